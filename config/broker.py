@@ -1,0 +1,61 @@
+"""Celery's broker when nobody names one: queues in the same PostgreSQL, through kombu's ``pgmq`` transport."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+URL = "pgmq://"
+QUEUE = "countersign"
+# A job row's heartbeat, not this, says that a worker died: the sweep rings again within 45 s. This is for tasks
+# without a row. A task that takes longer is delivered twice, finds its row claimed, and ends.
+VISIBILITY_SECONDS = 120
+
+
+def transport_options(parameters: Mapping[str, str] | None) -> dict[str, Any]:
+    """kombu's options for the broker in the database of ``parameters``; None for a broker of its own.
+
+    ``wait_time_seconds`` 0: a long poll of one queue would keep the other waiting, NOTIFY wakes both.
+    """
+    common: dict[str, Any] = {"visibility_timeout": VISIBILITY_SECONDS}
+    if parameters is None:
+        return common
+    return common | {
+        "conn_string": conn_string(parameters),
+        "init_extension": False,
+        "pool_size": 2,
+        "pool_timeout": 5,
+        "wait_time_seconds": 0,
+        "polling_interval": 2,
+        "use_notify": False,
+    }
+
+
+def conn_string(parameters: Mapping[str, str]) -> str:
+    """libpq's key=value form (the URI form loses a socket directory), made to survive the pgmq client.
+
+    The client parses it, keeps five values and pastes these into a new string without quotes (``PGMQConfig.dsn``
+    in pgmq 1.1.4). So each value is quoted twice, and the password carries the other parameters, sslmode among
+    them, which would be lost without a word.
+    """
+    kept = ("host", "port", "dbname", "user")
+    tail = [_quoted(parameters.get("password", "unused"))]
+    tail += [f"{name}={_quoted(value)}" for name, value in parameters.items() if name not in (*kept, "password")]
+    values = {name: _quoted(parameters[name]) for name in kept if name in parameters}
+    return " ".join(f"{name}={_quoted(value)}" for name, value in (values | {"password": " ".join(tail)}).items())
+
+
+def _quoted(value: object) -> str:
+    return "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def install(parameters: Mapping[str, str]) -> None:
+    """Make the queues' schema and our queue in the database of ``parameters``, where they are missing."""
+    import psycopg
+    from pgmq import install_pgmq_from_sql
+
+    with psycopg.connect(**parameters) as connection:
+        found = connection.execute("SELECT to_regclass('pgmq.meta')").fetchone()
+        if found == (None,):
+            install_pgmq_from_sql(conn=connection)
+        connection.execute("SELECT pgmq.create(%s)", [QUEUE])

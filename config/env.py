@@ -1,0 +1,184 @@
+"""Reads the environment, and refuses bad values by name.
+
+Everything that a person can set stands in :class:`Environment`; nothing else reads settings from
+``os.environ``. Imports neither Django nor psycopg: the supervisor stays small because of it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import platformdirs
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+OURS = (
+    "COUNTERSIGN_DATA_DIR", "COUNTERSIGN_DATABASE_POOL", "COUNTERSIGN_HOST", "COUNTERSIGN_MAX_UPLOAD_BYTES",
+    "COUNTERSIGN_PUBLIC_URL",
+)
+COMMON = (
+    "ALLOWED_HOSTS", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "CELERY_BROKER_URL", "DATABASE_URL", "DEBUG",
+    "EMAIL_URL", "SECRET_KEY", "STORAGE_URL",
+)
+BOOLEANS = {"True": True, "true": True, "1": True, "False": False, "false": False, "0": False}
+DATABASE_SCHEMES = ("postgresql", "postgres")
+BROKER_SCHEMES = ("pgmq", "amqp", "amqps", "redis", "rediss")
+EMAIL_SCHEMES = ("smtp", "smtp+tls", "smtps")
+
+
+class ConfigError(Exception):
+    """A setting, a directory or a port that Countersign cannot start with; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What the environment says, typed. ``None`` means not set."""
+
+    data_dir: Path
+    database_url: str | None
+    database_pool: int
+    broker_url: str | None
+    secret_key: str | None
+    allowed_hosts: tuple[str, ...]
+    host: str | None
+    public_url: str | None
+    debug: bool
+    max_upload_bytes: int
+    anthropic_api_key: str | None
+    anthropic_base_url: str | None
+    email_url: str | None
+    storage_url: str | None
+
+
+def read(environ: Mapping[str, str] = os.environ) -> Environment:
+    """The typed environment; raises :class:`ConfigError` naming the first bad value or name."""
+    check_names(environ)
+    return Environment(
+        data_dir=Path(text(environ, "COUNTERSIGN_DATA_DIR") or default_data_dir()).expanduser().resolve(),
+        database_url=database_url(environ),
+        database_pool=integer(environ, "COUNTERSIGN_DATABASE_POOL", default=0, least=0),
+        broker_url=url(environ, "CELERY_BROKER_URL", BROKER_SCHEMES),
+        secret_key=secret(environ),
+        allowed_hosts=words(environ, "ALLOWED_HOSTS"),
+        host=text(environ, "COUNTERSIGN_HOST"),
+        public_url=url(environ, "COUNTERSIGN_PUBLIC_URL", ("https", "http"), needs_host=True),
+        debug=boolean(environ, "DEBUG", default=False),
+        max_upload_bytes=integer(environ, "COUNTERSIGN_MAX_UPLOAD_BYTES", default=512 * 1024 * 1024, least=1),
+        anthropic_api_key=text(environ, "ANTHROPIC_API_KEY"),
+        anthropic_base_url=url(environ, "ANTHROPIC_BASE_URL", ("https", "http"), needs_host=True),
+        email_url=url(environ, "EMAIL_URL", EMAIL_SCHEMES, needs_host=True),
+        storage_url=url(environ, "STORAGE_URL", ("file",)),
+    )
+
+
+def default_data_dir() -> Path:
+    """Where the data goes unless told. Root's home is closed to the database's own user, so root has /var/lib."""
+    if os.geteuid() == 0:
+        return Path("/var/lib/countersign")
+    return platformdirs.user_data_path("countersign")
+
+
+def text(environ: Mapping[str, str], name: str) -> str | None:
+    """The value without blanks around it; an empty one is as good as none."""
+    return environ.get(name, "").strip() or None
+
+
+def words(environ: Mapping[str, str], name: str) -> tuple[str, ...]:
+    """A list, separated by commas or blanks."""
+    return tuple((text(environ, name) or "").replace(",", " ").split())
+
+
+def boolean(environ: Mapping[str, str], name: str, default: bool) -> bool:
+    """True/False, true/false or 1/0; "yes" and "on" are refused, so that "off" can never mean on."""
+    value = text(environ, name)
+    if value is None:
+        return default
+    if value not in BOOLEANS:
+        raise ConfigError(f"{name} is {value!r}: use True or False")
+    return BOOLEANS[value]
+
+
+def integer(environ: Mapping[str, str], name: str, default: int, least: int) -> int:
+    """A whole number of at least ``least``."""
+    value = text(environ, name)
+    if value is None:
+        return default
+    if not value.isascii() or not value.isdigit() or int(value) < least:
+        raise ConfigError(f"{name} is {value!r}: use a whole number of at least {least}, without a unit")
+    return int(value)
+
+
+def url(
+    environ: Mapping[str, str], name: str, schemes: tuple[str, ...], needs_host: bool = False
+) -> str | None:
+    """A URL with one of ``schemes``. A value can hold a password, so the message shows its scheme alone."""
+    value = text(environ, name)
+    if value is None:
+        return None
+    wanted = " or ".join(f"{scheme}://" for scheme in schemes)
+    try:
+        parts = urlsplit(value)
+        port = parts.port
+    except ValueError as fault:
+        raise ConfigError(f"{name} is not a URL ({fault}): use {wanted}...") from fault
+    if parts.scheme not in schemes or port == 0 or "://" not in value:
+        raise ConfigError(f"{name} starts with {value.split(':')[0]!r}: use {wanted}...")
+    if needs_host and not parts.hostname:
+        raise ConfigError(f"{name} names no host: use {schemes[0]}://HOST")
+    return value
+
+
+def database_url(environ: Mapping[str, str]) -> str | None:
+    """``DATABASE_URL``; it has to name a database, because libpq would else take the user's name for one."""
+    value = url(environ, "DATABASE_URL", DATABASE_SCHEMES)
+    if value is not None and not urlsplit(value).path.strip("/"):
+        raise ConfigError("DATABASE_URL names no database: use postgresql://USER:PASSWORD@HOST:5432/DATABASE")
+    return value
+
+
+def secret(environ: Mapping[str, str]) -> str | None:
+    """``SECRET_KEY``; a short one would let sessions be forged."""
+    value = text(environ, "SECRET_KEY")
+    if value is not None and len(value) < 32:
+        raise ConfigError(f"SECRET_KEY has {len(value)} characters: use at least 32, or leave it unset")
+    return value
+
+
+def check_names(environ: Mapping[str, str]) -> None:
+    """Refuse names that nobody reads: every unknown COUNTERSIGN_*, and near misses of the common ones."""
+    for name in sorted(environ):
+        if name in OURS or name in COMMON:
+            continue
+        if name.startswith("COUNTERSIGN_"):
+            raise ConfigError(f"{name} is not a setting of Countersign: {_meant(name, OURS, 0.0)}")
+        meant = difflib.get_close_matches(name, COMMON, n=1, cutoff=0.9)
+        if meant and not environ.get(meant[0]):
+            raise ConfigError(f"{name} is not a setting of Countersign: did you mean {meant[0]}?")
+
+
+def _meant(name: str, known: tuple[str, ...], cutoff: float) -> str:
+    return f"did you mean {difflib.get_close_matches(name, known, n=1, cutoff=cutoff)[0]}?"
+
+
+def load_dotenv(path: Path = BASE_DIR / ".env", environ: MutableMapping[str, str] = os.environ) -> None:
+    """Take NAME=VALUE lines of a ``.env`` file; what the environment already says wins."""
+    if not path.is_file():
+        return
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        line = line.strip().removeprefix("export ")
+        if not line or line.startswith("#"):
+            continue
+        name, equals, value = line.partition("=")
+        if not equals or not name.strip().isidentifier():
+            raise ConfigError(f"{path.name} line {number} is not NAME=VALUE")
+        environ.setdefault(name.strip(), _unquoted(value.strip()))
+
+
+def _unquoted(value: str) -> str:
+    quoted = len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'"
+    return value[1:-1] if quoted else value

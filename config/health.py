@@ -1,0 +1,71 @@
+"""``/healthz``: the process is up. ``/readyz``: the database, the broker and the migrations are there too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.conf import settings
+from django.db import Error, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, JsonResponse
+from django.views.decorators.cache import never_cache
+from kombu.exceptions import OperationalError
+
+from config.celery import app
+
+BROKER_SECONDS = 5
+
+
+@never_cache
+def healthz(request: HttpRequest) -> JsonResponse:
+    """200 while the process answers; asks nobody."""
+    return JsonResponse({"status": "ok"})
+
+
+@never_cache
+def readyz(request: HttpRequest) -> JsonResponse:
+    """200 when every part is there, else 503; says of each what is wrong with it."""
+    faults = {name: check() for name, check in CHECKS.items()}
+    status = 503 if any(faults.values()) else 200
+    return JsonResponse({"status": "ok" if status == 200 else "fault", "checks": faults}, status=status)
+
+
+def database_fault() -> str | None:
+    """What is wrong with the database, or None."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except Error as fault:
+        return f"the database does not answer: {_first_line(fault)}"
+    return None
+
+
+def broker_fault() -> str | None:
+    """What is wrong with the broker, or None."""
+    try:
+        with app.connection_for_write(connect_timeout=BROKER_SECONDS) as broker:
+            broker.ensure_connection(max_retries=1, timeout=BROKER_SECONDS)
+    except (OperationalError, OSError) as fault:
+        return f"the broker does not answer: {_first_line(fault)}"
+    return None
+
+
+def migrations_fault() -> str | None:
+    """What is wrong with the tables, or None."""
+    try:
+        executor = MigrationExecutor(connection)
+    except Error as fault:
+        return f"the database does not answer: {_first_line(fault)}"
+    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    return f"{len(missing)} migrations are missing" if missing else None
+
+
+def _first_line(fault: Exception) -> str:
+    return (str(fault).strip() or type(fault).__name__).splitlines()[0]
+
+
+CHECKS: dict[str, Callable[[], str | None]] = {
+    "database": database_fault,
+    "broker": broker_fault,
+    "migrations": migrations_fault,
+}

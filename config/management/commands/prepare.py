@@ -1,0 +1,25 @@
+"""``manage.py prepare``: migrations, queues, static files, the first admin; `up` runs it before it serves."""
+
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandParser
+
+from config import prepare
+from sessions_app.services import people
+
+
+class Command(BaseCommand):
+    help = "Gets database, queues and static files ready, and prints a one-time sign-in path for the first admin."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--demo", action="store_true", help="load the example sessions, once")
+
+    def handle(self, *args: Any, demo: bool, **options: Any) -> None:
+        prepare.uploads()
+        prepare.database()
+        prepare.static_files()
+        if demo:
+            call_command("demo")
+        self.stdout.write(people.one_time_link_for_first_admin())

@@ -1,0 +1,72 @@
+"""What has to be true before the first request: tables, queues, static files, a first admin."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.staticfiles.finders import get_finders
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from config import broker
+
+ADVISORY_LOCK = 0x636F756E746572  # "counter": two hosts that start on one database migrate one after the other
+
+
+def database() -> None:
+    """Apply missing migrations and make the broker's queue."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [ADVISORY_LOCK])
+        try:
+            _migrate()
+            if settings.CELERY_BROKER_URL == broker.URL:
+                broker.install(connection_parameters())
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [ADVISORY_LOCK])
+
+
+def _migrate() -> None:
+    """``migrate``, unless there is nothing to do: its signals alone take longer than the look."""
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        call_command("migrate", verbosity=0, interactive=False)
+
+
+def connection_parameters() -> dict[str, str]:
+    """libpq's parameters of the database that Django uses now, which in a test is the test's."""
+    names = ("host", "port", "dbname", "user", "password")
+    return {name: str(value) for name, value in connection.get_connection_params().items() if name in names}
+
+
+def static_files() -> None:
+    """Collect the static files when one of them has changed since the last time."""
+    if settings.DEBUG:
+        return
+    mark = Path(settings.STATIC_ROOT) / ".collected"
+    print_ = _static_fingerprint()
+    if mark.exists() and mark.read_text() == print_:
+        return
+    call_command("collectstatic", verbosity=0, interactive=False, clear=True)
+    mark.write_text(print_)
+
+
+def _static_fingerprint() -> str:
+    """Paths, sizes and times of all static files, and the storage that would write them."""
+    lines = sorted(f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in _static_sources())
+    return hashlib.sha256("\n".join([settings.STORAGES["staticfiles"]["BACKEND"], *lines]).encode()).hexdigest()
+
+
+def _static_sources() -> Iterator[Path]:
+    for finder in get_finders():
+        for name, storage in finder.list([]):
+            yield Path(storage.path(name))
+
+
+def uploads() -> None:
+    """Remove what an upload that was cut off by a ``kill -9`` has left."""
+    for path in Path(settings.FILE_UPLOAD_TEMP_DIR).iterdir():
+        path.unlink()

@@ -1,0 +1,47 @@
+"""What the operating system offers to keep processes together: locks, and a signal when the parent dies."""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+def die_with_parent(number: int = signal.SIGKILL) -> None:
+    """Ask Linux to send this process ``number`` when its parent dies, also by ``kill -9`` (prctl(2)).
+
+    Elsewhere nothing does that; there a killed supervisor leaves children that the next `up` meets on the port.
+    """
+    if _libc is not None:
+        _libc.prctl(PR_SET_PDEATHSIG, number)
+
+
+def open_lock(path: Path) -> IO[str]:
+    """A file to lock, closed to other users; the lock ends with the process, whatever ends it."""
+    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+")
+
+
+def try_lock(file: IO[str]) -> bool:
+    """Take the file for this process alone; False when somebody else holds it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock on ``path`` for a block, waiting for it if need be."""
+    with open_lock(path) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,219 @@
+"""Django's settings. What a person may set is read and checked in ``config.env``; the rest is decided here."""
+
+import os
+import secrets
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from psycopg.conninfo import conninfo_to_dict
+
+from config import broker, env
+from config.postgres import Cluster, make_data_dir
+
+BASE_DIR = env.BASE_DIR
+env.load_dotenv()
+ENV = env.read()
+
+# --- places -----------------------------------------------------------------------------------------------------
+
+DATA_DIR = ENV.data_dir
+make_data_dir(DATA_DIR)
+
+
+def _inside_data_dir(name: str) -> Path:
+    path = DATA_DIR / name
+    path.mkdir(exist_ok=True, mode=0o700)
+    return path
+
+
+DOCUMENTS_DIR = Path(unquote(urlsplit(ENV.storage_url).path)) if ENV.storage_url else _inside_data_dir("documents")
+MAX_UPLOAD_BYTES = ENV.max_upload_bytes
+FILE_UPLOAD_TEMP_DIR = str(_inside_data_dir("uploads"))
+# A batch of 1,000 events, an OTLP request: read whole into memory, so bounded well below a file.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 32 * 1024 * 1024
+
+# --- who may talk to us -----------------------------------------------------------------------------------------
+
+
+def _kept_secret_key(path: Path) -> str:
+    """The key of this installation; made once, and readable by its owner alone."""
+    if not path.exists():
+        aside = path.with_name(f"secret_key.{os.getpid()}")
+        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(secrets.token_urlsafe(48))
+        try:
+            os.link(aside, path)  # unlike a rename it fails when another process was first
+        except FileExistsError:
+            pass
+        aside.unlink()
+    return path.read_text()
+
+
+SECRET_KEY_FILE = DATA_DIR / "secret_key"
+SECRET_KEY = ENV.secret_key or _kept_secret_key(SECRET_KEY_FILE)
+DEBUG = ENV.debug
+PUBLIC_URL = ENV.public_url
+_public = urlsplit(PUBLIC_URL or "")
+ALLOWED_HOSTS = [
+    *(ENV.allowed_hosts or ("localhost", "127.0.0.1", "[::1]")),
+    *(host for host in (ENV.host, _public.hostname) if host),
+]
+CSRF_TRUSTED_ORIGINS = [f"{_public.scheme}://{_public.netloc}"] if PUBLIC_URL else []
+
+# Cookies are kept to https only where people come by https; http://127.0.0.1 must work without.
+_https = _public.scheme == "https"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _https else None
+SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CSRF_COOKIE_SAMESITE = SESSION_COOKIE_SAMESITE = "Lax"
+
+AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+]
+LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "/"
+
+# --- the application --------------------------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "config",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "ninja",
+    "sessions_app",
+    "vcon_app",
+]
+# Each of these runs natively under asyncio: one that does not would hold a thread for every open stream.
+MIDDLEWARE = [
+    "config.middleware.content_security_policy",
+    "django.middleware.security.SecurityMiddleware",
+    "config.middleware.release_database",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+ROOT_URLCONF = "config.urls"
+ASGI_APPLICATION = "config.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+LANGUAGE_CODE = "en"
+USE_I18N = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+STATIC_URL = "/static/"
+STATIC_ROOT = DATA_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": DOCUMENTS_DIR}},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if DEBUG
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+
+# --- database and broker ----------------------------------------------------------------------------------------
+
+
+def _database(parameters: dict[str, str]) -> dict:
+    """Django's form of libpq's parameters.
+
+    The web server keeps a pool, because Django gives every ASGI request a thread of its own and a connection that
+    a thread keeps would be lost with it. Other processes open a connection when they need one (2 ms on a socket).
+    """
+    own = {"host": "HOST", "port": "PORT", "dbname": "NAME", "user": "USER", "password": "PASSWORD"}
+    options = {name: value for name, value in parameters.items() if name not in own}
+    if ENV.database_pool:
+        options["pool"] = {"min_size": 1, "max_size": ENV.database_pool, "timeout": 10, "max_idle": 60}
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        **{own[name]: value for name, value in parameters.items() if name in own},
+        "CONN_MAX_AGE": 0,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": options,
+    }
+
+
+EMBEDDED_CLUSTER = None if ENV.database_url else Cluster(DATA_DIR)
+_parameters = conninfo_to_dict(ENV.database_url) if ENV.database_url else EMBEDDED_CLUSTER.parameters
+DATABASES = {"default": _database(_parameters)}
+
+CELERY_BROKER_URL = ENV.broker_url or broker.URL
+CELERY_BROKER_TRANSPORT_OPTIONS = broker.transport_options(None if ENV.broker_url else _parameters)
+CELERY_BROKER_POOL_LIMIT = 2
+CELERY_BROKER_CONNECTION_TIMEOUT = 4
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+CELERY_TASK_DEFAULT_QUEUE = broker.QUEUE
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_MAX_MEMORY_PER_CHILD = 250_000  # KB at the peak: after a large import the child starts afresh
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False  # a job row says whether a task still works
+CELERY_TIMEZONE = "UTC"
+SWEEP_SECONDS = 15
+CELERY_BEAT_SCHEDULE = {
+    task: {"task": task, "schedule": SWEEP_SECONDS, "options": {"expires": SWEEP_SECONDS}}
+    for task in ("vcon_app.tasks.sweep", "sessions_app.tasks.expire_approvals")
+}
+
+# --- others -----------------------------------------------------------------------------------------------------
+
+ANTHROPIC_API_KEY = ENV.anthropic_api_key
+ANTHROPIC_BASE_URL = ENV.anthropic_base_url
+
+_email = urlsplit(ENV.email_url or "")
+EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if ENV.email_url else 'dummy'}.EmailBackend"
+EMAIL_HOST = _email.hostname or "localhost"
+EMAIL_PORT = _email.port or {"smtp": 25, "smtp+tls": 587, "smtps": 465}.get(_email.scheme, 25)
+EMAIL_HOST_USER = unquote(_email.username or "")
+EMAIL_HOST_PASSWORD = unquote(_email.password or "")
+EMAIL_USE_TLS = _email.scheme == "smtp+tls"
+EMAIL_USE_SSL = _email.scheme == "smtps"
+EMAIL_TIMEOUT = 20
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {
+        "django": {"handlers": [], "level": "WARNING", "propagate": True},
+        "django.request": {"level": "ERROR"},  # 4xx is the caller's affair
+        "django.security.DisallowedHost": {"level": "CRITICAL"},  # scanners would fill the log with tracebacks
+        "config": {"level": "INFO"},
+        "sessions_app": {"level": "INFO"},
+        "vcon_app": {"level": "INFO"},
+    },
+}

@@ -1,0 +1,25 @@
+"""Triggers that keep the log and the audit chain append-only, whoever holds the connection.
+
+Whole sessions may be erased by setting ``countersign.erase`` for the transaction (retention will need it).
+"""
+
+TABLES = {"sessions_app_event": "events", "sessions_app_auditentry": "audit entries"}
+
+FORWARD = """
+CREATE FUNCTION countersign_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'DELETE' AND current_setting('countersign.erase', true) = 'on' THEN
+        RETURN OLD;
+    END IF;
+    RAISE EXCEPTION '% are append-only: % refused', TG_ARGV[0], TG_OP USING ERRCODE = 'restrict_violation';
+END $$;
+""" + "".join(
+    f"CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON {table}"
+    f" FOR EACH ROW EXECUTE FUNCTION countersign_append_only('{name}');\n"
+    for table, name in TABLES.items()
+)
+
+BACKWARD = (
+    "".join(f"DROP TRIGGER append_only ON {table};\n" for table in TABLES)
+    + "DROP FUNCTION countersign_append_only();"
+)

@@ -1,0 +1,81 @@
+"""A tool call that waits for a person, and the votes on it."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from sessions_app.ids import uuid7
+
+from .sessions import Session
+from .workspaces import ApiKey, Member, Workspace
+
+
+class Approval(models.Model):
+    class Status(models.TextChoices):
+        PENDING = "pending"
+        APPROVED = "approved"
+        APPROVED_EDITED = "approved_edited"
+        DENIED = "denied"
+        ANSWERED = "answered"
+        EXPIRED = "expired"
+        CANCELLED = "cancelled"
+        AUTO_ALLOWED = "auto_allowed"
+        AUTO_DENIED = "auto_denied"
+        SETTLED_ELSEWHERE = "settled_elsewhere"
+
+    id = models.UUIDField(primary_key=True, default=uuid7)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="approvals")
+    session = models.ForeignKey(Session, models.CASCADE, related_name="approvals")
+    event_seq = models.IntegerField(null=True)
+    client_id = models.TextField(default="")
+    tool_name = models.TextField()
+    tool_server = models.TextField(null=True)
+    arguments = models.JSONField()
+    context = models.TextField(default="")
+    """What the agent says of why it asks."""
+    digest = models.CharField(max_length=64)
+    """SHA-256 of the canonical JSON of what was shown: see ``services.approvals.digest_of``."""
+    status = models.CharField(max_length=20, choices=Status.choices, default=Status.PENDING)
+    version = models.PositiveIntegerField(default=1)
+    risk = models.CharField(max_length=10, default="")
+    rule = models.TextField(null=True)
+    requested_by = models.TextField(default="")
+    requested_at = models.DateTimeField()
+    expires_at = models.DateTimeField(null=True)
+    decided_at = models.DateTimeField(null=True)
+    decision = models.JSONField(null=True)
+    delivery = models.CharField(max_length=12, default="none")
+    """none, queued, delivered: whether the asker has been given the answer."""
+    execution = models.CharField(max_length=12, default="none")
+    """none, succeeded, errored: what the log shows of the call afterwards."""
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["session", "client_id"], condition=~models.Q(client_id=""), name="approval_asked_once"
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["workspace", "requested_at"], condition=models.Q(status="pending"), name="approval_waits"
+            ),
+            models.Index(fields=["expires_at"], condition=models.Q(status="pending"), name="approval_expires"),
+            models.Index(fields=["session", "event_seq"], name="approval_of_event"),
+        ]
+
+
+class Vote(models.Model):
+    """What one person or API key said. With one vote needed (the rule today) the first vote decides."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7)
+    approval = models.ForeignKey(Approval, models.CASCADE, related_name="votes")
+    member = models.ForeignKey(Member, models.SET_NULL, null=True)
+    api_key = models.ForeignKey(ApiKey, models.SET_NULL, null=True)
+    by = models.TextField()
+    """The name at the time of voting: it stays when the member goes."""
+    verdict = models.CharField(max_length=10)
+    arguments = models.JSONField(null=True)
+    answer = models.TextField(default="")
+    reason = models.TextField(default="")
+    channel = models.CharField(max_length=10)
+    at = models.DateTimeField()

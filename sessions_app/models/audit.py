@@ -1,0 +1,48 @@
+"""Who did what, in a chain that shows when a row was changed; and answers kept for ``Idempotency-Key``."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from sessions_app.ids import uuid7
+
+from .workspaces import Workspace
+
+
+class AuditEntry(models.Model):
+    """Append-only (a trigger refuses UPDATE and DELETE). ``hash`` covers the entry and the hash before it."""
+
+    pk = models.CompositePrimaryKey("workspace_id", "seq")
+    workspace = models.ForeignKey(Workspace, models.PROTECT, related_name="audit", db_index=False)
+    seq = models.BigIntegerField()
+    at = models.DateTimeField()
+    actor_kind = models.CharField(max_length=10)
+    """member, api_key, system or command."""
+    actor_id = models.TextField(default="")
+    actor_name = models.TextField(default="")
+    action = models.TextField()
+    """``noun.verb``: approval.requested, approval.decided, session.exported, member.added ..."""
+    subject_kind = models.TextField(default="")
+    subject_id = models.TextField(default="")
+    details = models.JSONField(default=dict)
+    previous_hash = models.CharField(max_length=64)
+    hash = models.CharField(max_length=64)
+
+    class Meta:
+        indexes = [models.Index(fields=["workspace", "subject_id"], name="audit_of_subject")]
+
+
+class IdempotentAnswer(models.Model):
+    """The first answer to a POST that carried an ``Idempotency-Key``."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7)
+    workspace = models.ForeignKey(Workspace, models.CASCADE)
+    key = models.TextField()
+    route = models.TextField()
+    body_sha256 = models.CharField(max_length=64)
+    status = models.IntegerField(null=True)
+    answer = models.JSONField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["workspace", "route", "key"], name="one_answer_per_key")]

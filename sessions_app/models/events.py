@@ -1,0 +1,114 @@
+"""The log. ``Event`` is append-only (a trigger refuses UPDATE and DELETE); the other tables are projections of it."""
+
+from __future__ import annotations
+
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVectorField
+from django.db import models
+
+from .fields import Tokens
+from .sessions import Session
+
+
+class Event(Tokens):
+    """One thing that happened in a session, numbered by ``seq`` from 1 without gaps."""
+
+    pk = models.CompositePrimaryKey("session_id", "seq")
+    session = models.ForeignKey(Session, models.CASCADE, related_name="events", db_index=False)
+    seq = models.IntegerField()
+    id = models.UUIDField()
+    key = models.UUIDField()
+    """First 16 bytes of BLAKE2b of the natural key: what makes a repeated append a no-op."""
+    kind = models.TextField()
+    at = models.DateTimeField(null=True)
+    turn = models.IntegerField()
+    depth = models.SmallIntegerField(default=0)
+    parent_seq = models.IntegerField(null=True)
+    actor_kind = models.TextField(default="unknown")
+    actor_name = models.TextField(default="")
+    text = models.TextField(default="")
+    call_id = models.TextField(null=True)
+    tool_name = models.TextField(null=True)
+    tool_server = models.TextField(null=True)
+    tool_status = models.TextField(null=True)
+    arguments = models.JSONField(null=True)
+    result = models.JSONField(null=True)
+    model = models.TextField(null=True)
+    request = models.TextField(null=True)
+    """The model response that this event's tokens belong to; several events may repeat one."""
+    cache_write_1h_tokens = models.BigIntegerField(null=True)
+    quality = models.TextField(null=True)
+    cost = models.DecimalField(max_digits=20, decimal_places=10, null=True)
+    """US dollars as the recorder stated them for ``request``."""
+    data = models.JSONField(default=dict)
+    client_key = models.TextField(default="")
+    """The natural key itself, for the formats and clients that need it back."""
+    document = models.TextField(null=True)
+    """SHA-256 of the source document."""
+    pointer = models.TextField(default="")
+    offset = models.BigIntegerField(null=True)
+    length = models.BigIntegerField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["session", "key"], name="event_once")]
+        indexes = [models.Index(fields=["session", "turn", "seq"], name="event_by_turn")]
+
+
+class ToolCall(models.Model):
+    """A tool call joined with its result."""
+
+    pk = models.CompositePrimaryKey("session_id", "seq")
+    session = models.ForeignKey(Session, models.CASCADE, related_name="tool_calls", db_index=False)
+    seq = models.IntegerField()
+    result_seq = models.IntegerField(null=True)
+    call_id = models.TextField(null=True)
+    name = models.TextField(default="")
+    server = models.TextField(null=True)
+    status = models.TextField(null=True)
+    """ok, error, cancelled, denied; NULL while there is no result, or the result states no outcome."""
+    turn = models.IntegerField()
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["session", "call_id"], name="tool_call_by_id"),
+            models.Index(fields=["session", "turn"], name="tool_call_by_turn"),
+        ]
+
+
+class ModelRequest(Tokens):
+    """One response of a model, counted once: the repeat with the greatest output wins."""
+
+    pk = models.CompositePrimaryKey("session_id", "key")
+    session = models.ForeignKey(Session, models.CASCADE, related_name="requests", db_index=False)
+    key = models.TextField()
+    seq = models.IntegerField()
+    """The last event of this response: where its tokens are shown."""
+    turn = models.IntegerField()
+    at = models.DateTimeField(null=True)
+    model = models.TextField(null=True)
+    cache_write_1h_tokens = models.BigIntegerField(null=True)
+    quality = models.TextField(default="final")
+    cost_recorded = models.DecimalField(max_digits=20, decimal_places=10, null=True)
+    cost_priced = models.DecimalField(max_digits=20, decimal_places=10, null=True)
+    price_source = models.TextField(default="")
+    """The table a priced cost came from, ``genai-prices/0.2.3``; "unpriced" when it knows no such model."""
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["session", "turn"], name="request_by_turn"),
+            models.Index(fields=["session", "seq"], name="request_by_seq"),
+        ]
+
+
+class EventText(models.Model):
+    """The search row of an event."""
+
+    pk = models.CompositePrimaryKey("session_id", "seq")
+    session = models.ForeignKey(Session, models.CASCADE, related_name="texts", db_index=False)
+    seq = models.IntegerField()
+    words = SearchVectorField()
+
+    class Meta:
+        indexes = [GinIndex(fields=["words"], name="event_words")]

@@ -1,0 +1,52 @@
+"""Columns that several tables share."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from django.db import models
+
+
+class Tokens(models.Model):
+    """Token counts; NULL is "not said". The first four never overlap; reasoning is part of output."""
+
+    input_tokens = models.BigIntegerField(null=True)
+    cache_read_tokens = models.BigIntegerField(null=True)
+    cache_write_tokens = models.BigIntegerField(null=True)
+    output_tokens = models.BigIntegerField(null=True)
+    reasoning_tokens = models.BigIntegerField(null=True)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def total_tokens(self) -> int | None:
+        """Everything that was billed; None when the source says nothing at all."""
+        parts = (self.input_tokens, self.cache_read_tokens, self.cache_write_tokens, self.output_tokens)
+        known = [part for part in parts if part is not None]
+        return sum(known) if known else None
+
+
+class Money(models.Model):
+    """A sum over model requests: recorded and priced parts apart, and what no price was known for."""
+
+    cost_recorded = models.DecimalField(max_digits=20, decimal_places=10, null=True)
+    cost_priced = models.DecimalField(max_digits=20, decimal_places=10, null=True)
+    unpriced_tokens = models.BigIntegerField(default=0)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def cost_amount(self) -> Decimal | None:
+        """US dollars, recorded before priced; "at least" when ``unpriced_tokens``. None is unknown, not free."""
+        if self.cost_recorded is None and self.cost_priced is None:
+            return None
+        return (self.cost_recorded or Decimal(0)) + (self.cost_priced or Decimal(0))
+
+    @property
+    def cost_basis(self) -> str:
+        """recorded (stated by the recorder), priced (from a price table), mixed or none."""
+        if self.cost_recorded is not None:
+            return "recorded" if self.cost_priced is None else "mixed"
+        return "none" if self.cost_priced is None else "priced"

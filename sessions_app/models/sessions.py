@@ -1,0 +1,97 @@
+"""A session (one run of an agent) and its turns. Totals are projections of the log: see ``services.projections``."""
+
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+
+from sessions_app.ids import uuid7
+
+from .agents import Agent
+from .fields import Money, Tokens
+from .workspaces import Workspace
+
+
+class Session(Tokens, Money):
+    class Status(models.TextChoices):
+        IDLE = "idle"
+        RUNNING = "running"
+        ARCHIVED = "archived"
+
+    class Origin(models.TextChoices):
+        CHAT = "chat"
+        SLACK = "slack"
+        SCHEDULE = "schedule"
+        WEBHOOK = "webhook"
+        IMPORT = "import"
+        API = "api"
+        OTLP = "otlp"
+
+    class Phase(models.TextChoices):
+        ACTIVE = "active"
+        COMPLETED = "completed"
+        CRASHED = "crashed"
+        TIMED_OUT = "timed_out"
+
+    id = models.UUIDField(primary_key=True, default=uuid7)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="sessions")
+    agent = models.ForeignKey(Agent, models.PROTECT, related_name="sessions")
+    parent = models.ForeignKey("self", models.SET_NULL, null=True, related_name="children")
+    title = models.TextField(blank=True, default="")
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.IDLE)
+    origin = models.CharField(max_length=10, choices=Origin.choices, default=Origin.API)
+    phase = models.CharField(max_length=10, choices=Phase.choices, default=Phase.ACTIVE)
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+    summary = models.TextField(blank=True, default="")
+    tags = ArrayField(models.TextField(), default=list)
+    metadata = models.JSONField(default=dict)
+    user_id = models.TextField(blank=True, default="")
+    external_id = models.TextField(blank=True, default="")
+    source_format = models.CharField(max_length=40, blank=True, default="")
+    source_record = models.JSONField(default=dict)
+    """What the writer of ``source_format`` needs to write the file again; opaque here."""
+
+    last_seq = models.IntegerField(default=0)
+    last_turn = models.IntegerField(default=0)
+    indexed_seq = models.IntegerField(default=0)
+    turn_count = models.IntegerField(default=0)
+    event_count = models.IntegerField(default=0)
+    tool_call_count = models.IntegerField(default=0)
+    error_count = models.IntegerField(default=0)
+    pending_approvals = models.IntegerField(default=0)
+    tools_invoked = ArrayField(models.TextField(), default=list)
+    model_names = ArrayField(models.TextField(), default=list)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["workspace", "-created_at"], name="session_recent"),
+            models.Index(fields=["agent", "-created_at"], name="session_of_agent"),
+            models.Index(fields=["workspace", "external_id"], name="session_external"),
+            models.Index(fields=["workspace"], name="session_waits", condition=models.Q(pending_approvals__gt=0)),
+            GinIndex(fields=["tags"], name="session_tags"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title or f"Session {str(self.id)[-6:]}"
+
+
+class Turn(Tokens, Money):
+    """Everything from one message of a person or trigger until before the next; turn 0 is what came before."""
+
+    pk = models.CompositePrimaryKey("session_id", "index")
+    session = models.ForeignKey(Session, models.CASCADE, related_name="turns")
+    index = models.IntegerField()
+    first_seq = models.IntegerField()
+    last_seq = models.IntegerField()
+    event_count = models.IntegerField(default=0)
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    prompt = models.TextField(blank=True, default="")
+    """The first 2,000 characters of the message that began it."""
+    model_names = ArrayField(models.TextField(), default=list)
+    tool_calls = models.IntegerField(default=0)
+    errors = models.IntegerField(default=0)

@@ -1,0 +1,205 @@
+"""Edits as rows of a diff, from whatever the recorder kept: a patch, old and new text, or only the new file."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+MAX_LINES = 2_000
+"""difflib is quadratic: beyond this the old text is shown as taken out and the new one as put in."""
+MAX_ROWS = 5_000
+"""Rows that are kept of one edit; ``FileDiff.cut`` says that there were more."""
+CONTEXT = 3
+
+Mark = Literal[" ", "+", "-", "@"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of a diff; ``@`` is the head of a hunk. ``old`` and ``new`` are its line numbers, where known."""
+
+    mark: Mark
+    text: str
+    old: int | None = None
+    new: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileDiff:
+    """What was changed in one file."""
+
+    path: str
+    rows: tuple[Row, ...]
+    cut: bool = False
+
+    @property
+    def added(self) -> int:
+        return sum(row.mark == "+" for row in self.rows)
+
+    @property
+    def removed(self) -> int:
+        return sum(row.mark == "-" for row in self.rows)
+
+
+def of_tool_call(name: str | None, arguments: Any, result: Any = None) -> list[FileDiff]:
+    """The edits a tool call made or asked for; empty when it is none.
+
+    Known by the shape of its arguments: Claude Code (Edit, MultiEdit, Write with ``structuredPatch`` in the
+    result), the Anthropic text editor tool, Codex's ``apply_patch``, and their relatives.
+    """
+    arguments = arguments if isinstance(arguments, dict) else {"patch": arguments}
+    path = _path(arguments) or _path(result)
+    patch = result.get("structuredPatch") if isinstance(result, dict) else None
+    if isinstance(patch, list) and (rows := list(from_patch(patch))):
+        return [_file(path, iter(rows))]
+    if pairs := _replacements(arguments):
+        return [_file(path, (row for old, new in pairs for row in between(old, new)))]
+    if (written := _written(name, arguments)) is not None:
+        return [_file(path, added(written))]
+    return from_unified(text) if (text := _patch_text(arguments)) else []
+
+
+def from_patch(hunks: list[Any]) -> Iterator[Row]:
+    """Rows of a ``structuredPatch``: ``[{oldStart, oldLines, newStart, newLines, lines}]``."""
+    for hunk in hunks:
+        if not isinstance(hunk, dict) or not isinstance(hunk.get("lines"), list):
+            continue
+        old, new = _number(hunk.get("oldStart")), _number(hunk.get("newStart"))
+        yield Row("@", f"@@ -{old} +{new} @@" if old is not None and new is not None else "@@")
+        yield from _numbered((line for line in hunk["lines"] if isinstance(line, str)), old, new)
+
+
+def between(old: str, new: str) -> Iterator[Row]:
+    """Rows from one text to another; line numbers count inside the texts."""
+    before, after = _lines(old), _lines(new)
+    if len(before) > MAX_LINES or len(after) > MAX_LINES:
+        yield from _numbered((f"-{line}" for line in before), 1, 1)
+        yield from _numbered((f"+{line}" for line in after), 1, 1)
+        return
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=True)
+    for group in matcher.get_grouped_opcodes(CONTEXT):
+        start_old, start_new = group[0][1] + 1, group[0][3] + 1
+        if start_old > 1 or start_new > 1:
+            yield Row("@", f"@@ -{start_old} +{start_new} @@")
+        yield from _numbered(_changed(group, before, after), start_old, start_new)
+
+
+def added(content: str) -> Iterator[Row]:
+    """Rows of a file that was written whole."""
+    return _numbered((f"+{line}" for line in _lines(content)), 1, 1)
+
+
+_FILE = re.compile(r"\*\*\* (?:Add|Update|Delete) File: (.+)|\+\+\+ (?:b/)?(\S.*)")
+_HUNK = re.compile(r"@@(?: -(\d{1,9})(?:,\d+)? \+(\d{1,9})(?:,\d+)? @@)?")
+_NOISE = re.compile(r"\*\*\* |--- |diff --git |index [0-9a-f]+\.\.|\\ No newline")
+
+
+def from_unified(text: str) -> list[FileDiff]:
+    """Files of a unified diff, or of the ``*** Begin Patch`` dialect that ``apply_patch`` takes."""
+    files: list[tuple[str, list[str]]] = []
+    for line in _lines(text):
+        if match := _FILE.match(line):
+            files.append((match[1] or match[2], []))
+        elif not _NOISE.match(line) and (files or line[:1] in "+-@"):
+            if not files:
+                files.append(("", []))
+            files[-1][1].append(line)
+    return [_file(path, _hunks(lines)) for path, lines in files if any(line[:1] in ("+", "-") for line in lines)]
+
+
+def _lines(text: str) -> list[str]:
+    """Split at ``\\n`` alone: ``splitlines`` also breaks at U+2028 and would hide it."""
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def _hunks(lines: list[str]) -> Iterator[Row]:
+    old: int | None = None
+    new: int | None = None
+    for line in lines:
+        if match := _HUNK.match(line):
+            old, new = (int(match[1]), int(match[2])) if match[1] else (None, None)
+            yield Row("@", line)
+            continue
+        mark = line[:1]
+        yield from _numbered(iter([line if mark in ("+", "-") else f" {line.removeprefix(' ')}"]), old, new)
+        old = old + (mark != "+") if old is not None else None
+        new = new + (mark != "-") if new is not None else None
+
+
+def _numbered(lines: Iterator[str], old: int | None, new: int | None) -> Iterator[Row]:
+    """Diff lines (mark and text) with their numbers, counted from where the hunk starts."""
+    for line in lines:
+        mark, text = line[:1], line[1:]
+        if mark == "+":
+            yield Row("+", text, None, new)
+        elif mark == "-":
+            yield Row("-", text, old, None)
+        else:
+            yield Row(" ", text, old, new)
+        old = old + 1 if old is not None and mark != "+" else old
+        new = new + 1 if new is not None and mark != "-" else new
+
+
+def _changed(group: list[tuple[str, int, int, int, int]], before: list[str], after: list[str]) -> Iterator[str]:
+    for tag, a, b, c, d in group:
+        if tag == "equal":
+            yield from (f" {line}" for line in before[a:b])
+            continue
+        yield from (f"-{line}" for line in before[a:b])
+        yield from (f"+{line}" for line in after[c:d])
+
+
+def _file(path: str, rows: Iterator[Row]) -> FileDiff:
+    kept: list[Row] = []
+    for row in rows:
+        if len(kept) == MAX_ROWS:
+            return FileDiff(path, tuple(kept), cut=True)
+        kept.append(row)
+    return FileDiff(path, tuple(kept))
+
+
+def _path(value: Any) -> str:
+    if not isinstance(value, dict):
+        return ""
+    names = ("file_path", "filePath", "path", "filename", "notebook_path", "target_file")
+    return next((value[name] for name in names if isinstance(value.get(name), str)), "")
+
+
+def _replacements(arguments: dict[str, Any]) -> list[tuple[str, str]]:
+    edits = arguments.get("edits")
+    found = (_pair(edit) for edit in (edits if isinstance(edits, list) else [arguments]))
+    return [pair for pair in found if pair]
+
+
+def _pair(edit: Any) -> tuple[str, str] | None:
+    if isinstance(edit, dict):
+        for old, new in (("old_string", "new_string"), ("oldString", "newString"), ("old_str", "new_str")):
+            if isinstance(edit.get(old), str):
+                return edit[old], edit[new] if isinstance(edit.get(new), str) else ""
+    return None
+
+
+_WRITES = re.compile(r"write|create|save", re.IGNORECASE)
+
+
+def _written(name: str | None, arguments: dict[str, Any]) -> str | None:
+    if isinstance(arguments.get("file_text"), str):
+        return arguments["file_text"]
+    writes = name and _WRITES.search(name) and _path(arguments)
+    content = arguments.get("content", arguments.get("contents"))
+    return content if writes and isinstance(content, str) else None
+
+
+def _patch_text(arguments: dict[str, Any]) -> str | None:
+    for name in ("patch", "input", "diff", "unified_diff"):
+        text = arguments.get(name)
+        if isinstance(text, str) and ("*** Begin Patch" in text or re.search(r"^@@ ", text, re.MULTILINE)):
+            return text
+    return None
+
+
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9 else None

@@ -1,0 +1,77 @@
+"""Text of strangers, made visible: no terminal escapes, no invisible or direction-changing characters."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from html import escape as _escape
+
+# A control sequence is taken out only where it is complete and short (ECMA-48 5.4, 5.6): an open one would
+# hide the text behind it, so its escape character is shown instead.
+_ANSI = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]"  # CSI: colours, cursor
+    r"|(?:\x1b\]|\x9d)[^\x07\x1b\x9c\n]{0,4096}(?:\x07|\x1b\\|\x9c)"  # OSC: titles, links
+    r"|\x1b[PX^_][^\x1b\n]{0,4096}\x1b\\"  # DCS, SOS, PM, APC
+    r"|\x1b[ -/]{0,8}[0-OQ-WYZ\\`-~]"  # short ones
+)
+# Unicode TR36 2.2 and CVE-2021-42574: what changes the order of text, takes no room, or ends a line unseen.
+_INVISIBLE = re.compile(
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200e\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+# Joiners belong to emoji and to many scripts; beside ASCII they only hide.
+_JOINER = re.compile("(?:(?<=[\0-\x7f])|^)[\u200c\u200d]|[\u200c\u200d](?=[\0-\x7f]|$)")
+_ODD = re.compile("[^\t\n -~]")
+
+
+@dataclass(frozen=True, slots=True)
+class Clamped:
+    """The beginning of a long text, and how much there is in all."""
+
+    text: str
+    characters: int
+    lines: int
+    cut: bool
+
+
+def clean(text: str) -> str:
+    """Terminal escapes taken out, line ends made ``\\n``, everything invisible shown as a mark."""
+    if not _ODD.search(text):
+        return text
+    return mark_invisible(_ANSI.sub("", text).replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def mark_invisible(text: str) -> str:
+    """Control, direction and zero-width characters as marks (``⟨U+202E⟩``); no mark is special in HTML."""
+    return _JOINER.sub(_mark, _INVISIBLE.sub(_mark, text))
+
+
+def escape(text: str) -> str:
+    """``clean``, then safe as HTML text and inside a quoted attribute."""
+    return _escape(clean(text), quote=True)
+
+
+def first_line(text: str, limit: int = 120) -> str:
+    """The first line that says something, cleaned, at most ``limit`` characters long."""
+    head = clean(text[: limit * 20]).strip()
+    line = " ".join(head.partition("\n")[0].split())
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def clamp(text: str, *, characters: int = 4_000, lines: int = 60) -> Clamped:
+    """The first ``lines`` lines and ``characters`` characters of a text, whichever ends first."""
+    total = text.count("\n") + 1
+    shown = text[:characters]
+    if total > lines:
+        shown = "\n".join(shown.split("\n", lines)[:lines])
+    return Clamped(shown, len(text), total, len(shown) < len(text))
+
+
+def _mark(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x20:
+        return chr(0x2400 + code)  # the control pictures: U+2400 is the one of NUL
+    if code == 0x7F:
+        return "\u2421"
+    return "\ufffd" if 0xD800 <= code <= 0xDFFF else f"⟨U+{code:04X}⟩"

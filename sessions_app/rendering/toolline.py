@@ -1,0 +1,108 @@
+"""A tool call on one line: what it does, to what, and what came of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from . import diff
+from .text import first_line
+
+MAX_SUBJECT = 160
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLine:
+    """``icon`` names a picture (terminal, file, pencil, search, globe, agent, list, plug, tool)."""
+
+    icon: str
+    verb: str
+    subject: str
+    """The one argument a person would ask for; may be empty."""
+
+
+# Names of the tools of Claude Code, Codex, Gemini CLI, Cursor, Copilot and SWE-agent, without case, "_" and "-".
+_KNOWN: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
+    ("terminal", "run", "command cmd script", (
+        "bash", "shell", "exec", "execcommand", "localshell", "runshellcommand", "runterminalcmd", "runinterminal",
+        "executebash", "terminal", "powershell")),
+    ("file", "read", "file_path path absolute_path filename target_file notebook_path", (
+        "read", "readfile", "view", "viewfile", "open", "cat", "readmanyfiles", "notebookread", "viewimage")),
+    ("pencil", "write", "file_path path filename target_file", ("write", "writefile", "createfile", "create")),
+    ("pencil", "edit", "file_path path filename target_file notebook_path", (
+        "edit", "multiedit", "editfile", "replace", "strreplace", "strreplaceeditor", "strreplacebasededittool",
+        "applypatch", "notebookedit", "searchreplace")),
+    ("search", "search", "pattern query regex", (
+        "grep", "ripgrep", "searchfilecontent", "grepsearch", "search", "codebasesearch", "toolsearch")),
+    ("search", "find", "pattern glob path dir_path", ("glob", "ls", "listdir", "listdirectory", "filesearch", "find")),
+    ("globe", "fetch", "url uri prompt", ("webfetch", "fetch", "fetchurl", "httprequest", "browse", "navigate")),
+    ("globe", "search the web", "query q", ("websearch", "googlewebsearch", "searchweb")),
+    ("agent", "ask an agent", "description subagent_type agent prompt", ("task", "agent", "delegate", "spawnagent")),
+    ("list", "plan", "", ("todowrite", "updateplan", "writetodos", "todoread", "taskcreate", "taskupdate")),
+    ("agent", "ask a person", "question", ("askuserquestion", "askuser", "requestuserinput")),
+)  # fmt: skip
+_BY_NAME = {name: (icon, verb, keys.split()) for icon, verb, keys, names in _KNOWN for name in names}
+_TELLING = (
+    "command cmd file_path path filename pattern query q url uri question prompt description name title id key".split()
+)
+
+
+def of_call(name: str | None, arguments: Any, server: str | None = None) -> ToolLine:
+    """The line for a call. An unknown tool is named, with its most telling argument or its first few."""
+    name = name or "unnamed tool"
+    icon, verb, keys = _BY_NAME.get(re.sub(r"[_\-. ]", "", name).lower(), ("tool", "", _TELLING))
+    if server or name.startswith("mcp__"):
+        icon = "plug"
+    verb = verb or first_line(name.removeprefix("mcp__").replace("__", " › "), 60)
+    return ToolLine(icon, verb, _subject(arguments, keys))
+
+
+def glance(
+    text: str, result: Any = None, status: str | None = None, *, name: str | None = None, arguments: Any = None
+) -> str:
+    """What came of a call: ``+3 −1``, ``exit 1``, ``14 lines``, ``denied``; empty when there is nothing to say."""
+    parts = [status] if status and status != "ok" else []
+    if (code := _exit_code(result, text)) is not None:
+        parts.append(f"exit {code}")
+    if files := diff.of_tool_call(name, arguments, result):
+        parts.append(f"+{sum(f.added for f in files)} −{sum(f.removed for f in files)}")
+    elif text.strip():
+        lines = text.strip().count("\n") + 1
+        parts.append(f"{lines} lines" if lines > 1 else first_line(text, 60))
+    return " · ".join(parts)
+
+
+def _subject(arguments: Any, keys: list[str]) -> str:
+    if not isinstance(arguments, dict):
+        return first_line(arguments, MAX_SUBJECT) if isinstance(arguments, str) else ""
+    for key in keys:
+        if value := _scalar(arguments.get(key)):
+            return first_line(value, MAX_SUBJECT)
+    pairs = ((key, _scalar(value)) for key, value in list(arguments.items())[:20])
+    shown = [f"{key}={first_line(value, 40)}" for key, value in pairs if value]
+    return first_line("  ".join(shown[:3]), MAX_SUBJECT)
+
+
+def _scalar(value: Any) -> str:
+    """Text of a value that fits on a line; a list of words (an argument vector) is joined."""
+    if isinstance(value, list) and value and all(isinstance(item, str) for item in value[:50]):
+        return " ".join(value[-1:] if value[0] in ("bash", "sh", "zsh") else value[:50])
+    if isinstance(value, bool) or value is None:
+        return ""
+    return str(value) if isinstance(value, (str, int, float)) else ""
+
+
+_EXIT = re.compile(r"(?:exit code|exited with(?: code)?)\W{0,3}(-?\d{1,5})\b", re.IGNORECASE)
+
+
+def _exit_code(result: Any, text: str) -> int | None:
+    """The exit code a result states, when it is not 0."""
+    places = [result, result.get("metadata")] if isinstance(result, dict) else []
+    for place in places:
+        for key in ("exit_code", "exitCode", "returncode"):
+            code = place.get(key) if isinstance(place, dict) else None
+            if isinstance(code, int) and not isinstance(code, bool):
+                return code or None
+    match = _EXIT.search(text[:300])
+    return (int(match[1]) or None) if match else None

@@ -1,0 +1,265 @@
+"""``append()``: the only code that writes events, one at a time or by the hundred thousand.
+
+Rows go in through ``COPY``; projections follow in the same transaction, computed by PostgreSQL from the log,
+so a live event, a bulk import and a rebuild run the same statements.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from itertools import islice
+from typing import Any, Protocol
+from uuid import UUID
+
+import orjson
+from django.db import connection, transaction
+
+from sessions_app.ids import uuid7_batch
+from sessions_app.models import Session
+
+from . import notify, projections
+
+BATCH = 2_000
+MAX_TEXT = 8 * 1024 * 1024
+"""Characters of one field that are kept in the log; the whole stands in the source document."""
+PARENTS_REMEMBERED = 20_000
+
+COLUMNS = (
+    "session_id", "seq", "id", "key", "kind", "at", "turn", "depth", "parent_seq", "actor_kind", "actor_name", "text",
+    "call_id", "tool_name", "tool_server", "tool_status", "arguments", "result", "model", "request",
+    "input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens",
+    "cache_write_1h_tokens", "quality", "cost", "data", "client_key", "document", "pointer", '"offset"', "length",
+)  # fmt: skip
+COPY = f"COPY sessions_app_event ({', '.join(COLUMNS)}) FROM STDIN"
+
+
+class EventLike(Protocol):
+    """The shape of ``vcon_app.drafts.EventDraft``, which this app must not import, and of ``NewEvent``."""
+
+    kind: str
+    key: str
+    at: datetime | None
+    actor_kind: str
+    actor_name: str
+    text: str
+    tool: Any
+    model: str | None
+    usage: Any
+    request: str | None
+    cost: Decimal | None
+    parent: str | None
+    depth: int
+    data: dict[str, Any]
+    pointer: str
+    offset: int | None
+    length: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    call_id: str | None = None
+    name: str | None = None
+    server: str | None = None
+    arguments: Any = None
+    result: Any = None
+    status: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    input_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cache_write_1h_tokens: int | None = None
+    quality: str = "final"
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvent:
+    """An event that happens here or is sent by an agent, as against one that is read from a file."""
+
+    kind: str
+    key: str
+    at: datetime | None = None
+    actor_kind: str = "unknown"
+    actor_name: str = ""
+    text: str = ""
+    tool: Tool | None = None
+    model: str | None = None
+    usage: Tokens | None = None
+    request: str | None = None
+    cost: Decimal | None = None
+    parent: str | None = None
+    depth: int = 0
+    data: dict[str, Any] = field(default_factory=dict)
+    pointer: str = ""
+    offset: int | None = None
+    length: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """What an append did. ``first_seq`` and ``last_seq`` bound the events that are new (None when none is)."""
+
+    first_seq: int | None
+    last_seq: int | None
+    accepted: int
+    duplicates: int
+
+
+def key_of(natural_key: str) -> UUID:
+    """The 16 bytes by which an event is known in its session."""
+    return UUID(bytes=hashlib.blake2b(natural_key.encode("utf-8", "surrogatepass"), digest_size=16).digest())
+
+
+@transaction.atomic
+def append(
+    session_id: UUID,
+    events: Iterable[EventLike],
+    *,
+    document: str | None = None,
+    on_progress: Callable[[int], None] | None = None,
+) -> Appended:
+    """Add events to the end of a session's log; those whose key it holds already are left out.
+
+    ``document`` is the SHA-256 of the source they were read from. ``on_progress`` is told the number of
+    events seen so far after each batch. Raises ``Session.DoesNotExist``.
+    """
+    session = Session.objects.select_for_update().only("id", "last_seq", "last_turn").get(pk=session_id)
+    log = _Log(session, document)
+    seen = 0
+    stream = iter(events)
+    while batch := list(islice(stream, BATCH)):
+        log.write(batch)
+        seen += len(batch)
+        if on_progress:
+            on_progress(seen)
+    accepted = log.seq - session.last_seq
+    if accepted:
+        projections.project(session_id, since=session.last_seq)
+        notify.session_changed(session_id, log.seq)
+    return Appended(
+        first_seq=session.last_seq + 1 if accepted else None,
+        last_seq=log.seq if accepted else None,
+        accepted=accepted,
+        duplicates=seen - accepted,
+    )
+
+
+class _Log:
+    """The end of one session's log while an append holds it."""
+
+    def __init__(self, session: Session, document: str | None) -> None:
+        self.session_id = session.id
+        self.document = document
+        self.seq = session.last_seq
+        self.turn = session.last_turn
+        self._seqs: OrderedDict[UUID, int] = OrderedDict()
+
+    def write(self, batch: list[EventLike]) -> None:
+        keys = [key_of(event.key) for event in batch]
+        fresh = self._only_new(batch, keys)
+        self._remember_parents(fresh)
+        ids = uuid7_batch(len(fresh))
+        with connection.cursor() as cursor, cursor.copy(COPY) as copy:
+            for (key, event), id_ in zip(fresh, ids, strict=True):
+                copy.write_row(self._row(key, event, id_))
+
+    def _only_new(self, batch: list[EventLike], keys: list[UUID]) -> list[tuple[UUID, EventLike]]:
+        known = self._lookup(keys).keys() if self.seq else ()
+        fresh = []
+        for key, event in zip(keys, batch, strict=True):
+            if key not in known and key not in self._seqs:
+                fresh.append((key, event))
+                self._seqs[key] = 0  # reserved: a repeat in the same batch is a duplicate too
+        return fresh
+
+    def _lookup(self, keys: list[UUID]) -> dict[UUID, int]:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT key, seq FROM sessions_app_event WHERE session_id = %s AND key = ANY(%s)",
+                [self.session_id, keys],
+            )
+            return dict(cursor.fetchall())
+
+    def _remember_parents(self, fresh: list[tuple[UUID, EventLike]]) -> None:
+        """Give seqs to the new events, and fetch those of parents that are not in memory any more."""
+        for offset, (key, _) in enumerate(fresh, start=1):
+            self._seqs[key] = self.seq + offset
+        wanted = {key_of(event.parent) for _, event in fresh if event.parent}
+        if missing := [key for key in wanted if key not in self._seqs]:
+            self._seqs.update(self._lookup(missing))
+        while len(self._seqs) > PARENTS_REMEMBERED:
+            self._seqs.popitem(last=False)
+
+    def _row(self, key: UUID, event: EventLike, id_: UUID) -> tuple[Any, ...]:
+        self.seq += 1
+        if event.kind == "user_message" and event.depth == 0:
+            self.turn += 1
+        tool, usage = event.tool, event.usage
+        return (
+            self.session_id, self.seq, id_, key, event.kind, event.at, self.turn, event.depth,
+            self._seqs.get(key_of(event.parent)) if event.parent else None,
+            event.actor_kind, _text(event.actor_name), _text(event.text),
+            *((_text(tool.call_id), _text(tool.name), _text(tool.server), tool.status, _json(tool.arguments),
+               _json(tool.result)) if tool else NO_TOOL),
+            _text(event.model), _text(event.request),
+            *((usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens, usage.output_tokens,
+               usage.reasoning_tokens, usage.cache_write_1h_tokens, usage.quality) if usage else NO_USAGE),
+            event.cost, _json(event.data) if event.data else "{}", _text(event.key), self.document,
+            event.pointer, event.offset, event.length,
+        )  # fmt: skip
+
+
+NO_TOOL = (None,) * 6
+NO_USAGE = (None,) * 7
+
+
+def _text(value: str | None) -> str | None:
+    """PostgreSQL refuses NUL in text and UTF-8 refuses lone surrogates; both become U+FFFD."""
+    if value is None:
+        return None
+    if len(value) > MAX_TEXT:
+        value = f"{value[:MAX_TEXT]}\n… {len(value) - MAX_TEXT:,} more characters in the source document"
+    if "\0" in value:
+        value = value.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            value = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value
+
+
+def _json(value: Any) -> str | None:
+    if value is None:
+        return None
+    try:
+        text = orjson.dumps(value, default=str).decode()
+    except TypeError:  # lone surrogates, integers over 64 bits
+        text = orjson.dumps(storable(value), default=str).decode()
+    if "\\u0000" in text:
+        text = orjson.dumps(storable(value), default=str).decode()
+    return text
+
+
+def storable(value: Any) -> Any:
+    """The same JSON value without what jsonb refuses: NUL, lone surrogates, integers over 64 bits."""
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, dict):
+        return {_text(str(k)): storable(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [storable(item) for item in value]
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 1 << 63:
+        return str(value)
+    return value
+
+

@@ -1,0 +1,27 @@
+"""Tells other processes that something changed, in the transaction that changed it (PostgreSQL NOTIFY)."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import orjson
+from django.db import connection
+
+CHANNEL = "countersign"
+
+
+def session_changed(session_id: UUID, last_seq: int) -> None:
+    _send({"session": str(session_id), "seq": last_seq})
+
+
+def approval_changed(approval_id: UUID, session_id: UUID) -> None:
+    _send({"approval": str(approval_id), "session": str(session_id)})
+
+
+def import_changed(import_id: UUID) -> None:
+    _send({"import": str(import_id)})
+
+
+def _send(message: dict[str, object]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, orjson.dumps(message).decode()])

@@ -1,0 +1,198 @@
+"""Everything that is computed from the log: tool calls, model requests, prices, turns, totals.
+
+``project(session, since)`` brings them up to date with the events after ``since``; with ``since=0`` on an empty
+projection it is the rebuild. PostgreSQL does the counting, so the size of a session never reaches Python.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from sessions_app.models import Event, EventText, ModelRequest, Session, ToolCall, Turn
+
+from . import pricing, search
+
+TOKENS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens")
+SUM_TOKENS = ", ".join(f"sum({name})::bigint AS {name}" for name in TOKENS)
+
+CALLS = """
+INSERT INTO sessions_app_toolcall (session_id, seq, call_id, name, server, status, turn, started_at)
+SELECT session_id, seq, call_id, coalesce(tool_name, ''), tool_server, tool_status, turn, at
+FROM sessions_app_event
+WHERE session_id = %(session)s AND seq > %(since)s AND kind = 'tool_call'
+"""
+
+# A result belongs to the call it names as parent, else to the latest earlier call with its call id.
+RESULTS = """
+WITH results AS (
+    SELECT DISTINCT ON (call.seq) call.seq AS call_seq, result.seq, result.tool_status, result.at
+    FROM sessions_app_event result
+    CROSS JOIN LATERAL (
+        SELECT seq FROM sessions_app_toolcall c
+        WHERE c.session_id = %(session)s AND c.seq < result.seq AND c.seq = result.parent_seq
+        UNION ALL
+        (SELECT seq FROM sessions_app_toolcall c
+         WHERE c.session_id = %(session)s AND c.seq < result.seq AND c.call_id = result.call_id
+         ORDER BY seq DESC LIMIT 1)
+        LIMIT 1
+    ) call
+    WHERE result.session_id = %(session)s AND result.seq > %(since)s AND result.kind = 'tool_result'
+    ORDER BY call.seq, result.seq
+)
+UPDATE sessions_app_toolcall c
+SET result_seq = r.seq, status = coalesce(r.tool_status, c.status), ended_at = r.at
+FROM results r
+WHERE c.session_id = %(session)s AND c.seq = r.call_seq AND c.result_seq IS NULL
+"""
+
+# One row per model response. Recorders repeat a response's usage on each of its lines, growing or not: the line
+# with the greatest output is the true one in every transcript measured (first-wins loses 70-80 % of the output).
+REQUESTS = f"""
+WITH lines AS (
+    SELECT coalesce(request, 'seq:' || seq) AS key, seq, turn, at, model, {", ".join(TOKENS)},
+           cache_write_1h_tokens, coalesce(quality, 'final') AS quality, cost
+    FROM sessions_app_event
+    WHERE session_id = %(session)s AND seq > %(since)s
+      AND (num_nonnulls({", ".join(TOKENS)}) > 0 OR cost IS NOT NULL)
+), spans AS (
+    SELECT key, max(seq) AS last_seq, min(turn) AS turn, min(at) AS at, max(cost) AS cost FROM lines GROUP BY key
+), best AS (
+    SELECT DISTINCT ON (key) * FROM lines ORDER BY key, output_tokens DESC NULLS LAST, seq DESC
+)
+INSERT INTO sessions_app_modelrequest AS r
+    (session_id, key, seq, turn, at, model, {", ".join(TOKENS)}, cache_write_1h_tokens, quality, cost_recorded,
+     price_source)
+SELECT %(session)s, key, spans.last_seq, spans.turn, spans.at, best.model, {", ".join(TOKENS)},
+       best.cache_write_1h_tokens, best.quality, spans.cost, ''
+FROM best JOIN spans USING (key)
+ON CONFLICT (session_id, key) DO UPDATE SET
+    seq = excluded.seq,
+    {", ".join(f"{n} = CASE WHEN {{better}} THEN excluded.{n} ELSE r.{n} END" for n in TOKENS)},
+    cache_write_1h_tokens = CASE WHEN {{better}} THEN excluded.cache_write_1h_tokens ELSE r.cache_write_1h_tokens END,
+    quality = CASE WHEN {{better}} THEN excluded.quality ELSE r.quality END,
+    model = coalesce(r.model, excluded.model),
+    cost_recorded = greatest(r.cost_recorded, excluded.cost_recorded),
+    price_source = '', cost_priced = NULL
+""".replace("{better}", "coalesce(excluded.output_tokens, -1) >= coalesce(r.output_tokens, -1)")
+
+TURNS = f"""
+WITH touched AS (
+    SELECT least(
+        (SELECT min(turn) FROM sessions_app_event WHERE session_id = %(session)s AND seq > %(since)s),
+        (SELECT min(turn) FROM sessions_app_toolcall WHERE session_id = %(session)s AND result_seq > %(since)s),
+        (SELECT min(turn) FROM sessions_app_modelrequest WHERE session_id = %(session)s AND seq > %(since)s)
+    ) AS turn
+), logged AS (
+    SELECT turn, min(seq) AS first_seq, max(seq) AS last_seq, count(*) AS event_count, min(at) AS started_at,
+           max(at) AS ended_at, count(*) FILTER (WHERE kind = 'error') AS errors,
+           min(seq) FILTER (WHERE kind = 'user_message' AND depth = 0) AS prompt_seq
+    FROM sessions_app_event
+    WHERE session_id = %(session)s AND turn >= (SELECT turn FROM touched) GROUP BY turn
+), calls AS (
+    SELECT turn, count(*) AS tool_calls, count(*) FILTER (WHERE status = 'error') AS errors
+    FROM sessions_app_toolcall
+    WHERE session_id = %(session)s AND turn >= (SELECT turn FROM touched) GROUP BY turn
+), requests AS (
+    SELECT turn, {SUM_TOKENS}, sum(cost_recorded) AS cost_recorded,
+           sum(cost_priced) FILTER (WHERE cost_recorded IS NULL) AS cost_priced,
+           coalesce(sum(coalesce(input_tokens, 0) + coalesce(cache_read_tokens, 0) + coalesce(cache_write_tokens, 0)
+                        + coalesce(output_tokens, 0))
+                    FILTER (WHERE cost_recorded IS NULL AND cost_priced IS NULL), 0) AS unpriced_tokens,
+           array_remove(array_agg(DISTINCT model), NULL) AS model_names
+    FROM sessions_app_modelrequest
+    WHERE session_id = %(session)s AND turn >= (SELECT turn FROM touched) GROUP BY turn
+)
+INSERT INTO sessions_app_turn
+    (session_id, index, first_seq, last_seq, event_count, started_at, ended_at, prompt, model_names, tool_calls, errors,
+     {", ".join(TOKENS)}, cost_recorded, cost_priced, unpriced_tokens)
+SELECT %(session)s, logged.turn, first_seq, last_seq, event_count, logged.started_at, logged.ended_at,
+       coalesce((SELECT left(text, 2000) FROM sessions_app_event e
+                 WHERE e.session_id = %(session)s AND e.seq = logged.prompt_seq), ''),
+       coalesce(model_names, '{{}}'), coalesce(tool_calls, 0), logged.errors + coalesce(calls.errors, 0),
+       {", ".join(TOKENS)}, cost_recorded, cost_priced, coalesce(unpriced_tokens, 0)
+FROM logged LEFT JOIN calls USING (turn) LEFT JOIN requests USING (turn)
+ON CONFLICT (session_id, index) DO UPDATE SET
+    {", ".join(f"{n} = excluded.{n}" for n in (
+        "first_seq", "last_seq", "event_count", "started_at", "ended_at", "prompt", "model_names", "tool_calls",
+        "errors", *TOKENS, "cost_recorded", "cost_priced", "unpriced_tokens"))}
+"""  # fmt: skip
+
+TOTALS = f"""
+UPDATE sessions_app_session s SET
+    last_seq = t.last_seq, last_turn = t.last_turn, event_count = t.event_count, turn_count = t.turn_count,
+    tool_call_count = t.tool_calls, error_count = t.errors, updated_at = now(),
+    started_at = least(s.started_at, t.started_at), ended_at = greatest(s.ended_at, t.ended_at),
+    {", ".join(f"{n} = t.{n}" for n in TOKENS)},
+    cost_recorded = t.cost_recorded, cost_priced = t.cost_priced, unpriced_tokens = t.unpriced_tokens,
+    title = CASE WHEN s.title = '' THEN t.title ELSE s.title END,
+    tools_invoked = coalesce((SELECT array_agg(DISTINCT name ORDER BY name) FROM sessions_app_toolcall
+                              WHERE session_id = s.id AND name <> ''), '{{}}'),
+    model_names = coalesce((SELECT array_agg(DISTINCT name ORDER BY name)
+                            FROM sessions_app_turn, unnest(model_names) name WHERE session_id = s.id), '{{}}')
+FROM (
+    SELECT max(last_seq) AS last_seq, max(index) AS last_turn, sum(event_count) AS event_count,
+           count(*) FILTER (WHERE index > 0) AS turn_count, sum(tool_calls) AS tool_calls, sum(errors) AS errors,
+           min(started_at) AS started_at, max(ended_at) AS ended_at, {SUM_TOKENS},
+           sum(cost_recorded) AS cost_recorded, sum(cost_priced) AS cost_priced,
+           sum(unpriced_tokens)::bigint AS unpriced_tokens,
+           coalesce((SELECT left(regexp_replace(trim(prompt), '\\s+', ' ', 'g'), 120) FROM sessions_app_turn
+                     WHERE session_id = %(session)s AND prompt <> '' ORDER BY index LIMIT 1), '') AS title
+    FROM sessions_app_turn WHERE session_id = %(session)s
+) t
+WHERE s.id = %(session)s
+"""  # fmt: skip
+
+UNPRICED = f"""
+SELECT r.key, r.model, coalesce(r.at, s.created_at), {", ".join(f"coalesce(r.{n}, 0)" for n in (*TOKENS[:3],
+    "cache_write_1h_tokens", TOKENS[3]))}
+FROM sessions_app_modelrequest r JOIN sessions_app_session s ON s.id = r.session_id
+WHERE r.session_id = %(session)s AND r.seq > %(since)s AND r.price_source = ''
+"""  # fmt: skip
+
+PRICED = """
+UPDATE sessions_app_modelrequest r SET cost_priced = p.amount, price_source = p.source
+FROM unnest(%s::text[], %s::numeric[], %s::text[]) AS p(key, amount, source)
+WHERE r.session_id = %s AND r.key = p.key
+"""
+
+
+@transaction.atomic
+def project(session_id: UUID, since: int) -> None:
+    """Bring the projections of a session up to date with its events after ``since``."""
+    scope = {"session": session_id, "since": since}
+    with connection.cursor() as cursor:
+        cursor.execute(CALLS, scope)
+        cursor.execute(RESULTS, scope)
+        cursor.execute(REQUESTS, scope)
+        _price(session_id, since)
+        cursor.execute(TURNS, scope)
+        cursor.execute(TOTALS, scope)
+    search.index_if_small(session_id)
+
+
+@transaction.atomic
+def rebuild(session_id: UUID) -> None:
+    """Throw the projections of a session away and compute them from its log again."""
+    Session.objects.select_for_update().only("id").get(pk=session_id)
+    for model in (ToolCall, ModelRequest, Turn, EventText):
+        model.objects.filter(session_id=session_id).delete()
+    Session.objects.filter(pk=session_id).update(indexed_seq=0)
+    if Event.objects.filter(session_id=session_id).exists():
+        project(session_id, since=0)
+        search.index(session_id)
+
+
+def _price(session_id: UUID, since: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(UNPRICED, {"session": session_id, "since": since})
+        keys: list[str] = []
+        amounts: list[Decimal | None] = []
+        for key, model, at, *tokens in cursor.fetchall():
+            keys.append(key)
+            amounts.append(pricing.price(model, at, tuple(tokens)))
+        if keys:
+            sources = [pricing.UNPRICED if amount is None else pricing.SOURCE for amount in amounts]
+            cursor.execute(PRICED, [keys, amounts, sources, session_id])

@@ -1,0 +1,59 @@
+"""The search rows of a session: one ``tsvector`` per event that says anything."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.models import F
+
+from sessions_app.models import Session
+
+SMALL = 500
+"""Up to so many new events are indexed in the transaction that appends them; more are left to a task."""
+CHUNK = 2_000
+MAX_WORDS = 20_000
+"""Characters of one field that are indexed: a tsvector may hold 1 MB, and nobody looks for the middle of a dump."""
+
+# `simple`: transcripts are code and many languages; stemming would find the wrong things and miss identifiers.
+INDEX = f"""
+INSERT INTO sessions_app_eventtext (session_id, seq, words)
+SELECT session_id, seq, to_tsvector('simple', concat_ws(' ',
+    left(text, {MAX_WORDS}), tool_name, left(arguments #>> '{{}}', {MAX_WORDS}), left(result #>> '{{}}', {MAX_WORDS})))
+FROM sessions_app_event
+WHERE session_id = %(session)s AND seq > %(after)s AND seq <= %(until)s
+  AND (text <> '' OR arguments IS NOT NULL OR result IS NOT NULL)
+ON CONFLICT (session_id, seq) DO NOTHING
+"""
+
+
+def index_if_small(session_id: UUID) -> None:
+    """Index now when little is new; a bulk import rings ``tasks.index_session`` after its commit instead."""
+    indexed, last = _watermark(session_id)
+    if last - indexed <= SMALL:
+        index(session_id)
+
+
+def index(session_id: UUID) -> None:
+    """Index every event that is not yet, in chunks of their own transactions when not inside one."""
+    indexed, last = _watermark(session_id)
+    while indexed < last:
+        until = min(indexed + CHUNK, last)
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(INDEX, {"session": session_id, "after": indexed, "until": until})
+            cursor.execute(
+                "UPDATE sessions_app_session SET indexed_seq = greatest(indexed_seq, %s) WHERE id = %s",
+                [until, session_id],
+            )
+        indexed = until
+
+
+def _watermark(session_id: UUID) -> tuple[int, int]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT indexed_seq, last_seq FROM sessions_app_session WHERE id = %s", [session_id])
+        return cursor.fetchone()
+
+
+def sessions_behind() -> list[UUID]:
+    """Sessions with events that are not searchable yet."""
+    return list(Session.objects.filter(indexed_seq__lt=F("last_seq")).values_list("id", flat=True))

@@ -1,0 +1,176 @@
+"""What the lines of a file say about the session as a whole."""
+
+from __future__ import annotations
+
+import io
+from datetime import datetime
+from typing import Any, BinaryIO
+
+import orjson
+
+from ...drafts import Finding, SessionDraft
+from .lines import Line, digest
+from .values import dict_of, text_of
+
+TAIL = 256 * 1024
+"""Bytes at the end of the file that are searched for the session id."""
+ID_LIMIT = 200
+RECENT = 1024
+NAMED = 20
+"""Other sessions in one file that are named; real ones hold one or two."""
+
+
+class Titles:
+    """The title of a session: the person's own beats the generated one, which beats a summary.
+
+    A summary belongs to the session whose line ``leafUuid`` names, often one of another file. A summary
+    of nobody here counts only if it stands alone before the first message, where a resumed file has it.
+    """
+
+    def __init__(self) -> None:
+        self.custom = self.generated = self.summary = ""
+        self._wanted: dict[str, str] = {}
+        self._seen: dict[str, None] = {}
+
+    def add_summary(self, text: str, leaf: str) -> None:
+        """A ``summary`` line. ``leaf`` may be before or after it in the file."""
+        if not leaf or leaf in self._seen:
+            self.summary = text
+        elif not self._seen and len(self._wanted) < RECENT:
+            self._wanted[leaf] = text
+
+    def see(self, uuid: str) -> None:
+        """A line of this file: does a summary name it?"""
+        if self._wanted and uuid in self._wanted:
+            self.summary = self._wanted[uuid]
+        self._seen[uuid] = None
+        if len(self._seen) > RECENT:
+            del self._seen[next(iter(self._seen))]
+
+    def best(self) -> str:
+        """The title, or ``""``: a session is then headed by its first prompt."""
+        alone = next(iter(self._wanted.values())) if len(self._wanted) == 1 else ""
+        return (self.custom or self.generated or self.summary or alone)[:ID_LIMIT]
+
+
+class Facts:
+    """Collects id, times, model, place and title while the lines go by."""
+
+    def __init__(self, last_session: str = "") -> None:
+        self.titles = Titles()
+        self.session = last_session
+        self.agent_id = ""
+        self.model: str | None = None
+        self.first_digest = ""
+        self._claimed = False
+        self.version = ""
+        self._started: datetime | None = None
+        self._ended: datetime | None = None
+        self._environment: dict[str, str] = {}
+        self._others: set[str] = set()
+
+    @property
+    def external_id(self) -> str:
+        """The file's own session id; for a sub-agent's file, id of the parent and of the agent."""
+        if self.agent_id:
+            return f"{self.session}/agent-{self.agent_id}"
+        return self.session or f"claude-code-{self.first_digest}"
+
+    def see(self, line: Line) -> None:
+        """Take from a line what it says about its session."""
+        value = line.value
+        if at := line.at:
+            if self._started is None or at < self._started:
+                self._started = at
+            if self._ended is None or at > self._ended:
+                self._ended = at
+        if not self.first_digest:
+            self.first_digest = digest(line.raw)
+        if not self._claimed and (session := session_of(value)):
+            self._claim(value, session)
+        if version := value.get("version"):
+            self.version = text_of(version)[:ID_LIMIT] or self.version
+        for name, key in (("cwd", "cwd"), ("git_branch", "gitBranch")):
+            if name not in self._environment and (found := value.get(key)):
+                self._environment[name] = text_of(found)[:ID_LIMIT * 5]
+
+    def _claim(self, value: dict[str, Any], session: str) -> None:
+        """Decide whose file this is, from its first line with a session id: a sub-agent's own file begins
+        with a line of the sub-agent, and carries the session id of its parent.
+        """
+        self.session = self.session or session
+        self._claimed = True
+        if value.get("isSidechain") is True:
+            self.agent_id = text_of(value.get("agentId"))[:ID_LIMIT] or self.first_digest
+
+    def foreign(self, line: Line, session: str) -> Finding | None:
+        """A line of another session: marks it, and says so once for each session."""
+        line.data = {"session_id": session}
+        if session in self._others or len(self._others) >= NAMED:
+            return None
+        self._others.add(session)
+        return Finding(
+            "claude-code.other-session", "info", line.pointer,
+            f"lines of session {session} stand in the file of {self.session} (resumed or merged); kept in this session",
+        )  # fmt: skip
+
+    def first(self) -> SessionDraft:
+        """The session as known before its first event. The title comes last: a later one may be better."""
+        return SessionDraft(
+            external_id=self.external_id,
+            agent_name="Claude Code",
+            started_at=self._started,
+            parent_external_id=self.session if self.agent_id else None,
+            metadata=self._metadata(),
+        )
+
+    def last(self) -> SessionDraft:
+        """The same session with what only the end of the file tells."""
+        return SessionDraft(
+            external_id=self.external_id,
+            title=self.titles.best(),
+            agent_name="Claude Code",
+            started_at=self._started,
+            ended_at=self._ended,
+            model=self.model,
+            parent_external_id=self.session if self.agent_id else None,
+            metadata=self._metadata(),
+        )
+
+    def _metadata(self) -> dict[str, Any]:
+        recorder = {"name": "claude-code"} | ({"version": self.version} if self.version else {})
+        return {
+            "recorder": recorder,
+            **({"environment": dict(self._environment)} if self._environment else {}),
+            **({"agent_id": self.agent_id} if self.agent_id else {}),
+            **({"other_sessions": sorted(self._others)} if self._others else {}),
+        }
+
+
+def session_of(value: dict[str, Any]) -> str:
+    """The session id of a line (``session_id`` in stream-json), or ``""``."""
+    return text_of(value.get("sessionId") or value.get("session_id"))[:ID_LIMIT]
+
+
+def last_session(source: BinaryIO) -> str:
+    """The session id that the file ends with, or ``""``.
+
+    A resumed session may begin with lines of the session it goes on from, so the last id is the file's
+    own. The stream is put back where it was.
+    """
+    start = source.tell()
+    end = source.seek(0, io.SEEK_END)
+    source.seek(max(start, end - TAIL))
+    tail = source.read(TAIL)
+    source.seek(start)
+    for raw in reversed(tail.split(b"\n")):
+        if b'ession' in raw and (session := _session_in(raw)):
+            return session
+    return ""
+
+
+def _session_in(raw: bytes) -> str:
+    try:
+        return session_of(dict_of(orjson.loads(raw)))
+    except orjson.JSONDecodeError:  # the cut-off first or last line of the tail
+        return ""

@@ -1,0 +1,189 @@
+"""Bytes to lines: one JSON object at a time, whatever the writer (or a crash) did to the file.
+
+The rules are those of every JSON Lines reader that meets real files: a line may be cut off, hold two
+objects, be padded with NUL bytes after a power loss, or be too large to parse.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any, BinaryIO, Iterator
+
+import ijson
+
+from ...drafts import EventDraft, Finding, Kind
+from ..jsonio import Unreadable, loads
+
+MAX_LINE = 64 * 1024 * 1024
+"""Bytes of a line that is still parsed; parsing takes about ten times that in memory."""
+SHOWN = 200
+"""Bytes of an unreadable line that are shown."""
+_BLANK = b" \t\r\n\0"
+_GAP = re.compile(r"[ \t\r\n\0]*")
+_NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
+
+
+@dataclass(slots=True)
+class Line:
+    """One JSON object of the file and, once ``Reading`` has looked at it, its place in the session."""
+
+    value: dict[str, Any]
+    pointer: str
+    raw: bytes
+    """Its JSON as it stands in the file."""
+    offset: int | None
+    key: str = ""
+    at: datetime | None = None
+    depth: int = 0
+    parent: str | None = None
+    agent: tuple[str, str] = ("agent", "")
+    """Actor kind and name of whoever answers on this line."""
+    data: dict[str, Any] | None = None
+    """What is added to the data of each of its events."""
+
+    def event(
+        self, kind: Kind, text: str = "", *, part: str = "", at_path: str = "", data: dict[str, Any] | None = None,
+        parent: str | None = None, actor: tuple[str, str] = ("system", ""), **more: Any,
+    ) -> EventDraft:  # fmt: skip
+        """An event of this line. ``part`` tells several of one line apart in their keys."""
+        extra = self.data
+        return EventDraft(
+            kind=kind, key=self.key + part, at=self.at, actor_kind=actor[0], actor_name=actor[1], text=text,
+            parent=parent or self.parent, depth=self.depth, data={**(data or {}), **extra} if extra else data or {},
+            pointer=self.pointer + at_path, offset=self.offset, length=None if self.offset is None else len(self.raw),
+            **more,
+        )  # fmt: skip
+
+
+Item = Line | EventDraft | Finding
+
+
+def digest(data: bytes) -> str:
+    """A short fingerprint for keys of what has no id of its own."""
+    return blake2b(data, digest_size=12).hexdigest()
+
+
+def lines(source: BinaryIO) -> Iterator[Item]:
+    """The objects of a JSON Lines stream; what cannot be read comes as an ``unknown`` event and a finding.
+
+    A last line without its line break that does not parse gives a finding only: the writer may be alive,
+    and the next import of the grown file reads it whole.
+    """
+    offset, number = 0, 0
+    while raw := source.readline(MAX_LINE + 1):
+        number += 1
+        if len(raw) > MAX_LINE and not raw.endswith(b"\n"):
+            size = len(raw) + _skip_line(source)
+            yield from _bad(raw, f"L{number}", offset, size, f"longer than {MAX_LINE} bytes ({size}); not parsed")
+        else:
+            size = len(raw)
+            yield from _parse(raw, number, offset)
+        offset += size
+
+
+def web_lines(source: BinaryIO) -> Iterator[Item]:
+    """The same lines from a session that was exported from the web as one ``{"loglines": [...]}``.
+
+    A document that ends too early gives what came before and a finding.
+    """
+    try:
+        for index, value in enumerate(ijson.items(source, "loglines.item", use_float=True)):
+            raw = json.dumps(value).encode()
+            yield from _objects(raw, f"/loglines/{index}", None, last=False)
+    except (ijson.JSONError, UnicodeDecodeError) as error:
+        yield Finding("claude-code.cut-off-document", "warning", "/loglines", f"the document ends too early: {error}")
+
+
+def _parse(raw: bytes, number: int, offset: int) -> Iterator[Item]:
+    data = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
+    data = data.strip(_BLANK)
+    if data:
+        yield from _objects(data, f"L{number}", offset + raw.index(data), last=not raw.endswith(b"\n"))
+    elif b"\0" in raw:
+        yield Finding("claude-code.nul-bytes", "warning", f"L{number}", f"{len(raw)} bytes that are NUL, and no line")
+
+
+def _objects(data: bytes, pointer: str, offset: int | None, *, last: bool) -> Iterator[Item]:
+    """The object of one line, or the objects when several are glued together."""
+    try:
+        value, repairs = _loads(data)
+    except Unreadable as error:
+        yield from _glued(data, pointer, offset, str(error), last=last)
+    else:
+        yield from _object(value, repairs, data, pointer, offset)
+
+
+def _object(value: Any, repairs: list[str], data: bytes, pointer: str, offset: int | None) -> Iterator[Item]:
+    for repair in repairs:
+        yield Finding("claude-code.repaired-line", "info", pointer, repair)
+    if isinstance(value, dict):
+        yield Line(value, pointer, data, offset)
+    else:
+        yield from _bad(data, pointer, offset, len(data), f"not a JSON object but {type(value).__name__}")
+
+
+def _loads(data: bytes) -> tuple[Any, list[str]]:
+    if b"\\u0000" in data and _NUL.search(data):  # PostgreSQL stores no NUL, in text or in jsonb
+        value, repairs = loads(_NUL.sub(rb"\1\\ufffd", data))
+        return value, [*repairs, "NUL replaced by U+FFFD"]
+    return loads(data)
+
+
+def _glued(data: bytes, pointer: str, offset: int | None, why: str, *, last: bool) -> Iterator[Item]:
+    """Objects on one line without a break between them; what follows the last good one is malformed."""
+    found, behind = 0, 0
+    for start, end in _spans(data):
+        try:
+            value, repairs = _loads(data[start:end])
+        except Unreadable:
+            break
+        yield from _object(value, repairs, data[start:end], pointer, _plus(offset, start))
+        found, behind = found + 1, end
+    if found:
+        yield Finding("claude-code.glued-objects", "info", pointer, f"{found} objects without a line break; each was read")
+    rest = data[behind:].strip(_BLANK)
+    if rest and last:
+        yield Finding("claude-code.cut-off-line", "info", pointer, "the last line is cut off; the writer may still be writing")
+    elif rest:
+        yield from _bad(rest, pointer, _plus(offset, data.index(rest, behind)), len(rest), why)
+
+
+def _spans(data: bytes) -> Iterator[tuple[int, int]]:
+    """Byte ranges of the objects that follow one another from the beginning."""
+    text = data.decode(errors="surrogateescape")
+    decoder, at, start = json.JSONDecoder(), 0, 0
+    while text.startswith("{", at):
+        try:
+            _, stop = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return
+        end = start + len(text[at:stop].encode(errors="surrogateescape"))
+        yield start, end
+        at = _GAP.match(text, stop).end()
+        start = end + at - stop
+
+
+def _plus(offset: int | None, more: int) -> int | None:
+    return None if offset is None else offset + more
+
+
+def _bad(data: bytes, pointer: str, offset: int | None, size: int, why: str) -> Iterator[Item]:
+    start = data[:SHOWN].decode(errors="replace").replace("\0", "\ufffd")
+    yield Finding("claude-code.malformed-line", "warning", pointer, f"{why}; begins {start!r}")
+    yield EventDraft(
+        kind="unknown", key=f"line:{digest(data)}", actor_kind="unknown", text=start, data={"type": "malformed", "why": why},
+        pointer=pointer, offset=offset, length=None if offset is None else size,
+    )  # fmt: skip
+
+
+def _skip_line(source: BinaryIO) -> int:
+    skipped = 0
+    while chunk := source.readline(1024 * 1024):
+        skipped += len(chunk)
+        if chunk.endswith(b"\n"):
+            break
+    return skipped

@@ -1,0 +1,77 @@
+"""What the latest lines said about calls and sub-agents; old entries fall out, so memory stays flat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .lines import Line, digest
+from .values import dict_of, text_of
+
+KEPT = 1024
+"""Calls and sub-agent lines remembered. More than a thousand calls are never open at once."""
+SPAWNERS = ("Task", "Agent")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call: the key of its event, its name and, for a sub-agent, which one."""
+
+    key: str
+    name: str
+    agent_type: str = ""
+
+
+class Links:
+    """Finds the call that a result, a hook or a sub-agent's line belongs to."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, Call] = {}
+        self._prompts: dict[str, Call] = {}
+        self._agents: dict[str, Call] = {}
+        self._sides: dict[str, Call] = {}
+
+    def call(self, call_id: str | None, key: str, name: str, arguments: Any) -> None:
+        """Remember a tool call."""
+        call = Call(key, name)
+        if name in SPAWNERS:
+            call = Call(key, name, text_of(dict_of(arguments).get("subagent_type")))
+            if opening := _fingerprint(dict_of(arguments).get("prompt")):
+                _remember(self._prompts, opening, call)
+        if call_id:
+            _remember(self._calls, call_id, call)
+
+    def of(self, call_id: Any) -> Call | None:
+        """The call with this id, while it is remembered."""
+        return self._calls.get(call_id) if isinstance(call_id, str) else None
+
+    def agent(self, agent_id: Any, call_id: Any) -> None:
+        """A progress line or a result told which call started a sub-agent."""
+        if isinstance(agent_id, str) and (call := self.of(call_id)):
+            _remember(self._agents, agent_id, call)
+
+    def side(self, line: Line, content: Any) -> Call | None:
+        """The call that a sub-agent's line in its parent's file runs under.
+
+        Tried in this order: the agent id, the line before it, the prompt that opened it.
+        """
+        value = line.value
+        agent_id, parent = text_of(value.get("agentId")), text_of(value.get("parentUuid"))
+        call = self._agents.get(agent_id) or self._sides.get(parent) or self._prompts.get(_fingerprint(content))
+        if call:
+            _remember(self._sides, line.key, call)
+            if agent_id:
+                _remember(self._agents, agent_id, call)
+        return call
+
+
+def _fingerprint(prompt: Any) -> str:
+    if isinstance(prompt, list) and prompt:
+        prompt = dict_of(prompt[0]).get("text")
+    return digest(prompt.encode(errors="replace")) if isinstance(prompt, str) else ""
+
+
+def _remember(known: dict[str, Call], name: str, call: Call) -> None:
+    known[name] = call
+    if len(known) > KEPT:
+        del known[next(iter(known))]

@@ -1,0 +1,102 @@
+"""Tool results: the text the model saw, the outcome, and what the structured copy adds to them.
+
+``toolUseResult`` repeats the text and the arguments, and carries the whole file before an edit; only
+what stands nowhere else is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from ...drafts import EventDraft, ToolDraft
+from .lines import Line
+from .values import attachment, bounded, dict_of, light, text_of
+
+if TYPE_CHECKING:
+    from .reading import Reading
+
+REPEATED = frozenset({
+    "stdout", "content", "result", "oldString", "newString", "edits", "prompt", "oldTodos", "originalFile",
+    "originalFileContents", "original_file", "updated_file", "base64",
+})  # fmt: skip
+"""Keys of ``toolUseResult`` whose value stands in the text of the result or in the arguments of the call."""
+
+REFUSED = ("The user doesn't want to proceed with this tool use", "The user doesn't want to take this action right now")
+"""How Claude Code words a refusal in its dialog; there is nothing else in the file that tells of it."""
+NOT_ALLOWED = re.compile(r"(Claude requested permissions? to .*haven't granted it yet|Permission to use .* has been denied)", re.S)
+NOT_RUN = ("[Request interrupted by user", "Sibling tool call errored", "<tool_use_error>Cancelled")
+_REASON = re.compile(r"the user said:\s*(.+)", re.S)
+
+
+def tool_result(reading: Reading, line: Line, block: dict[str, Any], index: int, *, alone: bool) -> EventDraft:
+    """The event of a ``tool_result`` block; ``alone`` when ``toolUseResult`` can only belong to this one."""
+    call_id = text_of(block.get("tool_use_id")) or None
+    call = reading.links.of(call_id)
+    text, attachments = readable(block.get("content"))
+    structured = line.value.get("toolUseResult") if alone else None
+    status = status_of(block, text, structured)
+    name = call.name if call else None
+    return line.event(
+        "tool_result",
+        text,
+        part=f":{index}" if index else "",
+        at_path=f"/message/content/{index}",
+        actor=("tool", name or ""),
+        parent=call.key if call else None,
+        tool=ToolDraft(call_id, name, server_of(name), None, _useful(structured, text, len(line.raw)), status),
+        data=_facts(reading, text, status, structured, attachments, call_id),
+    )
+
+
+def status_of(block: dict[str, Any], text: str, structured: Any) -> str:
+    """ok, error, denied or cancelled. A refusal is known by its text alone."""
+    if text.startswith(NOT_RUN) or dict_of(structured).get("interrupted") is True:
+        return "cancelled"
+    if not block.get("is_error"):
+        return "ok"
+    return "denied" if text.startswith(REFUSED) or NOT_ALLOWED.match(text) else "error"
+
+
+def server_of(name: str | None) -> str | None:
+    """The MCP server in a tool's name ``mcp__<server>__<tool>``."""
+    parts = name.split("__", 2) if name and name.startswith("mcp__") else ()
+    return parts[1] if len(parts) == 3 else None
+
+
+def readable(content: Any) -> tuple[str, list[dict[str, Any]]]:
+    """Text of a result, and what is in it that is no text (without payloads)."""
+    if isinstance(content, str):
+        return content, []
+    blocks = [dict_of(block) for block in content] if isinstance(content, list) else []
+    texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
+    return "\n".join(texts), [attachment(block) for block in blocks if not isinstance(block.get("text"), str)]
+
+
+def _useful(structured: Any, text: str, size: int) -> Any:
+    """The part of ``toolUseResult`` that is not told elsewhere, or ``None``."""
+    if not isinstance(structured, dict):
+        return None if text or not structured else bounded(structured, size)
+    repeated = REPEATED if text else frozenset({"originalFile", "originalFileContents", "original_file", "base64"})
+    kept = {key: value for key, value in structured.items() if key not in repeated and value not in (None, "", [])}
+    if isinstance(file := kept.get("file"), dict):
+        kept["file"] = light(file, repeated)
+    return bounded(kept, size) or None
+
+
+def _facts(
+    reading: Reading, text: str, status: str, structured: Any, attachments: list[dict[str, Any]], call_id: str | None
+) -> dict[str, Any]:
+    data: dict[str, Any] = {"attachments": attachments} if attachments else {}
+    if status == "denied":
+        data["approval_inferred"] = "denied"
+        if reason := _REASON.search(text):
+            data["reason"] = reason[1].strip()[:2000]
+    if not isinstance(structured, dict):
+        return data
+    if structured.get("userModified") is True:
+        data["user_modified"] = True
+    if agent_id := text_of(structured.get("agentId")):
+        reading.links.agent(agent_id, call_id)
+        data["child_session"] = f"{reading.facts.session}/agent-{agent_id}"
+    return data

@@ -1,0 +1,99 @@
+"""Tokens of a response, and whether the recorder told the truth about them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from ...drafts import Finding, Usage
+from .values import dict_of, light, number_of
+
+OPEN_RESPONSES = 64
+"""Responses whose lines may still follow; Claude Code writes the lines of one response close together."""
+CHARACTERS_PER_TOKEN = 8
+"""Text of a model has about four characters a token; below half of that the count cannot be true."""
+
+
+def usage_of(message: dict[str, Any]) -> Usage | None:
+    """The usage object of a response, ``None`` without one. Claude Code leaves a count out when it is 0.
+
+    Both cache counts stand beside ``input_tokens`` (they are not part of it); thinking is inside
+    ``output_tokens``.
+    """
+    usage = message.get("usage")
+    if not isinstance(usage, dict) or not usage:
+        return None
+    split = dict_of(usage.get("cache_creation"))
+    hour = _count(split, "ephemeral_1h_input_tokens") if split else None
+    written = _count(usage, "cache_creation_input_tokens") or (hour or 0) + _count(split, "ephemeral_5m_input_tokens")
+    thinking = number_of(dict_of(usage.get("output_tokens_details")).get("thinking_tokens"))
+    return Usage(
+        input_tokens=_count(usage, "input_tokens"),
+        cache_read_tokens=_count(usage, "cache_read_input_tokens"),
+        cache_write_tokens=written,
+        output_tokens=_count(usage, "output_tokens"),
+        reasoning_tokens=None if thinking is None else int(thinking),
+        cache_write_1h_tokens=hour,
+    )
+
+
+def usage_data(message: dict[str, Any]) -> dict[str, Any]:
+    """What else of the usage object has a price: speed, tier, server tools, calls inside the request."""
+    usage = message["usage"]
+    data = light({"speed": usage.get("speed"), "service_tier": usage.get("service_tier")})
+    if data.get("service_tier") == "standard":
+        del data["service_tier"]
+    if tools := {k: v for k, v in light(dict_of(usage.get("server_tool_use"))).items() if v}:
+        data["server_tool_use"] = tools
+    rounds = usage.get("iterations")
+    if isinstance(rounds, list) and len(rounds) > 1:  # the tokens of those before are not in the other counts
+        data["iterations"] = [light(dict_of(item)) for item in rounds[:20]]
+    return data
+
+
+def cost_of(value: Any) -> Decimal | None:
+    """US dollars stated by the recorder (``costUSD``, Claude Code before about 1.0.9)."""
+    number = number_of(value)
+    return None if number is None else Decimal(str(number))
+
+
+class Outputs:
+    """Compares the stated output of each response with the text that stands in the file.
+
+    Versions 2.0.x to 2.1.4x wrote only the first count of the stream (1 to 8 tokens); nothing in the
+    file has the true number.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[str, tuple[int, int]] = {}
+        self._responses = 0
+        self._short = 0
+
+    def see(self, request: str, characters: int, output_tokens: int) -> None:
+        """Add one line of a response: its visible characters and the output it states."""
+        before = self._open.pop(request, (0, 0))
+        self._open[request] = before[0] + characters, max(before[1], output_tokens)
+        if len(self._open) > OPEN_RESPONSES:
+            self._close(next(iter(self._open)))
+
+    def finding(self) -> Finding | None:
+        """The verdict over the file: a finding when most responses state less than half of their text."""
+        for request in list(self._open):
+            self._close(request)
+        if not self._short or self._short * 2 <= self._responses:
+            return None
+        return Finding(
+            "claude-code.placeholder-output", "warning", "",
+            "output tokens are under-reported by the recorder: "
+            f"{self._short} of {self._responses} responses state fewer tokens than a {CHARACTERS_PER_TOKEN}th of their characters",
+        )  # fmt: skip
+
+    def _close(self, request: str) -> None:
+        characters, tokens = self._open.pop(request)
+        if characters:
+            self._responses += 1
+            self._short += tokens < characters / CHARACTERS_PER_TOKEN
+
+
+def _count(usage: dict[str, Any], name: str) -> int:
+    return int(number_of(usage.get(name)) or 0)

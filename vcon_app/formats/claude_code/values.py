@@ -1,0 +1,104 @@
+"""Small, total functions over values that may be anything: a transcript is hostile input."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from ..jsonio import MAX_DEPTH
+
+FIELD_LIMIT = 256 * 1024
+"""Characters kept of one string inside a structured result; the raw line still has the rest."""
+RESULT_LIMIT = 16 * FIELD_LIMIT
+"""Bytes of JSON kept of a whole structured result."""
+LABEL_LIMIT = 500
+"""Characters kept of a string that only describes an event (``data``)."""
+
+
+def text_of(value: Any) -> str:
+    """The value when it is a string, else ``""``."""
+    return value if isinstance(value, str) else ""
+
+
+def dict_of(value: Any) -> dict[str, Any]:
+    """The value when it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def time_of(value: Any) -> datetime | None:
+    """An ISO 8601 time with a zone (UTC when none is stated); ``None`` for everything else."""
+    try:
+        moment = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        return None
+    if not 1 < moment.year < 9999:  # a conversion to another zone would overflow
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def number_of(value: Any) -> float | int | None:
+    """The value when it is a finite, non-negative number that fits a database column, else ``None``."""
+    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value if plain and 0 <= value < 2**53 else None
+
+
+def light(value: dict[str, Any], skip: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """The scalars of an object that say something, long strings clipped: what a badge can show."""
+    return {
+        key: item[:LABEL_LIMIT] if isinstance(item, str) else item
+        for key, item in value.items()
+        if key not in skip and item != "" and isinstance(item, (str, int, float))
+    }
+
+
+def too_deep(value: Any) -> bool:
+    """Whether lists and objects are nested deeper than ``MAX_DEPTH``: JSON writers refuse those."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [x for item in level for x in _children(item) if isinstance(x, (dict, list))]
+        if not level:
+            return False
+    return True
+
+
+def bounded(value: Any, size: int) -> Any:
+    """The value as it is when its line (``size`` bytes) is small, else with huge strings cut.
+
+    A cut string ends with a mark that says how much is missing; a value that is still larger than
+    ``RESULT_LIMIT`` becomes ``{"cut": true, "bytes": n}``.
+    """
+    if too_deep(value):
+        return {"cut": True, "reason": f"nested deeper than {MAX_DEPTH} levels"}
+    if size <= FIELD_LIMIT:
+        return value
+    value = _cut(value)
+    written = len(orjson.dumps(value))
+    return value if written <= RESULT_LIMIT else {"cut": True, "bytes": written}
+
+
+def attachment(block: dict[str, Any]) -> dict[str, Any]:
+    """What a picture or document block is, without its payload: type, media type, decoded bytes."""
+    source = dict_of(block.get("source"))
+    data = text_of(source.get("data"))
+    found = {"type": text_of(block.get("type"))[:50], "media_type": text_of(source.get("media_type"))[:100] or None}
+    if source.get("type") == "text":
+        found["bytes"] = len(data.encode())
+    elif data:
+        found["bytes"] = len(data) * 3 // 4 - data[-2:].count("=")
+    return found | light({"url": source.get("url"), "title": block.get("title")})
+
+
+def _children(value: Any) -> Any:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def _cut(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > FIELD_LIMIT:
+        return f"{value[:FIELD_LIMIT]}… [cut: {len(value) - FIELD_LIMIT} more characters]"
+    if isinstance(value, dict):
+        return {key: _cut(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_cut(item) for item in value]
+    return value

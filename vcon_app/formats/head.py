@@ -1,0 +1,92 @@
+"""The first bytes of a file, looked at once for all formats."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from functools import cached_property
+from typing import Any
+
+import ijson
+import orjson
+
+from .jsonio import MAX_DEPTH
+
+SIZES = (64 * 1024, 1024 * 1024, 16 * 1024 * 1024)
+"""How much is looked at before giving up: a first line may be 27 KB long, an attachment megabytes."""
+
+SHAPE_LEVELS = 4
+MARKS = {"start_map": "{", "start_array": "["}
+
+
+class Head:
+    """The first bytes of a document (gunzipped) and what they look like as JSON."""
+
+    def __init__(self, data: bytes, size: int = SIZES[0]) -> None:
+        """``size`` bounds what a gzip body may grow to (zip bombs); plain bytes are taken as they are."""
+        self.raw = data
+        self.data = _gunzip(data, size) if data[:2] == b"\x1f\x8b" else data
+
+    @cached_property
+    def lines(self) -> list[dict[str, Any]]:
+        """The JSON objects among the first 50 complete lines; empty when the file is one document."""
+        found = []
+        for line in self.data.removeprefix(b"\xef\xbb\xbf").split(b"\n", 51)[:50]:
+            try:
+                value = orjson.loads(line)
+            except orjson.JSONDecodeError:
+                continue
+            if isinstance(value, dict):
+                found.append(value)
+        return found
+
+    @cached_property
+    def shape(self) -> dict[str, Any]:
+        """Of the first JSON document: path -> scalar, "{" or "[" for the three outer levels.
+
+        Paths are ijson's (``session.entries.item.type``); only the first item of a list is told.
+        Works on a document that is cut off.
+        """
+        shape: dict[str, Any] = {}
+        path: list[str] = []  # one part for each container that is open
+        try:
+            # use_float: without it ijson 3.6.0 crashes the process on an integer of more than 4,300 digits
+            for event, value in ijson.basic_parse(self._text(), use_float=True, multiple_values=True):
+                if event == "map_key":
+                    path[-1] = value
+                    continue
+                if event.startswith("end_"):
+                    path.pop()
+                else:
+                    if len(path) <= SHAPE_LEVELS:
+                        shape.setdefault(".".join(path), MARKS.get(event, value))
+                    if event in MARKS:
+                        path.append("item" if event == "start_array" else "")
+                if not path or len(path) > MAX_DEPTH:  # the document ends, or nests to no purpose
+                    break
+        except (ijson.JSONError, UnicodeDecodeError):
+            pass  # the head is cut off in the middle, or is no JSON: what came before still counts
+        return shape
+
+    def _text(self) -> io.BytesIO:
+        return io.BytesIO(self.data.removeprefix(b"\xef\xbb\xbf"))
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """Top-level keys of the first JSON object."""
+        return frozenset(path for path in self.shape if path and "." not in path and path != "item")
+
+
+def _gunzip(data: bytes, size: int) -> bytes:
+    try:
+        return zlib.decompressobj(wbits=31).decompress(data, size)
+    except zlib.error:
+        return data
+
+
+def open_gzip(source: io.BufferedIOBase) -> io.BufferedIOBase:
+    """The same stream, decompressed on the way when it starts with the gzip magic."""
+    magic = source.read(2)
+    source.seek(0)
+    return gzip.GzipFile(fileobj=source) if magic == b"\x1f\x8b" else source

@@ -1,0 +1,107 @@
+"""JSON as it is found in the wild: fast for what is well formed, tolerant and explicit for the rest.
+
+orjson refuses NaN, lone surrogates and very deep nesting; the standard library reads the first two. Both
+are met in real transcripts, so the second reader is the fallback and says what it had to change.
+"""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from math import isfinite
+from typing import Any
+
+import orjson
+
+MAX_DEPTH = 200
+
+
+class Unreadable(ValueError):
+    """Not JSON; the message says where and why."""
+
+
+def loads(data: bytes | memoryview) -> tuple[Any, list[str]]:
+    """Parse one JSON value. Returns it with the repairs made ("NaN read as null"), usually none.
+
+    Raises ``Unreadable``.
+    """
+    try:
+        return orjson.loads(data), []
+    except orjson.JSONDecodeError:
+        return _tolerant(bytes(data))
+
+
+def _tolerant(data: bytes) -> tuple[Any, list[str]]:
+    repairs: list[str] = []
+
+    def constant(name: str) -> None:
+        repairs.append(f"{name} read as null")
+
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        text = data.decode("utf-8-sig", errors="replace")
+        repairs.append(f"byte {data[error.start]:#04x} at offset {error.start} is not UTF-8; replaced")
+    try:
+        value = json.loads(text, parse_constant=constant)
+    except json.JSONDecodeError as error:
+        raise Unreadable(f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
+    except RecursionError:
+        raise Unreadable(f"not readable: nested deeper than {MAX_DEPTH} levels") from None
+    except ValueError as error:  # integers of more than 4,300 digits (CVE-2020-10735)
+        raise Unreadable(f"not readable: {error}") from None
+    try:
+        cleaned = _clean(value, 0, repairs)
+    except RecursionError:
+        raise Unreadable(f"not readable: nested deeper than {MAX_DEPTH} levels") from None
+    return cleaned, list(dict.fromkeys(repairs))
+
+
+def _clean(value: Any, depth: int, repairs: list[str]) -> Any:
+    if depth > MAX_DEPTH:
+        raise RecursionError
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            repairs.append("lone surrogate replaced by U+FFFD")
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return value
+    if isinstance(value, dict):
+        return {_clean(k, depth, repairs): _clean(v, depth + 1, repairs) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_clean(item, depth + 1, repairs) for item in value]
+    return value
+
+
+def dumps(value: Any) -> bytes:
+    """One JSON value without line breaks; Decimals as text.
+
+    Never fails on what a transcript may hold: lone surrogates become U+FFFD, NaN null, and what is
+    nested deeper than ``MAX_DEPTH`` a note that says so. Integers keep all their digits.
+    """
+    try:
+        return orjson.dumps(value, default=_text)
+    except TypeError:  # a surrogate, an integer over 64 bits, or nesting: orjson does not say which
+        tame = json.dumps(_tame(value, 0), ensure_ascii=False, separators=(",", ":"), default=_text)
+        return tame.encode()
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    raise TypeError(f"{type(value).__name__} has no place in JSON")
+
+
+def _tame(value: Any, depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        return f"(nested deeper than {MAX_DEPTH} levels)"
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, dict):
+        return {_tame(str(key), depth): _tame(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_tame(item, depth + 1) for item in value]
+    return value

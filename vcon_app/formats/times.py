@@ -1,0 +1,23 @@
+"""Times as files state them and as we write them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+
+def parse(value: Any) -> tuple[datetime | None, str]:
+    """An ISO 8601 time in UTC, and what had to be assumed ("" when nothing): ``(None, reason)`` when it is none."""
+    if not isinstance(value, str) or not value:
+        return None, f"{str(value)[:60]!r} is not a time"
+    try:
+        moment = datetime.fromisoformat(value)
+        assumed = "" if moment.tzinfo else f"{value!r} states no zone; read as UTC"
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC), assumed
+    except (ValueError, OverflowError):
+        return None, f"{value[:60]!r} is not a time"
+
+
+def rfc3339(moment: datetime) -> str:
+    """``2026-05-01T09:12:00Z``; parts of a second only where there are any."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")

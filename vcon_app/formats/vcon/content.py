@@ -1,0 +1,145 @@
+"""What the body of a dialog, analysis or attachment holds (core s2.3), however its encoding is written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ...drafts import FormatError, Json
+from ..jsonio import Unreadable, loads
+from .elide import Elided
+from .forms import decode_base64
+from .normalise import mediatype
+from .notes import Notes, point, shown
+from .tree import check_depth
+
+STRUCTURED = frozenset({"agent_trace", "agent_file_change", "agent_environment", "lawful_basis", "consent",
+                        "mcp_session", "mcp_artifact", "wtf_transcription", "scitt_receipt"})
+"""Slots whose JSON must be an object: there a string under encoding json is read as JSON text."""
+ENCODINGS = ("none", "json", "base64url")
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A resolved body. ``value`` is text, JSON, bytes, the URL, or what could not be read."""
+
+    kind: Literal["absent", "url", "text", "json", "bytes", "opaque", "elided"]
+    value: Json = None
+    from_text: bool = False
+    """The JSON stood as text in a string body; the writer may write it so again."""
+
+    @property
+    def text(self) -> str:
+        """The text to show, ``""`` for everything that is not text."""
+        return self.value if self.kind == "text" else ""
+
+
+def resolve(item: dict[str, Any], pointer: str, notes: Notes, slot: str = "") -> Content:
+    """Read the content of one item; ``slot`` is its type or purpose. Nothing is ever fetched."""
+    if "body" not in item or item["body"] is None:
+        return Content("url", item["url"]) if item.get("url") else Content("absent")
+    body, encoding = item["body"], item.get("encoding")
+    if isinstance(body, Elided):
+        return Content("elided", body)
+    if not isinstance(body, str):
+        _note_native(body, encoding, pointer, notes)
+        return Content("json", body)
+    if encoding == "base64url":
+        return _from_base64(body, item, pointer, notes)
+    if encoding == "json":
+        return _from_json(body, item, pointer, notes, slot)
+    if encoding in (None, ""):
+        return _derived(body, item, pointer, notes, slot)
+    if encoding == "none":
+        return Content("text", body)
+    notes.warn("R58", pointer, f"Encoding {shown(encoding)} is none of {', '.join(ENCODINGS)}"
+               + (": the content is encrypted and" if encoding == "jwe" else ": the content") + " is kept unread.")
+    return Content("opaque", body)
+
+
+def _note_native(body: Json, encoding: Json, pointer: str, notes: Notes) -> None:
+    if encoding != "json":
+        kind = {dict: "an object", list: "an array"}.get(type(body), shown(body))
+        notes.warn("R55", pointer, f"The body is {kind} under encoding {shown(encoding)}; read as JSON "
+                   "(only encoding json carries a JSON value, core s2.3.2).", f"native {encoding}")
+
+
+def _from_base64(body: str, item: dict[str, Any], pointer: str, notes: Notes) -> Content:
+    try:
+        data, canonical = decode_base64(body)
+    except ValueError as error:
+        notes.warn("R56", point(pointer, "body"), f"The body is not base64: {error}; kept as text.")
+        return Content("text", body)
+    if not canonical:
+        notes.warn("R56", point(pointer, "body"), "The body has padding, white space or the standard base64 alphabet "
+                   "where base64url without padding is required (RFC 7515 s2); read all the same.", "alphabet")
+    if mediatype(item).startswith("text/"):
+        try:
+            return Content("text", data.decode())
+        except UnicodeDecodeError:
+            notes.info("R56", point(pointer, "body"), f"The body is {mediatype(item)} but not UTF-8; kept as bytes.")
+    return Content("bytes", data)
+
+
+def _from_json(body: str, item: dict[str, Any], pointer: str, notes: Notes, slot: str) -> Content:
+    if slot not in STRUCTURED and not _says_json(item):
+        return Content("text", body)
+    value = _parsed(body)
+    if isinstance(value, (dict, list)):
+        return Content("json", value, from_text=True)
+    if slot in STRUCTURED:
+        notes.warn("R53", point(pointer, "body"), f"A {slot} must be JSON; the body {shown(body)} is not. Kept as text.")
+    else:
+        notes.info("R53", point(pointer, "body"), f"The body {shown(body)} is a plain JSON string; kept as text.")
+    return Content("text", body)
+
+
+def _derived(body: str, item: dict[str, Any], pointer: str, notes: Notes, slot: str) -> Content:
+    """Without an encoding, media type and file name may tell (core s2.3.2)."""
+    notes.warn("R54", pointer, "The body has no encoding; read as the media type "
+               f"{shown(mediatype(item) or 'unknown')} suggests (core s2.3.2 requires one).", "encoding")
+    if slot in STRUCTURED and isinstance(value := _parsed(body), (dict, list)):
+        return Content("json", value, from_text=True)
+    if mediatype(item).partition("/")[0] in ("audio", "video", "image"):
+        return _from_base64(body, item, pointer, notes)
+    return Content("text", body)
+
+
+def _says_json(item: dict[str, Any]) -> bool:
+    kind = mediatype(item)
+    return kind == "application/json" or kind.endswith("+json")
+
+
+def _parsed(body: str) -> Json:
+    """The JSON value in a text, ``None`` when it is none or nests too deep to be safe."""
+    try:
+        value = loads(body.encode())[0]
+        check_depth(value)
+    except (Unreadable, FormatError):
+        return None
+    return value
+
+
+def check_hash(item: dict[str, Any], content: Content, pointer: str, notes: Notes) -> None:
+    """Compare an inline ``content_hash`` with the content where it covers known bytes (core s2.4.2)."""
+    data = {"text": lambda: content.value.encode(), "bytes": lambda: content.value,
+            "json": lambda: item["body"].encode() if content.from_text else None}.get(content.kind, lambda: None)()
+    hashes = item.get("content_hash")
+    for token in hashes if isinstance(hashes, list) else [hashes]:
+        if data is None or not isinstance(token, str) or not token.lower().startswith("sha512-"):
+            continue
+        stated = token[len("sha512-"):]
+        try:
+            matches = decode_base64(stated)[0] == hashlib.sha512(data).digest()
+        except ValueError:
+            matches = False
+        if not matches:
+            notes.warn("R63", point(pointer, "content_hash"), f"content_hash {shown(token, 30)} is not that of the "
+                       f"{len(data):,} bytes in the body: one of them was changed after the other.")
+
+
+def canonical(value: Json) -> bytes:
+    """JSON with sorted keys and no white space: JCS (RFC 8785) for all but exotic numbers."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")

@@ -1,0 +1,136 @@
+"""Older and newer names folded to those of core-04, by what is there and never by the version string.
+
+The table is that of the drafts container-00 (0.0.1) to core main after -04 (0.5.0). The tree of the file
+is left as it is: whatever changes is a new dict.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...drafts import Json
+from .forms import ARRAYS
+from .notes import Notes, point, shown
+
+TOP = {"appended": "amended", "amended_from": "amended", "redacted_from": "redacted",
+       "must_support": "critical", "must_understand": "critical"}
+CONTENT = {"mimetype": "mediatype"}
+DIALOG = {**CONTENT, "transfer-target": "transfer_target", "target-dialog": "target_dialog"}
+ANALYSIS = {**CONTENT, "schema_version": "schema"}
+EMPTY: tuple[Json, ...] = (None, "", [], {})
+"""Missing, null, [] and {} read the same for optional members (core s2.2)."""
+
+
+@dataclass(slots=True)
+class Container:
+    """A vCon with today's names. The arrays hold dicts only; what was none of these is an empty placeholder."""
+
+    top: dict[str, Any]
+    """Members beside the four arrays."""
+    parties: list[dict[str, Any]]
+    dialog: list[dict[str, Any]]
+    analysis: list[dict[str, Any]]
+    attachments: list[dict[str, Any]]
+    pointer: str = ""
+    renamed: Counter[str] = field(default_factory=Counter)
+    """``"mimetype → mediatype"`` and how often."""
+
+    def at(self, *tokens: Any) -> str:
+        """The JSON pointer of a place in the file."""
+        return point(self.pointer, *tokens)
+
+    @property
+    def uuid(self) -> str:
+        """The uuid as written, ``""`` when there is none."""
+        value = self.top.get("uuid")
+        return value if isinstance(value, str) else ""
+
+    def names(self, member: str) -> list[str]:
+        """``extensions`` or ``critical`` as a list of names."""
+        value = self.top.get(member)
+        return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
+
+
+def normalise(tree: dict[str, Any], pointer: str, notes: Notes) -> Container:
+    """Fold the names of a whole vCon."""
+    renamed: Counter[str] = Counter()
+    top = {key: value for key, value in tree.items() if key not in ARRAYS}
+    top = _fold(top, TOP, renamed)
+    for key in ("redacted", "amended"):
+        if key in top and top[key] in EMPTY:
+            notes.info("R10", point(pointer, key), f"{key} is {shown(top[key])}: read as absent (core s2.2).")
+            del top[key]
+    arrays = {name: _objects(tree.get(name), name, pointer, notes) for name in ARRAYS}
+    return Container(
+        top,
+        arrays["parties"],
+        [_hashed(_fold(item, DIALOG, renamed), renamed) for item in arrays["dialog"]],
+        [_fold(item, ANALYSIS, renamed) for item in arrays["analysis"]],
+        [_attachment(item, renamed, point(pointer, "attachments", n), notes) for n, item in enumerate(arrays["attachments"])],
+        pointer, renamed,
+    )
+
+
+def _objects(value: Json, name: str, pointer: str, notes: Notes) -> list[dict[str, Any]]:
+    if value in EMPTY:
+        return []
+    if not isinstance(value, list):
+        notes.error("R112", point(pointer, name), f"{name} is {shown(value)}, not an array; nothing of it can be read.")
+        return []
+    for index, item in enumerate(value):
+        if not isinstance(item, dict):
+            notes.error("R112", point(pointer, name, index), f"This element of {name} is {shown(item)}, not an object; "
+                        "it keeps its place and is not read.", name)
+    return [item if isinstance(item, dict) else {} for item in value]
+
+
+def _fold(item: dict[str, Any], names: dict[str, str], renamed: Counter[str]) -> dict[str, Any]:
+    """The same members under today's names; a member that has today's name already wins."""
+    old = names.keys() & item.keys()
+    if not old:
+        return item
+    folded = {}
+    for key, value in item.items():
+        new = names.get(key, key)
+        if new == key or (new not in item and new not in folded):
+            folded[new] = value
+            renamed.update([f"{key} → {new}"] if new != key and value not in EMPTY else ())
+        elif value not in EMPTY:
+            folded[key] = value
+    return folded
+
+
+def _hashed(item: dict[str, Any], renamed: Counter[str]) -> dict[str, Any]:
+    """``alg`` and ``signature`` beside a url were the content hash of 0.0.1 (container-00)."""
+    if "content_hash" in item or not isinstance(item.get("signature"), str):
+        return item
+    alg = str(item.get("alg", "")).lower().replace("-", "")
+    if not alg:
+        return item
+    renamed["alg + signature → content_hash"] += 1
+    rest = {key: value for key, value in item.items() if key not in ("alg", "signature")}
+    return {**rest, "content_hash": f"{alg}-{item['signature']}"}
+
+
+def _attachment(item: dict[str, Any], renamed: Counter[str], pointer: str, notes: Notes) -> dict[str, Any]:
+    """``type`` was the label before core-02; it becomes ``purpose`` unless it is a media type (rule R41)."""
+    item = _hashed(_fold(item, CONTENT, renamed), renamed)
+    label = item.get("type")
+    if "purpose" in item or not isinstance(label, str) or not label:
+        return item
+    if "/" in label:
+        if "mediatype" in item:
+            return item
+        renamed["attachment type → mediatype"] += 1
+        return {**{key: value for key, value in item.items() if key != "type"}, "mediatype": label}
+    notes.info("R41", pointer, f"The label {shown(label)} stands in type (before core-02): read as purpose.", "label")
+    renamed["attachment type → purpose"] += 1
+    return {("purpose" if key == "type" else key): value for key, value in item.items()}
+
+
+def mediatype(item: dict[str, Any]) -> str:
+    """Lower case, without parameters (``text/plain; charset=UTF-8`` occurs in official examples)."""
+    value = item.get("mediatype")
+    return value.split(";")[0].strip().lower() if isinstance(value, str) else ""

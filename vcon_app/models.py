@@ -1,0 +1,93 @@
+"""Source documents (bytes by hash), and imports and exports as rows that a person can read."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from sessions_app.ids import uuid7
+from sessions_app.models import Agent, Session, Workspace
+
+
+class SourceDocument(models.Model):
+    """The bytes of an imported file, kept as they came under their SHA-256."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="documents")
+    sha256 = models.CharField(max_length=64)
+    size = models.BigIntegerField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["workspace", "sha256"], name="document_once")]
+
+
+class Job(models.Model):
+    """What an import and an export share: the row is the truth, a Celery message only rings for it."""
+
+    class Status(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+
+    id = models.UUIDField(primary_key=True, default=uuid7)
+    status = models.CharField(max_length=8, choices=Status.choices, default=Status.QUEUED)
+    attempt = models.PositiveIntegerField(default=0)
+    heartbeat_at = models.DateTimeField(null=True)
+    progress = models.FloatField(default=0)
+    """0 to 1."""
+    error = models.TextField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    requested_by = models.TextField(default="")
+
+    class Meta:
+        abstract = True
+
+
+class Import(Job):
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="imports")
+    document = models.ForeignKey(SourceDocument, models.PROTECT, related_name="imports")
+    agent = models.ForeignKey(Agent, models.SET_NULL, null=True)
+    filename = models.TextField()
+    format_asked = models.CharField(max_length=40, default="auto")
+    format = models.CharField(max_length=40, blank=True, default="")
+    duplicate_of = models.ForeignKey("self", models.SET_NULL, null=True)
+    events = models.IntegerField(default=0)
+    """Events added to sessions by this import."""
+    findings = models.JSONField(default=list)
+    signature = models.JSONField(default=dict)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["workspace", "-created_at"], name="import_recent"),
+            models.Index(fields=["status"], condition=models.Q(status__in=["queued", "running"]), name="import_open"),
+        ]
+
+
+class ImportedSession(models.Model):
+    """A session that an import made or added to."""
+
+    imported = models.ForeignKey(Import, models.CASCADE, related_name="session_links")
+    session = models.ForeignKey(Session, models.CASCADE, related_name="import_links")
+    document = models.ForeignKey(SourceDocument, models.PROTECT)
+    events = models.IntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["imported", "session"], name="session_once_per_import")]
+
+
+class Export(Job):
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="exports")
+    session = models.ForeignKey(Session, models.CASCADE, related_name="exports")
+    format = models.CharField(max_length=40)
+    options = models.JSONField(default=dict)
+    identity = models.JSONField(default=dict)
+    """uuid and created_at that this session's vCon was given the first time; later exports say the same."""
+    filename = models.TextField(default="")
+    size = models.BigIntegerField(null=True)
+    losses = models.JSONField(default=list)
+
+    class Meta:
+        indexes = [models.Index(fields=["session", "format", "created_at"], name="export_of_session")]

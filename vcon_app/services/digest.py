@@ -1,0 +1,250 @@
+"""The inside of one import: drafts of a reader into sessions, in the caller's transaction."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from sessions_app.models import Event, Session
+from sessions_app.services import agents, events, notify
+from sessions_app.services import sessions as session_services
+from vcon_app import registry
+from vcon_app.drafts import Draft, EventDraft, Finding, FormatError, SessionDraft, Signature
+from vcon_app.models import Import, ImportedSession
+
+from . import documents
+from .heartbeat import Heartbeat
+
+FINDINGS_KEPT_PER_RULE = 50
+
+
+class Diverged(Exception):
+    """The file tells a session that is known in another way: it is another version, not a longer one."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+
+class Digest:
+    """Reads one source document into sessions and completes the import row."""
+
+    def __init__(self, imported: Import, heartbeat: Heartbeat) -> None:
+        self.imported = imported
+        self.heartbeat = heartbeat
+        self.workspace_id = imported.workspace_id
+        self.diverged: set[Session] = set()
+        """Sessions of the same external id that this file is another version of, not a longer one."""
+
+    def run(self) -> None:
+        """Raises ``FormatError``, ``registry.Unrecognised`` or ``registry.Ambiguous`` for what cannot be read."""
+        with documents.open_document(self.imported.document) as source:
+            name = self.imported.format_asked
+            if name == "auto":
+                name = registry.detect(source)
+            self.format = registry.get(name)
+            limit = getattr(self.format, "MAX_BYTES", None)
+            if limit and self.imported.document.size > limit:
+                raise FormatError(f"a {self.format.TITLE} file of more than {limit / 1e6:,.0f} MB is not read")
+            self._read_versions(source)
+        self._finish(name)
+
+    def _read_versions(self, source: BinaryIO) -> None:
+        while True:
+            source.seek(0)
+            try:
+                with transaction.atomic():
+                    self._read(source)
+                return
+            except Diverged as diverged:
+                self.diverged.add(diverged.session)
+
+    def _read(self, source: BinaryIO) -> None:
+        self.findings: list[dict[str, str]] = []
+        self.left_out: Counter[tuple[str, str]] = Counter()
+        self.signature = Signature()
+        self.accepted: dict[Session, int] = {}
+        self.source = source
+        try:
+            drafts = iter(self.format.read(source))
+            draft = self._next_session(drafts)
+            while draft is not None:
+                draft = self._take_session(draft, drafts)
+        except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+            raise FormatError(f"the compressed data is damaged: {error}") from None
+        if not self.accepted:
+            raise FormatError(f"it is a {self.format.TITLE} file, but holds no session")
+
+    def _next_session(self, drafts: Iterator[Draft]) -> SessionDraft | None:
+        for draft in drafts:
+            if isinstance(draft, SessionDraft):
+                return draft
+            self._note(draft)
+        return None
+
+    def _take_session(self, draft: SessionDraft, drafts: Iterator[Draft]) -> SessionDraft | None:
+        """Append one session's events; the draft of the session that follows in the file, if any."""
+        session, known = self._session_for(draft)
+        own = _SessionDrafts(self, draft, drafts)
+        stream: Iterator[EventDraft] = own
+        if known and self.format.GROWS == "document":
+            stream = self._only_the_rest(session, own)
+        appended = events.append(
+            session.id, stream, document=self.imported.document.sha256, on_progress=self._progress
+        )
+        self._complete(session, own.updates)
+        self.accepted[session] = self.accepted.get(session, 0) + appended.accepted
+        return own.following
+
+    def _session_for(self, draft: SessionDraft) -> tuple[Session, bool]:
+        """The session of this external id and whether it was there before; locked against a second import."""
+        identity = f"{self.workspace_id}:{self.format.NAME}:{draft.external_id}"
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"session:{identity}"])
+        known = session_services.find_by_external_id(self.workspace_id, draft.external_id, self.format.NAME)
+        for session in known:
+            if session not in self.diverged:
+                return session, True
+        return self._create(draft), False
+
+    def _create(self, draft: SessionDraft) -> Session:
+        agent = self.imported.agent or agents.named(self.workspace_id, draft.agent_name or self.format.TITLE)
+        session = Session.objects.create(
+            workspace_id=self.workspace_id,
+            agent=agent,
+            origin=Session.Origin.IMPORT,
+            phase=Session.Phase.COMPLETED,
+            external_id=draft.external_id,
+            source_format=self.format.NAME,
+        )
+        Session.objects.filter(
+            workspace_id=self.workspace_id,
+            source_format=self.format.NAME,
+            parent=None,
+            metadata__parent_external_id=draft.external_id,
+        ).exclude(pk=session.pk).update(parent=session)
+        return session
+
+    def _only_the_rest(self, session: Session, drafts: Iterator[EventDraft]) -> Iterator[EventDraft]:
+        """Of a rewritten file: what comes after the events that are known, if those are unchanged.
+
+        Raises ``Diverged`` at the first event that differs from what the earlier file had in its place.
+        """
+        known = (
+            Event.objects.filter(session=session, document__isnull=False)
+            .order_by("seq").values_list("key", flat=True).iterator(chunk_size=events.BATCH)
+        )  # fmt: skip
+        for key in known:
+            event = next(drafts, None)
+            if event is None:
+                return
+            if events.key_of(event.key) != key:
+                raise Diverged(session)
+        yield from drafts
+
+    def _complete(self, session: Session, drafts: list[SessionDraft]) -> None:
+        """Fill in what the drafts say of the session as a whole; a later draft wins, an empty field never does."""
+        session.refresh_from_db()
+        for draft in drafts:
+            for name in ("title", "summary", "user_id"):
+                if value := getattr(draft, name):
+                    setattr(session, name, value.replace("\0", "\N{REPLACEMENT CHARACTER}"))
+            if draft.started_at:
+                session.started_at = min(filter(None, (session.started_at, draft.started_at)))
+            if draft.ended_at:
+                session.ended_at = max(filter(None, (session.ended_at, draft.ended_at)))
+            if draft.phase:
+                session.phase = draft.phase
+            if draft.tags:
+                session.tags = sorted({*session.tags, *draft.tags})
+            session.metadata = _merged(session.metadata, draft.metadata)
+            session.source_record = _merged(session.source_record, draft.record)
+            self._link_parent(session, draft)
+        session.save()
+        notify.session_changed(session.id, session.last_seq)
+
+    def _link_parent(self, session: Session, draft: SessionDraft) -> None:
+        if draft.parent_external_id and session.parent_id is None:
+            session.metadata["parent_external_id"] = draft.parent_external_id
+            found = session_services.find_by_external_id(
+                self.workspace_id, draft.parent_external_id, self.format.NAME
+            )
+            session.parent = next((parent for parent in found if parent.pk != session.pk), None)
+
+    def _progress(self, _: int) -> None:
+        size = self.imported.document.size
+        self.heartbeat.progress = min(self.source.tell() / size, 0.99) if size else 0.0
+
+    def _note(self, draft: Draft) -> None:
+        if isinstance(draft, Signature):
+            self.signature = draft
+        elif isinstance(draft, Finding):
+            rule = (draft.rule, draft.severity)
+            if sum(f["rule"] == draft.rule for f in self.findings) < FINDINGS_KEPT_PER_RULE:
+                self.findings.append(
+                    {"rule": draft.rule, "severity": draft.severity, "path": draft.path, "message": draft.message}
+                )
+            else:
+                self.left_out[rule] += 1
+
+    def _finish(self, format_name: str) -> None:
+        imported = self.imported
+        imported.format = format_name
+        imported.events = sum(self.accepted.values())
+        imported.findings = events.storable(self.findings) + [
+            {"rule": rule, "severity": severity, "path": "", "message": f"{count:,} more like this"}
+            for (rule, severity), count in self.left_out.items()
+        ]
+        imported.signature = {
+            "state": self.signature.state, "signer": self.signature.signer, "detail": self.signature.detail,
+        }  # fmt: skip
+        imported.status, imported.progress, imported.finished_at = Import.Status.DONE, 1, timezone.now()
+        imported.save()
+        ImportedSession.objects.bulk_create(
+            ImportedSession(imported=imported, session=session, document=imported.document, events=count)
+            for session, count in self.accepted.items()
+        )
+        notify.import_changed(imported.id)
+        transaction.on_commit(self._ring_search)
+
+    def _ring_search(self) -> None:
+        from sessions_app.tasks import index_session
+
+        for session in self.accepted:
+            index_session.delay(str(session.pk))
+
+
+class _SessionDrafts(Iterator[EventDraft]):
+    """The events of one session out of the stream of drafts; stops where the next session begins."""
+
+    def __init__(self, digest: Digest, first: SessionDraft, drafts: Iterator[Draft]) -> None:
+        self.updates = [first]
+        self.following: SessionDraft | None = None
+        self._digest = digest
+        self._drafts = drafts
+        self._external_id = first.external_id
+
+    def __next__(self) -> EventDraft:
+        if self.following is not None:
+            raise StopIteration
+        for draft in self._drafts:
+            if isinstance(draft, EventDraft):
+                return draft
+            if isinstance(draft, SessionDraft):
+                if draft.external_id != self._external_id:
+                    self.following = draft
+                    break
+                self.updates.append(draft)
+            else:
+                self._digest._note(draft)
+        raise StopIteration
+
+
+def _merged(known: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Both, the newer value winning, in a shape that jsonb can hold."""
+    return events.storable({**known, **new})

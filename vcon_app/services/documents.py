@@ -1,0 +1,77 @@
+"""Source documents: bytes kept once under their SHA-256, written whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from django.conf import settings
+
+from sessions_app.models import Workspace
+from vcon_app.models import SourceDocument
+
+CHUNK = 1024 * 1024
+
+
+class TooLarge(ValueError):
+    """The file is over the size limit; the message names the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    sha256: str
+    size: int
+
+
+def keep(workspace: Workspace, chunks: Iterable[bytes]) -> SourceDocument:
+    """Store a stream of bytes and return its document row. Raises ``TooLarge``; nothing is left behind then."""
+    stored = _store(chunks)
+    document, _ = SourceDocument.objects.get_or_create(
+        workspace=workspace, sha256=stored.sha256, defaults={"size": stored.size}
+    )
+    return document
+
+
+def path_of(sha256: str) -> Path:
+    """Where the bytes of a document are."""
+    return Path(settings.DOCUMENTS_DIR) / sha256[:2] / sha256[2:4] / sha256
+
+
+def open_document(document: SourceDocument) -> BinaryIO:
+    return path_of(document.sha256).open("rb")
+
+
+def chunks_of(stream: BinaryIO) -> Iterable[bytes]:
+    """The stream in pieces of a megabyte."""
+    while chunk := stream.read(CHUNK):
+        yield chunk
+
+
+def _store(chunks: Iterable[bytes]) -> Stored:
+    root = Path(settings.DOCUMENTS_DIR)
+    root.mkdir(parents=True, exist_ok=True, mode=0o700)
+    digest, size = hashlib.sha256(), 0
+    handle, name = tempfile.mkstemp(dir=root, prefix=".incoming-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            for chunk in chunks:
+                size += len(chunk)
+                if size > settings.MAX_UPLOAD_BYTES:
+                    limit = settings.MAX_UPLOAD_BYTES / 1024 / 1024
+                    raise TooLarge(f"the file is larger than the limit of {limit:,.0f} MB; ask an admin to raise it")
+                digest.update(chunk)
+                file.write(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+        target = path_of(digest.hexdigest())
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
+    return Stored(digest.hexdigest(), size)

@@ -1,0 +1,199 @@
+"""A session becomes a file: the bytes that came in, or what a format's writer makes of the log."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.text import slugify
+
+from sessions_app.models import Session
+from sessions_app.services import audit
+from vcon_app import registry
+from vcon_app.drafts import Losses
+from vcon_app.models import Export, ImportedSession, SourceDocument
+
+from . import documents
+from .heartbeat import Heartbeat
+from .log_reader import LogEvents, session_draft
+
+log = logging.getLogger(__name__)
+
+ORIGINAL = "original"
+INLINE_EVENTS = 5_000
+"""Sessions up to this size are written while the request waits; larger ones by a worker."""
+KEPT = timedelta(hours=24)
+SILENT_AFTER = timedelta(seconds=20)
+
+
+class CannotExport(ValueError):
+    """This session has no such export; the message says why and what there is."""
+
+
+def formats_of(session: Session) -> list[str]:
+    """Names of the formats that this session can be exported to."""
+    original = [ORIGINAL] if _original_of(session) else []
+    return original + sorted(registry.writers())
+
+
+def start_export(
+    session: Session, format: str, *, by: audit.Actor, options: dict[str, Any] | None = None
+) -> Export:
+    """Write a session to a file: at once when it is small, else by a worker. Raises ``CannotExport``."""
+    _check(session, format)
+    with transaction.atomic():
+        export = Export.objects.create(
+            workspace_id=session.workspace_id,
+            session=session,
+            format=format,
+            options=options or {},
+            identity=_identity(session, format),
+            filename=_filename(session, format),
+            requested_by=by.name,
+        )
+        audit.record(
+            session.workspace_id, by, "session.exported", subject=("session", session.pk), format=format
+        )
+    if format == ORIGINAL or session.event_count <= INLINE_EVENTS:
+        run(export.id)
+    else:
+        from vcon_app.tasks import run_export
+
+        run_export.delay(str(export.id))
+    export.refresh_from_db()
+    return export
+
+
+def run(export_id: UUID) -> None:
+    """Write one export, if nobody else is at it."""
+    export = _claim(export_id)
+    if export is None:
+        return
+    with Heartbeat(Export, export_id):
+        try:
+            _write(export)
+        except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
+            log.exception("export %s failed", export_id)
+            export.status, export.error = Export.Status.FAILED, f"the file could not be written: {error}"
+    export.finished_at = timezone.now()
+    export.save()
+
+
+def path_of(export: Export) -> Path:
+    """Where the finished file is."""
+    if export.format == ORIGINAL:
+        return documents.path_of(_original_of(export.session).sha256)
+    return Path(settings.DATA_DIR) / "exports" / str(export.id)
+
+
+def media_type(format: str) -> str:
+    return "application/octet-stream" if format == ORIGINAL else registry.get(format).MEDIA_TYPE
+
+
+def report(session: Session, format: str, *, by: audit.Actor) -> list[dict[str, Any]]:
+    """What the format cannot carry of this session: rows of what, why, count. Raises ``CannotExport``."""
+    return start_export(session, format, by=by).losses
+
+
+def _check(session: Session, format: str) -> None:
+    if format in formats_of(session):
+        return
+    if format == ORIGINAL:
+        raise CannotExport("this session was not imported from a file, so there is no original")
+    raise CannotExport(f'"{format}" is not an export format; use one of {", ".join(formats_of(session))}')
+
+
+def _original_of(session: Session) -> SourceDocument | None:
+    """The newest document the session was read from: of a grown transcript the whole one."""
+    link = (
+        ImportedSession.objects.filter(session=session, imported__duplicate_of=None)
+        .select_related("document").order_by("-imported__created_at").first()
+    )  # fmt: skip
+    return link.document if link else None
+
+
+def _identity(session: Session, format: str) -> dict[str, str]:
+    """The ids a file carries, the same each time this session is exported to this format unchanged."""
+    before = Export.objects.filter(session=session, format=format, identity__last_seq=session.last_seq).first()
+    if before:
+        return before.identity
+    return {"created_at": timezone.now().isoformat(), "last_seq": session.last_seq, **_new_ids(format)}
+
+
+def _new_ids(format: str) -> dict[str, str]:
+    new_id = getattr(registry.writers().get(format), "new_id", None)
+    return {"uuid": str(new_id(timezone.now()))} if new_id else {}
+
+
+def _filename(session: Session, format: str) -> str:
+    if format == ORIGINAL:
+        link = session.import_links.filter(document=_original_of(session)).select_related("imported").first()
+        return link.imported.filename
+    stem = slugify(session.title)[:60] or "session"
+    return f"{stem}-{str(session.id)[-6:]}{registry.get(format).SUFFIX}"
+
+
+def _claim(export_id: UUID) -> Export | None:
+    now = timezone.now()
+    free = Q(status=Export.Status.QUEUED) | Q(status=Export.Status.RUNNING, heartbeat_at__lt=now - SILENT_AFTER)
+    if not Export.objects.filter(free, pk=export_id).update(
+        status=Export.Status.RUNNING, heartbeat_at=now, started_at=now
+    ):
+        return None
+    return Export.objects.select_related("session__agent").get(pk=export_id)
+
+
+def _write(export: Export) -> None:
+    target = path_of(export)
+    if export.format != ORIGINAL:
+        losses = Losses()
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with target.open("wb") as file:
+            for chunk in _chunks(export, losses):
+                file.write(chunk)
+        export.losses = losses.rows()
+    export.size = target.stat().st_size
+    export.status, export.progress = Export.Status.DONE, 1
+
+
+def _chunks(export: Export, losses: Losses) -> Iterator[bytes]:
+    writer = registry.get(export.format)
+    options = {
+        **export.options,
+        **export.identity,
+        "created_at": datetime.fromisoformat(export.identity["created_at"]),
+        "product_version": settings.VERSION,
+        "origin": settings.SITE_URL,
+    }
+    return writer.write(session_draft(export.session), LogEvents(export.session), losses, options=options)
+
+
+def sweep() -> int:
+    """Ring again for exports that lost their worker, and throw away files nobody fetched for a day."""
+    from vcon_app.tasks import run_export
+
+    now = timezone.now()
+    lost = Export.objects.filter(
+        Q(status=Export.Status.QUEUED, created_at__lt=now - timedelta(seconds=30))
+        | Q(status=Export.Status.RUNNING, heartbeat_at__lt=now - SILENT_AFTER)
+    )
+    ids = list(lost.values_list("id", flat=True))
+    for export_id in ids:
+        run_export.delay(str(export_id))
+    _forget(now - KEPT)
+    return len(ids)
+
+
+def _forget(before: datetime) -> None:
+    folder = Path(settings.DATA_DIR) / "exports"
+    for path in folder.iterdir() if folder.exists() else ():
+        if path.stat().st_mtime < before.timestamp():
+            path.unlink(missing_ok=True)

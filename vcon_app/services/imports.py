@@ -1,0 +1,170 @@
+"""A file becomes sessions: taken in (cheap, at once), then digested by a worker (whole or not at all)."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import PurePosixPath
+from uuid import UUID
+
+from django.db import DatabaseError, InterfaceError, OperationalError, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from sessions_app.models import Agent, Workspace
+from sessions_app.services import audit, notify
+from vcon_app import registry
+from vcon_app.drafts import FormatError
+from vcon_app.models import Import, ImportedSession
+
+from . import documents
+from .digest import Digest
+from .heartbeat import Heartbeat
+
+log = logging.getLogger(__name__)
+
+SILENT_AFTER = timedelta(seconds=20)
+"""A running import whose heartbeat is older than this has lost its worker."""
+UNRUNG_AFTER = timedelta(seconds=30)
+MAX_ATTEMPTS = 5
+AUTO = "auto"
+
+
+class UnknownFormat(ValueError):
+    """The format asked for is none of those that can be read."""
+
+
+@transaction.atomic
+def start_import(
+    workspace: Workspace,
+    filename: str,
+    chunks: Iterable[bytes],
+    *,
+    by: audit.Actor,
+    agent: Agent | None = None,
+    format: str = AUTO,
+) -> Import:
+    """Keep the bytes, write the row, ring for a worker. Raises ``documents.TooLarge``, ``UnknownFormat``.
+
+    Bytes that were imported before are the same import: the row says so and nothing is read again.
+    """
+    if format != AUTO and format not in registry.readers():
+        raise UnknownFormat(f'"{format}" is not a format; use auto or one of {", ".join(sorted(registry.readers()))}')
+    document = documents.keep(workspace, chunks)
+    new = Import(
+        workspace=workspace,
+        document=document,
+        agent=agent,
+        filename=clean_filename(filename),
+        format_asked=format,
+        requested_by=by.name,
+    )
+    before = _done_before(new)
+    if before:
+        _repeat(new, before)
+    else:
+        new.save()
+        transaction.on_commit(lambda: ring(new.id))
+    audit.record(
+        workspace.id, by, "import.started", subject=("import", new.id), filename=new.filename, sha256=document.sha256
+    )
+    return new
+
+
+def clean_filename(name: str) -> str:
+    """The last part of a path, without control characters; for display only, never for opening a file."""
+    last = PurePosixPath(name.replace("\\", "/")).name
+    return re.sub(r"[\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069]", "", last)[:255] or "unnamed"
+
+
+def _done_before(new: Import) -> Import | None:
+    same = Import.objects.filter(document=new.document, status=Import.Status.DONE, duplicate_of=None)
+    if new.format_asked != AUTO:
+        same = same.filter(format=new.format_asked)
+    return same.order_by("created_at").first()
+
+
+def _repeat(new: Import, before: Import) -> None:
+    new.status, new.progress, new.duplicate_of = Import.Status.DONE, 1, before
+    new.format, new.findings, new.signature = before.format, before.findings, before.signature
+    new.finished_at = timezone.now()
+    new.save()
+    ImportedSession.objects.bulk_create(
+        ImportedSession(imported=new, session_id=link.session_id, document_id=link.document_id)
+        for link in before.session_links.all()
+    )
+
+
+def ring(import_id: UUID) -> None:
+    """Tell a worker that there is something to do. The row counts, not the message: a lost one is rung again."""
+    from vcon_app.tasks import run_import
+
+    run_import.delay(str(import_id))
+
+
+def run(import_id: UUID) -> None:
+    """Digest one import, if nobody else is at it. May be called any number of times for the same row.
+
+    A file that cannot be read is a failed import. When the database goes away the row stays running, and
+    ``sweep`` rings again: nothing of the attempt was committed.
+    """
+    imported = _claim(import_id)
+    if imported is None:
+        return
+    with Heartbeat(Import, import_id) as heartbeat:
+        try:
+            with transaction.atomic():
+                Digest(imported, heartbeat).run()
+        except (FormatError, registry.Unrecognised, registry.Ambiguous) as error:
+            _fail(imported, str(error))
+        except (OperationalError, InterfaceError):
+            raise
+        except (DatabaseError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError, MemoryError) as error:
+            log.exception("import %s failed", import_id)
+            _fail(imported, f"a fault of ours while reading it ({type(error).__name__}); the bytes are kept")
+
+
+def _claim(import_id: UUID) -> Import | None:
+    now = timezone.now()
+    free = Q(status=Import.Status.QUEUED) | Q(
+        status=Import.Status.RUNNING, heartbeat_at__lt=now - SILENT_AFTER
+    )
+    imported = Import.objects.filter(free, pk=import_id).select_related("workspace", "document", "agent").first()
+    if imported is None:
+        return None
+    claimed = Import.objects.filter(pk=import_id, attempt=imported.attempt, status=imported.status).update(
+        status=Import.Status.RUNNING,
+        attempt=imported.attempt + 1,
+        heartbeat_at=now,
+        started_at=imported.started_at or now,
+        progress=0,
+    )
+    if not claimed:
+        return None
+    imported.attempt += 1
+    if imported.attempt > MAX_ATTEMPTS:
+        _fail(imported, f"given up: the worker died {MAX_ATTEMPTS} times while reading it; the bytes are kept")
+        return None
+    return imported
+
+
+def _fail(imported: Import, reason: str) -> None:
+    Import.objects.filter(pk=imported.pk).update(
+        status=Import.Status.FAILED, error=f"{imported.filename}: {reason}", finished_at=timezone.now()
+    )
+    notify.import_changed(imported.pk)
+
+
+def sweep() -> int:
+    """Ring again for imports that lost their message or their worker; how many."""
+    now = timezone.now()
+    lost = Import.objects.filter(
+        Q(status=Import.Status.QUEUED, created_at__lt=now - UNRUNG_AFTER)
+        | Q(status=Import.Status.RUNNING, heartbeat_at__lt=now - SILENT_AFTER)
+    )
+    ids = list(lost.values_list("id", flat=True))
+    for import_id in ids:
+        ring(import_id)
+    return len(ids)

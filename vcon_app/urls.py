@@ -1,0 +1,7 @@
+"""Pages of imports and exports."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, URLResolver
+
+urlpatterns: list[URLPattern | URLResolver] = []
