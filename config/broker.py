@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-URL = "pgmq://"
+URL = "pgmq://database"
+"""Where is said by the conn_string; kombu logs a warning about a URL without a host."""
 QUEUE = "countersign"
 # A job row's heartbeat, not this, says that a worker died: the sweep rings again within 45 s. This is for tasks
 # without a row. A task that takes longer is delivered twice, finds its row claimed, and ends.
@@ -23,7 +24,7 @@ def transport_options(parameters: Mapping[str, str] | None) -> dict[str, Any]:
     return common | {
         "conn_string": conn_string(parameters),
         "init_extension": False,
-        "pool_size": 2,
+        "pool_size": 1,
         "pool_timeout": 5,
         "wait_time_seconds": 0,
         "polling_interval": 2,

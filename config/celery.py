@@ -1,9 +1,22 @@
 """The Celery application. ``config.apps`` imports it, so that every Django process rings the same bell."""
 
+import warnings
+
 from celery import Celery
+from celery.exceptions import CPendingDeprecationWarning
+from celery.platforms import SecurityWarning
 from celery.signals import beat_embedded_init, celeryd_init, worker_process_init
 
+from django.db import connection
+
 from config.process import die_with_parent
+
+PONG_CHANNEL = "countersign_pong"
+
+# Root in a container is the usual case, and messages are JSON, which runs no code.
+warnings.filterwarnings("ignore", category=SecurityWarning)
+# Nine lines at each loss of the broker, on a setting that config.settings has decided.
+warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
 
 app = Celery("countersign")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -12,7 +25,7 @@ app.autodiscover_tasks()
 
 @celeryd_init.connect
 def listen_for_messages(conf, **_) -> None:
-    """Only a worker reads, so only it keeps the extra connection that LISTENs."""
+    """Only the worker's first process reads, so only it keeps the extra connection that LISTENs."""
     if "use_notify" in conf.broker_transport_options:
         conf.broker_transport_options["use_notify"] = True
 
@@ -20,5 +33,14 @@ def listen_for_messages(conf, **_) -> None:
 @worker_process_init.connect
 @beat_embedded_init.connect
 def leave_with_the_worker(**_) -> None:
-    """The pool's child and beat would outlive a worker that got ``kill -9``."""
+    """The pool's children and beat would outlive a worker that got ``kill -9``; and they only write."""
     die_with_parent()
+    if "use_notify" in app.conf.broker_transport_options:
+        app.conf.broker_transport_options["use_notify"] = False
+
+
+@app.task
+def pong(token: str) -> None:
+    """Answer the doctor by NOTIFY. Celery's own ping needs reply queues, whose names are too long for pgmq."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_notify(%s, %s)", [PONG_CHANNEL, token])

@@ -98,7 +98,7 @@ class Server:
             return self._child.poll() is None
         return _is_server(self.cluster, self.pid)
 
-    def stop(self, patience: float = 3.0) -> None:
+    def stop(self, patience: float = 2.0) -> None:
         """Fast shutdown; after ``patience`` seconds at once, and the next start replays the log."""
         for number, seconds in ((signal.SIGINT, patience), (signal.SIGQUIT, 1.0), (signal.SIGKILL, 1.0)):
             with suppress(ProcessLookupError):
@@ -129,20 +129,16 @@ def on_demand(cluster: Cluster) -> Iterator[bool]:
 
 
 @contextmanager
-def supervised(cluster: Cluster) -> Iterator[Server]:
-    """A server that dies with this process. One that a command has started is taken over as it is."""
+def in_use(cluster: Cluster) -> Iterator[None]:
+    """Keep commands from stopping the server at their end."""
     make_directories(cluster)
     with open_lock(cluster.data_dir / "postgres.users") as users:
         fcntl.flock(users, fcntl.LOCK_SH)
-        server = revive(cluster)
-        try:
-            yield server
-        finally:
-            server.stop()
+        yield
 
 
 def revive(cluster: Cluster) -> Server:
-    """The running server, or a new one that dies with this process."""
+    """The server that a command has started, taken over as it is, or a new one that dies with this process."""
     with _starting(cluster):
         return running(cluster) or start(cluster, with_parent=True)
 

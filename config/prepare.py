@@ -38,8 +38,7 @@ def _migrate() -> None:
 
 def connection_parameters() -> dict[str, str]:
     """libpq's parameters of the database that Django uses now, which in a test is the test's."""
-    names = ("host", "port", "dbname", "user", "password")
-    return {name: str(value) for name, value in connection.get_connection_params().items() if name in names}
+    return settings.DATABASE_PARAMETERS | {"dbname": connection.settings_dict["NAME"]}
 
 
 def static_files() -> None:
@@ -47,11 +46,11 @@ def static_files() -> None:
     if settings.DEBUG:
         return
     mark = Path(settings.STATIC_ROOT) / ".collected"
-    print_ = _static_fingerprint()
-    if mark.exists() and mark.read_text() == print_:
+    fingerprint = _static_fingerprint()
+    if mark.exists() and mark.read_text() == fingerprint:
         return
     call_command("collectstatic", verbosity=0, interactive=False, clear=True)
-    mark.write_text(print_)
+    mark.write_text(fingerprint)
 
 
 def _static_fingerprint() -> str:

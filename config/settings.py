@@ -2,6 +2,8 @@
 
 import os
 import secrets
+import tomllib
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -41,10 +43,8 @@ def _kept_secret_key(path: Path) -> str:
         aside = path.with_name(f"secret_key.{os.getpid()}")
         with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write(secrets.token_urlsafe(48))
-        try:
-            os.link(aside, path)  # unlike a rename it fails when another process was first
-        except FileExistsError:
-            pass
+        with suppress(FileExistsError):  # another process was first, and its key stays
+            os.link(aside, path)
         aside.unlink()
     return path.read_text()
 
@@ -53,6 +53,9 @@ SECRET_KEY_FILE = DATA_DIR / "secret_key"
 SECRET_KEY = ENV.secret_key or _kept_secret_key(SECRET_KEY_FILE)
 DEBUG = ENV.debug
 PUBLIC_URL = ENV.public_url
+SITE_URL = PUBLIC_URL or ""
+"""What an exported file says it comes from; empty when nobody has said where people find this installation."""
+VERSION = tomllib.loads((BASE_DIR / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 _public = urlsplit(PUBLIC_URL or "")
 ALLOWED_HOSTS = [
     *(ENV.allowed_hosts or ("localhost", "127.0.0.1", "[::1]")),
@@ -95,6 +98,7 @@ INSTALLED_APPS = [
 # Each of these runs natively under asyncio: one that does not would hold a thread for every open stream.
 MIDDLEWARE = [
     "config.middleware.content_security_policy",
+    "sessions_app.api.problems.problem_details",
     "django.middleware.security.SecurityMiddleware",
     "config.middleware.release_database",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -117,6 +121,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "sessions_app.views.context.desk",
             ],
         },
     }
@@ -151,7 +156,7 @@ def _database(parameters: dict[str, str]) -> dict:
     own = {"host": "HOST", "port": "PORT", "dbname": "NAME", "user": "USER", "password": "PASSWORD"}
     options = {name: value for name, value in parameters.items() if name not in own}
     if ENV.database_pool:
-        options["pool"] = {"min_size": 1, "max_size": ENV.database_pool, "timeout": 10, "max_idle": 60}
+        options["pool"] = {"min_size": 1, "max_size": ENV.database_pool, "timeout": 5, "max_idle": 60}
     return {
         "ENGINE": "django.db.backends.postgresql",
         **{own[name]: value for name, value in parameters.items() if name in own},
@@ -162,11 +167,11 @@ def _database(parameters: dict[str, str]) -> dict:
 
 
 EMBEDDED_CLUSTER = None if ENV.database_url else Cluster(DATA_DIR)
-_parameters = conninfo_to_dict(ENV.database_url) if ENV.database_url else EMBEDDED_CLUSTER.parameters
-DATABASES = {"default": _database(_parameters)}
+DATABASE_PARAMETERS = EMBEDDED_CLUSTER.parameters if EMBEDDED_CLUSTER else conninfo_to_dict(ENV.database_url)
+DATABASES = {"default": _database(DATABASE_PARAMETERS)}
 
 CELERY_BROKER_URL = ENV.broker_url or broker.URL
-CELERY_BROKER_TRANSPORT_OPTIONS = broker.transport_options(None if ENV.broker_url else _parameters)
+CELERY_BROKER_TRANSPORT_OPTIONS = broker.transport_options(None if ENV.broker_url else DATABASE_PARAMETERS)
 CELERY_BROKER_POOL_LIMIT = 2
 CELERY_BROKER_CONNECTION_TIMEOUT = 4
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
@@ -178,13 +183,18 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False  # pgmq's queue names are too short for it: see config.celery.pong
 CELERY_WORKER_MAX_MEMORY_PER_CHILD = 250_000  # KB at the peak: after a large import the child starts afresh
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False  # a job row says whether a task still works
 CELERY_TIMEZONE = "UTC"
 SWEEP_SECONDS = 15
 CELERY_BEAT_SCHEDULE = {
     task: {"task": task, "schedule": SWEEP_SECONDS, "options": {"expires": SWEEP_SECONDS}}
-    for task in ("vcon_app.tasks.sweep", "sessions_app.tasks.expire_approvals")
+    for task in (
+        "vcon_app.tasks.sweep",
+        "sessions_app.tasks.expire_approvals",
+        "sessions_app.tasks.index_sessions_left_over",
+    )
 }
 
 # --- others -----------------------------------------------------------------------------------------------------
@@ -212,6 +222,7 @@ LOGGING = {
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
         "django.request": {"level": "ERROR"},  # 4xx is the caller's affair
         "django.security.DisallowedHost": {"level": "CRITICAL"},  # scanners would fill the log with tracebacks
+        "psycopg.pool": {"level": "ERROR"},  # two lines for each try while the database is away
         "config": {"level": "INFO"},
         "sessions_app": {"level": "INFO"},
         "vcon_app": {"level": "INFO"},

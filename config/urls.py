@@ -1,10 +1,14 @@
 """The addresses of the whole site."""
 
-from django.urls import path
+from django.urls import include, path
 
 from config import health
+from config.api import api
 
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
+    path("", include("sessions_app.urls")),
+    path("", include("vcon_app.urls")),
+    path("", api.urls),
 ]

@@ -308,7 +308,7 @@ class Migration(migrations.Migration):
                 ('session', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='events', to='sessions_app.session')),
             ],
             options={
-                'indexes': [models.Index(fields=['session', 'turn', 'seq'], name='event_by_turn')],
+                'indexes': [models.Index(fields=['session', 'turn', 'seq'], name='event_by_turn'), models.Index(condition=models.Q(('depth__gt', 0)), fields=['session', 'parent_seq', 'seq'], name='event_nested')],
                 'constraints': [models.UniqueConstraint(fields=('session', 'key'), name='event_once')],
             },
         ),

@@ -154,7 +154,9 @@ def _decode(cursor: str, sort: str) -> tuple[Any, UUID]:
             value = datetime.fromisoformat(value)
         elif sort == "cost":
             value = Decimal(value)
-        elif not isinstance(value, str if sort == "title" else int):
+            if not value.is_finite() or abs(value.adjusted()) > 30:  # what numeric refuses
+                raise ValueError
+        elif not isinstance(value, str if sort == "title" else int) or "\0" in str(value):
             raise ValueError
         return value, UUID(last_id)
     except (ValueError, TypeError, ArithmeticError, binascii.Error):

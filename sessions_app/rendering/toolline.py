@@ -43,9 +43,10 @@ _KNOWN: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("agent", "ask a person", "question", ("askuserquestion", "askuser", "requestuserinput")),
 )  # fmt: skip
 _BY_NAME = {name: (icon, verb, keys.split()) for icon, verb, keys, names in _KNOWN for name in names}
-_TELLING = (
-    "command cmd file_path path filename pattern query q url uri question prompt description name title id key".split()
-)
+_TELLING = [
+    "command", "cmd", "file_path", "path", "filename", "pattern", "query", "q", "url", "uri", "question", "prompt",
+    "description", "name", "title", "id", "key",
+]  # fmt: skip
 
 
 def of_call(name: str | None, arguments: Any, server: str | None = None) -> ToolLine:
@@ -59,16 +60,20 @@ def of_call(name: str | None, arguments: Any, server: str | None = None) -> Tool
 
 
 def glance(
-    text: str, result: Any = None, status: str | None = None, *, name: str | None = None, arguments: Any = None
-) -> str:
-    """What came of a call: ``+3 −1``, ``exit 1``, ``14 lines``, ``denied``; empty when there is nothing to say."""
+    text: str, result: Any = None, status: str | None = None, *, name: str | None = None, arguments: Any = None,
+    lines: int | None = None,
+) -> str:  # fmt: skip
+    """What came of a call: ``+3 −1``, ``exit 1``, ``14 lines``, ``denied``; empty when there is nothing to say.
+
+    ``lines`` is the number of lines of the result where ``text`` is only its beginning.
+    """
     parts = [status] if status and status != "ok" else []
     if (code := _exit_code(result, text)) is not None:
         parts.append(f"exit {code}")
     if files := diff.of_tool_call(name, arguments, result):
         parts.append(f"+{sum(f.added for f in files)} −{sum(f.removed for f in files)}")
     elif text.strip():
-        lines = text.strip().count("\n") + 1
+        lines = lines or text.strip().count("\n") + 1
         parts.append(f"{lines} lines" if lines > 1 else first_line(text, 60))
     return " · ".join(parts)
 

@@ -7,6 +7,7 @@ Nothing here approves by itself: a deadline denies, a broken connection changes 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -20,6 +21,7 @@ from sessions_app.ids import uuid7
 from sessions_app.models import Approval, Role, Session, Vote
 
 from . import audit, events, notify
+from .columns import identifier, storable, text
 from .sessions import append_to_open
 
 VERDICTS = ("approve", "deny", "answer")
@@ -83,6 +85,9 @@ def request(
 
     Raises ``sessions.Archived``, or ``Conflict`` when the client id was used for another question.
     """
+    Session.objects.select_for_update().only("id").get(pk=session.pk)  # the same question twice at once: one after the other
+    tool, server, context, arguments = text(tool), text(server), text(context), storable(arguments)
+    client_id = identifier(client_id)
     if client_id and (asked := Approval.objects.filter(session=session, client_id=client_id).first()):
         if (asked.tool_name, asked.tool_server, asked.arguments) != (tool, server, arguments):
             raise Conflict(asked, f'client_id "{client_id}" was used to ask for another call in this session')
@@ -132,9 +137,11 @@ def decide(
     if not decider.role.covers(Role.REVIEWER):
         raise NotAllowed("a viewer may read approvals but not decide them; ask an admin for the role reviewer")
     _check(verdict, arguments, answer)
+    arguments, answer, reason = storable(arguments), text(answer), text(reason)
     edited = arguments if verdict == "approve" and arguments is not None and arguments != approval.arguments else None
-    expire_due(approval_id=approval.pk)
     with transaction.atomic():
+        _lock_session(approval.pk)
+        expire_due(approval_id=approval.pk)
         decided = _compare_and_set(approval.pk, decider, verdict, version, digest, edited, answer, reason)
     if decided:
         return decided
@@ -167,7 +174,6 @@ def _compare_and_set(
         "at": now.isoformat(), "reason": reason or (DEFAULT_DENIAL if verdict == "deny" else ""),
         "answer": answer, "arguments": edited, "channel": decider.channel,
     }  # fmt: skip
-    _lock_session(pk)
     waiting = Approval.objects.filter(pk=pk, status=Approval.Status.PENDING, version=version, digest=digest)
     if waiting.update(status=status, version=version + 1, decided_at=now, decision=decision, delivery="queued") != 1:
         return None
@@ -193,10 +199,10 @@ def _why_not(current: Approval, version: int, digest: str) -> str:
     if current.status == Approval.Status.PENDING:
         what = "arguments" if current.digest != digest else "approval"
         return f"the {what} changed since you looked (it is version {current.version} now, you answered {version})"
-    made = current.decision
-    if made and made.get("by"):
-        return f"{made['by']} decided this already: {current.get_status_display().replace('_', ' ')}"
-    return f"this no longer waits: it is {current.get_status_display().replace('_', ' ')}"
+    made = current.decision or {}
+    if made.get("verdict") in VERDICTS:
+        return f"{made['by']} decided this already: {current.get_status_display().lower()}"
+    return f"this no longer waits, it is {current.get_status_display().lower()}: {made.get('reason', '')}"
 
 
 def expire_due(*, approval_id: UUID | None = None) -> int:
@@ -242,22 +248,26 @@ def mark_delivered(approval: Approval) -> None:
         notify.approval_changed(approval.pk, approval.session_id)
 
 
-def note_executions(session_id: UUID, results: list[tuple[str, str | None]]) -> None:
-    """What the log shows of approved calls: (call id = the approval's client id, status) of new tool results."""
-    for call_id, status in results:
-        Approval.objects.filter(session_id=session_id, client_id=call_id, execution="none").update(
-            execution="errored" if status == "error" else "succeeded"
-        )
+def note_executions(session_id: UUID, results: Collection[tuple[str, str | None]]) -> None:
+    """What the log shows of approved calls: (call id = the approval's client id, status) of new tool results.
+
+    A call that was refused or cancelled was not executed.
+    """
+    for execution, statuses in (("errored", ("error",)), ("succeeded", ("ok", None))):
+        calls = [call_id for call_id, status in results if status in statuses]
+        shown = Approval.objects.filter(session_id=session_id, client_id__in=calls, execution="none") if calls else None
+        for approval_id in shown.values_list("pk", flat=True) if shown is not None else ():
+            Approval.objects.filter(pk=approval_id).update(execution=execution)
+            notify.approval_changed(approval_id, session_id)
 
 
 def _lock_session(approval_id: UUID) -> None:
     """Sessions are locked before their approvals everywhere, so that archiving and deciding cannot deadlock."""
-    Session.objects.select_for_update().only("id").get(approvals=approval_id)
+    Session.objects.select_for_update(of=("self",)).only("id").get(approvals=approval_id)
 
 
 def _record_end(approval: Approval, by: audit.Actor, action: str, reason: str) -> None:
-    said = approval.get_status_display().replace("_", " ")
-    _log(approval, by, f"{by.name}: {said}", actor_kind="system" if by.kind == "system" else "person")
+    _log(approval, by, f"{by.name}: {approval.get_status_display().lower()}", actor_kind="system" if by.kind == "system" else "person")
     audit.record(
         approval.workspace_id, by, action, subject=("approval", approval.pk), session=str(approval.session_id),
         tool=approval.tool_name, status=approval.status, digest=approval.digest, reason=reason,

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-import orjson
 from django.db import connection, transaction
 from django.utils import timezone
 
 from sessions_app.models import AuditEntry
+
+from .columns import json_text, text
 
 GENESIS = "0" * 64
 
@@ -36,7 +38,10 @@ def record(
 ) -> AuditEntry:
     """Add one entry to a workspace's chain. ``subject`` is its kind and id; ``details`` must be JSON."""
     with connection.cursor() as cursor:  # one writer per chain at a time, or two rows would follow the same hash
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"audit:{workspace_id}"])
+        cursor.execute(
+            "SELECT %s::jsonb, pg_advisory_xact_lock(hashtextextended(%s, 0))", [json_text(details), f"audit:{workspace_id}"]
+        )
+        kept = json.loads(cursor.fetchone()[0])  # jsonb writes 1e16 as an integer; the hash is of what it gives back
     last = AuditEntry.objects.filter(workspace_id=workspace_id).order_by("-seq").first()
     entry = AuditEntry(
         workspace_id=workspace_id,
@@ -44,11 +49,11 @@ def record(
         at=timezone.now(),
         actor_kind=actor.kind,
         actor_id=actor.id,
-        actor_name=actor.name,
+        actor_name=text(actor.name),
         action=action,
         subject_kind=subject[0],
         subject_id=str(subject[1]),
-        details=details,
+        details=kept,
         previous_hash=last.hash if last else GENESIS,
     )
     entry.hash = hash_of(entry)
@@ -67,8 +72,8 @@ def hash_of(entry: AuditEntry) -> str:
         "subject": [entry.subject_kind, entry.subject_id],
         "details": entry.details,
     }
-    canonical = orjson.dumps(body, option=orjson.OPT_SORT_KEYS)
-    return hashlib.sha256(entry.previous_hash.encode() + canonical).hexdigest()
+    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(f"{entry.previous_hash}{canonical}".encode()).hexdigest()
 
 
 def broken_rows(workspace_id: UUID) -> Iterator[tuple[int, str]]:

@@ -16,17 +16,17 @@ from itertools import islice
 from typing import Any, Protocol
 from uuid import UUID
 
-import orjson
 from django.db import connection, transaction
 
 from sessions_app.ids import uuid7_batch
 from sessions_app.models import Session
 
 from . import notify, projections
+from .columns import MAX_SMALLINT, identifier, json_text, plausible, storable, text
+
+__all__ = ["Appended", "EventLike", "NewEvent", "Tokens", "Tool", "append", "key_of", "storable"]
 
 BATCH = 2_000
-MAX_TEXT = 8 * 1024 * 1024
-"""Characters of one field that are kept in the log; the whole stands in the source document."""
 PARENTS_REMEMBERED = 20_000
 
 COLUMNS = (
@@ -168,9 +168,11 @@ class _Log:
         fresh = self._only_new(batch, keys)
         self._remember_parents(fresh)
         ids = uuid7_batch(len(fresh))
-        with connection.cursor() as cursor, cursor.copy(COPY) as copy:
+        with connection.wrap_database_errors, connection.cursor() as cursor, cursor.copy(COPY) as copy:
             for (key, event), id_ in zip(fresh, ids, strict=True):
-                copy.write_row(self._row(key, event, id_))
+                copy.write_row(self._row(key, plausible(event), id_))
+        while len(self._seqs) > PARENTS_REMEMBERED:
+            self._seqs.popitem(last=False)
 
     def _only_new(self, batch: list[EventLike], keys: list[UUID]) -> list[tuple[UUID, EventLike]]:
         known = self._lookup(keys).keys() if self.seq else ()
@@ -196,8 +198,11 @@ class _Log:
         wanted = {key_of(event.parent) for _, event in fresh if event.parent}
         if missing := [key for key in wanted if key not in self._seqs]:
             self._seqs.update(self._lookup(missing))
-        while len(self._seqs) > PARENTS_REMEMBERED:
-            self._seqs.popitem(last=False)
+
+    def _parent_seq(self, event: EventLike) -> int | None:
+        """Of an event before this one: one that comes later has no number yet when the log grows in small pieces."""
+        seq = self._seqs.get(key_of(event.parent)) if event.parent else None
+        return seq if seq is not None and seq < self.seq else None
 
     def _row(self, key: UUID, event: EventLike, id_: UUID) -> tuple[Any, ...]:
         self.seq += 1
@@ -205,61 +210,17 @@ class _Log:
             self.turn += 1
         tool, usage = event.tool, event.usage
         return (
-            self.session_id, self.seq, id_, key, event.kind, event.at, self.turn, event.depth,
-            self._seqs.get(key_of(event.parent)) if event.parent else None,
-            event.actor_kind, _text(event.actor_name), _text(event.text),
-            *((_text(tool.call_id), _text(tool.name), _text(tool.server), tool.status, _json(tool.arguments),
-               _json(tool.result)) if tool else NO_TOOL),
-            _text(event.model), _text(event.request),
+            self.session_id, self.seq, id_, key, event.kind, event.at, self.turn, min(event.depth, MAX_SMALLINT),
+            self._parent_seq(event), event.actor_kind, text(event.actor_name), text(event.text),
+            *((identifier(tool.call_id), text(tool.name), text(tool.server), text(tool.status),
+               json_text(tool.arguments), json_text(tool.result)) if tool else NO_TOOL),
+            text(event.model), identifier(event.request),
             *((usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens, usage.output_tokens,
                usage.reasoning_tokens, usage.cache_write_1h_tokens, usage.quality) if usage else NO_USAGE),
-            event.cost, _json(event.data) if event.data else "{}", _text(event.key), self.document,
-            event.pointer, event.offset, event.length,
+            event.cost, json_text(event.data) if event.data else "{}", text(event.key), self.document,
+            text(event.pointer), event.offset, event.length,
         )  # fmt: skip
 
 
 NO_TOOL = (None,) * 6
 NO_USAGE = (None,) * 7
-
-
-def _text(value: str | None) -> str | None:
-    """PostgreSQL refuses NUL in text and UTF-8 refuses lone surrogates; both become U+FFFD."""
-    if value is None:
-        return None
-    if len(value) > MAX_TEXT:
-        value = f"{value[:MAX_TEXT]}\n… {len(value) - MAX_TEXT:,} more characters in the source document"
-    if "\0" in value:
-        value = value.replace("\0", "\N{REPLACEMENT CHARACTER}")
-    if not value.isascii():
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            value = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return value
-
-
-def _json(value: Any) -> str | None:
-    if value is None:
-        return None
-    try:
-        text = orjson.dumps(value, default=str).decode()
-    except TypeError:  # lone surrogates, integers over 64 bits
-        text = orjson.dumps(storable(value), default=str).decode()
-    if "\\u0000" in text:
-        text = orjson.dumps(storable(value), default=str).decode()
-    return text
-
-
-def storable(value: Any) -> Any:
-    """The same JSON value without what jsonb refuses: NUL, lone surrogates, integers over 64 bits."""
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, dict):
-        return {_text(str(k)): storable(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [storable(item) for item in value]
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 1 << 63:
-        return str(value)
-    return value
-
-

@@ -73,14 +73,52 @@ def find_api_key(secret: str) -> ApiKey | None:
 
 @transaction.atomic
 def add_member(workspace: Workspace, email: str, name: str, role: Role, *, by: audit.Actor) -> tuple[Member, str]:
-    """A member and the one-time path by which they sign in first. Raises ``Refused``."""
+    """A member and the one-time path by which they sign in first. Raises ``Refused``.
+
+    The path is empty for somebody who has an account already: a link would let the admin of one workspace into
+    another one under that name.
+    """
     email = email.strip().lower()
-    user, _ = get_user_model().objects.get_or_create(username=email, defaults={"email": email, "first_name": name})
+    user, new = get_user_model().objects.get_or_create(username=email, defaults={"email": email, "first_name": name})
+    if new:
+        user.set_unusable_password()
+        user.save(update_fields=["password"])
     member, created = Member.objects.get_or_create(workspace=workspace, user=user, defaults={"role": role})
     if not created:
         raise Refused(f"{email} is a member of this workspace already, as {member.role}")
     audit.record(workspace.id, by, "member.added", subject=("member", member.id), email=email, role=role)
-    return member, sign_in_path(user)
+    return member, sign_in_path(user) if new else ""
+
+
+@transaction.atomic
+def new_sign_in_path(member: Member, *, by: audit.Actor) -> str:
+    """Another one-time path for a member who lost theirs; the earlier ones stop working. Raises ``Refused``."""
+    if Member.objects.filter(user=member.user_id).exclude(pk=member.pk).exists():
+        raise Refused(f"{member} belongs to another workspace too, so a link from here would open that one as well")
+    SignInLink.objects.filter(user=member.user_id, used_at=None).delete()
+    audit.record(member.workspace_id, by, "member.link_made", subject=("member", member.id), name=str(member))
+    return sign_in_path(member.user)
+
+
+@transaction.atomic
+def set_password(user: User, name: str, email: str, password: str) -> None:
+    """What a person chooses for themselves; the e-mail becomes the name they sign in with. Raises ``Refused``."""
+    email = email.strip().lower()
+    if get_user_model().objects.filter(username=email).exclude(pk=user.pk).exists():
+        raise Refused(f"{email} belongs to another account; use another e-mail")
+    user.username = user.email = email
+    user.first_name, user.last_name = name, ""
+    user.set_password(password)
+    user.save()
+
+
+@transaction.atomic
+def rename_workspace(workspace: Workspace, name: str, *, by: audit.Actor) -> None:
+    before, workspace.name = workspace.name, name
+    workspace.save(update_fields=["name"])
+    audit.record(
+        workspace.id, by, "workspace.renamed", subject=("workspace", workspace.id), before=before, after=name
+    )
 
 
 @transaction.atomic

@@ -15,7 +15,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from genai_prices.types import ModelInfo, Provider
+    from genai_prices.types import ModelInfo, ModelPrice
 
 SOURCE = f"genai-prices/{version('genai-prices')}"
 UNPRICED = "unpriced"
@@ -24,8 +24,9 @@ PROBE = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """US dollars per token."""
+    """US dollars per token, and per request."""
 
+    request: Decimal
     input: Decimal
     cache_read: Decimal
     cache_write: Decimal
@@ -35,7 +36,8 @@ class Rates:
     def amount(self, input_: int, cache_read: int, cache_write: int, cache_write_1h: int, output: int) -> Decimal:
         """``cache_write`` contains ``cache_write_1h``; what is not split is priced as five-minute cache."""
         return (
-            self.input * input_
+            self.request
+            + self.input * input_
             + self.cache_read * cache_read
             + self.cache_write * (cache_write - cache_write_1h)
             + self.cache_write_1h * cache_write_1h
@@ -51,18 +53,57 @@ def price(model: str | None, at: datetime, tokens: tuple[int, int, int, int, int
     known = _find(model) if model else None
     if known is None:
         return None
-    hour = at.replace(minute=0, second=0, microsecond=0)
-    rates = _rates(model, hour, _size_class(model, hour, tokens[0] + tokens[1] + tokens[2]))
-    return rates.amount(*tokens)
+    prices = known.get_prices(at)  # by date, and with some providers by the time of day
+    card = _cards.get(id(prices)) or _cards.setdefault(id(prices), _Card(prices))
+    return card.rates(tokens[0] + tokens[1] + tokens[2]).amount(*tokens)
+
+
+class _Card:
+    """One price list of the library, which holds on to it for as long as the process lives."""
+
+    def __init__(self, prices: ModelPrice) -> None:
+        from genai_prices.types import TieredPrices
+
+        tiered = [value for value in vars(prices).values() if isinstance(value, TieredPrices)]
+        self._prices = prices
+        self._starts = sorted({tier.start for value in tiered for tier in value.tiers})
+        self._rates: dict[int, Rates] = {}
+
+    def rates(self, prompt: int) -> Rates:
+        """The rates for a prompt of this size: within a tier prices are linear."""
+        tier = sum(prompt > start for start in self._starts)
+        if tier not in self._rates:
+            self._rates[tier] = self._ask(tier)
+        return self._rates[tier]
+
+    def _ask(self, tier: int) -> Rates:
+        size = self._starts[tier - 1] + 1 if tier else (self._starts or [PROBE])[0]
+        fee, plain = self._cost(), self._cost(input_tokens=size)
+        return Rates(
+            request=fee,
+            input=(plain - fee) / size,
+            cache_read=(self._cost(input_tokens=size, cache_read_tokens=size) - fee) / size,
+            cache_write=(self._cost(input_tokens=size, cache_write_tokens=size) - fee) / size,
+            cache_write_1h=(self._cost(input_tokens=size, cache_write_tokens=size, cache_write_1h_tokens=size) - fee) / size,
+            output=(self._cost(input_tokens=size, output_tokens=PROBE) - plain) / PROBE,
+        )
+
+    def _cost(self, **tokens: int) -> Decimal:
+        from genai_prices import Usage
+
+        return self._prices.calc_price(Usage(**tokens))["total_price"]
+
+
+_cards: dict[int, _Card] = {}
 
 
 @lru_cache(maxsize=1024)
-def _find(model: str) -> tuple[Provider, ModelInfo] | None:
+def _find(model: str) -> ModelInfo | None:
     from genai_prices.data_snapshot import get_snapshot  # 0.7 s and 35 MB: only in processes that price
 
     for name, provider in _spellings(model):
         try:
-            return get_snapshot().find_provider_model(name, None, provider, None)
+            return get_snapshot().find_provider_model(name, None, provider, None)[1]
         except LookupError:
             continue
     return None
@@ -78,39 +119,6 @@ def _spellings(model: str) -> list[tuple[str, str | None]]:
         found += [(bare, provider), (bare, None)]
     if undated != bare:
         found += [(undated, provider), (undated, None)]
+    if re.match(r"([a-z]+\.)+[a-z]", bare):  # Bedrock's own names: us.anthropic.claude-...
+        found.append((bare, "aws"))
     return found
-
-
-@lru_cache(maxsize=4096)
-def _thresholds(model: str, hour: datetime) -> tuple[int, ...]:
-    from genai_prices.types import TieredPrices
-
-    _, info = _find(model)
-    prices = vars(info.get_prices(hour)).values()
-    return tuple(sorted({tier.start for value in prices if isinstance(value, TieredPrices) for tier in value.tiers}))
-
-
-def _size_class(model: str, hour: datetime, prompt: int) -> int:
-    return sum(prompt > start for start in _thresholds(model, hour))
-
-
-@lru_cache(maxsize=4096)
-def _rates(model: str, hour: datetime, size_class: int) -> Rates:
-    """Rates of one tier, asked of the library with a prompt of that size: within a tier prices are linear."""
-    from genai_prices import Usage
-
-    provider, info = _find(model)
-    starts = _thresholds(model, hour)
-    size = starts[size_class - 1] + 1 if size_class else (starts[0] if starts else PROBE)
-
-    def cost(**tokens: int) -> Decimal:
-        return info.calc_price(Usage(**tokens), provider, genai_request_timestamp=hour).total_price
-
-    plain = cost(input_tokens=size)
-    return Rates(
-        input=plain / size,
-        cache_read=cost(input_tokens=size, cache_read_tokens=size) / size,
-        cache_write=cost(input_tokens=size, cache_write_tokens=size) / size,
-        cache_write_1h=cost(input_tokens=size, cache_write_tokens=size, cache_write_1h_tokens=size) / size,
-        output=(cost(input_tokens=size, output_tokens=PROBE) - plain) / PROBE,
-    )

@@ -7,14 +7,17 @@ projection it is the rebuild. PostgreSQL does the counting, so the size of a ses
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 
 from sessions_app.models import Event, EventText, ModelRequest, Session, ToolCall, Turn
 
 from . import pricing, search
 
+MANY = 5_000
 TOKENS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens")
 SUM_TOKENS = ", ".join(f"sum({name})::bigint AS {name}" for name in TOKENS)
 
@@ -58,18 +61,22 @@ WITH lines AS (
     WHERE session_id = %(session)s AND seq > %(since)s
       AND (num_nonnulls({", ".join(TOKENS)}) > 0 OR cost IS NOT NULL)
 ), spans AS (
-    SELECT key, max(seq) AS last_seq, min(turn) AS turn, min(at) AS at, max(cost) AS cost FROM lines GROUP BY key
+    SELECT key, max(seq) AS last_seq, min(turn) AS turn, min(at) AS at, max(cost) AS cost,
+           (array_agg(model ORDER BY seq) FILTER (WHERE model IS NOT NULL))[1] AS model
+    FROM lines GROUP BY key
 ), best AS (
-    SELECT DISTINCT ON (key) * FROM lines ORDER BY key, output_tokens DESC NULLS LAST, seq DESC
+    SELECT DISTINCT ON (key) key, {", ".join(TOKENS)}, cache_write_1h_tokens, quality
+    FROM lines ORDER BY key, output_tokens DESC NULLS LAST, seq DESC
 )
 INSERT INTO sessions_app_modelrequest AS r
     (session_id, key, seq, turn, at, model, {", ".join(TOKENS)}, cache_write_1h_tokens, quality, cost_recorded,
      price_source)
-SELECT %(session)s, key, spans.last_seq, spans.turn, spans.at, best.model, {", ".join(TOKENS)},
+SELECT %(session)s, key, spans.last_seq, spans.turn, spans.at, spans.model, {", ".join(TOKENS)},
        best.cache_write_1h_tokens, best.quality, spans.cost, ''
 FROM best JOIN spans USING (key)
 ON CONFLICT (session_id, key) DO UPDATE SET
     seq = excluded.seq,
+    at = least(r.at, excluded.at),
     {", ".join(f"{n} = CASE WHEN {{better}} THEN excluded.{n} ELSE r.{n} END" for n in TOKENS)},
     cache_write_1h_tokens = CASE WHEN {{better}} THEN excluded.cache_write_1h_tokens ELSE r.cache_write_1h_tokens END,
     quality = CASE WHEN {{better}} THEN excluded.quality ELSE r.quality END,
@@ -123,7 +130,8 @@ ON CONFLICT (session_id, index) DO UPDATE SET
 TOTALS = f"""
 UPDATE sessions_app_session s SET
     last_seq = t.last_seq, last_turn = t.last_turn, event_count = t.event_count, turn_count = t.turn_count,
-    tool_call_count = t.tool_calls, error_count = t.errors, updated_at = now(),
+    tool_call_count = t.tool_calls, error_count = t.errors,
+    updated_at = CASE WHEN s.last_seq = t.last_seq THEN s.updated_at ELSE now() END,
     started_at = least(s.started_at, t.started_at), ended_at = greatest(s.ended_at, t.ended_at),
     {", ".join(f"{n} = t.{n}" for n in TOKENS)},
     cost_recorded = t.cost_recorded, cost_priced = t.cost_priced, unpriced_tokens = t.unpriced_tokens,
@@ -164,13 +172,28 @@ def project(session_id: UUID, since: int) -> None:
     """Bring the projections of a session up to date with its events after ``since``."""
     scope = {"session": session_id, "since": since}
     with connection.cursor() as cursor:
-        cursor.execute(CALLS, scope)
-        cursor.execute(RESULTS, scope)
-        cursor.execute(REQUESTS, scope)
+        many = _are_many(cursor, scope)
+        for statement, table in ((CALLS, "toolcall"), (RESULTS, None), (REQUESTS, "modelrequest")):
+            cursor.execute(statement, scope)
+            if many and table:
+                cursor.execute(f"ANALYZE sessions_app_{table}")
         _price(session_id, since)
         cursor.execute(TURNS, scope)
         cursor.execute(TOTALS, scope)
     search.index_if_small(session_id)
+
+
+def _are_many(cursor: CursorWrapper, scope: dict[str, Any]) -> bool:
+    """Whether so many events are new that the planner must be told, which this does for the log itself.
+
+    With the statistics of a small table the statements below join in nested loops: 106 s for 50,000 events
+    instead of 6 s, measured on PostgreSQL 18.
+    """
+    cursor.execute("SELECT max(seq) FROM sessions_app_event WHERE session_id = %(session)s", scope)
+    many = (cursor.fetchone()[0] or 0) - scope["since"] > MANY
+    if many:
+        cursor.execute("ANALYZE sessions_app_event (session_id, seq, turn, kind, parent_seq, call_id, request)")
+    return many
 
 
 @transaction.atomic

@@ -12,6 +12,7 @@ from sessions_app.ids import uuid7
 from sessions_app.models import Agent, Session
 
 from . import audit, events, notify
+from .columns import identifier, storable
 
 
 class Archived(ValueError):
@@ -20,7 +21,8 @@ class Archived(ValueError):
 
 @transaction.atomic
 def create(agent: Agent, *, by: audit.Actor, origin: str = Session.Origin.API, **fields: Any) -> Session:
-    """A new, empty session of an agent."""
+    """A new, empty session of an agent. ``fields``: title, summary, user_id, external_id (texts), metadata, tags."""
+    fields = storable(fields) | {"external_id": identifier(fields.get("external_id", ""))}
     session = Session.objects.create(
         workspace_id=agent.workspace_id, agent=agent, origin=origin, started_at=timezone.now(), **fields
     )
@@ -54,6 +56,28 @@ def append_to_open(session: Session, new: list[events.NewEvent]) -> events.Appen
 
 
 @transaction.atomic
+def interrupt(session: Session, *, by: audit.Actor) -> None:
+    """Cancel the turn in flight: what it asks is withdrawn, and its agent reads in the log that it has to stop.
+
+    Raises ``Archived``.
+    """
+    from . import approvals
+
+    request = events.NewEvent(
+        kind="status",
+        key=f"interrupt:{uuid7()}",
+        at=timezone.now(),
+        actor_kind="person",
+        actor_name=by.name,
+        text="interrupt requested",
+        data={"status": "interrupt_requested"},
+    )
+    append_to_open(session, [request])
+    approvals.cancel_all(session.pk, reason="interrupted", by=by)
+    audit.record(session.workspace_id, by, "session.interrupted", subject=("session", session.pk))
+
+
+@transaction.atomic
 def archive(session: Session, *, by: audit.Actor) -> None:
     """Read-only from now on. What still waits for a person is cancelled. A second time changes nothing."""
     from . import approvals
@@ -70,6 +94,6 @@ def find_by_external_id(workspace_id: UUID, external_id: str, source_format: str
     """Sessions that the same source knows by this id, newest first."""
     return list(
         Session.objects.filter(
-            workspace_id=workspace_id, external_id=external_id, source_format=source_format
+            workspace_id=workspace_id, external_id=identifier(external_id), source_format=source_format
         ).order_by("-created_at")
     )

@@ -45,16 +45,30 @@ def _tolerant(data: bytes) -> tuple[Any, list[str]]:
     try:
         value = json.loads(text, parse_constant=constant)
     except json.JSONDecodeError as error:
-        raise Unreadable(f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
+        raise Unreadable(f"not JSON: {reason(error)} at line {error.lineno}, column {error.colno}") from None
     except RecursionError:
         raise Unreadable(f"not readable: nested deeper than {MAX_DEPTH} levels") from None
-    except ValueError as error:  # integers of more than 4,300 digits (CVE-2020-10735)
-        raise Unreadable(f"not readable: {error}") from None
+    except ValueError:  # CVE-2020-10735
+        raise Unreadable("not readable: it holds a number of more than 4,300 digits") from None
     try:
         cleaned = _clean(value, 0, repairs)
     except RecursionError:
         raise Unreadable(f"not readable: nested deeper than {MAX_DEPTH} levels") from None
     return cleaned, list(dict.fromkeys(repairs))
+
+
+def reason(error: json.JSONDecodeError) -> str:
+    """Why this is no JSON, in words: the mistakes people and programs make are called by their names."""
+    before, after = error.doc[: error.pos].rstrip(), error.doc[error.pos :].lstrip(", \t\r\n")
+    if not after:
+        return "the file ends in the middle of a value" if before else "there is nothing in it"
+    if after.startswith(("//", "/*", "#")):
+        return "a comment, which JSON does not have,"
+    if after[0] in "]}" and (before.endswith(",") or error.doc[error.pos] == ","):
+        return f"a trailing comma before the closing {after[0]}"
+    if after[0] == "'":
+        return "a string in single quotes"
+    return error.msg
 
 
 def _clean(value: Any, depth: int, repairs: list[str]) -> Any:

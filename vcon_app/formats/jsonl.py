@@ -37,9 +37,14 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
             losses.lose("links from an event to the one it answers", "the other event is missing or comes later")
         if event.key in seqs:
             seqs[event.key] = seq
-        yield dumps(event_shape(event, seq=seq, turn=turn, parent_seq=parent_seq, document=options.get("document"))) + b"\n"
+        yield (
+            dumps(event_shape(event, seq=seq, turn=turn, parent_seq=parent_seq, document=options.get("document")))
+            + b"\n"
+        )
     if session.record:
-        losses.lose(f"parts of the {_names(session.record)} file around the events", "a line holds an event, nothing else")
+        losses.lose(
+            f"parts of the {_names(session.record)} file around the events", "a line holds an event, nothing else"
+        )
 
 
 def event_shape(

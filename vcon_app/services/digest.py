@@ -7,13 +7,15 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, BinaryIO
+from uuid import UUID
 
 from django.db import connection, transaction
 from django.utils import timezone
 
 from sessions_app.models import Event, Session
-from sessions_app.services import agents, events, notify
+from sessions_app.services import agents, bell, events, notify
 from sessions_app.services import sessions as session_services
+from sessions_app.services.columns import identifier, storable, text
 from vcon_app import registry
 from vcon_app.drafts import Draft, EventDraft, Finding, FormatError, SessionDraft, Signature
 from vcon_app.models import Import, ImportedSession
@@ -31,6 +33,10 @@ class Diverged(Exception):
         self.session = session
 
 
+class Superseded(Exception):
+    """Another worker has taken this import over, because our heartbeat was not seen for too long."""
+
+
 class Digest:
     """Reads one source document into sessions and completes the import row."""
 
@@ -42,11 +48,11 @@ class Digest:
         """Sessions of the same external id that this file is another version of, not a longer one."""
 
     def run(self) -> None:
-        """Raises ``FormatError``, ``registry.Unrecognised`` or ``registry.Ambiguous`` for what cannot be read."""
+        """Raises ``FormatError`` for what cannot be read, ``Superseded``. To be called in a transaction."""
         with documents.open_document(self.imported.document) as source:
             name = self.imported.format_asked
             if name == "auto":
-                name = registry.detect(source)
+                name, _ = registry.detect(source)
             self.format = registry.get(name)
             limit = getattr(self.format, "MAX_BYTES", None)
             if limit and self.imported.document.size > limit:
@@ -103,30 +109,31 @@ class Digest:
 
     def _session_for(self, draft: SessionDraft) -> tuple[Session, bool]:
         """The session of this external id and whether it was there before; locked against a second import."""
-        identity = f"{self.workspace_id}:{self.format.NAME}:{draft.external_id}"
+        external_id = identifier(draft.external_id)
+        identity = f"{self.workspace_id}:{self.format.NAME}:{external_id}"
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"session:{identity}"])
-        known = session_services.find_by_external_id(self.workspace_id, draft.external_id, self.format.NAME)
+        known = session_services.find_by_external_id(self.workspace_id, external_id, self.format.NAME)
         for session in known:
             if session not in self.diverged:
                 return session, True
-        return self._create(draft), False
+        return self._create(draft, external_id), False
 
-    def _create(self, draft: SessionDraft) -> Session:
+    def _create(self, draft: SessionDraft, external_id: str) -> Session:
         agent = self.imported.agent or agents.named(self.workspace_id, draft.agent_name or self.format.TITLE)
         session = Session.objects.create(
             workspace_id=self.workspace_id,
             agent=agent,
             origin=Session.Origin.IMPORT,
             phase=Session.Phase.COMPLETED,
-            external_id=draft.external_id,
+            external_id=external_id,
             source_format=self.format.NAME,
         )
         Session.objects.filter(
             workspace_id=self.workspace_id,
             source_format=self.format.NAME,
             parent=None,
-            metadata__parent_external_id=draft.external_id,
+            metadata__parent_external_id=external_id,
         ).exclude(pk=session.pk).update(parent=session)
         return session
 
@@ -135,11 +142,7 @@ class Digest:
 
         Raises ``Diverged`` at the first event that differs from what the earlier file had in its place.
         """
-        known = (
-            Event.objects.filter(session=session, document__isnull=False)
-            .order_by("seq").values_list("key", flat=True).iterator(chunk_size=events.BATCH)
-        )  # fmt: skip
-        for key in known:
+        for key in _keys_from_files(session):
             event = next(drafts, None)
             if event is None:
                 return
@@ -153,7 +156,7 @@ class Digest:
         for draft in drafts:
             for name in ("title", "summary", "user_id"):
                 if value := getattr(draft, name):
-                    setattr(session, name, value.replace("\0", "\N{REPLACEMENT CHARACTER}"))
+                    setattr(session, name, text(value))
             if draft.started_at:
                 session.started_at = min(filter(None, (session.started_at, draft.started_at)))
             if draft.ended_at:
@@ -161,7 +164,7 @@ class Digest:
             if draft.phase:
                 session.phase = draft.phase
             if draft.tags:
-                session.tags = sorted({*session.tags, *draft.tags})
+                session.tags = sorted({*session.tags, *map(identifier, draft.tags)})
             session.metadata = _merged(session.metadata, draft.metadata)
             session.source_record = _merged(session.source_record, draft.record)
             self._link_parent(session, draft)
@@ -170,10 +173,8 @@ class Digest:
 
     def _link_parent(self, session: Session, draft: SessionDraft) -> None:
         if draft.parent_external_id and session.parent_id is None:
-            session.metadata["parent_external_id"] = draft.parent_external_id
-            found = session_services.find_by_external_id(
-                self.workspace_id, draft.parent_external_id, self.format.NAME
-            )
+            parent_id = session.metadata["parent_external_id"] = identifier(draft.parent_external_id)
+            found = session_services.find_by_external_id(self.workspace_id, parent_id, self.format.NAME)
             session.parent = next((parent for parent in found if parent.pk != session.pk), None)
 
     def _progress(self, _: int) -> None:
@@ -193,30 +194,32 @@ class Digest:
                 self.left_out[rule] += 1
 
     def _finish(self, format_name: str) -> None:
-        imported = self.imported
-        imported.format = format_name
-        imported.events = sum(self.accepted.values())
-        imported.findings = events.storable(self.findings) + [
-            {"rule": rule, "severity": severity, "path": "", "message": f"{count:,} more like this"}
-            for (rule, severity), count in self.left_out.items()
-        ]
-        imported.signature = {
-            "state": self.signature.state, "signer": self.signature.signer, "detail": self.signature.detail,
-        }  # fmt: skip
-        imported.status, imported.progress, imported.finished_at = Import.Status.DONE, 1, timezone.now()
-        imported.save()
+        imported, signature = self.imported, self.signature
+        mine = Import.objects.filter(pk=imported.pk, attempt=imported.attempt, status=Import.Status.RUNNING)
+        done = mine.update(
+            format=format_name,
+            events=sum(self.accepted.values()),
+            findings=storable(self.findings) + self._left_out(),
+            signature=storable({"state": signature.state, "signer": signature.signer, "detail": signature.detail}),
+            status=Import.Status.DONE,
+            progress=1,
+            finished_at=timezone.now(),
+        )
+        if not done:
+            raise Superseded
         ImportedSession.objects.bulk_create(
             ImportedSession(imported=imported, session=session, document=imported.document, events=count)
             for session, count in self.accepted.items()
         )
         notify.import_changed(imported.id)
-        transaction.on_commit(self._ring_search)
-
-    def _ring_search(self) -> None:
-        from sessions_app.tasks import index_session
-
         for session in self.accepted:
-            index_session.delay(str(session.pk))
+            bell.ring(bell.INDEX_SESSION, session.pk)
+
+    def _left_out(self) -> list[dict[str, str]]:
+        return [
+            {"rule": rule, "severity": severity, "path": "", "message": f"{count:,} more like this"}
+            for (rule, severity), count in self.left_out.items()
+        ]
 
 
 class _SessionDrafts(Iterator[EventDraft]):
@@ -245,6 +248,15 @@ class _SessionDrafts(Iterator[EventDraft]):
         raise StopIteration
 
 
+def _keys_from_files(session: Session) -> Iterator[UUID]:
+    """Keys of the events that came from files, in order; in pages, for a cursor would not outlive a rollback."""
+    after = 0
+    rows = Event.objects.filter(session=session, document__isnull=False).order_by("seq").values_list("seq", "key")
+    while page := list(rows.filter(seq__gt=after)[: events.BATCH]):
+        yield from (key for _, key in page)
+        after = page[-1][0]
+
+
 def _merged(known: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     """Both, the newer value winning, in a shape that jsonb can hold."""
-    return events.storable({**known, **new})
+    return storable({**known, **new})

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from sessions_app.models import Session
-from sessions_app.services import audit
+from sessions_app.services import audit, bell
 from vcon_app import registry
 from vcon_app.drafts import Losses
 from vcon_app.models import Export, ImportedSession, SourceDocument
@@ -65,9 +65,7 @@ def start_export(
     if format == ORIGINAL or session.event_count <= INLINE_EVENTS:
         run(export.id)
     else:
-        from vcon_app.tasks import run_export
-
-        run_export.delay(str(export.id))
+        bell.ring(bell.RUN_EXPORT, export.id)
     export.refresh_from_db()
     return export
 
@@ -178,8 +176,6 @@ def _chunks(export: Export, losses: Losses) -> Iterator[bytes]:
 
 def sweep() -> int:
     """Ring again for exports that lost their worker, and throw away files nobody fetched for a day."""
-    from vcon_app.tasks import run_export
-
     now = timezone.now()
     lost = Export.objects.filter(
         Q(status=Export.Status.QUEUED, created_at__lt=now - timedelta(seconds=30))
@@ -187,7 +183,7 @@ def sweep() -> int:
     )
     ids = list(lost.values_list("id", flat=True))
     for export_id in ids:
-        run_export.delay(str(export_id))
+        bell.ring(bell.RUN_EXPORT, export_id)
     _forget(now - KEPT)
     return len(ids)
 

@@ -6,7 +6,7 @@ import threading
 from types import TracebackType
 from uuid import UUID
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, InterfaceError, connection
 from django.utils import timezone
 
 from sessions_app.services import notify
@@ -46,5 +46,5 @@ class Heartbeat:
                 heartbeat_at=timezone.now(), progress=self.progress
             )
             notify.import_changed(self._job_id)
-        except DatabaseError:
+        except (DatabaseError, InterfaceError):
             connection.close()  # the database is away; the work itself reports it, the next beat connects again

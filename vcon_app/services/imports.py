@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import PurePosixPath
 from uuid import UUID
 
-from django.db import DatabaseError, InterfaceError, OperationalError, transaction
+from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from sessions_app.models import Agent, Workspace
-from sessions_app.services import audit, notify
+from sessions_app.services import audit, bell, notify
+from sessions_app.services.columns import text
 from vcon_app import registry
 from vcon_app.drafts import FormatError
 from vcon_app.models import Import, ImportedSession
 
 from . import documents
-from .digest import Digest
+from .digest import Digest, Superseded
 from .heartbeat import Heartbeat
 
 log = logging.getLogger(__name__)
@@ -29,6 +29,8 @@ SILENT_AFTER = timedelta(seconds=20)
 """A running import whose heartbeat is older than this has lost its worker."""
 UNRUNG_AFTER = timedelta(seconds=30)
 MAX_ATTEMPTS = 5
+PASSING = ("08", "40", "53", "55", "57", "58")
+"""Classes of SQLSTATE that say "not now": connection, rollback, resources, locks, shutdown, system errors."""
 AUTO = "auto"
 
 
@@ -66,7 +68,7 @@ def start_import(
         _repeat(new, before)
     else:
         new.save()
-        transaction.on_commit(lambda: ring(new.id))
+        bell.ring(bell.RUN_IMPORT, new.id)
     audit.record(
         workspace.id, by, "import.started", subject=("import", new.id), filename=new.filename, sha256=document.sha256
     )
@@ -74,9 +76,10 @@ def start_import(
 
 
 def clean_filename(name: str) -> str:
-    """The last part of a path, without control characters; for display only, never for opening a file."""
+    """The last part of a path, without what cannot be seen or turns text around; for display, never to open a file."""
     last = PurePosixPath(name.replace("\\", "/")).name
-    return re.sub(r"[\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069]", "", last)[:255] or "unnamed"
+    shown = "".join(character for character in last if character.isprintable()).strip()[:255]
+    return shown if shown.strip(".") else "unnamed"
 
 
 def _done_before(new: Import) -> Import | None:
@@ -97,13 +100,6 @@ def _repeat(new: Import, before: Import) -> None:
     )
 
 
-def ring(import_id: UUID) -> None:
-    """Tell a worker that there is something to do. The row counts, not the message: a lost one is rung again."""
-    from vcon_app.tasks import run_import
-
-    run_import.delay(str(import_id))
-
-
 def run(import_id: UUID) -> None:
     """Digest one import, if nobody else is at it. May be called any number of times for the same row.
 
@@ -116,14 +112,31 @@ def run(import_id: UUID) -> None:
     with Heartbeat(Import, import_id) as heartbeat:
         try:
             with transaction.atomic():
-                Digest(imported, heartbeat).run()
-        except (FormatError, registry.Unrecognised, registry.Ambiguous) as error:
+                _digest(imported, heartbeat)
+        except FormatError as error:
             _fail(imported, str(error))
-        except (OperationalError, InterfaceError):
-            raise
-        except (DatabaseError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError, MemoryError) as error:
+        except Superseded:
+            log.warning("import %s was taken over by another worker", import_id)
+        except Exception as error:  # whatever a reader of a hostile file raises is told, and never tried for ever
+            if _passes(error):
+                raise
             log.exception("import %s failed", import_id)
             _fail(imported, f"a fault of ours while reading it ({type(error).__name__}); the bytes are kept")
+
+
+def _digest(imported: Import, heartbeat: Heartbeat) -> None:
+    if before := _done_before(imported):  # the same bytes came twice before the first was done
+        _repeat(imported, before)
+    else:
+        Digest(imported, heartbeat).run()
+
+
+def _passes(error: Exception) -> bool:
+    """Whether the database was away or busy, so that trying again makes sense; a file can also be too much for it."""
+    if not isinstance(error, (OperationalError, InterfaceError)):
+        return False
+    state = getattr(error.__cause__, "sqlstate", None)
+    return state is None or state.startswith(PASSING)
 
 
 def _claim(import_id: UUID) -> Import | None:
@@ -145,15 +158,14 @@ def _claim(import_id: UUID) -> Import | None:
         return None
     imported.attempt += 1
     if imported.attempt > MAX_ATTEMPTS:
-        _fail(imported, f"given up: the worker died {MAX_ATTEMPTS} times while reading it; the bytes are kept")
+        _fail(imported, f"given up: worker or database went away {MAX_ATTEMPTS} times meanwhile; the bytes are kept")
         return None
     return imported
 
 
 def _fail(imported: Import, reason: str) -> None:
-    Import.objects.filter(pk=imported.pk).update(
-        status=Import.Status.FAILED, error=f"{imported.filename}: {reason}", finished_at=timezone.now()
-    )
+    mine = Import.objects.filter(pk=imported.pk, attempt=imported.attempt, status=Import.Status.RUNNING)
+    mine.update(status=Import.Status.FAILED, error=text(f"{imported.filename}: {reason}"), finished_at=timezone.now())
     notify.import_changed(imported.pk)
 
 
@@ -166,5 +178,5 @@ def sweep() -> int:
     )
     ids = list(lost.values_list("id", flat=True))
     for import_id in ids:
-        ring(import_id)
+        bell.ring(bell.RUN_IMPORT, import_id)
     return len(ids)

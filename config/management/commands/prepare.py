@@ -21,5 +21,5 @@ class Command(BaseCommand):
         prepare.database()
         prepare.static_files()
         if demo:
-            call_command("demo")
+            call_command("demo", stdout=self.stderr)
         self.stdout.write(people.one_time_link_for_first_admin())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 from datetime import datetime
-from typing import Any, BinaryIO
+from decimal import Decimal
+from typing import Any, BinaryIO, Literal
 
 import orjson
 
@@ -64,6 +65,8 @@ class Facts:
         self.first_digest = ""
         self._claimed = False
         self.version = ""
+        self.phase: Literal["completed", "crashed"] | None = None
+        self._cost = self._cost_before = Decimal(0)
         self._started: datetime | None = None
         self._ended: datetime | None = None
         self._environment: dict[str, str] = {}
@@ -92,7 +95,11 @@ class Facts:
             self.version = text_of(version)[:ID_LIMIT] or self.version
         for name, key in (("cwd", "cwd"), ("git_branch", "gitBranch")):
             if name not in self._environment and (found := value.get(key)):
-                self._environment[name] = text_of(found)[:ID_LIMIT * 5]
+                self._environment[name] = text_of(found)[: ID_LIMIT * 5]
+
+    def settle(self) -> None:
+        """The first events are about to go out: the id of the session does not change any more."""
+        self._claimed = True
 
     def _claim(self, value: dict[str, Any], session: str) -> None:
         """Decide whose file this is, from its first line with a session id: a sub-agent's own file begins
@@ -102,6 +109,14 @@ class Facts:
         self._claimed = True
         if value.get("isSidechain") is True:
             self.agent_id = text_of(value.get("agentId"))[:ID_LIMIT] or self.first_digest
+
+    def state_cost(self, total: Decimal | None) -> None:
+        """A stated total in US dollars. It counts on from the one before, or again from 0 after a reset."""
+        if total is None:
+            return
+        if total < self._cost:
+            self._cost_before += self._cost
+        self._cost = total
 
     def foreign(self, line: Line, session: str) -> Finding | None:
         """A line of another session: marks it, and says so once for each session."""
@@ -132,6 +147,7 @@ class Facts:
             agent_name="Claude Code",
             started_at=self._started,
             ended_at=self._ended,
+            phase=self.phase,
             model=self.model,
             parent_external_id=self.session if self.agent_id else None,
             metadata=self._metadata(),
@@ -142,6 +158,7 @@ class Facts:
         return {
             "recorder": recorder,
             **({"environment": dict(self._environment)} if self._environment else {}),
+            **({"total_cost_usd": str(self._cost_before + self._cost)} if self._cost else {}),
             **({"agent_id": self.agent_id} if self.agent_id else {}),
             **({"other_sessions": sorted(self._others)} if self._others else {}),
         }
@@ -164,7 +181,7 @@ def last_session(source: BinaryIO) -> str:
     tail = source.read(TAIL)
     source.seek(start)
     for raw in reversed(tail.split(b"\n")):
-        if b'ession' in raw and (session := _session_in(raw)):
+        if b"ession" in raw and (session := _session_in(raw)):
             return session
     return ""
 

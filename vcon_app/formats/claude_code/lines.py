@@ -8,23 +8,30 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
-from typing import Any, BinaryIO, Iterator
+from typing import Any, BinaryIO
 
 import ijson
 
-from ...drafts import EventDraft, Finding, Kind
+from ...drafts import ActorKind, EventDraft, Finding, FormatError, Kind
 from ..jsonio import Unreadable, loads
 
 MAX_LINE = 64 * 1024 * 1024
 """Bytes of a line that is still parsed; parsing takes about ten times that in memory."""
+MAX_UNPACKED = 2 * 1024**3
+"""Bytes that a compressed transcript may unpack to; text of this kind packs about ten to one."""
 SHOWN = 200
 """Bytes of an unreadable line that are shown."""
 _BLANK = b" \t\r\n\0"
-_GAP = re.compile(r"[ \t\r\n\0]*")
+GAPS = tuple(" \t\r\n\0")
 _NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
+
+
+Actor = tuple[ActorKind, str]
+"""Kind and name."""
 
 
 @dataclass(slots=True)
@@ -40,14 +47,14 @@ class Line:
     at: datetime | None = None
     depth: int = 0
     parent: str | None = None
-    agent: tuple[str, str] = ("agent", "")
+    agent: Actor = ("agent", "")
     """Actor kind and name of whoever answers on this line."""
     data: dict[str, Any] | None = None
     """What is added to the data of each of its events."""
 
     def event(
         self, kind: Kind, text: str = "", *, part: str = "", at_path: str = "", data: dict[str, Any] | None = None,
-        parent: str | None = None, actor: tuple[str, str] = ("system", ""), **more: Any,
+        parent: str | None = None, actor: Actor = ("system", ""), **more: Any,
     ) -> EventDraft:  # fmt: skip
         """An event of this line. ``part`` tells several of one line apart in their keys."""
         extra = self.data
@@ -67,21 +74,32 @@ def digest(data: bytes) -> str:
     return blake2b(data, digest_size=12).hexdigest()
 
 
-def lines(source: BinaryIO) -> Iterator[Item]:
+def json_lines(source: BinaryIO, *, packed: bool = False) -> Iterator[Item]:
     """The objects of a JSON Lines stream; what cannot be read comes as an ``unknown`` event and a finding.
 
     A last line without its line break that does not parse gives a finding only: the writer may be alive,
-    and the next import of the grown file reads it whole.
+    and the next import of the grown file reads it whole. Lines of a ``packed`` source have no place in the
+    document. Raises ``FormatError`` when such a source grows beyond ``MAX_UNPACKED``.
     """
     offset, number = 0, 0
     while raw := source.readline(MAX_LINE + 1):
         number += 1
+        if packed and offset > MAX_UNPACKED:
+            raise FormatError(
+                f"unpacked it is larger than {MAX_UNPACKED // 1024**2:,} MB; unpack it and split it first"
+            )
         if len(raw) > MAX_LINE and not raw.endswith(b"\n"):
             size = len(raw) + _skip_line(source)
-            yield from _bad(raw, f"L{number}", offset, size, f"longer than {MAX_LINE} bytes ({size}); not parsed")
+            yield from _bad(
+                raw,
+                f"L{number}",
+                None if packed else offset,
+                size,
+                f"longer than {MAX_LINE} bytes ({size}); not parsed",
+            )
         else:
             size = len(raw)
-            yield from _parse(raw, number, offset)
+            yield from _parse(raw, number, None if packed else offset)
         offset += size
 
 
@@ -98,11 +116,12 @@ def web_lines(source: BinaryIO) -> Iterator[Item]:
         yield Finding("claude-code.cut-off-document", "warning", "/loglines", f"the document ends too early: {error}")
 
 
-def _parse(raw: bytes, number: int, offset: int) -> Iterator[Item]:
+def _parse(raw: bytes, number: int, offset: int | None) -> Iterator[Item]:
     data = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
     data = data.strip(_BLANK)
     if data:
-        yield from _objects(data, f"L{number}", offset + raw.index(data), last=not raw.endswith(b"\n"))
+        start = 0 if raw.startswith(b"{") else raw.index(data)
+        yield from _objects(data, f"L{number}", _plus(offset, start), last=not raw.endswith(b"\n"))
     elif b"\0" in raw:
         yield Finding("claude-code.nul-bytes", "warning", f"L{number}", f"{len(raw)} bytes that are NUL, and no line")
 
@@ -144,10 +163,14 @@ def _glued(data: bytes, pointer: str, offset: int | None, why: str, *, last: boo
         yield from _object(value, repairs, data[start:end], pointer, _plus(offset, start))
         found, behind = found + 1, end
     if found:
-        yield Finding("claude-code.glued-objects", "info", pointer, f"{found} objects without a line break; each was read")
+        yield Finding(
+            "claude-code.glued-objects", "info", pointer, f"{found} objects without a line break; each was read"
+        )
     rest = data[behind:].strip(_BLANK)
     if rest and last:
-        yield Finding("claude-code.cut-off-line", "info", pointer, "the last line is cut off; the writer may still be writing")
+        yield Finding(
+            "claude-code.cut-off-line", "info", pointer, "the last line is cut off; the writer may still be writing"
+        )
     elif rest:
         yield from _bad(rest, pointer, _plus(offset, data.index(rest, behind)), len(rest), why)
 
@@ -163,7 +186,9 @@ def _spans(data: bytes) -> Iterator[tuple[int, int]]:
             return
         end = start + len(text[at:stop].encode(errors="surrogateescape"))
         yield start, end
-        at = _GAP.match(text, stop).end()
+        at = stop
+        while text[at : at + 1] in GAPS:
+            at += 1
         start = end + at - stop
 
 
@@ -175,7 +200,7 @@ def _bad(data: bytes, pointer: str, offset: int | None, size: int, why: str) -> 
     start = data[:SHOWN].decode(errors="replace").replace("\0", "\ufffd")
     yield Finding("claude-code.malformed-line", "warning", pointer, f"{why}; begins {start!r}")
     yield EventDraft(
-        kind="unknown", key=f"line:{digest(data)}", actor_kind="unknown", text=start, data={"type": "malformed", "why": why},
+        kind="unknown", key=f"line:{digest(data)}", text=start, data={"type": "malformed", "why": why},
         pointer=pointer, offset=offset, length=None if offset is None else size,
     )  # fmt: skip
 

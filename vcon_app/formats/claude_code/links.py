@@ -20,6 +20,7 @@ class Call:
     key: str
     name: str
     agent_type: str = ""
+    depth: int = 0
 
 
 class Links:
@@ -31,11 +32,12 @@ class Links:
         self._agents: dict[str, Call] = {}
         self._sides: dict[str, Call] = {}
 
-    def call(self, call_id: str | None, key: str, name: str, arguments: Any) -> None:
-        """Remember a tool call."""
-        call = Call(key, name)
+    def call(self, line: Line, part: str, call_id: str | None, name: str, arguments: Any) -> None:
+        """Remember a tool call of this line."""
+        call = Call(line.key + part, name)
         if name in SPAWNERS:
-            call = Call(key, name, text_of(dict_of(arguments).get("subagent_type")))
+            call = Call(line.key + part, name, text_of(dict_of(arguments).get("subagent_type")), line.depth)
+            _remember(self._sides, line.key, call)
             if opening := _fingerprint(dict_of(arguments).get("prompt")):
                 _remember(self._prompts, opening, call)
         if call_id:
@@ -53,11 +55,11 @@ class Links:
     def side(self, line: Line, content: Any) -> Call | None:
         """The call that a sub-agent's line in its parent's file runs under.
 
-        Tried in this order: the agent id, the line before it, the prompt that opened it.
+        Tried in this order: the agent id, the prompt that opened it, the line before it (or the call's own).
         """
         value = line.value
         agent_id, parent = text_of(value.get("agentId")), text_of(value.get("parentUuid"))
-        call = self._agents.get(agent_id) or self._sides.get(parent) or self._prompts.get(_fingerprint(content))
+        call = self._agents.get(agent_id) or self._prompts.get(_fingerprint(content)) or self._sides.get(parent)
         if call:
             _remember(self._sides, line.key, call)
             if agent_id:

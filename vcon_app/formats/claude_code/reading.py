@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from ...drafts import Draft, EventDraft, Finding, FormatError
+from ..times import parse
 from .facts import ID_LIMIT, Facts, session_of
 from .lines import Item, Line, digest
 from .links import Links
 from .usage import Outputs
-from .values import bounded, dict_of, text_of, time_of
+from .values import bounded, dict_of, text_of
 
 AGENT = "Claude Code"
 BUFFERED_LINES = 200
 BUFFERED_BYTES = 8 * 1024 * 1024
 """Lines held back until one of them says which session it is; summaries may stand before it."""
-FINDINGS_PER_RULE = 50
+FINDINGS_PER_RULE = 49
+"""Listed one by one; the fiftieth says how many more there are."""
 RAW_LIMIT = 64 * 1024
 """Bytes of an unknown line that are copied into its event; more can be read from the source document."""
 TYPES = 50
@@ -47,7 +50,12 @@ class Findings:
     def close(self) -> Iterator[Finding]:
         """One finding for each unknown type, and one for each rule that was cut short."""
         for what, (first, count) in self._types.items():
-            yield Finding("claude-code.unknown-type", "warning", first, f"{what} is not known; kept as it is ({count} times)")
+            yield Finding(
+                "claude-code.unknown-type",
+                "warning",
+                first,
+                f"{what}: not known to this reader, kept as it is ({count} times)",
+            )
         for rule, count in self._counts.items():
             if count > FINDINGS_PER_RULE:
                 yield Finding(rule, "info", "", f"{count - FINDINGS_PER_RULE} more of these are not listed")
@@ -69,8 +77,11 @@ class Reading:
         """The drafts of a file. Raises ``FormatError`` when it holds no JSON object at all."""
         items = iter(items)
         held = list(self._hold(items))
+        self.facts.settle()
         if not any(isinstance(item, Line) for item in held):
-            raise FormatError("This is no Claude Code transcript: none of its first lines is a JSON object.")
+            raise FormatError(
+                f"it is no Claude Code transcript: none of its first {BUFFERED_LINES} lines is a JSON object"
+            )
         yield self.facts.first()
         for item in held:
             yield from self._item(item)
@@ -80,13 +91,16 @@ class Reading:
         yield from self.findings.close()
         yield self.facts.last()
 
-    def unknown(self, line: Line, what: str) -> EventDraft:
-        """The event of a line nobody can read: raw, and counted."""
+    def unknown(
+        self, line: Line, what: str, value: Any = None, *, more: dict[str, Any] | None = None, **place: Any
+    ) -> EventDraft:
+        """The event of a line, or of one block of it, that nobody can read: raw, and counted."""
+        value = line.value if value is None else value
         self.findings.unknown(what, line.pointer)
-        data = {"type": text_of(line.value.get("type"))[:100] or None}
+        data = {"type": text_of(value.get("type"))[:100] or None, **(more or {})}
         if len(line.raw) <= RAW_LIMIT:
-            data["raw"] = bounded(line.value, len(line.raw))
-        return line.event("unknown", actor=("unknown", ""), data=data)
+            data["raw"] = bounded(value, len(line.raw))
+        return line.event("unknown", actor=("unknown", ""), data=data, **place)
 
     def _hold(self, items: Iterator[Item]) -> Iterator[Item]:
         """The first items, up to a line that tells the session and where it runs."""
@@ -95,7 +109,7 @@ class Reading:
             yield item
             if isinstance(item, Line):
                 size += len(item.raw)
-                item.at = time_of(item.value.get("timestamp"))
+                item.at, _ = parse(item.value.get("timestamp"))
                 self.facts.see(item)
                 if self.facts.session and (item.value.get("cwd") or item.value.get("type") in ("user", "assistant")):
                     return
@@ -111,16 +125,17 @@ class Reading:
             yield from self._place(item)
             kind = item.value.get("type")
             handler = self._handlers.get(kind) if isinstance(kind, str) else None
-            yield from handler(self, item) if handler else [self.unknown(item, f"line type {text_of(kind)[:100]!r}")]
+            yield from handler(self, item) if handler else [self.unknown(item, _unknown_type(kind))]
             self.previous = text_of(item.value.get("uuid")) or self.previous
 
     def _place(self, line: Line) -> Iterator[Finding]:
         """Give a line its time, key and depth."""
         value = line.value
         stamp, uuid = value.get("timestamp"), value.get("uuid")
-        line.at = time_of(stamp)
-        if stamp and not line.at:
-            yield from self.findings.let(Finding("claude-code.bad-time", "info", line.pointer, f"not a time: {str(stamp)[:50]!r}"))
+        if stamp:
+            line.at, doubt = parse(stamp)
+            if doubt:
+                yield from self.findings.let(Finding("claude-code.time", "info", line.pointer, doubt))
         if isinstance(uuid, str) and 0 < len(uuid) <= ID_LIMIT:
             line.key = uuid
             self.facts.titles.see(uuid)
@@ -146,9 +161,15 @@ class Reading:
             line.agent = "subagent", AGENT
             line.depth = int(text_of(value.get("agentId")) not in ("", facts.agent_id))
         elif value.get("isSidechain") is True or (value.get("agentId") and value.get("isSidechain") is not False):
-            call = self.links.side(line, dict_of(value.get("message")).get("content"))
-            line.depth = 1
+            call = self.links.of(value.get("parent_tool_use_id")) or self.links.side(
+                line, dict_of(value.get("message")).get("content")
+            )
+            line.depth = call.depth + 1 if call else 1
             line.parent = call.key if call else None
             line.agent = "subagent", call.agent_type if call else ""
         else:
             line.agent = "agent", AGENT
+
+
+def _unknown_type(kind: Any) -> str:
+    return f"line type {kind[:100]!r}" if isinstance(kind, str) else "line without a type"

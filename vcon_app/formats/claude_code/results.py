@@ -24,29 +24,59 @@ REPEATED = frozenset({
 
 REFUSED = ("The user doesn't want to proceed with this tool use", "The user doesn't want to take this action right now")
 """How Claude Code words a refusal in its dialog; there is nothing else in the file that tells of it."""
-NOT_ALLOWED = re.compile(r"(Claude requested permissions? to .*haven't granted it yet|Permission to use .* has been denied)", re.S)
+NOT_ALLOWED = re.compile(
+    r"(Claude requested permissions? to .*haven't granted it yet|Permission to use .* has been denied)", re.S
+)
 NOT_RUN = ("[Request interrupted by user", "Sibling tool call errored", "<tool_use_error>Cancelled")
+ENCRYPTED = frozenset({"encrypted_content", "encrypted_index", "encrypted_stdout"})
+EXIT_CODE = re.compile(r"Exit code (\d{1,5})\b")
 _REASON = re.compile(r"the user said:\s*(.+)", re.S)
 
 
-def tool_result(reading: Reading, line: Line, block: dict[str, Any], index: int, *, alone: bool) -> EventDraft:
+def tool_result(
+    reading: Reading, line: Line, block: dict[str, Any], part: str, path: str, *, alone: bool
+) -> EventDraft:
     """The event of a ``tool_result`` block; ``alone`` when ``toolUseResult`` can only belong to this one."""
-    call_id = text_of(block.get("tool_use_id")) or None
+    call_id = text_of(block.get("tool_use_id"))[:200] or None
     call = reading.links.of(call_id)
     text, attachments = readable(block.get("content"))
     structured = line.value.get("toolUseResult") if alone else None
     status = status_of(block, text, structured)
     name = call.name if call else None
+    tool = ToolDraft(call_id, name, server_of(name), None, _useful(structured, text, len(line.raw)), status)
+    data = _facts(reading, text, status, structured, call_id)
     return line.event(
-        "tool_result",
-        text,
-        part=f":{index}" if index else "",
-        at_path=f"/message/content/{index}",
-        actor=("tool", name or ""),
-        parent=call.key if call else None,
-        tool=ToolDraft(call_id, name, server_of(name), None, _useful(structured, text, len(line.raw)), status),
-        data=_facts(reading, text, status, structured, attachments, call_id),
+        "tool_result", text, part=part, at_path=path, actor=("tool", name or ""), parent=call.key if call else None,
+        tool=tool, data=data | {"attachments": attachments} if attachments else data,
+    )  # fmt: skip
+
+
+def server_result(
+    reading: Reading,
+    line: Line,
+    block: dict[str, Any],
+    part: str,
+    path: str,
+    data: dict[str, Any],
+    billing: dict[str, Any],
+) -> EventDraft:
+    """A result inside a response, of a tool that ran at the API (``web_search_tool_result``)."""
+    call_id = text_of(block.get("tool_use_id"))[:200] or None
+    call = reading.links.of(call_id)
+    content = block.get("content")
+    text, _ = readable(content)
+    found = (
+        [light(dict_of(item), ENCRYPTED) for item in content]
+        if isinstance(content, list)
+        else light(dict_of(content), ENCRYPTED)
     )
+    failed = block.get("is_error") is True or text_of(dict_of(content).get("type")).endswith("_error")
+    name = call.name if call else None
+    tool = ToolDraft(call_id, name, server_of(name), None, bounded(found, len(line.raw)), "error" if failed else "ok")
+    return line.event(
+        "tool_result", text, part=part, at_path=path, actor=("tool", name or ""), parent=call.key if call else None,
+        tool=tool, data=data, **billing,
+    )  # fmt: skip
 
 
 def status_of(block: dict[str, Any], text: str, structured: Any) -> str:
@@ -76,6 +106,8 @@ def readable(content: Any) -> tuple[str, list[dict[str, Any]]]:
 def _useful(structured: Any, text: str, size: int) -> Any:
     """The part of ``toolUseResult`` that is not told elsewhere, or ``None``."""
     if not isinstance(structured, dict):
+        if code := EXIT_CODE.match(text):
+            return {"exitCode": int(code[1])}
         return None if text or not structured else bounded(structured, size)
     repeated = REPEATED if text else frozenset({"originalFile", "originalFileContents", "original_file", "base64"})
     kept = {key: value for key, value in structured.items() if key not in repeated and value not in (None, "", [])}
@@ -84,10 +116,8 @@ def _useful(structured: Any, text: str, size: int) -> Any:
     return bounded(kept, size) or None
 
 
-def _facts(
-    reading: Reading, text: str, status: str, structured: Any, attachments: list[dict[str, Any]], call_id: str | None
-) -> dict[str, Any]:
-    data: dict[str, Any] = {"attachments": attachments} if attachments else {}
+def _facts(reading: Reading, text: str, status: str, structured: Any, call_id: str | None) -> dict[str, Any]:
+    data: dict[str, Any] = {}
     if status == "denied":
         data["approval_inferred"] = "denied"
         if reason := _REASON.search(text):
@@ -96,7 +126,7 @@ def _facts(
         return data
     if structured.get("userModified") is True:
         data["user_modified"] = True
-    if agent_id := text_of(structured.get("agentId")):
+    if agent_id := text_of(structured.get("agentId"))[:200]:
         reading.links.agent(agent_id, call_id)
         data["child_session"] = f"{reading.facts.session}/agent-{agent_id}"
     return data

@@ -10,6 +10,9 @@ from .values import dict_of, light, number_of
 
 OPEN_RESPONSES = 64
 """Responses whose lines may still follow; Claude Code writes the lines of one response close together."""
+MOST_TOKENS = 10**12
+MOST_DOLLARS = 10**6
+"""More than any response has or costs: a larger number in a file is nonsense and counts as not stated."""
 CHARACTERS_PER_TOKEN = 8
 """Text of a model has about four characters a token; below half of that the count cannot be true."""
 
@@ -26,7 +29,7 @@ def usage_of(message: dict[str, Any]) -> Usage | None:
     split = dict_of(usage.get("cache_creation"))
     hour = _count(split, "ephemeral_1h_input_tokens") if split else None
     written = _count(usage, "cache_creation_input_tokens") or (hour or 0) + _count(split, "ephemeral_5m_input_tokens")
-    thinking = number_of(dict_of(usage.get("output_tokens_details")).get("thinking_tokens"))
+    thinking = number_of(dict_of(usage.get("output_tokens_details")).get("thinking_tokens"), MOST_TOKENS)
     return Usage(
         input_tokens=_count(usage, "input_tokens"),
         cache_read_tokens=_count(usage, "cache_read_input_tokens"),
@@ -53,7 +56,7 @@ def usage_data(message: dict[str, Any]) -> dict[str, Any]:
 
 def cost_of(value: Any) -> Decimal | None:
     """US dollars stated by the recorder (``costUSD``, Claude Code before about 1.0.9)."""
-    number = number_of(value)
+    number = number_of(value, MOST_DOLLARS)
     return None if number is None else Decimal(str(number))
 
 
@@ -85,7 +88,8 @@ class Outputs:
         return Finding(
             "claude-code.placeholder-output", "warning", "",
             "output tokens are under-reported by the recorder: "
-            f"{self._short} of {self._responses} responses state fewer tokens than a {CHARACTERS_PER_TOKEN}th of their characters",
+            f"{self._short} of {self._responses} responses state fewer tokens "
+            f"than 1/{CHARACTERS_PER_TOKEN} of their visible characters",
         )  # fmt: skip
 
     def _close(self, request: str) -> None:
@@ -96,4 +100,4 @@ class Outputs:
 
 
 def _count(usage: dict[str, Any], name: str) -> int:
-    return int(number_of(usage.get(name)) or 0)
+    return int(number_of(usage.get(name), MOST_TOKENS) or 0)

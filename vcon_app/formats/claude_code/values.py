@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -27,21 +26,10 @@ def dict_of(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def time_of(value: Any) -> datetime | None:
-    """An ISO 8601 time with a zone (UTC when none is stated); ``None`` for everything else."""
-    try:
-        moment = datetime.fromisoformat(value)
-    except (TypeError, ValueError):
-        return None
-    if not 1 < moment.year < 9999:  # a conversion to another zone would overflow
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def number_of(value: Any) -> float | int | None:
-    """The value when it is a finite, non-negative number that fits a database column, else ``None``."""
+def number_of(value: Any, below: int) -> float | int | None:
+    """The value when it is a number from 0 to ``below``, else ``None``: sums of it must fit a database column."""
     plain = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return value if plain and 0 <= value < 2**53 else None
+    return value if plain and 0 <= value < below else None
 
 
 def light(value: dict[str, Any], skip: frozenset[str] = frozenset()) -> dict[str, Any]:
@@ -82,7 +70,10 @@ def attachment(block: dict[str, Any]) -> dict[str, Any]:
     """What a picture or document block is, without its payload: type, media type, decoded bytes."""
     source = dict_of(block.get("source"))
     data = text_of(source.get("data"))
-    found = {"type": text_of(block.get("type"))[:50], "media_type": text_of(source.get("media_type"))[:100] or None}
+    found: dict[str, Any] = {
+        "type": text_of(block.get("type"))[:50],
+        "media_type": text_of(source.get("media_type"))[:100] or None,
+    }
     if source.get("type") == "text":
         found["bytes"] = len(data.encode())
     elif data:

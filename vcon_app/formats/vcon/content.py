@@ -40,13 +40,13 @@ def resolve(item: dict[str, Any], pointer: str, notes: Notes, slot: str = "") ->
     """Read the content of one item; ``slot`` is its type or purpose. Nothing is ever fetched."""
     if "body" not in item or item["body"] is None:
         return Content("url", item["url"]) if item.get("url") else Content("absent")
-    body, encoding = item["body"], item.get("encoding")
+    body, encoding = item["body"], _encoding(item, pointer, notes)
     if isinstance(body, Elided):
         return Content("elided", body)
     if not isinstance(body, str):
         _note_native(body, encoding, pointer, notes)
         return Content("json", body)
-    if encoding == "base64url":
+    if encoding in ("base64url", "base64"):
         return _from_base64(body, item, pointer, notes)
     if encoding == "json":
         return _from_json(body, item, pointer, notes, slot)
@@ -57,6 +57,15 @@ def resolve(item: dict[str, Any], pointer: str, notes: Notes, slot: str = "") ->
     notes.warn("R58", pointer, f"Encoding {shown(encoding)} is none of {', '.join(ENCODINGS)}"
                + (": the content is encrypted and" if encoding == "jwe" else ": the content") + " is kept unread.")
     return Content("opaque", body)
+
+
+def _encoding(item: dict[str, Any], pointer: str, notes: Notes) -> Json:
+    """``None`` and ``JSON`` occur: values are read without regard to case."""
+    stated = item.get("encoding")
+    if isinstance(stated, str) and stated not in ENCODINGS and stated.lower() in ENCODINGS:
+        notes.warn("R54", pointer, f"Encoding {shown(stated)} is read as {stated.lower()} (core s2.3.2 has it in lower case).", "case")
+        return stated.lower()
+    return stated
 
 
 def _note_native(body: Json, encoding: Json, pointer: str, notes: Notes) -> None:
@@ -72,7 +81,7 @@ def _from_base64(body: str, item: dict[str, Any], pointer: str, notes: Notes) ->
     except ValueError as error:
         notes.warn("R56", point(pointer, "body"), f"The body is not base64: {error}; kept as text.")
         return Content("text", body)
-    if not canonical:
+    if not canonical or item.get("encoding") == "base64":
         notes.warn("R56", point(pointer, "body"), "The body has padding, white space or the standard base64 alphabet "
                    "where base64url without padding is required (RFC 7515 s2); read all the same.", "alphabet")
     if mediatype(item).startswith("text/"):
@@ -103,7 +112,8 @@ def _derived(body: str, item: dict[str, Any], pointer: str, notes: Notes, slot: 
     if slot in STRUCTURED and isinstance(value := _parsed(body), (dict, list)):
         return Content("json", value, from_text=True)
     if mediatype(item).partition("/")[0] in ("audio", "video", "image"):
-        return _from_base64(body, item, pointer, notes)
+        found = _from_base64(body, item, pointer, notes)
+        return found if found.kind == "bytes" else Content("opaque", body)
     return Content("text", body)
 
 

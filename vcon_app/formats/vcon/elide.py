@@ -7,8 +7,7 @@ replaced by a short marker; everything else passes through unchanged.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 LONG = 256 * 1024
 """Bytes of JSON text; longer strings stay in the original file and are pointed at."""
@@ -18,12 +17,19 @@ _MARK_JSON = b'"\\u0000elided:%d"'
 _QUOTE = re.compile(rb'\\.|"', re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Elided:
-    """Stands in the parsed tree for a string that was too long to carry."""
+class Elided(dict[str, Any]):
+    """Stands in the parsed tree for a string that was too long to carry: plain JSON that says where it is."""
 
-    pointer: str
-    length: int
+    def __init__(self, pointer: str, length: int) -> None:
+        super().__init__({"x-elided": pointer, "bytes": length})
+
+    @property
+    def pointer(self) -> str:
+        return self["x-elided"]
+
+    @property
+    def length(self) -> int:
+        return self["bytes"]
 
 
 def elided_length(text: str) -> int | None:

@@ -9,6 +9,7 @@ import base64
 import binascii
 import io
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -46,11 +47,16 @@ def detect(head: Head) -> bool:
     keys = head.keys
     if "signatures" in keys and ("payload" in keys or b'"payload"' in head.data) or _PAYLOAD.match(head.data):
         return True
-    if {"ciphertext", "recipients"} <= keys:
+    if _is_encrypted(keys):
         return True
     if "vcon" in keys and (keys & {*ARRAYS, "uuid", "created_at"}):
         return True
     return _is_unsigned(head, keys)
+
+
+def _is_encrypted(keys: Collection[str]) -> bool:
+    """JWE JSON, general or flattened; an official example once spelled it cyphertext (core s5.3)."""
+    return ("ciphertext" in keys or "cyphertext" in keys) and bool({"recipients", "encrypted_key"} & set(keys))
 
 
 def _is_unsigned(head: Head, keys: frozenset[str]) -> bool:
@@ -103,7 +109,7 @@ def _unwrap(value: Json, opened: Opened, notes: Notes) -> None:
     for layer in range(LAYERS + 1):
         if not isinstance(value, dict):
             raise FormatError(f"This is JSON, but no vCon: the file holds {shown(value)}, not an object.")
-        if "ciphertext" in value and "recipients" in value:
+        if _is_encrypted(value.keys()):
             raise FormatError(_encrypted(value))
         if "payload" not in value or "signatures" not in value:
             return _unsigned(value, opened)

@@ -1,0 +1,102 @@
+"""``manage.py doctor``: looks at every part, and says what to do about each fault."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import psycopg
+from django.conf import settings
+from django.db import connection
+
+from config import health
+from config.celery import PONG_CHANNEL, pong
+from config.prepare import connection_parameters
+
+WORKER_SECONDS = 5
+CLOCK_SECONDS = 5
+FREE_BYTES = 1024**3
+
+
+@dataclass(frozen=True)
+class Check:
+    """One part: its name, what is wrong with it (or nothing), and what to do then."""
+
+    name: str
+    fault: str | None
+    remedy: str
+
+
+def diagnose() -> list[Check]:
+    """Every check, in the order in which a fault explains the next; what needs a dead database is not tried."""
+    checks = [Check("database", health.database_fault(), _database_remedy())]
+    if checks[0].fault is None:
+        checks += [Check(name, look(), remedy) for name, look, remedy in NEED_DATABASE]
+    return checks + [Check(name, look(), remedy) for name, look, remedy in NEED_NOTHING]
+
+
+def worker_fault() -> str | None:
+    """Whether a worker takes a task from the broker and reaches the database."""
+    fault = health.broker_fault()
+    if fault:
+        return fault
+    token = uuid4().hex
+    with psycopg.connect(**connection_parameters(), autocommit=True) as listener:
+        listener.execute(f"LISTEN {PONG_CHANNEL}")
+        pong.apply_async([token], expires=WORKER_SECONDS)
+        if any(notice.payload == token for notice in listener.notifies(timeout=WORKER_SECONDS)):
+            return None
+    return f"no worker answered within {WORKER_SECONDS} s"
+
+
+def storage_fault() -> str | None:
+    """Whether documents can be stored, with room for more."""
+    try:
+        with tempfile.TemporaryFile(dir=settings.DOCUMENTS_DIR) as probe:
+            probe.write(b"probe")
+    except OSError as fault:
+        return f"cannot write to {settings.DOCUMENTS_DIR}: {fault.strerror}"
+    free = shutil.disk_usage(settings.DOCUMENTS_DIR).free
+    return f"only {free // 1024**2} MiB are free in {settings.DOCUMENTS_DIR}" if free < FREE_BYTES else None
+
+
+def clock_fault() -> str | None:
+    """Whether this host and the database agree on the time: approvals expire by the database's clock."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        apart = abs((datetime.now(UTC) - cursor.fetchone()[0]).total_seconds())
+    return f"this host and the database differ by {apart:.0f} s" if apart > CLOCK_SECONDS else None
+
+
+def secrets_fault() -> str | None:
+    """Whether the installation's key is closed to other users."""
+    path = settings.SECRET_KEY_FILE
+    if path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o077:
+        return f"{path} can be read by other users"
+    if settings.DEBUG and settings.ENV.host not in (None, "localhost", "127.0.0.1", "::1"):
+        return "DEBUG is on, and the server listens to other machines: error pages show settings"
+    return None
+
+
+def _database_remedy() -> str:
+    if settings.EMBEDDED_CLUSTER is None:
+        return "check DATABASE_URL and that its server runs"
+    return f"read {settings.EMBEDDED_CLUSTER.log}, then start script/server again"
+
+
+Part = tuple[str, Callable[[], str | None], str]
+NEED_DATABASE: list[Part] = [
+    ("migrations", health.migrations_fault, "run script/manage migrate, or restart script/server"),
+    ("broker", health.broker_fault, "check CELERY_BROKER_URL and that its server runs"),
+    ("worker", worker_fault, "start script/server; if it runs, its worker is busy or broken: read logs/worker.log in the data directory"),
+    ("clock", clock_fault, "let both hosts set their clocks by NTP"),
+]
+NEED_NOTHING: list[Part] = [
+    ("storage", storage_fault, "give the server's user write access and room, or set COUNTERSIGN_DATA_DIR"),
+    ("secrets", secrets_fault, "run chmod 600 on the key, and switch DEBUG off"),
+]

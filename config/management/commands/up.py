@@ -1,0 +1,18 @@
+"""``manage.py up``: starts everything. ``manage.py`` itself goes to ``config.supervisor`` without loading Django."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from config import supervisor
+
+
+class Command(BaseCommand):
+    help = "Starts the database, the web server, the worker and the scheduler, and prints a line when they serve."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        supervisor.add_arguments(parser)
+
+    def handle(self, *args: Any, host: str, port: int, data_dir: str | None, demo: bool, **options: Any) -> None:
+        raise SystemExit(supervisor.up(host, port, data_dir, demo))

@@ -1,0 +1,236 @@
+"""``manage.py up``: one process that starts everything, keeps it running, and stops it whole.
+
+It imports neither Django nor Celery: it lives as long as the installation, in 12 MB instead of 60.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from config import env, postgres
+from config.children import Child
+from config.env import BASE_DIR, ConfigError
+from config.process import die_with_parent, open_lock, try_lock
+
+READY_SECONDS = 60
+POLL_SECONDS = 0.2
+# The contract gives 10 s from the signal. Web and worker finish what they do, then lose it; a task comes again.
+# An idle worker takes 4 s: it sees the signal when its wait for messages ends.
+WARM_SECONDS, COLD_SECONDS = 5.5, 1.0
+
+
+class Stopped(Exception):
+    """A signal asked us to stop."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `up`."""
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8000, help="port to listen on (default 8000; 0: any free one)")
+    parser.add_argument("--data-dir", help="where database, documents, keys and logs live (COUNTERSIGN_DATA_DIR)")
+    parser.add_argument("--demo", action="store_true", help="load the example sessions that ship with the project")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """`manage.py up ARGUMENTS`; the exit status. Raises ConfigError before anything has been started."""
+    parser = argparse.ArgumentParser(prog="manage.py up", description="Starts everything and prints a ready line.")
+    add_arguments(parser)
+    options = parser.parse_args(arguments)
+    return up(options.host, options.port, options.data_dir, options.demo)
+
+
+def up(host: str, port: int, data_dir: str | None, demo: bool) -> int:
+    """Start everything and stay until a signal; 0 after a stop on request, 1 when a part would not start."""
+    host = host.strip("[]")
+    os.environ |= {"COUNTERSIGN_HOST": host} | ({"COUNTERSIGN_DATA_DIR": data_dir} if data_dir else {})
+    environment = env.read()
+    os.environ["COUNTERSIGN_DATA_DIR"] = str(environment.data_dir)  # the children stand in another directory
+    postgres.make_data_dir(environment.data_dir)
+    with open_lock(environment.data_dir / "up.lock") as lock:
+        if not try_lock(lock):
+            raise ConfigError(f"another `up` runs on {environment.data_dir}: stop it, or choose another --data-dir")
+        return Supervisor(environment, host, free_port(host, port), demo).run()
+
+
+def free_port(host: str, port: int) -> int:
+    """The port, when it can be bound; raises ConfigError when it is taken or the host is not ours."""
+    if not 0 <= port <= 65535:
+        raise ConfigError(f"--port {port} is not a port: use 1 to 65535, or 0 for any free one")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+            return probe.getsockname()[1]
+    except OSError as fault:
+        raise ConfigError(f"cannot listen on {host} port {port}: {fault.strerror}; choose another --port") from fault
+
+
+class Supervisor:
+    """The processes of one installation."""
+
+    def __init__(self, environment: env.Environment, host: str, port: int, demo: bool) -> None:
+        self.environment, self.host, self.port, self.demo = environment, host, port, demo
+        self.cluster = None if environment.database_url else postgres.Cluster(environment.data_dir)
+        self.server: postgres.Server | None = None
+        self.children: list[Child] = []
+        self._stop = threading.Event()
+
+    def run(self) -> int:
+        """Start, announce, watch; whatever happens, nothing that was started here stays."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda *_: self._stop.set())
+        with ExitStack() as stack:
+            if self.cluster:
+                stack.enter_context(postgres.in_use(self.cluster))
+                self.server = postgres.revive(self.cluster)
+                stack.callback(lambda: self.server.stop())
+            stack.callback(self._stop_children)
+            try:
+                self._serve()
+            except Stopped:
+                return 0
+        return 1
+
+    def _serve(self) -> None:
+        """Until Stopped; returns when a part would not start."""
+        link = self._prepare()
+        if link is None:
+            return
+        self.children = self._children()
+        for child in self.children:
+            child.start()
+        if not self._wait_for_first_page():
+            say(f"the first page did not come within {READY_SECONDS} s: see {self._logs / 'web.log'}")
+            return
+        print(f"ready {self.address}/ sign in: {self.address}{link}", flush=True)
+        while True:
+            self._pause()
+            self._keep_running()
+
+    def _prepare(self) -> str | None:
+        """Migrations and the like, in a process that gives its memory back; the sign-in path, or None on a fault."""
+        command = [sys.executable, "manage.py", "prepare", *(["--demo"] if self.demo else [])]
+        preparing = subprocess.Popen(
+            command, cwd=BASE_DIR, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+            start_new_session=True, preexec_fn=die_with_parent,
+        )
+        try:
+            while preparing.poll() is None:
+                self._pause(0.02)
+        finally:
+            preparing.kill()
+        output = preparing.communicate()[0].splitlines()
+        return output[-1] if preparing.returncode == 0 and output else None
+
+    def _children(self) -> list[Child]:
+        """Web server, and worker with beat in it: a beat of its own would import everything once more."""
+        python = [sys.executable, "-m"]
+        web = [
+            "uvicorn", "config.asgi:application", "--host", self.host, "--port", str(self.port),
+            "--loop", "asyncio", "--http", "httptools", "--ws", "none", "--lifespan", "off",
+            "--no-access-log", "--log-level", "warning", "--timeout-graceful-shutdown", "3",
+        ]
+        worker = [
+            "celery", "-A", "config.celery", "--quiet", "worker", "--beat", "--scheduler", "celery.beat:Scheduler",
+            "--hostname", "worker@countersign", "--pool", "prefork", "--concurrency", "2",
+            "--loglevel", "WARNING", "--without-gossip", "--without-mingle", "--without-heartbeat",
+        ]
+        # Django spools bodies to the temporary directory, which elsewhere may be small or in memory.
+        uploads = {"TMPDIR": str(self.environment.data_dir / "uploads")}
+        common = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings"}
+        return [
+            Child("web", python + web, common | uploads, self._logs),
+            Child("worker", python + worker, common, self._logs),
+        ]
+
+    def _keep_running(self) -> None:
+        if self.server and not self.server.alive():
+            say("PostgreSQL has ended; starting it again")
+            self._revive()
+        for child in self.children:
+            child.keep_running()
+
+    def _revive(self) -> None:
+        """A server that was killed can leave processes that hold its memory for a moment: not yet is not never."""
+        try:
+            self.server = postgres.revive(self.cluster)
+        except ConfigError as fault:
+            say(str(fault))
+            self._pause(1)
+
+    def _wait_for_first_page(self) -> bool:
+        deadline = time.monotonic() + READY_SECONDS
+        while time.monotonic() < deadline:
+            if self._serves("/healthz") and self._serves("/"):
+                return True
+            self._pause(0.05)
+            self._keep_running()
+        return False
+
+    def _serves(self, path: str, hops: int = 3) -> bool:
+        """Whether a page comes, over at most ``hops`` redirections within the site."""
+        status, location = get(self._connect_host, self.port, path, self.host)
+        if 300 <= status < 400 and hops:
+            return self._serves(location, hops - 1)
+        return 200 <= status < 300
+
+    def _pause(self, seconds: float = POLL_SECONDS) -> None:
+        if self._stop.wait(seconds):
+            raise Stopped
+
+    def _stop_children(self) -> None:
+        """SIGTERM; for what is left a cold shutdown (Celery's SIGQUIT); then the whole group at once."""
+        for number, seconds in ((signal.SIGTERM, WARM_SECONDS), (signal.SIGQUIT, COLD_SECONDS)):
+            for child in self.children:
+                child.signal(number)
+            if postgres.wait_until(lambda: not any(child.alive() for child in self.children), seconds):
+                break
+        for child in self.children:
+            child.kill()
+        self.children = []
+
+    @property
+    def address(self) -> str:
+        return f"http://{bracketed(self.host)}:{self.port}"
+
+    @property
+    def _connect_host(self) -> str:
+        return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
+
+    @property
+    def _logs(self) -> Path:
+        return self.environment.data_dir / "logs"
+
+
+def get(host: str, port: int, path: str, name: str) -> tuple[int, str]:
+    """Status and Location of ``path``; (0, "") while nobody answers. http.client alone would take 3 MB."""
+    try:
+        with socket.create_connection((host, port), timeout=5) as connection:
+            connection.sendall(f"GET {path} HTTP/1.0\r\nHost: {bracketed(name)}:{port}\r\n\r\n".encode())
+            with connection.makefile("rb") as answer:
+                lines = [line.decode("latin-1").strip() for line in iter(answer.readline, b"\r\n") if line]
+    except OSError:
+        return 0, ""
+    location = next((line[9:].strip() for line in lines if line.lower().startswith("location:")), "")
+    return int(lines[0].split()[1]) if lines else 0, location
+
+
+def bracketed(host: str) -> str:
+    """An IPv6 address needs brackets in a URL."""
+    return f"[{host}]" if ":" in host else host
+
+
+def say(message: str) -> None:
+    """One line for the person at the terminal."""
+    print(f"countersign: {message}", file=sys.stderr, flush=True)

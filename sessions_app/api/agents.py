@@ -1,0 +1,58 @@
+"""Agent definitions."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
+
+from sessions_app import models
+from sessions_app.services import agents
+
+from . import schemas
+from .auth import reader, writer
+from .bodies import AgentChanges, NewAgent
+from .idempotency import once
+from .paging import Cursor, Limit, Page, keyset
+from .parsing import reply
+from .problems import not_found
+
+router = Router(tags=["agents"])
+
+
+@router.get("/agents", auth=reader, response=Page[schemas.Agent])
+def list_agents(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
+    """The agents of the workspace, the newest first."""
+    found = models.Agent.objects.filter(workspace=request.auth.workspace)
+    rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
+    return reply(Page(items=[schemas.Agent.of(row) for row in rows], next_cursor=next_cursor))
+
+
+@router.post("/agents", auth=writer, response={201: schemas.Agent})
+@once
+def create_agent(request: HttpRequest, agent: NewAgent) -> HttpResponse:
+    """Define an agent. 409 when the name is taken."""
+    made = agents.create(request.auth.workspace.id, by=request.auth.actor, **agent.values())
+    return reply(schemas.Agent.of(made), 201)
+
+
+@router.get("/agents/{uuid:agent_id}", auth=reader, response=schemas.Agent)
+def read_agent(request: HttpRequest, agent_id: UUID) -> HttpResponse:
+    """One agent."""
+    return reply(schemas.Agent.of(agent_read(request, agent_id)))
+
+
+@router.patch("/agents/{uuid:agent_id}", auth=writer, response=schemas.Agent)
+def change_agent(request: HttpRequest, agent_id: UUID, changes: AgentChanges) -> HttpResponse:
+    """Change what is sent and leave the rest; each change makes a new version."""
+    changed = agents.change(agent_read(request, agent_id), changes.values(), by=request.auth.actor)
+    return reply(schemas.Agent.of(changed))
+
+
+def agent_read(request: HttpRequest, agent_id: UUID) -> models.Agent:
+    """An agent of the workspace; 404 otherwise."""
+    agent = models.Agent.objects.filter(workspace=request.auth.workspace, pk=agent_id).first()
+    if agent is None:
+        raise not_found("agent")
+    return agent

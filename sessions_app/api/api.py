@@ -1,0 +1,109 @@
+"""The JSON API of the desk. ``config.api`` adds the routers of imports and exports and gives it its addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.core.exceptions import SuspiciousOperation
+from django.core.exceptions import RequestDataTooBig
+from django.db import DataError, InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse, UnreadablePostError
+from django.http.multipartparser import MultiPartParserError
+from ninja import NinjaAPI
+from ninja.errors import HttpError, ValidationError
+
+from sessions_app.services import agents as agent_service
+from sessions_app.services import approvals as approval_service
+from sessions_app.services import sessions as session_service
+
+from . import agents, approvals, audit, events, sessions, usage
+from .parsing import BodyParser
+from .problems import Problem, invalid
+
+ROOT = "/api/v1"
+SEED_ROOT = "/dashboard/agents"
+MAX_ERRORS = 50
+DESCRIPTION = """\
+Sign in with an API key as `Authorization: Bearer cs_...`, or with the browser session (then send `X-CSRFToken`).
+Errors are problem details (RFC 9457), times RFC 3339 in UTC, money decimal strings in US dollars.
+Every POST that creates takes an `Idempotency-Key`: its first answer is given again to a repeat.
+"""
+
+FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
+    session_service.Archived: lambda error: Problem(409, str(error)),
+    agent_service.NameTaken: lambda error: Problem(409, str(error)),
+    approval_service.NotAllowed: lambda error: Problem(403, str(error)),
+    approval_service.Invalid: lambda error: invalid(f"/{error.field}", str(error)),
+    approval_service.Conflict: approvals.conflict,
+    RequestDataTooBig: lambda error: Problem(413, "the body is larger than this server takes; send less at a time"),
+    MultiPartParserError: lambda error: Problem(400, f"the form cannot be read: {error}"),
+    UnreadablePostError: lambda error: Problem(400, "the body ended too early"),
+    SuspiciousOperation: lambda error: Problem(400, f"the request cannot be understood: {error}"),
+    DataError: lambda error: Problem(422, f"a value is out of range: {str(error).splitlines()[0]}"),
+    OperationalError: lambda error: _away(),
+    InterfaceError: lambda error: _away(),
+}
+"""What services, Django and the database may raise at bad input or in bad times, as problems."""
+
+
+def build() -> NinjaAPI:
+    """The API with the routers of this app."""
+    api = NinjaAPI(
+        title="Countersign",
+        version="1",
+        description=DESCRIPTION,
+        urls_namespace="api",
+        openapi_url=f"{ROOT}/openapi.json",
+        docs_url=f"{ROOT}/docs",
+        parser=BodyParser(),
+    )
+    api.add_exception_handler(Problem, lambda request, problem: problem.response())
+    api.add_exception_handler(HttpError, _from_ninja)
+    api.add_exception_handler(ValidationError, _from_validation)
+    explain(api, FAULTS)
+    for noun in (agents, sessions, events, approvals, usage, audit):
+        api.add_router(ROOT, noun.router)
+    for noun in (sessions, events):
+        api.add_router(SEED_ROOT, noun.seed_router)
+    return api
+
+
+def explain(api: NinjaAPI, faults: dict[type[Exception], Callable[[Any], Problem]]) -> None:
+    """Answer these exceptions with the problems that the functions make of them."""
+    for raised, problem in faults.items():
+        api.add_exception_handler(raised, _answering(problem))
+
+
+def _answering(problem: Callable[[Any], Problem]) -> Callable[[HttpRequest, Any], HttpResponse]:
+    return lambda request, error: problem(error).response()
+
+
+def _from_ninja(request: HttpRequest, error: HttpError) -> HttpResponse:
+    """The router's own errors. It wraps what the parser raises, which says more."""
+    if isinstance(error.__cause__, Problem):
+        return error.__cause__.response()
+    return Problem(error.status_code, str(error)).response()
+
+
+def _from_validation(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    if any(fault["loc"][0] == "file" for fault in error.errors) and request.content_type != "multipart/form-data":
+        return Problem(415, f'send the file as "multipart/form-data", not as "{request.content_type}"').response()
+    errors = [_fault(fault) for fault in error.errors[:MAX_ERRORS]]
+    count = len(error.errors)
+    first = f"{errors[0]['pointer'] or 'the body'}: {errors[0]['detail']}"
+    detail = first if count == 1 else f"{count} values are wrong, the first is {first}"
+    return Problem(422, detail, errors=errors).response()
+
+
+def _fault(fault: dict[str, Any]) -> dict[str, str]:
+    """One error of pydantic. Of a body the place is a JSON pointer, of anything else ``/name``."""
+    source, *path = fault["loc"]
+    if source == "body":
+        path = path[1:]  # the name of the view's parameter
+    pointer = "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in path)
+    return {"pointer": pointer, "in": source, "detail": fault["msg"].removeprefix("Value error, ")}
+
+
+def _away() -> Problem:
+    return Problem(503, "the database does not answer; try again in a moment", headers={"Retry-After": "5"})

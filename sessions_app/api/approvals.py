@@ -1,0 +1,137 @@
+"""Human decisions: an agent asks and waits, a reviewer decides."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from ninja import Query, Router
+
+from sessions_app import models
+from sessions_app.live.hub import hub
+from sessions_app.live.threads import in_thread, release
+from sessions_app.services import approvals, asks
+
+from . import schemas
+from .auth import Principal, reader, writer
+from .bodies import Decision, Question
+from .idempotency import once
+from .paging import Cursor, Limit, Page, keyset
+from .parsing import refuse_repaired, reply
+from .problems import Problem, invalid, not_found
+from .sessions import session_read
+
+router = Router(tags=["approvals"])
+MAX_WAIT = 60.0
+Wait = Annotated[float, Query(0, ge=0, allow_inf_nan=False, description=f"seconds to wait for a decision, {MAX_WAIT:.0f} at most")]
+Status = models.Approval.Status
+
+
+@router.get("/approvals", auth=reader, response=Page[schemas.Approval])
+def list_approvals(
+    request: HttpRequest, limit: Limit, cursor: Cursor, status: str = "", session_id: UUID | None = None
+) -> HttpResponse:
+    """Approvals of the workspace, the newest first."""
+    if status and status not in Status.values:
+        raise invalid("/status", f'"{status}" is no status; use one of {", ".join(Status.values)}')
+    wanted = {name: value for name, value in (("status", status), ("session_id", session_id)) if value}
+    found = models.Approval.objects.filter(workspace=request.auth.workspace, **wanted).prefetch_related("votes")
+    rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
+    return reply(Page(items=[schemas.Approval.of(row) for row in rows], next_cursor=next_cursor))
+
+
+@router.get("/approvals/{uuid:approval_id}", auth=reader, response=schemas.Approval)
+async def read_approval(request: HttpRequest, approval_id: UUID, wait: Wait) -> HttpResponse:
+    """One approval; with ``wait`` as soon as it is decided, and as it is when the time is up.
+
+    A wait that ends changes nothing: the call stays undecided, and may be asked for again.
+    """
+    if not wait:
+        return reply(schemas.Approval.of(await sync_to_async(_current)(request.auth, approval_id)))
+    await release()
+    until = time.monotonic() + min(wait, MAX_WAIT)
+    with hub().reader("approval", approval_id) as changes:
+        approval = await in_thread(_current, request.auth, approval_id)
+        while approval.status == Status.PENDING and (left := until - time.monotonic()) > 0:
+            await changes.wait(min(left, _seconds_to_expiry(approval)))
+            approval = await in_thread(_current, request.auth, approval_id)
+    return reply(schemas.Approval.of(approval))
+
+
+@router.post("/approvals", auth=writer, response={200: schemas.Approval, 201: schemas.Approval})
+@once
+def ask(request: HttpRequest, question: Question) -> HttpResponse:
+    """Ask whether a tool call may be made. The same ``client_id`` again is the same question (200).
+
+    409 when the client id was used for another question, or the session is archived.
+    """
+    refuse_repaired(request)
+    before = timezone.now()
+    about = {
+        "by": request.auth.actor, "server": question.tool.server, "context": question.context or "",
+        "risk": question.risk or "", "expires_in": question.expires_in, "client_id": question.client_id or "",
+    }  # fmt: skip
+    if question.session_id:
+        session = session_read(request, question.session_id)
+        approval = approvals.request(session, question.tool.name, question.tool.arguments, **about)
+    else:
+        workspace, tool = request.auth.workspace, question.tool
+        approval = asks.request_for(workspace.id, question.agent, tool.name, tool.arguments, **about)
+    return reply(schemas.Approval.of(approval), 201 if approval.requested_at >= before else 200)
+
+
+@router.post("/approvals/{uuid:approval_id}/decision", auth=writer, response=schemas.Approval)
+def decide(request: HttpRequest, approval_id: UUID, decision: Decision) -> HttpResponse:
+    """Approve (also with other arguments), deny or answer. Bound to the version and digest that were shown.
+
+    The same decision again is the same answer; another one is 409 and names the ``winner``.
+    """
+    refuse_repaired(request)
+    decided = approvals.decide(
+        _find(request.auth, approval_id),
+        request.auth.decider,
+        decision.verdict,
+        version=decision.version,
+        digest=decision.digest,
+        arguments=decision.arguments,
+        answer=decision.answer or "",
+        reason=decision.reason or "",
+    )
+    return reply(schemas.Approval.of(decided))
+
+
+def conflict(error: approvals.Conflict) -> Problem:
+    """409 with how things stand: ``winner`` is who decided what and when, null while nobody did."""
+    approval = schemas.Approval.of(error.approval)
+    decision = approval.decision
+    winner = {name: decision.get(name) for name in ("by", "by_kind", "verdict", "status", "at", "reason")} if decision else None
+    return Problem(409, str(error), winner=winner, approval=approval.model_dump(mode="json"))
+
+
+def _find(principal: Principal, approval_id: UUID) -> models.Approval:
+    found = models.Approval.objects.filter(workspace=principal.workspace, pk=approval_id)
+    approval = found.select_related("session").prefetch_related("votes").first()
+    if approval is None:
+        raise not_found("approval")
+    return approval
+
+
+def _current(principal: Principal, approval_id: UUID) -> models.Approval:
+    """As it stands now: expired if its time is up, delivered if an API key is told a decision."""
+    approval = _find(principal, approval_id)
+    if approval.status == Status.PENDING and _seconds_to_expiry(approval) <= 0:
+        approvals.expire_due(approval_id=approval_id)
+        approval = _find(principal, approval_id)
+    if approval.status != Status.PENDING and principal.api_key_id:
+        approvals.mark_delivered(approval)
+    return approval
+
+
+def _seconds_to_expiry(approval: models.Approval) -> float:
+    if approval.expires_at is None:
+        return MAX_WAIT
+    return (approval.expires_at - timezone.now()).total_seconds()

@@ -1,0 +1,25 @@
+"""The audit log, for admins."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
+
+from sessions_app.queries import audit as queries
+
+from . import schemas
+from .auth import admin
+from .paging import Cursor, Limit, Page, decode, encode
+from .parsing import reply
+
+router = Router(tags=["audit"])
+MAX_SEQ = 2**63 - 1
+
+
+@router.get("/audit", auth=admin, response=Page[schemas.AuditEntry])
+def list_audit(request: HttpRequest, limit: Limit, cursor: Cursor, subject: str = "") -> HttpResponse:
+    """Who did what, the newest first. ``subject`` is the id that it was done to."""
+    before = decode(cursor, lambda position: min(int(position[0]), MAX_SEQ)) if cursor else None
+    rows = queries.entries(request.auth.workspace.id, limit=limit + 1, before=before, subject=subject)
+    next_cursor = encode([rows[limit - 1].seq]) if len(rows) > limit else None
+    return reply(Page(items=[schemas.AuditEntry.of(row) for row in rows[:limit]], next_cursor=next_cursor))

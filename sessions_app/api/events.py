@@ -1,0 +1,106 @@
+"""The log of a session: read in pages, followed live, added to from outside."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.utils import timezone
+from ninja import Header, Query, Router
+from pydantic import BaseModel
+
+from sessions_app import models
+from sessions_app.live import follow
+from sessions_app.live.threads import in_thread
+from sessions_app.queries import events as queries
+from sessions_app.services import approvals
+from sessions_app.services.sessions import append_to_open
+
+from . import schemas
+from .auth import reader, writer
+from .bodies import Kind, SentEvents
+from .idempotency import once
+from .paging import Limit
+from .parsing import reply
+from .sessions import session_read, shown
+
+router = Router(tags=["events"])
+seed_router = Router(tags=["events of a session"])
+"""Below ``/dashboard/agents``."""
+MAX_SEQ = 2**31 - 1
+Seq = Annotated[int, Query(0, ge=0, le=MAX_SEQ, description="events after this seq")]
+KindFilter = Annotated[Kind | None, Query(None, description="only events of this kind")]
+STREAM = {"responses": {200: {"content": {"text/event-stream": {"schema": {
+    "type": "string",
+    "description": "`event: event` with `id: <seq>` and an Event as data; `event: session` with the Session and "
+    "`event: approval` with an Approval when they change; a comment line every 15 s",
+}}}}}}  # fmt: skip
+LastEventId = Annotated[int | None, Header(None, alias="Last-Event-ID", ge=0, le=MAX_SEQ)]
+
+
+@router.get("/sessions/{uuid:session_id}/events", auth=reader, response=schemas.EventPage)
+def list_events(request: HttpRequest, session_id: UUID, after: Seq, limit: Limit, kind: KindFilter) -> HttpResponse:
+    """The event history in ``seq`` order. The next page is ``after`` the last ``seq`` of this one."""
+    return _page(session_read(request, session_id), after, limit, kind)
+
+
+@seed_router.get("/{uuid:agent_id}/sessions/{uuid:session_id}/events", auth=reader, response=schemas.EventPage)
+def list_agent_events(
+    request: HttpRequest, agent_id: UUID, session_id: UUID, after: Seq, limit: Limit, kind: KindFilter
+) -> HttpResponse:
+    """The event history in ``seq`` order. The next page is ``after`` the last ``seq`` of this one."""
+    return _page(session_read(request, session_id, agent_id), after, limit, kind)
+
+
+@router.post("/sessions/{uuid:session_id}/events", auth=writer, response=schemas.Appended)
+@once
+def append_events(request: HttpRequest, session_id: UUID, batch: SentEvents) -> HttpResponse:
+    """Add events at the end. One whose ``client_id`` the session has already is a duplicate and left out."""
+    session, now = session_read(request, session_id), timezone.now()
+    with transaction.atomic():
+        appended = append_to_open(session, [event.event(now) for event in batch.events])
+        approvals.note_executions(session.id, _results(batch))
+    return reply(schemas.Appended(**{name: getattr(appended, name) for name in schemas.Appended.model_fields}))
+
+
+@router.get("/sessions/{uuid:session_id}/stream", auth=reader, openapi_extra=STREAM)
+async def stream_session(
+    request: HttpRequest, session_id: UUID, after: Seq, last_event_id: LastEventId
+) -> StreamingHttpResponse:
+    """Server-sent events: replays after ``Last-Event-ID`` (or ``after``), then follows the session."""
+    session = await in_thread(session_read, request, session_id)
+    return _stream(session, after, last_event_id)
+
+
+@seed_router.get("/{uuid:agent_id}/sessions/{uuid:session_id}/stream", auth=reader, openapi_extra=STREAM)
+async def stream_agent_session(
+    request: HttpRequest, agent_id: UUID, session_id: UUID, after: Seq, last_event_id: LastEventId
+) -> StreamingHttpResponse:
+    """Server-sent events: replays after ``Last-Event-ID`` (or ``after``), then follows the session."""
+    session = await in_thread(session_read, request, session_id, agent_id)
+    return _stream(session, after, last_event_id)
+
+
+def _page(session: models.Session, after: int, limit: int, kind: str | None) -> HttpResponse:
+    page = queries.page(session.id, after=after, limit=limit, kind=kind)
+    return reply(schemas.EventPage(items=[schemas.Event.of(row) for row in page], last_seq=session.last_seq))
+
+
+def _results(batch: SentEvents) -> list[tuple[str, str | None]]:
+    """Call id and outcome of the tool results of a batch."""
+    results = [event.tool for event in batch.events if event.kind == "tool_result" and event.tool]
+    return [(tool.call_id, tool.status) for tool in results if tool.call_id]
+
+
+def _stream(session: models.Session, after: int, last_event_id: int | None) -> StreamingHttpResponse:
+    start = after if last_event_id is None else last_event_id
+    frames = follow.stream(follow.Follower(session.id, start, _show))
+    return StreamingHttpResponse(frames, content_type="text/event-stream", headers=follow.HEADERS)
+
+
+def _show(row: queries.Shown | models.Approval | models.Session) -> BaseModel:
+    if isinstance(row, queries.Shown):
+        return schemas.Event.of(row)
+    return schemas.Approval.of(row) if isinstance(row, models.Approval) else shown(row)

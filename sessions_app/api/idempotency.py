@@ -1,0 +1,75 @@
+"""``Idempotency-Key``: the first answer to a POST is kept and given again to its repeats."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import orjson
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+
+from sessions_app.models import IdempotentAnswer
+
+from .problems import Problem, invalid
+
+HEADER = "Idempotency-Key"
+MAX_LENGTH = 255
+View = Callable[..., HttpResponse]
+
+
+def once(view: View) -> View:
+    """Runs the view at most once per key, workspace and address; what it does is undone when it fails.
+
+    The row and what the view writes are one transaction, so a second request with the same key waits at the
+    unique index until the first is done: then it is given the first answer, or has its own try if that failed.
+    """
+
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        key = request.headers.get(HEADER)
+        if key is None:
+            return view(request, *args, **kwargs)
+        if not 0 < len(key) <= MAX_LENGTH or "\0" in key:
+            raise invalid(f"/{HEADER}", f"{HEADER} must have 1 to {MAX_LENGTH} characters")
+        with transaction.atomic():
+            return _answer(request, key, lambda: view(request, *args, **kwargs))
+
+    # The router resolves annotations in the globals of the function it is given, and those are this module's.
+    guarded.__signature__ = inspect.signature(view, eval_str=True)
+    return guarded
+
+
+def _answer(request: HttpRequest, key: str, run: Callable[[], HttpResponse]) -> HttpResponse:
+    body = _hash_of_body(request)
+    kept, new = IdempotentAnswer.objects.get_or_create(
+        workspace=request.auth.workspace,
+        route=f"{request.method} {request.path}",
+        key=key,
+        defaults={"body_sha256": body},
+    )
+    if new:
+        response = run()
+        kept.status, kept.answer = response.status_code, orjson.loads(response.content)
+        kept.save(update_fields=["status", "answer"])
+        return response
+    if kept.body_sha256 != body:
+        raise Problem(409, f'{HEADER} "{key}" was used with another body; use a new key for a new request')
+    content = orjson.dumps(kept.answer)
+    replayed = {"Idempotent-Replayed": "true"}
+    return HttpResponse(content, status=kept.status, content_type="application/json", headers=replayed)
+
+
+def _hash_of_body(request: HttpRequest) -> str:
+    """SHA-256 of the body; of a form its fields and files, because each sending has a boundary of its own."""
+    if request.content_type != "multipart/form-data":
+        return hashlib.sha256(request.body).hexdigest()
+    digest = hashlib.sha256(orjson.dumps(sorted(request.POST.lists())))
+    for name, file in sorted(request.FILES.items()):
+        digest.update(orjson.dumps([name, file.name, file.size]))
+        for chunk in file.chunks():
+            digest.update(chunk)
+    return digest.hexdigest()

@@ -1,0 +1,82 @@
+"""Errors as RFC 9457 problem details, for everything below the API's paths, whoever raised them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+from asgiref.sync import iscoroutinefunction
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.decorators import sync_and_async_middleware
+
+MEDIA_TYPE = "application/problem+json"
+PATHS = ("/api/", "/dashboard/agents/")
+"""Below these, every error is a problem, also those of Django and of the router (404, 405, 500)."""
+
+Handler = Callable[[HttpRequest], HttpResponseBase] | Callable[[HttpRequest], Awaitable[HttpResponseBase]]
+
+
+class Problem(Exception):
+    """An answer that is an error. Other keywords become members of the problem (RFC 9457 §3.2)."""
+
+    def __init__(
+        self, status: int, detail: str, *, headers: Mapping[str, str] | None = None, **members: Any
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.headers = headers or {}
+        self.members = members
+
+    def response(self) -> HttpResponse:
+        """The problem as an HTTP answer."""
+        body = {"type": "about:blank", "title": HTTPStatus(self.status).phrase, "status": self.status}
+        content = orjson.dumps(body | {"detail": self.detail} | self.members, default=str)
+        return HttpResponse(content, status=self.status, content_type=MEDIA_TYPE, headers=self.headers)
+
+
+def not_found(noun: str) -> Problem:
+    """404 for what is not there and for what is another workspace's: existence is not told."""
+    return Problem(404, f"there is no such {noun} in this workspace")
+
+
+def invalid(pointer: str, detail: str, *, status: int = 422, **members: Any) -> Problem:
+    """One thing is wrong with the input; ``pointer`` is a JSON pointer (RFC 6901) or ``/name`` of a parameter."""
+    return Problem(status, detail, errors=[{"pointer": pointer, "detail": detail}], **members)
+
+
+@sync_and_async_middleware
+def problem_details(get_response: Handler) -> Handler:
+    """Turns error pages of Django and of the router into problems, below the API's paths."""
+    if iscoroutinefunction(get_response):
+
+        async def asynchronous(request: HttpRequest) -> HttpResponseBase:
+            return _as_problem(request, await get_response(request))
+
+        return asynchronous
+
+    def synchronous(request: HttpRequest) -> HttpResponseBase:
+        return _as_problem(request, get_response(request))
+
+    return synchronous
+
+
+DETAILS = {
+    400: "the request cannot be understood",
+    404: "there is nothing at this address; the addresses are listed at /api/v1/docs",
+    405: "this address does not take the method {method}; it takes {allow}",
+    500: "a fault of ours; it is in the server's log",
+}
+
+
+def _as_problem(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    is_problem = response.headers.get("Content-Type") == MEDIA_TYPE
+    if response.status_code < 400 or is_problem or not request.path.startswith(PATHS):
+        return response
+    detail = DETAILS.get(response.status_code, HTTPStatus(response.status_code).phrase.lower())
+    allow = response.headers.get("Allow", "")
+    headers = {"Allow": allow} if allow else {}
+    return Problem(response.status_code, detail.format(method=request.method, allow=allow), headers=headers).response()

@@ -1,0 +1,184 @@
+"""Sessions over all agents, and those of one agent under the address that the dashboard gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from ninja import Query, Router
+from pydantic import BaseModel, BeforeValidator, Field, PlainSerializer
+
+from sessions_app import models
+from sessions_app.queries import provenance
+from sessions_app.queries import sessions as queries
+from sessions_app.services import sessions
+
+from . import schemas
+from .agents import agent_read
+from .auth import reader, writer
+from .bodies import NewMessage, NewSession
+from .idempotency import once
+from .paging import Cursor, Limit, Page, keyset
+from .parsing import reply
+from .problems import invalid, not_found
+
+router = Router(tags=["sessions"])
+seed_router = Router(tags=["sessions of an agent"])
+"""Below ``/dashboard/agents``."""
+DAY = len("2026-01-31")
+
+
+def moment(value: Any) -> Any:
+    """A day or a moment as text, UTC unless it says otherwise. A ``+`` that was sent unescaped comes as a blank."""
+    if not isinstance(value, str):
+        return value
+    try:
+        read = datetime.fromisoformat(value.strip().replace(" ", "+") if "T" in value else value.strip())
+        return (read if read.tzinfo else read.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ValueError(f'"{value[:40]}" is no time; write it as 2026-01-31 or 2026-01-31T09:30:00Z') from None
+
+
+def end_moment(value: Any) -> Any:
+    """The same; a day means to its end."""
+    read = moment(value)
+    try:
+        return read + timedelta(days=1) if isinstance(value, str) and len(value.strip()) <= DAY else read
+    except OverflowError:
+        return read
+
+
+Since = Annotated[datetime | None, BeforeValidator(moment)]
+Until = Annotated[datetime | None, BeforeValidator(end_moment)]
+
+
+class SessionQuery(BaseModel):
+    """What narrows a list of sessions down."""
+
+    agent: str = Field("", max_length=500, description="id or slug")
+    status: str = Field("", max_length=50)
+    origin: str = Field("", max_length=50)
+    tag: str = Field("", max_length=500)
+    q: str = Field("", max_length=1000, description='words of the transcript: refund "order 4711" -test')
+    from_: Since = Field(None, alias="from", description="started then or later; a day or a time")
+    to: Until = Field(None, description="started before; a day counts to its end")
+    min_cost: Decimal | None = Field(None, ge=0, le=10**9, decimal_places=10, description="US dollars")
+    has_errors: bool | None = None
+    needs_approval: bool | None = None
+    sort: str = Field(queries.DEFAULT_SORT, max_length=50, description=", ".join(queries.SORTS) + '; "-" in front reverses')
+
+    def filter(self) -> queries.SessionFilter:
+        return queries.SessionFilter(**self.model_dump())
+
+
+@router.get("/sessions", auth=reader, response=Page[schemas.Session])
+def list_sessions(request: HttpRequest, wanted: Query[SessionQuery], limit: Limit, cursor: Cursor) -> HttpResponse:
+    """Sessions of all agents."""
+    return _page(request, wanted.filter(), limit, cursor)
+
+
+@router.get("/sessions/{uuid:session_id}", auth=reader, response=schemas.Session)
+def read_session(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """One session."""
+    return reply(shown(session_read(request, session_id)))
+
+
+@router.get("/sessions/{uuid:session_id}/turns", auth=reader, response=Page[schemas.Turn])
+def list_turns(request: HttpRequest, session_id: UUID, limit: Limit, cursor: Cursor) -> HttpResponse:
+    """The turns of a session in order; turn 0 is what came before the first message."""
+    found = models.Turn.objects.filter(session=session_read(request, session_id))
+    rows, next_cursor = keyset(found, "index", limit, cursor, int, ascending=True)
+    return reply(Page(items=[schemas.Turn.of(row) for row in rows], next_cursor=next_cursor))
+
+
+@seed_router.get("/{uuid:agent_id}/sessions", auth=reader, response=Page[schemas.Session])
+def list_agent_sessions(
+    request: HttpRequest, agent_id: UUID, wanted: Query[SessionQuery], limit: Limit, cursor: Cursor
+) -> HttpResponse:
+    """Sessions of one agent."""
+    agent = agent_read(request, agent_id)
+    return _page(request, wanted.model_copy(update={"agent": str(agent.id)}).filter(), limit, cursor)
+
+
+@seed_router.post("/{uuid:agent_id}/sessions", auth=writer, response={201: schemas.Session})
+@once
+def create_session(request: HttpRequest, agent_id: UUID, session: NewSession = NewSession()) -> HttpResponse:  # noqa: B008
+    """Begin a session, with a first message or without."""
+    with transaction.atomic():
+        agent = agent_read(request, agent_id)
+        origin = models.Session.Origin.API if request.auth.api_key_id else models.Session.Origin.CHAT
+        made = sessions.create(agent, by=request.auth.actor, origin=origin, **session.values())
+        if session.message:
+            sessions.add_message(made, session.message, by=request.auth.actor)
+    return reply(shown(session_read(request, made.id)), 201)
+
+
+@seed_router.get("/{uuid:agent_id}/sessions/{uuid:session_id}", auth=reader, response=schemas.Session)
+def read_agent_session(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+    """One session of an agent."""
+    return reply(shown(session_read(request, session_id, agent_id)))
+
+
+class Accepted(BaseModel):
+    """A message that was taken in. ``queued``: a turn is in flight, and the message waits behind it."""
+
+    seq: int
+    queued: bool
+
+
+@seed_router.post("/{uuid:agent_id}/sessions/{uuid:session_id}/messages", auth=writer, response={202: Accepted})
+@once
+def send_message(request: HttpRequest, agent_id: UUID, session_id: UUID, message: NewMessage) -> HttpResponse:
+    """A person's message to the agent. 409 when the session is archived."""
+    session = session_read(request, session_id, agent_id)
+    seq = sessions.add_message(session, message.text, by=request.auth.actor)
+    return reply(Accepted(seq=seq, queued=session.status == models.Session.Status.RUNNING), 202)
+
+
+@seed_router.post("/{uuid:agent_id}/sessions/{uuid:session_id}/interrupt", auth=writer, response={202: schemas.Session})
+def interrupt_session(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+    """Cancel the turn in flight, and what it asks. 409 when the session is archived."""
+    sessions.interrupt(session_read(request, session_id, agent_id), by=request.auth.actor)
+    return reply(shown(session_read(request, session_id, agent_id)), 202)
+
+
+@seed_router.post("/{uuid:agent_id}/sessions/{uuid:session_id}/archive", auth=writer, response=schemas.Session)
+def archive_session(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+    """Read-only from now on; a second time changes nothing."""
+    sessions.archive(session_read(request, session_id, agent_id), by=request.auth.actor)
+    return reply(shown(session_read(request, session_id, agent_id)))
+
+
+def session_read(request: HttpRequest, session_id: UUID, agent_id: UUID | None = None) -> models.Session:
+    """A session of the workspace (and of the agent, where one is named), with its agent; 404 otherwise."""
+    found = models.Session.objects.select_related("agent").defer("source_record")
+    found = found.filter(workspace=request.auth.workspace, pk=session_id)
+    session = (found.filter(agent_id=agent_id) if agent_id else found).first()
+    if session is None:
+        raise not_found("session")
+    return session
+
+
+def shown(session: models.Session) -> schemas.Session:
+    """One session with where it came from."""
+    return _all_shown([session])[0]
+
+
+def _all_shown(found: Iterable[models.Session]) -> list[schemas.Session]:
+    rows = list(found)
+    known = provenance.of([row.id for row in rows])
+    return [schemas.Session.of(row, known.get(row.id)) for row in rows]
+
+
+def _page(request: HttpRequest, wanted: queries.SessionFilter, limit: int, cursor: str | None) -> HttpResponse:
+    try:
+        found = queries.filtered(request.auth.workspace.id, wanted)
+        page = queries.page(found, wanted.sort, limit, cursor)
+    except queries.BadFilter as bad:
+        raise invalid(f"/{bad.field}", str(bad)) from None
+    return reply(Page(items=_all_shown(page.items), next_cursor=page.next_cursor))

@@ -1,0 +1,119 @@
+"""One LISTEN connection per process, and any number of readers that wait for what interests them.
+
+The hub says *that* something changed, never what: a reader then reads the database from where it stands. So a
+slow reader costs a flag and not a queue, and nothing is lost while the connection to the database is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import orjson
+import psycopg
+from django.db import connection
+
+from sessions_app.services.notify import CHANNEL
+
+log = logging.getLogger(__name__)
+
+RECONNECT_SECONDS = 1.0
+KEEPALIVE = {"keepalives": 1, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+"""A host that vanished is noticed within a minute; with the system's defaults after two hours."""
+OF_DJANGO = ("cursor_factory", "context", "prepare_threshold")
+"""Parameters of Django's connections that a plain asynchronous one cannot take."""
+
+Topic = tuple[str, str]
+"""Kind and id of an object: ``("session", "0198...")``; kinds are session, approval and import."""
+
+
+class Reader:
+    """Waits for changes of one topic."""
+
+    def __init__(self) -> None:
+        self._woken = asyncio.Event()
+        self._changed: set[Topic] = set()
+
+    async def wait(self, seconds: float) -> set[Topic] | None:
+        """What changed since the last call, as soon as something did; None when nothing did in that time.
+
+        An empty set means "perhaps anything": the hub has (again) begun to listen.
+        """
+        try:
+            await asyncio.wait_for(self._woken.wait(), seconds)
+        except TimeoutError:
+            return None
+        self._woken.clear()
+        changed, self._changed = self._changed, set()
+        return changed
+
+    def wake(self, changed: set[Topic]) -> None:
+        self._changed |= changed
+        self._woken.set()
+
+
+class Hub:
+    """Listens while somebody reads."""
+
+    def __init__(self) -> None:
+        self._readers: defaultdict[Topic, set[Reader]] = defaultdict(set)
+        self._task: asyncio.Task[None] | None = None
+
+    @contextmanager
+    def reader(self, kind: str, id_: Any) -> Iterator[Reader]:
+        """A reader of one topic, for the length of a ``with``. It is woken once the hub listens, too."""
+        topic, reader = (kind, str(id_)), Reader()
+        self._readers[topic].add(reader)
+        if self._task is None:
+            self._task = asyncio.create_task(self._listen())
+        try:
+            yield reader
+        finally:
+            self._readers[topic].discard(reader)
+            if not self._readers[topic]:
+                del self._readers[topic]
+            if not self._readers:
+                self._task.cancel()
+                self._task = None
+
+    async def _listen(self) -> None:
+        while True:
+            try:
+                async with await psycopg.AsyncConnection.connect(**_parameters(), autocommit=True) as listening:
+                    await listening.execute(f"LISTEN {CHANNEL}")
+                    self._wake_all()
+                    async for notice in listening.notifies():
+                        self._tell(notice.payload)
+            except psycopg.Error as error:
+                log.warning("the live connection is gone, trying again: %s", str(error).strip())
+            await asyncio.sleep(RECONNECT_SECONDS)
+
+    def _wake_all(self) -> None:
+        for readers in self._readers.values():
+            for reader in readers:
+                reader.wake(set())
+
+    def _tell(self, payload: str) -> None:
+        message = orjson.loads(payload)
+        topics = {(kind, message[kind]) for kind in ("session", "approval", "import") if kind in message}
+        for topic in topics & self._readers.keys():
+            for reader in self._readers[topic]:
+                reader.wake(topics)
+
+
+def _parameters() -> dict[str, Any]:
+    parameters = connection.get_connection_params()
+    return {name: value for name, value in parameters.items() if name not in OF_DJANGO} | KEEPALIVE
+
+
+_hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()
+
+
+def hub() -> Hub:
+    """The hub of the running event loop; a web server has one loop per process."""
+    return _hubs.setdefault(asyncio.get_running_loop(), Hub())

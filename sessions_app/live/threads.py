@@ -1,0 +1,34 @@
+"""Database work out of the event loop, that gives its connection back at once.
+
+Django keeps a connection with the request's thread until the request ends, and a stream ends tomorrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from asgiref.sync import sync_to_async
+from django.db import connections
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+async def in_thread(
+    function: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
+) -> Result:
+    """Run it in a thread of the loop's pool, whose size bounds the connections that all readers take together."""
+
+    def call() -> Result:
+        try:
+            return function(*args, **kwargs)
+        finally:
+            connections.close_all()
+
+    return await sync_to_async(call, thread_sensitive=False)()
+
+
+async def release() -> None:
+    """Give back the connection that the request took so far (to find out who asks)."""
+    await sync_to_async(connections.close_all)()

@@ -1,0 +1,72 @@
+"""The events of a session in ``seq`` order, in pages that are bounded in rows and in bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db.models import IntegerField, Q, QuerySet, TextField
+from django.db.models.functions import Cast, Coalesce, Length
+
+from sessions_app.models import Event, ModelRequest, ToolCall
+
+MAX_CHARACTERS = 16_000_000
+"""Of one page. An event may hold 8 MB of text, and 500 of them would not fit into a small server."""
+WEIGHT = sum(
+    (Coalesce(Length(Cast(name, TextField())), 0) for name in ("arguments", "result", "data")),
+    start=Length("text", output_field=IntegerField()),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An event, the model response whose tokens it shows, and the tool call that it is or answers."""
+
+    event: Event
+    request: ModelRequest | None
+    call: ToolCall | None
+
+
+def page(session_id: UUID, *, after: int, limit: int, kind: str | None = None) -> list[Shown]:
+    """Up to ``limit`` events after a ``seq``: fewer where they are large, but never none while there are some."""
+    found = Event.objects.filter(session_id=session_id, seq__gt=after).order_by("seq")
+    seqs = _fitting(found.filter(kind=kind) if kind else found, limit)
+    return joined(session_id, Event.objects.filter(session_id=session_id, seq__in=seqs).order_by("seq"))
+
+
+def joined(session_id: UUID, found: Iterable[Event]) -> list[Shown]:
+    """Events of one session with their responses and tool calls, in two more queries."""
+    events = list(found)
+    requests = ModelRequest.objects.filter(session_id=session_id, seq__in=[event.seq for event in events])
+    by_seq = {request.seq: request for request in requests}
+    calls = _calls(session_id, events)
+    return [Shown(event, by_seq.get(event.seq), calls.get(event.seq)) for event in events]
+
+
+def _fitting(found: QuerySet[Event], limit: int) -> list[int]:
+    seqs, characters = [], 0
+    for seq, weight in found.annotate(weight=WEIGHT).values_list("seq", "weight")[:limit]:
+        characters += weight
+        if seqs and characters > MAX_CHARACTERS:
+            break
+        seqs.append(seq)
+    return seqs
+
+
+def _calls(session_id: UUID, events: list[Event]) -> dict[int, ToolCall]:
+    """The tool call of each event that is one or answers one, by the event's ``seq``.
+
+    Looked up by the keys that have an index: a call by its own seq, its result's parent or its call id.
+    """
+    asked = {event.seq for event in events if event.kind == "tool_call"}
+    answers = [event for event in events if event.kind == "tool_result"]
+    parents = {event.parent_seq for event in answers if event.parent_seq}
+    ids = {event.call_id for event in answers if event.call_id}
+    wanted = Q(seq__in=asked | parents) | Q(call_id__in=ids)
+    found = list(ToolCall.objects.filter(wanted, session_id=session_id)) if asked or parents or ids else []
+    calls = {call.seq: call for call in found}
+    for call in found:
+        if call.result_seq:
+            calls[call.result_seq] = call
+    return calls

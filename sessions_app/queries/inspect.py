@@ -1,0 +1,105 @@
+"""One event in full, each of its long values cut at a limit that a page can show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count, DurationField, ExpressionWrapper, F, Q, Sum, TextField
+from django.db.models.expressions import Func
+from django.db.models.functions import Left, Length
+
+from sessions_app.models import Approval, Event, ModelRequest, Session, ToolCall, Turn
+
+from .timeline import Entry, Light, read
+
+SHOWN = 64 * 1024
+WHOLE = 2 * 1024 * 1024
+"""Characters that the inspector shows, and that "show all" loads at most."""
+CARD = 512 * 1024
+JSON = ("arguments", "result", "data")
+COLUMNS = {"text": F("text")} | {name: Func(F(name), function="jsonb_pretty", output_field=TextField()) for name in JSON}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The beginning of a text or of indented JSON, and how many characters there are in all."""
+
+    text: str
+    characters: int
+
+    @property
+    def cut(self) -> bool:
+        return len(self.text) < self.characters
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """An event and everything that is known of it. ``result`` is the event that answered a call."""
+
+    entry: Entry
+    row: Event
+    """Without its long columns."""
+    call: ToolCall | None
+    result: Entry | None
+    request: ModelRequest | None
+    approval: Approval | None
+    turn: Turn | None
+
+
+def event(session_id: UUID, seq: int) -> Inspected | None:
+    """An event by its number, or None. A result that belongs to a call is found with that call."""
+    own = {"session_id": session_id}
+    row = Event.objects.filter(seq=seq, **own).defer("text", "arguments", "result", "data").first()
+    if row is None:
+        return None
+    call = ToolCall.objects.filter(seq=seq, **own).first()
+    entries = {entry.seq: entry for entry in read(Event.objects.filter(seq__in=[seq, call and call.result_seq], **own))}
+    return Inspected(
+        entry=entries[seq],
+        row=row,
+        call=call,
+        result=entries.get(call.result_seq) if call else None,
+        request=_request(row),
+        approval=Approval.objects.filter(event_seq=seq, **own).first(),
+        turn=Turn.objects.filter(index=row.turn, **own).first(),
+    )
+
+
+def _request(row: Event) -> ModelRequest | None:
+    """The model response this event is part of, whichever event shows its tokens."""
+    return ModelRequest.objects.filter(session_id=row.session_id, key=row.request or f"seq:{row.seq}").first()
+
+
+def value(session_id: UUID, seq: int, column: str, limit: int = SHOWN) -> Value | None:
+    """A long value of an event: ``text``, or ``arguments``, ``result`` or ``data`` as indented JSON.
+
+    None when there is no such event or value.
+    """
+    found = Event.objects.filter(session_id=session_id, seq=seq).annotate(shown=COLUMNS[column])
+    row = found.annotate(head=Left("shown", limit), size=Length("shown")).values_list("head", "size").first()
+    return Value(*row) if row and row[0] is not None else None
+
+
+def card(session_id: UUID, seq: int) -> dict[str, Any] | None:
+    """What the body of a card is made of: its kind, tool name, text and JSON, or None.
+
+    JSON is whole up to ``CARD`` bytes, so that the diff of a long edit is the whole diff.
+    """
+    found = Event.objects.filter(session_id=session_id, seq=seq)
+    cut = {"head": Left("text", SHOWN), "light_arguments": Light("arguments", CARD), "light_result": Light("result", CARD)}
+    return found.annotate(**cut).values("kind", "tool_name", *cut).first()
+
+
+def tool_counts(session_id: UUID) -> list[dict[str, Any]]:
+    """Calls, failures and time of each tool of a session, the most used first."""
+    took = ExpressionWrapper(F("ended_at") - F("started_at"), output_field=DurationField())
+    counts = ToolCall.objects.filter(session_id=session_id).values("name", "server")
+    return list(counts.annotate(calls=Count("seq"), failed=Count("seq", filter=Q(status="error")), took=Sum(took)).order_by("-calls", "name")[:200])
+
+
+def children(session_id: UUID) -> list[Session]:
+    """Sessions that this one started, the first first; at most 100."""
+    found = Session.objects.filter(parent_id=session_id).select_related("agent").defer("source_record", "metadata")
+    return list(found.order_by("started_at", "id")[:100])

@@ -1,0 +1,113 @@
+"""The turns of a session as light marks: prompt, cost beside the dearest turn, errors, what waits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from uuid import UUID
+
+from django.db.models import F, Max, QuerySet
+from django.db.models.functions import Coalesce, Left
+
+from sessions_app.models import Approval, Event, ToolCall, Turn
+
+PAGE = 40
+"""Turns of the outline that come with the page; a long one is fetched in pieces of ``MORE`` as it is scrolled."""
+MORE = 200
+STEPS = 20
+"""Widths that a cost bar can have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A turn in the outline. ``bar`` is its share of the dearest turn in ``STEPS``; 0 where nothing is known."""
+
+    index: int
+    first_seq: int
+    prompt: str
+    tool_calls: int
+    errors: int
+    waiting: bool
+    bar: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    marks: list[Mark]
+    earlier: bool
+    later: bool
+
+
+def around(session_id: UUID, index: int) -> Outline:
+    """The turns around one, as many above as below while there are some."""
+    turns = _turns(session_id)
+    above = list(turns.filter(index__lt=index).order_by("-index")[: PAGE // 2 + 1])
+    room = PAGE - min(len(above), PAGE // 2)
+    below = list(turns.filter(index__gte=index).order_by("index")[: room + 1])
+    shown = above[: PAGE // 2][::-1] + below[:room]
+    return Outline(_marks(session_id, shown), len(above) > PAGE // 2, len(below) > room)
+
+
+def after(session_id: UUID, index: int) -> Outline:
+    """The next turns below ``index``."""
+    found = list(_turns(session_id).filter(index__gt=index).order_by("index")[: MORE + 1])
+    return Outline(_marks(session_id, found[:MORE]), False, len(found) > MORE)
+
+
+def before(session_id: UUID, index: int) -> Outline:
+    """The last turns above ``index``."""
+    found = list(_turns(session_id).filter(index__lt=index).order_by("-index")[: MORE + 1])
+    return Outline(_marks(session_id, found[:MORE][::-1]), len(found) > MORE, False)
+
+
+COST = Coalesce(F("cost_recorded"), Decimal(0)) + Coalesce(F("cost_priced"), Decimal(0))
+TOKENS = sum(
+    (Coalesce(F(f"{name}_tokens"), 0) for name in ("cache_read", "cache_write", "output")), start=Coalesce(F("input_tokens"), 0)
+)
+
+
+def _turns(session_id: UUID) -> QuerySet[Turn]:
+    return Turn.objects.filter(session_id=session_id).annotate(line=Left("prompt", 160), spent=COST, used=TOKENS).values(
+        "index", "first_seq", "last_seq", "line", "tool_calls", "errors", "spent", "used"
+    )  # fmt: skip
+
+
+def _marks(session_id: UUID, turns: list[dict]) -> list[Mark]:
+    most = Turn.objects.filter(session_id=session_id).aggregate(spent=Max(COST), used=Max(TOKENS))
+    basis = "spent" if most["spent"] else "used"  # without any price the tokens are the next best measure
+    waiting = pending_seqs(session_id)
+    return [
+        Mark(
+            index=turn["index"],
+            first_seq=turn["first_seq"],
+            prompt=turn["line"],
+            tool_calls=turn["tool_calls"],
+            errors=turn["errors"],
+            waiting=any(turn["first_seq"] <= seq <= turn["last_seq"] for seq in waiting),
+            bar=round(STEPS * float(turn[basis] / most[basis])) if most[basis] else 0,
+        )
+        for turn in turns
+    ]
+
+
+def pending_seqs(session_id: UUID) -> list[int]:
+    """Where the session asks and nobody has answered yet, in order."""
+    waiting = Approval.objects.filter(session_id=session_id, status=Approval.Status.PENDING, event_seq__isnull=False)
+    return sorted(waiting.values_list("event_seq", flat=True))
+
+
+def next_error(session_id: UUID, seq: int) -> int | None:
+    """The first error after ``seq``: an error event, or a tool call that failed. From the start again at the end."""
+    errors = Event.objects.filter(session_id=session_id, kind="error")
+    calls = ToolCall.objects.filter(session_id=session_id, status="error")
+    for least in (seq, 0):
+        found = [rows.filter(seq__gt=least).order_by("seq").values_list("seq", flat=True).first() for rows in (errors, calls)]
+        if known := [one for one in found if one is not None]:
+            return min(known)
+    return None
+
+
+def next_approval(session_id: UUID, seq: int) -> int | None:
+    """The first place after ``seq`` where something waits; from the start again at the end."""
+    waiting = pending_seqs(session_id)
+    return next((one for one in waiting if one > seq), waiting[0] if waiting else None)

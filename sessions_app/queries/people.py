@@ -1,0 +1,23 @@
+"""Members and keys of a workspace, and the workspaces of a person."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+
+from sessions_app.models import ApiKey, Member, Workspace
+
+
+def members(workspace_id: UUID) -> QuerySet[Member]:
+    return Member.objects.filter(workspace_id=workspace_id).select_related("user").order_by("created_at")
+
+
+def api_keys(workspace_id: UUID) -> QuerySet[ApiKey]:
+    """Live keys first, the newest first."""
+    return ApiKey.objects.filter(workspace_id=workspace_id).order_by("-revoked_at", "-created_at")
+
+
+def workspaces(user: User) -> QuerySet[Workspace]:
+    return Workspace.objects.filter(members__user=user).order_by("name")

@@ -1,0 +1,67 @@
+"""Words in one session: found by PostgreSQL in everything that was said, asked and returned, folded or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.contrib.postgres.search import SearchQuery
+from django.db import connection
+
+from sessions_app.models import EventText
+
+HITS = 50
+READ = 20_000
+"""Characters of an event in which the words are marked; search.MAX_WORDS of them are indexed."""
+START, STOP = "\x02", "\x03"
+"""Around a found word. No text of a log holds them: rendering shows control characters as pictures."""
+
+SNIPPETS = f"""
+SELECT e.seq, e.kind, e.turn, e.tool_name, e.actor_kind, e.actor_name, ts_headline('simple',
+    translate(concat_ws(' ', left(e.text, {READ}), left(e.arguments #>> '{{}}', {READ}), left(e.result #>> '{{}}', {READ})),
+              '{START}{STOP}', ''),
+    websearch_to_tsquery('simple', %s),
+    'StartSel={START}, StopSel={STOP}, MaxFragments=1, MaxWords=24, MinWords=8, FragmentDelimiter=" … "')
+FROM sessions_app_event e WHERE e.session_id = %s AND e.seq = ANY(%s) ORDER BY e.seq
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """An event that says the words. ``snippet`` is pieces of text, every second one a found word."""
+
+    seq: int
+    kind: str
+    turn: int
+    tool_name: str | None
+    actor_kind: str
+    actor_name: str
+    snippet: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A page of hits in order of ``seq``, and how many there are in all."""
+
+    hits: list[Hit]
+    total: int
+    later: bool
+
+
+def find(session_id: UUID, words: str, after: int = 0) -> Found:
+    """Events after ``after`` that say all of the words, as in a web search: ``refund "order 4711" -test``."""
+    words = words.replace("\0", " ")[:500]
+    said = EventText.objects.filter(session_id=session_id, words=SearchQuery(words, config="simple", search_type="websearch"))
+    seqs = list(said.filter(seq__gt=after).order_by("seq").values_list("seq", flat=True)[: HITS + 1])
+    return Found(_hits(session_id, words, seqs[:HITS]), said.count(), len(seqs) > HITS)
+
+
+def _hits(session_id: UUID, words: str, seqs: list[int]) -> list[Hit]:
+    with connection.cursor() as cursor:
+        cursor.execute(SNIPPETS, [words, session_id, seqs])
+        return [Hit(*row, snippet=_pieces(snippet)) for *row, snippet in cursor.fetchall()]
+
+
+def _pieces(headline: str) -> list[str]:
+    """Text and found words in turns."""
+    return headline.replace(STOP, START).split(START)

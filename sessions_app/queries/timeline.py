@@ -1,0 +1,305 @@
+"""The events of a session as its page shows them: a window of rows, and all that belongs to those rows.
+
+A window is bounded in rows and in bytes, and read in a number of queries that does not depend on either, nor on
+the size of the session. Long values are cut by PostgreSQL, so the middle of an 8 MB result never reaches Python.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Exists, IntegerField, JSONField, OuterRef, Q, QuerySet
+from django.db.models.expressions import Func
+from django.db.models.functions import Left
+
+from sessions_app.models import Approval, Event, ModelRequest, Session, ToolCall, Turn
+
+ROWS = 48
+BEFORE = 12
+"""Rows shown above an event that a link leads to."""
+TEXT = 8 * 1024
+"""Characters of a text that a row holds; the rest is one click away."""
+SMALL = 16_000
+"""Bytes of JSON that are read whole; of larger values the beginnings of their parts."""
+
+PROMPTS = ("user_message",)
+CONVERSATION = (*PROMPTS, "agent_message", "approval", "escalation", "handoff", "error", "compaction", "artifact", "note")
+TOOLS = (*CONVERSATION, "tool_call", "tool_result", "file_change")
+MAX_NESTING = 8
+"""Sub-agents below sub-agents that a link can lead through; deeper ones are reached by opening."""
+DEPTHS: dict[str, tuple[str, ...] | None] = {
+    "prompts": PROMPTS, "conversation": CONVERSATION, "tools": TOOLS, "everything": None,
+}  # fmt: skip
+"""What each depth of the page shows; None is every kind."""
+
+
+class Size(Func):
+    """Bytes of a jsonb value as text; of a large one as it is stored (compressed), which costs no reading."""
+
+    template = (
+        f"CASE WHEN pg_column_size(%(expressions)s) <= {SMALL} THEN octet_length((%(expressions)s)::text) "
+        "ELSE pg_column_size(%(expressions)s) END"
+    )
+    output_field = IntegerField()
+
+
+class Light(Func):
+    """A jsonb value of up to ``limit`` bytes; of a larger object 20 members, texts cut, lists and objects empty."""
+
+    template = """CASE
+        WHEN pg_column_size(%(expressions)s) <= %(limit)s AND octet_length((%(expressions)s)::text) <= %(limit)s
+            THEN %(expressions)s
+        WHEN pg_column_size(%(expressions)s) <= 1000000 AND jsonb_typeof(%(expressions)s) = 'object' THEN (
+            SELECT jsonb_object_agg(key, CASE jsonb_typeof(value)
+                WHEN 'string' THEN to_jsonb(left(value #>> '{}', 300)) WHEN 'object' THEN '{}'::jsonb
+                WHEN 'array' THEN '[]'::jsonb ELSE value END)
+            FROM (SELECT key, value FROM jsonb_each(%(expressions)s) LIMIT 20) members)
+        END"""
+    output_field = JSONField()
+
+    def __init__(self, column: str, limit: int = SMALL) -> None:
+        super().__init__(column, limit=limit)
+
+
+class _Bytes(Func):
+    """Bytes of a text; PostgreSQL knows them without reading it."""
+
+    function = "octet_length"
+    output_field = IntegerField()
+
+
+class _Lines(Func):
+    """Lines of a text of up to 64 KB; NULL for longer ones, which would have to be read whole."""
+
+    template = (
+        "CASE WHEN octet_length(%(expressions)s) <= 65536 "
+        "THEN 1 + length(%(expressions)s) - length(replace(%(expressions)s, chr(10), '')) END"
+    )
+    output_field = IntegerField()
+
+
+PLAIN = (
+    "seq", "id", "kind", "at", "turn", "depth", "parent_seq", "actor_kind", "actor_name", "call_id", "tool_name",
+    "tool_server", "tool_status", "model",
+)  # fmt: skip
+CUT = {
+    "head": Left("text", TEXT),
+    "text_size": _Bytes("text"),
+    "lines": _Lines("text"),
+    "light_arguments": Light("arguments"),
+    "arguments_size": Size("arguments"),
+    "light_result": Light("result"),
+    "result_size": Size("result"),
+    "light_data": Light("data"),
+    "data_size": Size("data"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An event with its long values cut. Sizes are bytes; None where there is no value."""
+
+    seq: int
+    id: UUID
+    kind: str
+    at: datetime | None
+    turn: int
+    depth: int
+    parent_seq: int | None
+    actor_kind: str
+    actor_name: str
+    call_id: str | None
+    tool_name: str | None
+    tool_server: str | None
+    tool_status: str | None
+    model: str | None
+    head: str
+    text_size: int
+    lines: int | None
+    light_arguments: Any
+    arguments_size: int | None
+    light_result: Any
+    result_size: int | None
+    light_data: Any
+    data_size: int | None
+
+    @property
+    def cut(self) -> bool:
+        """Whether ``head`` is only the beginning of the text."""
+        return len(self.head) >= TEXT and len(self.head.encode()) < self.text_size
+
+    @property
+    def data(self) -> dict[str, Any]:
+        return self.light_data if isinstance(self.light_data, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """What a sub-agent did right below an event: rows, and tokens and money of the responses among them."""
+
+    rows: int
+    tool_calls: int
+    names: list[str]
+    first_seq: int
+    tokens: int | None
+    cost: Decimal | None
+    unpriced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Rows of a timeline in order of ``seq``, and what belongs to them, each by the seq of its row."""
+
+    entries: list[Entry]
+    anchor: int
+    """Index of the entry the reader came for; what does not fit is left out farthest from it first."""
+    earlier: bool
+    later: bool
+    calls: dict[int, ToolCall] = field(default_factory=dict)
+    results: dict[int, Entry] = field(default_factory=dict)
+    requests: dict[int, ModelRequest] = field(default_factory=dict)
+    approvals: dict[int, Approval] = field(default_factory=dict)
+    nested: dict[int, Nested] = field(default_factory=dict)
+    children: dict[str, Session] = field(default_factory=dict)
+    """Sessions that a call of this one started, by their external id."""
+    turns: dict[int, Turn] = field(default_factory=dict)
+
+
+class Timeline:
+    """The rows of a session: of its main flow, or of what a sub-agent did below the event ``under``."""
+
+    def __init__(self, session_id: UUID, show: str = "everything", under: int | None = None) -> None:
+        self.session_id, self.show, self.under = session_id, show, under
+
+    def rows(self) -> QuerySet[Event]:
+        """The events that have a row of their own.
+
+        A result that belongs to a call is shown with it. An event of a sub-agent without a parent stays
+        in the main flow, so that every event is found somewhere.
+        """
+        nested = Q(depth__gt=0, parent_seq__isnull=False)
+        found = Event.objects.filter(session_id=self.session_id)
+        found = found.exclude(nested) if self.under is None else found.filter(nested, parent_seq=self.under)
+        if kinds := DEPTHS[self.show]:
+            found = found.filter(kind__in=kinds)
+        return found.exclude(_joined())
+
+    def after(self, seq: int) -> Window:
+        """The rows that follow ``seq``."""
+        entries, later = _take(self.rows().filter(seq__gt=seq).order_by("seq"), ROWS)
+        earlier = seq > 0 and self.rows().filter(seq__lte=seq).exists()
+        return self._complete(Window(entries, 0, earlier, later))
+
+    def before(self, seq: int) -> Window:
+        """The rows that end before ``seq``."""
+        entries, earlier = _take(self.rows().filter(seq__lt=seq).order_by("-seq"), ROWS)
+        later = self.rows().filter(seq__gte=seq).exists()
+        return self._complete(Window(entries[::-1], len(entries), earlier, later))
+
+    def around(self, seq: int) -> Window:
+        """The rows around ``seq``, with a few before it to read it in context."""
+        above, earlier = _take(self.rows().filter(seq__lt=seq).order_by("-seq"), BEFORE)
+        below, later = _take(self.rows().filter(seq__gte=seq).order_by("seq"), ROWS - len(above))
+        return self._complete(Window(above[::-1] + below, len(above), earlier, later))
+
+    def _complete(self, window: Window) -> Window:
+        """Add what belongs to the rows: one query for each kind of thing."""
+        own = {"session_id": self.session_id}
+        seqs = [entry.seq for entry in window.entries]
+        calls = [entry.seq for entry in window.entries if entry.kind == "tool_call"]
+        turns = {entry.turn for entry in window.entries}
+        window.calls.update({call.seq: call for call in ToolCall.objects.filter(seq__in=calls, **own)})
+        window.results.update(_results(window.calls, **own))
+        window.requests.update({request.seq: request for request in ModelRequest.objects.filter(seq__in=seqs, **own)})
+        window.approvals.update({asked.event_seq: asked for asked in Approval.objects.filter(event_seq__in=seqs, **own)})
+        window.nested.update(_nested(self.session_id, seqs))
+        window.children.update(_children(self.session_id, window))
+        window.turns.update({turn.index: turn for turn in Turn.objects.filter(index__in=turns, **own)})
+        return window
+
+
+def _joined() -> Q:
+    """A result that a call has taken. Two EXISTS, because each finds the call by an index of its own."""
+    calls = ToolCall.objects.filter(session_id=OuterRef("session_id"), result_seq=OuterRef("seq"))
+    return Q(kind="tool_result") & (
+        Q(Exists(calls.filter(seq=OuterRef("parent_seq")))) | Q(Exists(calls.filter(call_id=OuterRef("call_id"))))
+    )
+
+
+def read(found: QuerySet[Event]) -> list[Entry]:
+    """Events with their long values cut."""
+    return [Entry(**row) for row in found.annotate(**CUT).values(*PLAIN, *CUT)]
+
+
+def _take(found: QuerySet[Event], limit: int) -> tuple[list[Entry], bool]:
+    taken = read(found[: limit + 1])
+    return taken[:limit], len(taken) > limit
+
+
+def _results(calls: dict[int, ToolCall], session_id: UUID) -> dict[int, Entry]:
+    wanted = {call.result_seq: call.seq for call in calls.values() if call.result_seq}
+    return {wanted[entry.seq]: entry for entry in read(Event.objects.filter(session_id=session_id, seq__in=wanted))}
+
+
+def _children(session_id: UUID, window: Window) -> dict[str, Session]:
+    entries = (*window.entries, *window.results.values())
+    ids = {str(entry.data["child_session"]) for entry in entries if "child_session" in entry.data}
+    children = Session.objects.filter(parent_id=session_id, external_id__in=ids).defer("source_record", "metadata")
+    return {child.external_id: child for child in children}
+
+
+NESTED = """
+SELECT e.parent_seq, count(*), count(*) FILTER (WHERE e.kind = 'tool_call'),
+       array_remove(array_agg(DISTINCT nullif(e.actor_name, '')) FILTER (WHERE e.actor_kind = 'subagent'), NULL),
+       min(e.seq),
+       sum(coalesce(r.input_tokens, 0) + coalesce(r.cache_read_tokens, 0) + coalesce(r.cache_write_tokens, 0)
+           + coalesce(r.output_tokens, 0)) FILTER (WHERE r.seq IS NOT NULL),
+       sum(coalesce(r.cost_recorded, r.cost_priced)),
+       coalesce(bool_or(r.seq IS NOT NULL AND r.cost_recorded IS NULL AND r.cost_priced IS NULL), false)
+FROM sessions_app_event e
+LEFT JOIN sessions_app_modelrequest r ON r.session_id = e.session_id AND r.seq = e.seq
+WHERE e.session_id = %s AND e.depth > 0 AND e.parent_seq = ANY(%s)
+  AND NOT (e.kind = 'tool_result' AND EXISTS (
+      SELECT 1 FROM sessions_app_toolcall c
+      WHERE c.session_id = e.session_id AND c.seq = e.parent_seq AND c.result_seq = e.seq))
+GROUP BY e.parent_seq
+"""
+
+
+def _nested(session_id: UUID, seqs: list[int]) -> dict[int, Nested]:
+    with connection.cursor() as cursor:
+        cursor.execute(NESTED, [session_id, seqs])
+        return {parent: Nested(rows, calls, names or [], *rest) for parent, rows, calls, names, *rest in cursor.fetchall()}
+
+
+def path_to(session_id: UUID, seq: int) -> list[int]:
+    """The seqs of the rows to open in order to see ``seq``: the row in the main flow first, its own row last.
+
+    A result leads to the row of its call. Empty when there is no such event.
+    """
+    path: list[int] = []
+    while len(path) <= MAX_NESTING and (event := _position(session_id, seq)):
+        if event.kind == "tool_result" and (call := _taken_by(session_id, event)):
+            seq = call
+            continue
+        path.insert(0, seq)
+        if not event.depth or not event.parent_seq:
+            return path
+        seq = event.parent_seq
+    return path
+
+
+def _position(session_id: UUID, seq: int) -> Event | None:
+    found = Event.objects.filter(session_id=session_id, seq=seq)
+    return found.only("seq", "kind", "depth", "parent_seq", "call_id").first()
+
+
+def _taken_by(session_id: UUID, result: Event) -> int | None:
+    """The call that shows a result."""
+    calls = ToolCall.objects.filter(Q(seq=result.parent_seq) | Q(call_id=result.call_id), session_id=session_id)
+    return calls.filter(result_seq=result.seq).values_list("seq", flat=True).first()

@@ -1,0 +1,174 @@
+"""A tool call opened: its arguments and its result in the shape a person reads, whatever the tool is called."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import orjson
+
+from . import diff, toolline
+from .text import Clamped, clamp, clean
+
+TEXT, LINES = 8 * 1024, 120
+"""Characters and lines of one text that are shown before "show all"."""
+VALUE = 1_000
+ROWS = 50
+"""Characters of one argument in a table, and rows of the table."""
+TODOS = 200
+
+Form = Literal["diff", "todos", "command", "code", "text", "table", "json"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One piece of a card. ``of`` names the column its whole value is read from: arguments, result or text."""
+
+    form: Form
+    title: str
+    of: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A row of a table: a key, and its value cut to ``VALUE`` characters."""
+
+    key: str
+    value: Clamped
+    is_text: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Todo:
+    """A line of a plan. ``state`` is done, doing or open."""
+
+    state: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    number: int | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Lines of a file with the numbers the tool gave them."""
+
+    lines: tuple[Line, ...]
+    cut: bool
+    characters: int
+
+
+def of_arguments(name: str | None, arguments: Any, result: Any = None, *, most: int = VALUE) -> list[Part]:
+    """What a call asks for: edits as diffs, plans as lists, commands as they are typed, the rest as a table.
+
+    ``result`` is looked at for the patch that an edit states there, with the line numbers of the file. ``most``
+    is the number of characters of one value in a table.
+    """
+    if arguments is None:
+        return []
+    if files := diff.of_tool_call(name, arguments, result):
+        return [Part("diff", "Edit", "arguments", file) for file in files]
+    if todos := _todos(arguments):
+        return [Part("todos", "Plan", "arguments", todos)]
+    if not isinstance(arguments, dict):
+        return [Part("text", "Arguments", "arguments", clamp(as_text(arguments), characters=TEXT, lines=LINES))]
+    command = _command(name, arguments)
+    parts = [Part("command", "Command", "arguments", clamp(command, characters=TEXT, lines=LINES))] if command else []
+    rest = {key: value for key, value in arguments.items() if not (command and key in COMMAND_KEYS)}
+    return parts + ([Part("table", "Arguments", "arguments", table(rest, most))] if rest else [])
+
+
+def of_result(name: str | None, text: str, result: Any) -> list[Part]:
+    """What came back: a file as code with its line numbers, structured results as a table, the rest as text."""
+    parts = []
+    if text.strip():
+        code = _code(text)
+        shown = code or clamp(text, characters=TEXT, lines=LINES)
+        parts.append(Part("code" if code else "text", "Result", "text", shown))
+    facts = _facts(result)
+    if isinstance(facts, dict) and facts:
+        parts.append(Part("table", "Details" if parts else "Result", "result", table(facts)))
+    elif facts not in (None, {}, []):
+        parts.append(
+            Part(
+                "json", "Details" if parts else "Result", "result", clamp(as_text(facts), characters=TEXT, lines=LINES)
+            )
+        )
+    return parts
+
+
+def table(value: dict[str, Any], most: int = VALUE) -> list[Pair]:
+    """The first rows of an object, each value on its own and cut to ``most`` characters."""
+    return [_pair(key, item, most) for key, item in list(value.items())[:ROWS]]
+
+
+def as_text(value: Any) -> str:
+    """A text as it is, anything else as indented JSON."""
+    return value if isinstance(value, str) else as_json(value)
+
+
+def as_json(value: Any) -> str:
+    """Indented JSON."""
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode()
+
+
+COMMAND_KEYS = ("command", "cmd", "script")
+
+
+def _command(name: str | None, arguments: dict[str, Any]) -> str:
+    line = toolline.of_call(name, arguments)
+    value = next((arguments[key] for key in COMMAND_KEYS if arguments.get(key)), None)
+    if line.icon != "terminal" or value is None:
+        return ""
+    return value if isinstance(value, str) else " ".join(map(str, value)) if isinstance(value, list) else ""
+
+
+def _pair(key: str, value: Any, most: int) -> Pair:
+    return Pair(clean(key), clamp(as_text(value), characters=most, lines=most // 50), isinstance(value, str))
+
+
+_DONE = {"completed": "done", "done": "done", "in_progress": "doing", "inProgress": "doing"}
+
+
+def _todos(arguments: Any) -> list[Todo]:
+    """A plan: ``todos`` (Claude Code, Gemini CLI) or ``plan`` (Codex), a list of texts with a status."""
+    found = arguments.get("todos") or arguments.get("plan") if isinstance(arguments, dict) else None
+    if not isinstance(found, list) or not all(isinstance(todo, dict) for todo in found):
+        return []
+    texts = [
+        next((todo[key] for key in ("content", "step", "description") if isinstance(todo.get(key), str)), "")
+        for todo in found
+    ]
+    states = [_DONE.get(str(todo.get("status")), "open") for todo in found]
+    return [Todo(state, text) for state, text in zip(states[:TODOS], texts, strict=False) if text]
+
+
+_NUMBERED = re.compile(r" {0,8}(\d{1,7})(?:→|\t)(.*)")
+
+
+def _code(text: str) -> Code | None:
+    """Lines that a tool numbered (``   12→``), or None when the text is something else."""
+    shown = clamp(text, characters=TEXT, lines=LINES)
+    found = [_NUMBERED.match(line) for line in shown.text.split("\n")]
+    if len(found) < 2 or not all(found[:2]):
+        return None
+    lines = (
+        Line(int(match[1]), match[2]) if match else Line(None, line)
+        for match, line in zip(found, shown.text.split("\n"), strict=True)
+    )
+    return Code(tuple(lines), shown.cut, shown.characters)
+
+
+SHOWN_ELSEWHERE = frozenset({"structuredPatch", "newTodos", "filePath", "file_path", "interrupted", "isImage", "type"})
+
+
+def _facts(result: Any) -> Any:
+    """A result without what the card shows already."""
+    if not isinstance(result, dict):
+        return result
+    return {key: value for key, value in result.items() if key not in SHOWN_ELSEWHERE}

@@ -1,0 +1,20 @@
+"""Rings for a worker. Tasks are named, not imported: they stand above the services and call these."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from celery import current_app
+from django.db import transaction
+
+INDEX_SESSION = "sessions_app.tasks.index_session"
+RUN_IMPORT = "vcon_app.tasks.run_import"
+RUN_EXPORT = "vcon_app.tasks.run_export"
+
+
+def ring(task: str, row_id: UUID) -> None:
+    """Send a message that names a row, once the transaction that changed the row is committed.
+
+    The row counts, not the message: a broker that is away is logged, and a sweep rings again.
+    """
+    transaction.on_commit(lambda: current_app.send_task(task, args=[str(row_id)]), robust=True)

@@ -1,0 +1,112 @@
+"""What PostgreSQL can hold of what a transcript may say: every value as near to the truth as a column goes."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from math import isfinite
+from typing import Any
+
+import orjson
+
+MAX_TEXT = 8 * 1024 * 1024
+"""Characters of one field that are kept; the whole stands in the source document."""
+MAX_JSON = 4 * MAX_TEXT
+"""Characters of one JSON column; a jsonb string may have 268 million, a row of COPY a billion."""
+MAX_DEPTH = 200
+"""Levels of nesting; orjson writes 254."""
+MAX_IDENTIFIER = 500
+"""Characters: an entry of an index may have 2,704 bytes, and a character 4."""
+MAX_SMALLINT = 32_767
+MAX_TOKENS = 10**12
+"""Of one response: a million times what any model takes. Two million such counts still add up in a bigint."""
+MAX_COST = 100_000
+"""US dollars of one response; a sum may have ten digits."""
+COUNTS = (
+    "input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens",
+    "cache_write_1h_tokens",
+)  # fmt: skip
+GONE = "\N{REPLACEMENT CHARACTER}"
+
+
+def text(value: str | None) -> str | None:
+    """PostgreSQL refuses NUL in text and UTF-8 refuses lone surrogates; both become U+FFFD."""
+    if value is None:
+        return None
+    if len(value) > MAX_TEXT:
+        value = f"{value[:MAX_TEXT]}\n… {len(value) - MAX_TEXT:,} more characters in the source document"
+    if "\0" in value:
+        value = value.replace("\0", GONE)
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            value = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value
+
+
+def identifier(value: str | None) -> str | None:
+    """Text that is indexed and compared. A long one keeps its beginning and is told apart by a hash."""
+    if value is None or len(value) <= MAX_IDENTIFIER:
+        return text(value)
+    digest = hashlib.blake2b(value.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return f"{text(value[:MAX_IDENTIFIER - 40])}…{digest}"
+
+
+def json_text(value: Any) -> str | None:
+    """JSON for a jsonb column; None for None."""
+    if value is None:
+        return None
+    try:
+        written = orjson.dumps(value, default=str).decode()
+    except TypeError:  # lone surrogates, integers over 64 bits, keys that are no text, deep nesting
+        written = orjson.dumps(storable(value)).decode()
+    if "\\u0000" in written or len(written) > MAX_TEXT:
+        written = orjson.dumps(storable(value)).decode()
+    return written if len(written) <= MAX_JSON else orjson.dumps({"cut": True, "bytes": len(written)}).decode()
+
+
+def storable(value: Any, depth: int = 0) -> Any:
+    """The same value without what jsonb refuses: NUL, lone surrogates, NaN, integers over 64 bits, deep nesting."""
+    if isinstance(value, str):
+        return text(value)
+    if depth > MAX_DEPTH and isinstance(value, (dict, list, tuple)):
+        return f"(nested deeper than {MAX_DEPTH} levels)"
+    if isinstance(value, dict):
+        return {text(str(key)): storable(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [storable(item, depth + 1) for item in value]
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, int):
+        return value if isinstance(value, bool) or abs(value) < 1 << 63 else str(value)
+    return value if value is None else str(value)
+
+
+def plausible(event: Any) -> Any:
+    """The event (a dataclass like ``events.NewEvent``) without numbers and times that cannot be.
+
+    They would not fit their columns or their sums, or could not be read back; ``data["refused"]`` keeps them.
+    """
+    refused = _impossible(event)
+    if not refused:
+        return event
+    gone = dict.fromkeys(refused)
+    counts = {name: gone.pop(name) for name in COUNTS if name in gone}
+    usage = replace(event.usage, **counts) if counts else event.usage
+    return replace(event, **gone, usage=usage, data={**event.data, "refused": {k: str(v) for k, v in refused.items()}})
+
+
+def _impossible(event: Any) -> dict[str, Any]:
+    refused: dict[str, Any] = {}
+    usage, cost, at = event.usage, event.cost, event.at
+    if usage is not None:
+        for name in COUNTS:
+            count = getattr(usage, name)
+            if count is not None and not 0 <= count <= MAX_TOKENS:
+                refused[name] = count
+    if cost is not None and not (cost.is_finite() and 0 <= cost <= MAX_COST):
+        refused["cost"] = cost
+    if at is not None and not 1 < at.year < 9999:  # in another time zone it may lie outside of the calendar
+        refused["at"] = at
+    return refused

@@ -1,0 +1,203 @@
+"""Filters and tags of the pages: numbers, times and states as people read them, exact in the title."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django import template
+from django.templatetags.static import static
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from sessions_app.models import Approval, Session
+from sessions_app.rendering import numbers, text
+
+register = template.Library()
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    """One of ``static/icons.svg``; decoration only, the word stands beside it."""
+    return format_html(
+        '<svg class="icon" width="16" height="16" aria-hidden="true"><use href="{}#{}"/></svg>',
+        static("icons.svg"), name,
+    )  # fmt: skip
+
+
+@register.inclusion_tag("_nav_link.html", takes_context=True)
+def nav_link(context: template.Context, url_name: str, words: str, count: int = 0) -> dict[str, Any]:
+    """A link of the top bar, marked when the page lies under it."""
+    url = reverse(url_name)
+    path = context["request"].path
+    here = path == url or (url != "/" and path.startswith(url))
+    return {"url": url, "text": words, "count": count, "here": here}
+
+
+@register.filter
+def line(value: Any) -> str:
+    """Text of strangers on one line: nothing invisible, nothing that turns the order of letters round."""
+    return text.first_line(str(value), limit=300)
+
+
+@register.filter
+def clean(value: Any) -> str:
+    """Text of strangers with its lines."""
+    return text.clean(str(value))
+
+
+@register.filter
+def tokens(number: int | None, partial: Any = False) -> SafeString:
+    """``48.2 k`` with the exact number in the title."""
+    return _titled(numbers.tokens(number, partial=bool(partial)), numbers.exact(number))
+
+
+@register.filter
+def money(of: Any) -> SafeString:
+    """The cost of anything with the columns of ``Money``: ``$0.031``, ``≥`` when a part has no price, else —."""
+    amount, unpriced = of.cost_amount, of.unpriced_tokens
+    if amount is None:
+        return _titled(numbers.UNKNOWN, "no price is known for its model" if unpriced else "the source states no tokens")
+    return _titled(numbers.money(amount, partial=bool(unpriced)), _basis(of.cost_basis, amount, unpriced))
+
+
+def _basis(basis: str, amount: Decimal, unpriced: int) -> str:
+    words = {
+        "recorded": "stated by the recorder",
+        "priced": "computed from the price table",
+        "mixed": "partly stated by the recorder, partly computed from the price table",
+    }[basis]
+    least = f"; at least, because {numbers.exact(unpriced)} tokens have no known price" if unpriced else ""
+    return f"{numbers.dollars(amount)}, {words}{least}"
+
+
+@register.filter
+def count(number: int | None) -> str:
+    """``1,204``; — when unknown."""
+    return numbers.exact(number)
+
+
+@register.filter
+def size(number: int | None) -> SafeString:
+    return _titled(numbers.size(number), f"{numbers.exact(number)} bytes")
+
+
+@register.filter
+def duration(milliseconds: float | None) -> str:
+    return numbers.duration(milliseconds)
+
+
+@register.filter
+def span(of: Any) -> SafeString:
+    """How long something with ``started_at`` and ``ended_at`` took; — while either is unknown."""
+    if of.started_at is None or of.ended_at is None:
+        return _titled(numbers.UNKNOWN, "the source does not say")
+    milliseconds = (of.ended_at - of.started_at).total_seconds() * 1000
+    return _titled(numbers.duration(milliseconds), f"{milliseconds / 1000:,.3f} s")
+
+
+@register.filter
+def ago(at: datetime | None) -> SafeString:
+    """``3 m ago``, ``in 58 m``, from a week on the date; the exact time in the title."""
+    if at is None:
+        return _titled(numbers.UNKNOWN, "the source does not say")
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', at.isoformat(), f"{at:%Y-%m-%d %H:%M:%S} UTC", _relative(at)
+    )
+
+
+def _relative(at: datetime) -> str:
+    now = timezone.now()
+    seconds = (now - at).total_seconds()
+    if abs(seconds) >= 7 * 86_400:
+        return f"{at.day} {at:%b}" if at.year == now.year else f"{at.day} {at:%b %Y}"
+    for size_, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
+        if abs(seconds) >= size_:
+            amount = f"{int(abs(seconds) // size_)} {unit}"
+            return f"in {amount}" if seconds < 0 else f"{amount} ago"
+    return "in a moment" if seconds < 0 else "just now"
+
+
+@register.inclusion_tag("_state.html")
+def state(of: Session | Approval | str) -> dict[str, str]:
+    """A mark with icon and word: of a session, an approval, or one of the words in ``WORDS``."""
+    word = _session_word(of) if isinstance(of, Session) else of.status if isinstance(of, Approval) else of
+    meaning, icon_name, words = WORDS.get(word, ("quiet", "idle", word.replace("_", " ")))
+    return {"meaning": meaning, "icon_name": icon_name, "text": words}
+
+
+WORDS = {
+    "waits": ("waits", "waits", "waits"),
+    "pending": ("waits", "waits", "waits for you"),
+    "running": ("note", "running", "running"),
+    "queued": ("quiet", "waits", "queued"),
+    "done": ("done", "done", "done"),
+    "failed": ("wrong", "wrong", "failed"),
+    "crashed": ("wrong", "wrong", "crashed"),
+    "timed_out": ("wrong", "wrong", "timed out"),
+    "completed": ("quiet", "done", "completed"),
+    "idle": ("quiet", "idle", "idle"),
+    "archived": ("quiet", "archived", "archived"),
+    "approved": ("done", "done", "approved"),
+    "approved_edited": ("done", "done", "approved, edited"),
+    "answered": ("done", "done", "answered"),
+    "auto_allowed": ("done", "done", "allowed by a rule"),
+    "denied": ("wrong", "close", "denied"),
+    "auto_denied": ("wrong", "close", "denied by a rule"),
+    "expired": ("quiet", "waits", "expired, so denied"),
+    "cancelled": ("quiet", "close", "withdrawn"),
+    "settled_elsewhere": ("quiet", "idle", "settled elsewhere"),
+    "error": ("wrong", "wrong", "error"),
+    "warning": ("waits", "wrong", "warning"),
+    "info": ("note", "note", "note"),
+    "valid": ("done", "done", "verified"),
+    "valid_untrusted": ("waits", "wrong", "valid, signer not trusted"),
+    "valid_expired": ("waits", "wrong", "valid, certificate expired"),
+    "invalid": ("wrong", "wrong", "does not verify"),
+    "uncheckable": ("note", "note", "could not be checked"),
+    "unsigned": ("quiet", "idle", "unsigned"),
+    "encrypted": ("note", "key", "encrypted"),
+}
+
+
+def _session_word(session: Session) -> str:
+    """What matters most of a session: it waits, it ended badly, it runs, it is put away."""
+    if session.pending_approvals:
+        return "waits"
+    if session.phase in (Session.Phase.CRASHED, Session.Phase.TIMED_OUT):
+        return session.phase
+    if session.status == Session.Status.IDLE and session.phase == Session.Phase.COMPLETED:
+        return "completed"
+    return session.status
+
+
+@register.filter
+def session_url(session: Session) -> str:
+    return reverse("session-detail", args=[session.agent_id, session.pk])
+
+
+def _titled(short: str, exact: str) -> SafeString:
+    return format_html('<span class="num" title="{}">{}</span>', exact, short)
+
+
+@register.filter
+def share(fraction: float | None) -> str:
+    """``12 %``; a small share that is not none is ``< 1 %``."""
+    if fraction is None:
+        return numbers.UNKNOWN
+    return "< 1 %" if 0 < fraction < 0.01 else f"{round(fraction * 100)} %"
+
+
+@register.inclusion_tag("_sparkline.html")
+def sparkline(days: list[int]) -> dict[str, Any]:
+    """A bar a day, today last, each with its number; the tallest fills the height of 20."""
+    most = max(days, default=0)
+    heights = [max(2, round(18 * number / most)) if number else 1 for number in days]
+    bars = [
+        {"x": 7 * index, "y": 20 - height, "height": height, "number": number, "ago": len(days) - 1 - index}
+        for index, (height, number) in enumerate(zip(heights, days, strict=True))
+    ]
+    return {"bars": bars, "width": 7 * len(days), "total": sum(days), "most": most}

@@ -1,0 +1,134 @@
+"""Filters and tags of the session page: strangers' text made visible, addresses of events, bodies of cards."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django import template
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from sessions_app.models import Approval, ModelRequest, Session
+from sessions_app.queries.outline import Outline
+from sessions_app.queries.search import Found
+from sessions_app.queries.timeline import Nested
+from sessions_app.rendering import numbers, text, toolbody, toolline
+from sessions_app.views.session import event_url
+
+register = template.Library()
+register.simple_tag(event_url, name="event_url")
+
+
+@register.filter
+def visible(value: Any) -> str:
+    """Text of a stranger with everything invisible in it shown; the template escapes it as any other text."""
+    return text.clean(str(value))
+
+
+@register.filter
+def first_line(value: str, limit: int = 120) -> str:
+    return text.first_line(value, limit)
+
+
+@register.filter
+def clock(at: datetime | None, otherwise: str = "") -> SafeString | str:
+    """``09:12:04`` with the exact time in the title."""
+    if at is None:
+        return otherwise
+    return format_html('<time datetime="{}" title="{} UTC">{}</time>', at.isoformat(), f"{at:%Y-%m-%d %H:%M:%S.%f}"[:-3], f"{at:%H:%M:%S}")
+
+
+@register.filter
+def whole_url(seq: int, session: Session) -> str:
+    """Where all of an event's long values are."""
+    return reverse("event-whole", args=[session.agent_id, session.pk, seq])
+
+
+@register.filter
+def of_key(values: dict[Any, Any], key: Any) -> Any:
+    """The value under a key, or None."""
+    return values.get(key) if values else None
+
+
+@register.filter
+def cached(of: Any) -> str:
+    """``81 %``: the part of what went in that was read from a cache."""
+    parts = (of.input_tokens, of.cache_read_tokens, of.cache_write_tokens)
+    return numbers.percent(of.cache_read_tokens, sum(part or 0 for part in parts))
+
+
+@register.filter
+def spent(request: ModelRequest) -> SafeString | str:
+    """What one response cost: ``$0.0031``; empty when nobody knows."""
+    amount = request.cost_recorded if request.cost_recorded is not None else request.cost_priced
+    if amount is None:
+        return ""
+    source = "stated by the recorder" if request.cost_recorded is not None else f"computed with {request.price_source}"
+    return format_html('<span class="num" title="{}, {}">{}</span>', numbers.dollars(amount), source, numbers.money(amount))
+
+
+@register.filter
+def nested_cost(nested: Nested) -> str:
+    return numbers.money(nested.cost, partial=nested.unpriced) if nested.cost is not None else ""
+
+
+@register.filter
+def asked_parts(approval: Approval) -> list[toolbody.Part]:
+    """The arguments of an approval as a card shows them: each value in full up to 64 KB, folded where it is long."""
+    return toolbody.of_arguments(approval.tool_name, approval.arguments, most=64 * 1024)
+
+
+@register.filter
+def asked_line(approval: Approval) -> toolline.ToolLine:
+    return toolline.of_call(approval.tool_name, approval.arguments, approval.tool_server)
+
+
+@register.filter
+def pretty(value: Any) -> str:
+    """JSON as people edit it."""
+    return toolbody.as_json(value)
+
+
+@register.filter
+def first_of(values: Any) -> Any:
+    """The only value of a form's text that came back."""
+    return next(iter(values), "")
+
+
+@register.filter
+def pairs(value: Any) -> list[toolbody.Pair]:
+    """Rows of an object of the file."""
+    return toolbody.table(value) if isinstance(value, dict) else []
+
+
+@register.filter
+def dollars(amount: Any) -> str:
+    return numbers.dollars(amount)
+
+
+@register.filter
+def took(of: timedelta | None) -> str:
+    return numbers.duration(of.total_seconds() * 1000 if of is not None else None)
+
+
+@register.filter
+def exactly(at: datetime | None) -> SafeString | str:
+    """``2026-03-02 09:12:04.120 UTC``; — when unknown."""
+    return format_html('<time datetime="{}">{} UTC</time>', at.isoformat(), f"{at:%Y-%m-%d %H:%M:%S.%f}"[:-3]) if at else numbers.UNKNOWN
+
+
+@register.simple_tag
+def last_index(outline: Outline) -> int:
+    return outline.marks[-1].index
+
+
+@register.simple_tag
+def last_seq(found: Found) -> int:
+    return found.hits[-1].seq
+
+
+@register.filter
+def title_of(session: Session) -> str:
+    return text.first_line(str(session), 200)

@@ -1,0 +1,118 @@
+"""The doors: every object enters a page through one of these, or the page is 404.
+
+``@viewer``, ``@reviewer`` and ``@admin`` let a member of that role in and put the membership on the request;
+``session_read`` and its like then find an object in that member's workspace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+from uuid import UUID
+
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model, QuerySet
+from django.http import Http404, HttpRequest, HttpResponseBase
+from django_htmx.http import HttpResponseClientRedirect
+from django_htmx.middleware import HtmxDetails
+
+from sessions_app.models import Agent, Approval, Member, Role, Session
+from sessions_app.services import approvals, audit, people
+
+WORKSPACE_KEY = "workspace"
+"""Where the browser session keeps the id of the workspace that was chosen last."""
+
+
+class DeskRequest(HttpRequest):
+    """A request that came through a door."""
+
+    member: Member
+    htmx: HtmxDetails
+
+
+View = Callable[..., HttpResponseBase]
+Found = TypeVar("Found", bound=Model)
+
+
+def _door(needed: Role) -> Callable[[View], View]:
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def guarded(request: DeskRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if not request.user.is_authenticated:
+                return _to_sign_in(request)
+            request.member = member_of(request)
+            require(request.member, needed)
+            return view(request, *args, **kwargs)
+
+        return guarded
+
+    return decorate
+
+
+viewer = _door(Role.VIEWER)
+reviewer = _door(Role.REVIEWER)
+admin = _door(Role.ADMIN)
+
+
+def member_of(request: HttpRequest) -> Member:
+    """The signed-in person's membership in the workspace they chose, or in their first one. Raises 403."""
+    chosen = request.session.get(WORKSPACE_KEY)
+    member = people.membership(request.user, UUID(chosen)) if chosen else None
+    member = member or people.membership(request.user)
+    if member is None:
+        raise PermissionDenied("You are not a member of any workspace. Ask an admin to add you to theirs.")
+    return member
+
+
+def require(member: Member, needed: Role) -> None:
+    """Raises 403 when the member's role does not cover the one that is needed."""
+    if not Role(member.role).covers(needed):
+        raise PermissionDenied(
+            f"This needs the role {needed.label.lower()}; you are {member.get_role_display().lower()} in "
+            f"{member.workspace}. Ask an admin of the workspace for the role."
+        )
+
+
+def _to_sign_in(request: DeskRequest) -> HttpResponseBase:
+    """A fragment cannot show the sign-in form in its place, so htmx is told to leave the page."""
+    if request.htmx:
+        return HttpResponseClientRedirect(redirect_to_login(request.htmx.current_url_abs_path or "/").url)
+    return redirect_to_login(request.get_full_path() if request.method == "GET" else "/")
+
+
+def actor(request: DeskRequest) -> audit.Actor:
+    """Who acts, for the audit log."""
+    return audit.Actor("member", str(request.member.id), str(request.member))
+
+
+def decider(request: DeskRequest) -> approvals.Decider:
+    """Who decides an approval from a page."""
+    return approvals.Decider(actor(request), Role(request.member.role), "web", member_id=request.member.id)
+
+
+def session_read(request: DeskRequest, session_id: UUID) -> Session:
+    """A session of the workspace, with its agent; 404 otherwise."""
+    return one(Session.objects.select_related("agent"), request, session_id)
+
+
+def agent_read(request: DeskRequest, slug: str) -> Agent:
+    """An agent of the workspace by its slug; 404 otherwise."""
+    agent = Agent.objects.filter(workspace_id=request.member.workspace_id, slug=slug).first()
+    if agent is None:
+        raise Http404("There is no such agent in this workspace.")
+    return agent
+
+
+def approval_read(request: DeskRequest, approval_id: UUID) -> Approval:
+    """An approval of the workspace, with its session and agent; 404 otherwise."""
+    return one(Approval.objects.select_related("session__agent"), request, approval_id)
+
+
+def one(objects: QuerySet[Found], request: DeskRequest, id_: UUID) -> Found:
+    """The object with this id in the member's workspace; 404 when there is none, or it is somebody else's."""
+    found = objects.filter(workspace_id=request.member.workspace_id, pk=id_).first()
+    if found is None:
+        raise Http404(f"There is no such {objects.model._meta.verbose_name} in this workspace.")
+    return found

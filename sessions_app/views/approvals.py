@@ -1,0 +1,22 @@
+"""Everything that waits for a person, over all sessions, and what was decided lately."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from django.views.decorators.http import require_GET
+
+from sessions_app.queries import approvals as queries
+
+from . import access
+from .pages import page_or_fragment
+
+CARDS = 50
+
+
+@require_GET
+@access.viewer
+def index(request: access.DeskRequest) -> HttpResponse:
+    """The inbox: each card can be decided right here, the one that waits longest first."""
+    workspace_id = request.member.workspace_id
+    context = {"waiting": queries.waiting(workspace_id)[:CARDS], "decided": queries.decided(workspace_id)}
+    return page_or_fragment(request, "approvals/index.html", "approvals/_list.html", context)

@@ -1,0 +1,33 @@
+"""Who did what in the workspace, for its admins."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from django.http import HttpResponse
+from django.views.decorators.http import require_GET
+
+from sessions_app.queries import audit as queries
+from sessions_app.services import audit
+
+from . import access
+from .pages import page_or_fragment
+
+ROWS = 100
+BROKEN = 20
+"""Broken rows that a check shows: one is enough to distrust the rest."""
+
+
+@require_GET
+@access.admin
+def index(request: access.DeskRequest) -> HttpResponse:
+    """``?before=`` pages, ``?subject=`` narrows to one thing, ``?check=1`` walks the whole chain."""
+    workspace_id = request.member.workspace_id
+    before = request.GET.get("before", "")
+    subject = request.GET.get("subject", "").replace("\0", "")
+    number = int(before) if before.isdecimal() and len(before) < 18 else None
+    entries = queries.entries(workspace_id, limit=ROWS + 1, before=number, subject=subject)
+    context = {"entries": entries[:ROWS], "more": len(entries) > ROWS, "subject": subject}
+    if "check" in request.GET:
+        context |= {"checked": True, "broken": list(islice(audit.broken_rows(workspace_id), BROKEN))}
+    return page_or_fragment(request, "audit/index.html", "audit/_rows.html", context)

@@ -1,0 +1,31 @@
+"""The first page: what waits, what runs, what went wrong, what came in, what it cost today."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from sessions_app.queries import approvals
+from sessions_app.queries import home as queries
+
+from . import access
+
+CARDS = 5
+
+
+@require_GET
+@access.viewer
+def index(request: access.DeskRequest) -> HttpResponse:
+    """Empty workspaces get three ways to begin instead."""
+    workspace_id = request.member.workspace_id
+    if queries.is_empty(workspace_id):
+        return render(request, "home/begin.html", {"address": request.build_absolute_uri("/").rstrip("/")})
+    context = {
+        "waiting": approvals.waiting(workspace_id)[:CARDS],
+        "running": queries.running(workspace_id),
+        "went_wrong": queries.went_wrong(workspace_id),
+        "came_in": queries.came_in(workspace_id),
+        "today": queries.today(workspace_id),
+    }
+    return render(request, "home/index.html", context)

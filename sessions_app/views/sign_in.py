@@ -1,0 +1,92 @@
+"""In by a one-time link or by password, out by POST. There is no default password anywhere."""
+
+from __future__ import annotations
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth import authenticate, login, logout, password_validation, update_session_auth_hash
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from sessions_app.services import people
+
+
+@require_GET  # a HEAD, as programs that preview links send it, must not use the link up
+@never_cache
+def link(request: HttpRequest, token: str) -> HttpResponse:
+    """Sign in by a one-time link; who has no password yet is asked to choose one."""
+    user = people.use_sign_in_link(token)
+    if user is None:
+        return render(request, "sign_in/link_used.html", status=410)
+    login(request, user)
+    return redirect("home" if user.has_usable_password() else "password-set")
+
+
+@sensitive_post_parameters("password")
+@never_cache
+@require_http_methods(["GET", "POST"])
+def form(request: HttpRequest) -> HttpResponse:
+    """Sign in by e-mail (or user name) and password."""
+    target = _next(request)
+    if request.user.is_authenticated:
+        return redirect(target)
+    if request.method == "GET":
+        return render(request, "sign_in/form.html", {"next": target})
+    name, secret = request.POST.get("email", "").strip().lower(), request.POST.get("password", "")
+    user = authenticate(request, username=name.replace("\0", ""), password=secret)
+    if user is None:
+        context = {"next": target, "email": name, "error": "No member has this e-mail and password."}
+        return render(request, "sign_in/form.html", context, status=422)
+    login(request, user)
+    return redirect(target)
+
+
+def _next(request: HttpRequest) -> str:
+    """Where to go after signing in; never to another site."""
+    wanted = request.POST.get("next") or request.GET.get("next") or "/"
+    allowed = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
+    return wanted if allowed else "/"
+
+
+class PasswordForm(forms.Form):
+    name = forms.CharField(max_length=150)
+    email = forms.EmailField(max_length=150)
+    password = forms.CharField(strip=False)
+
+    def clean_password(self) -> str:
+        password_validation.validate_password(self.cleaned_data["password"])
+        return self.cleaned_data["password"]
+
+
+@sensitive_post_parameters("password")
+@never_cache
+@login_required
+@require_http_methods(["GET", "POST"])
+def password(request: HttpRequest) -> HttpResponse:
+    """Choose a name, an e-mail and a password for the next time."""
+    user = request.user
+    known = {"name": user.get_full_name(), "email": user.email}
+    entered = PasswordForm(request.POST if request.method == "POST" else None, initial=known)
+    entered.fields["email"].disabled = bool(user.email)  # invitations go by e-mail: nobody takes another's for theirs
+    if entered.is_bound and entered.is_valid():
+        try:
+            people.set_password(user, **entered.cleaned_data)
+        except people.Refused as refused:
+            entered.add_error("email", str(refused))
+        else:
+            update_session_auth_hash(request, user)
+            messages.success(request, "Saved. Next time you can sign in with your e-mail and this password.")
+            return redirect("home")
+    status = 422 if entered.is_bound else 200
+    return render(request, "sign_in/password.html", {"form": entered}, status=status)
+
+
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    logout(request)
+    return redirect("sign-in")

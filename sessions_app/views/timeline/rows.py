@@ -1,0 +1,311 @@
+"""One row of the timeline for each event, as a small class for each form that a row can have.
+
+``row_of`` picks the class. Text of the transcript leaves here as HTML of the sanitised renderer, or as plain text
+that the template escapes; nothing else is marked safe.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from django.utils.safestring import SafeString, mark_safe
+
+from sessions_app.models import Approval, ModelRequest, Session, ToolCall
+from sessions_app.queries.timeline import Entry, Nested, Window
+from sessions_app.rendering import diff, markdown, text, toolbody, toolline
+
+INLINE = 600
+"""Bytes of arguments and result together up to which a card carries its body instead of fetching it when opened."""
+QUIET_TEXT = 2_000
+"""Characters of a folded text that the row carries."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What every row has. ``actor`` is its kind (person, agent, subagent, tool, system), ``label`` its name."""
+
+    template: ClassVar[str]
+    folds: ClassVar[bool] = False
+    """Whether a run of such rows may be folded into one line."""
+    entry: Entry
+    actor: str
+    label: str
+    request: ModelRequest | None
+    nested: Nested | None
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of HTML the row takes."""
+        return 1_200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said(Row):
+    """A message of a person or an agent."""
+
+    template = "sessions/rows/_said.html"
+    html: SafeString
+    attachments: list[dict[str, Any]]
+
+    @property
+    def size(self) -> int:
+        return 1_000 + len(self.html.encode())
+
+    @property
+    def short(self) -> bool:
+        """Whether the head of the turn says all of it."""
+        return len(self.entry.head) <= 140 and "\n" not in self.entry.head.strip() and not self.attachments
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call(Row):
+    """A tool call with its result, on one line; the body comes when it is opened."""
+
+    template = "sessions/rows/_call.html"
+    line: toolline.ToolLine
+    glance: str
+    status: str
+    """ok, error, denied, cancelled, unstated (a result without an outcome) or none (no result)."""
+    milliseconds: float | None
+    result: Entry | None
+    child: Session | None
+    arguments: list[toolbody.Part] | None
+    results: list[toolbody.Part] | None
+
+    @property
+    def folds(self) -> bool:  # type: ignore[override]
+        return self.nested is None and self.child is None
+
+    @property
+    def size(self) -> int:
+        return 1_600 + (3 * INLINE if self.arguments is not None else 0)
+
+    @property
+    def failed(self) -> bool:
+        return self.status == "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thought(Row):
+    """Reasoning: folded, with its number of words, or what became of it."""
+
+    template = "sessions/rows/_thought.html"
+    words: int
+    absence: str
+    """"not recorded" or "encrypted" when there is no text to read."""
+
+    @property
+    def folds(self) -> bool:  # type: ignore[override]
+        return bool(self.absence)
+
+    @property
+    def size(self) -> int:
+        return 900 + min(len(self.entry.head.encode()), QUIET_TEXT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quiet(Row):
+    """What is no part of the conversation: system notes, injected context, bookkeeping of the recorder."""
+
+    template = "sessions/rows/_quiet.html"
+    folds = True
+    what: str
+    line: str
+    facts: list[toolbody.Pair]
+
+    @property
+    def size(self) -> int:
+        return 900 + min(len(self.entry.head.encode()), QUIET_TEXT) + 120 * len(self.facts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notable(Quiet):
+    """Something that happened beside the conversation and matters: an error, a file, a hand-over, a note."""
+
+    template = "sessions/rows/_notable.html"
+    folds = False
+    icon: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compaction(Quiet):
+    """The place where the recorder replaced what came before by a summary."""
+
+    template = "sessions/rows/_compaction.html"
+    folds = False
+    before: int | None
+    after: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strange(Quiet):
+    """What no reader knows: a badge and the raw payload."""
+
+    template = "sessions/rows/_strange.html"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked(Row):
+    """The place where an agent asked: the card while it waits, one line afterwards."""
+
+    template = "sessions/rows/_asked.html"
+    approval: Approval
+
+    @property
+    def size(self) -> int:
+        return 16_000
+
+
+def row_of(entry: Entry, window: Window) -> Row:
+    """The row of an entry, with all that the window holds about it."""
+    approval = window.approvals.get(entry.seq)
+    common = {
+        "entry": entry,
+        "actor": entry.actor_kind if entry.actor_kind in ACTORS else "system",
+        "label": _label(entry),
+        "request": window.requests.get(entry.seq),
+        "nested": window.nested.get(entry.seq),
+    }
+    if approval:
+        return Asked(approval=approval, **common)
+    if entry.kind in ("tool_call", "tool_result"):
+        return _call(entry, window, common)
+    if entry.kind in ("user_message", "agent_message"):
+        return _said(entry, common)
+    if entry.kind == "reasoning":
+        return Thought(words=len(entry.head.split()), absence=_absence(entry), **common)
+    return _aside(entry, common)
+
+
+ACTORS = ("person", "trigger", "agent", "subagent", "tool", "system")
+KINDS = {"user_message": "person", "agent_message": "agent", "tool_call": "tool", "tool_result": "tool"}
+
+
+def _label(entry: Entry) -> str:
+    """Who it is, in a word or two."""
+    if entry.kind in ("tool_call", "tool_result"):
+        return "sub-agent" if entry.actor_kind == "subagent" else "tool"
+    if entry.kind in ("reasoning", "system", "injected_context", "model_request", "unknown"):
+        return {"injected_context": "context", "model_request": "request"}.get(entry.kind, entry.kind)
+    return entry.actor_name or {"unknown": KINDS.get(entry.kind, ""), "subagent": "sub-agent"}.get(entry.actor_kind, entry.actor_kind)
+
+
+def html_of(value: str) -> SafeString:
+    """Markdown of a stranger as HTML of the sanitised renderer."""
+    return mark_safe(markdown.render(value))  # noqa: S308 - rendered without raw HTML and sanitised by an allow-list
+
+
+def _said(entry: Entry, common: dict[str, Any]) -> Said:
+    attachments = entry.data.get("attachments")
+    known = [item for item in attachments if isinstance(item, dict)] if isinstance(attachments, list) else []
+    return Said(html=html_of(entry.head), attachments=known[:20], **common)
+
+
+def _call(entry: Entry, window: Window, common: dict[str, Any]) -> Call:
+    orphan = entry.kind == "tool_result"
+    call = window.calls.get(entry.seq)
+    result = entry if orphan else window.results.get(entry.seq)
+    status = _status(call, result)
+    return Call(
+        line=toolline.of_call(entry.tool_name, entry.light_arguments, entry.tool_server),
+        glance=_glance(entry, result, status),
+        status=status,
+        milliseconds=_milliseconds(call),
+        result=result,
+        child=window.children.get(str(result.data.get("child_session"))) if result else None,
+        **_bodies(entry, result),
+        **common,
+    )
+
+
+def _status(call: ToolCall | None, result: Entry | None) -> str:
+    stated = call.status if call else result.tool_status if result else None
+    return stated or ("unstated" if result else "none")
+
+
+def _milliseconds(call: ToolCall | None) -> float | None:
+    if call is None or call.started_at is None or call.ended_at is None or call.ended_at < call.started_at:
+        return None
+    return (call.ended_at - call.started_at).total_seconds() * 1000
+
+
+def _glance(entry: Entry, result: Entry | None, status: str) -> str:
+    """What came of it. The status has a place of its own, so only what is more than that is said here."""
+    if result is None:
+        return ""
+    if status in ("error", "denied", "cancelled"):
+        return text.first_line(result.head, 100)
+    asked = entry.light_arguments if (entry.arguments_size or 0) <= 4_000 else None  # a diff of more costs too much here
+    return toolline.glance(result.head, result.light_result, name=entry.tool_name, arguments=asked, lines=result.lines)
+
+
+def _bodies(entry: Entry, result: Entry | None) -> dict[str, list[toolbody.Part] | None]:
+    sizes = (entry.arguments_size, result.text_size if result else 0, result.result_size if result else 0)
+    if sum(filter(None, sizes)) > INLINE:
+        return {"arguments": None, "results": None}
+    return body_of(
+        entry.tool_name, entry.light_arguments, result.head if result else "", result.light_result if result else None
+    )
+
+
+def body_of(name: str | None, arguments: Any, said: str, result: Any) -> dict[str, list[toolbody.Part] | None]:
+    """The inside of a card: parts of its arguments and of its result."""
+    return {
+        "arguments": toolbody.of_arguments(name, arguments, result),
+        "results": toolbody.of_result(name, said, result),
+    }
+
+
+def _absence(entry: Entry) -> str:
+    if entry.head.strip():
+        return ""
+    return "encrypted" if entry.data.get("encrypted") else "not recorded"
+
+
+NOTABLE = {
+    "error": ("wrong", "wrong", "error"),
+    "handoff": ("handoff", "quiet", "handed over"),
+    "artifact": ("file", "quiet", "artifact"),
+    "file_change": ("pencil", "quiet", "file changed"),
+    "escalation": ("waits", "waits", "escalation"),
+    "approval": ("done", "quiet", "approval"),
+    "status": ("note", "quiet", "status"),
+    "note": ("note", "note", "note"),
+}
+"""Icon, meaning and words of the kinds that stand beside the conversation."""
+PLUMBING = frozenset({"type", "raw", "attachments"})
+
+
+def _aside(entry: Entry, common: dict[str, Any]) -> Row:
+    kind = str(entry.data.get("attachment_type") or entry.data.get("progress_type") or entry.data.get("type") or "")
+    told = {key: value for key, value in entry.data.items() if key not in PLUMBING and value not in (None, "", [], {})}
+    aside = {"what": kind.replace("_", " ").replace("-", " "), "line": text.first_line(entry.head, 160), "facts": toolbody.table(told)}
+    if entry.kind == "compaction":
+        before, after = _compacted(entry.data)
+        return Compaction(before=before, after=after, **aside, **common)
+    if entry.kind in NOTABLE:
+        icon, meaning, words = NOTABLE[entry.kind]
+        return Notable(icon=icon, meaning=meaning, **{**aside, "what": words}, **common)
+    if entry.kind == "unknown":
+        raw = entry.data.get("raw")
+        aside["facts"] = toolbody.table(raw if isinstance(raw, dict) else entry.data)
+        return Strange(**aside, **common)
+    return Quiet(**aside, **common)
+
+
+def _compacted(data: dict[str, Any]) -> tuple[int | None, int | None]:
+    """Tokens before and after, where the recorder tells them."""
+    told = data.get("compact_metadata")
+    told = told if isinstance(told, dict) else data
+    before, after = (next((told[key] for key in keys if isinstance(told.get(key), int)), None) for keys in COMPACTED)
+    return before, after
+
+
+COMPACTED = (("preTokens", "tokens_before", "pre_tokens"), ("postTokens", "tokens_after", "post_tokens"))
+
+
+def diffs(parts: list[toolbody.Part]) -> list[diff.FileDiff]:
+    """The edits among the parts of a card."""
+    return [part.value for part in parts if part.form == "diff"]

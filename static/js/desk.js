@@ -1,0 +1,64 @@
+// What HTML cannot say on any page: failed requests, menus that close, keys of lists, copying.
+"use strict";
+
+const errorLine = () => document.getElementById("error-line");
+
+function say(text) {
+  const line = errorLine();
+  line.textContent = text;
+  line.hidden = false;
+  clearTimeout(say.timer);
+  say.timer = setTimeout(() => { line.hidden = true; }, 8000);
+}
+
+document.addEventListener("htmx:sendError", () => say("The server cannot be reached. Nothing was changed; try again."));
+document.addEventListener("htmx:responseError", (event) => {
+  const status = event.detail.xhr.status;
+  if (status === 403) say("This was refused: your role is too low, or the page is too old. Load it again.");
+  else if (status === 404) say("This is not there any more. Load the page again.");
+  else say(`The server answered ${status}. Nothing was changed; load the page again.`);
+});
+
+document.addEventListener("click", (event) => {
+  for (const menu of document.querySelectorAll("details.account[open], details.dropdown[open]")) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
+  const copy = event.target.closest("button[data-copy]");
+  if (copy) copyFrom(copy);
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") {
+    const menu = document.querySelector("details.account[open], details.dropdown[open]");
+    if (menu) { menu.open = false; menu.querySelector("summary").focus(); }
+  }
+  if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "/") {
+    const search = document.querySelector("input[type=search]");
+    if (search) { event.preventDefault(); search.focus(); search.select(); }
+  } else if (event.key === "j" || event.key === "k") {
+    step(event.key === "j" ? 1 : -1);
+  }
+});
+
+function isTyping(element) {
+  return element.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName);
+}
+
+// j and k walk the rows of the list of a page (links with data-row); Enter then follows the link as links do.
+function step(by) {
+  const rows = [...document.querySelectorAll("a[data-row]")];
+  if (!rows.length) return;
+  const at = rows.indexOf(document.activeElement);
+  const next = at < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, at + by));
+  rows[next].focus();
+  rows[next].scrollIntoView({ block: "nearest" });
+}
+
+async function copyFrom(button) {
+  const source = document.getElementById(button.dataset.copy);
+  await navigator.clipboard.writeText(source.value ?? source.textContent.trim());
+  const label = button.textContent;
+  button.textContent = "Copied";
+  setTimeout(() => { button.textContent = label; }, 1500);
+}

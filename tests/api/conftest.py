@@ -1,0 +1,65 @@
+"""What tests of the API start from: workspaces, keys of each role, and a client that speaks JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from sessions_app.models import Agent, Role, Session, Workspace
+from sessions_app.services import agents, audit, people, sessions
+
+from .client import Api
+
+
+@pytest.fixture
+def workspace(db) -> Workspace:
+    return people.default_workspace()
+
+
+@pytest.fixture
+def other_workspace(db) -> Workspace:
+    return people.create_workspace("elsewhere")
+
+
+@pytest.fixture
+def key_for() -> Callable[[Workspace, Role], Api]:
+    """Makes a client with a new key of a role in a workspace."""
+
+    def make(workspace: Workspace, role: Role = Role.REVIEWER, name: str = "") -> Api:
+        _, secret = people.create_api_key(workspace, name or f"{role} key", role, by=audit.SYSTEM)
+        return Api(secret)
+
+    return make
+
+
+@pytest.fixture
+def api(workspace, key_for) -> Api:
+    """A reviewer's key."""
+    return key_for(workspace, Role.REVIEWER)
+
+
+@pytest.fixture
+def viewer(workspace, key_for) -> Api:
+    return key_for(workspace, Role.VIEWER)
+
+
+@pytest.fixture
+def admin(workspace, key_for) -> Api:
+    return key_for(workspace, Role.ADMIN)
+
+
+@pytest.fixture
+def stranger(other_workspace, key_for) -> Api:
+    """An admin of another workspace."""
+    return key_for(other_workspace, Role.ADMIN)
+
+
+@pytest.fixture
+def agent(workspace) -> Agent:
+    return agents.named(workspace.id, "Refund agent")
+
+
+@pytest.fixture
+def session(agent) -> Session:
+    return sessions.create(agent, by=audit.SYSTEM, title="Order 4711")

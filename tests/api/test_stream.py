@@ -1,0 +1,190 @@
+"""Server-sent events: what is there already, then what comes, each once."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from django.test import AsyncClient
+
+from sessions_app.live import follow
+from sessions_app.live.hub import hub
+from sessions_app.services import approvals, audit, events, sessions
+from tests.services.build import event, user
+
+from .live import elsewhere, stream
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def seqs(frames):
+    return [int(frame.id) for frame in frames]
+
+
+def test_a_stream_replays_the_log_and_then_follows_it(api, session):
+    events.append(session.id, [user(), event(text="one"), event(text="two")])
+
+    async def run():
+        async with stream(api, f"/api/v1/sessions/{session.id}/stream") as opened:
+            assert opened.response.headers["Content-Type"] == "text/event-stream"
+            assert opened.response.headers["Cache-Control"] == "no-cache"
+            assert opened.response.headers["X-Accel-Buffering"] == "no"
+            replayed = await opened.take(3)
+            shown = await opened.next("session")
+            assert shown.data["event_count"] == 3
+            await elsewhere(events.append, session.id, [event(text="three")])
+            live = await opened.next()
+            return replayed, live, await opened.next()
+
+    replayed, live, after = asyncio.run(run())
+    assert seqs(replayed) == [1, 2, 3]
+    assert (live.event, live.id, live.data["text"]) == ("event", "4", "three")
+    assert (after.event, after.id, after.data["event_count"]) == ("session", None, 4)
+
+
+def test_the_dashboards_address_streams_the_same(api, session):
+    events.append(session.id, [event(), event()])
+
+    async def run():
+        async with stream(api, f"/dashboard/agents/{session.agent_id}/sessions/{session.id}/stream", {"after": 1}) as opened:
+            return await opened.next()
+
+    assert asyncio.run(run()).id == "2"
+
+
+def test_a_reader_that_comes_back_misses_nothing_and_sees_nothing_twice(api, session):
+    events.append(session.id, [event() for _ in range(3)])
+    path = f"/api/v1/sessions/{session.id}/stream"
+
+    async def run():
+        async with stream(api, path, {"after": 0}) as opened:
+            seen = await opened.take(2)
+        await elsewhere(events.append, session.id, [event() for _ in range(250)])
+        async with stream(api, path, {"after": 0}, **{"Last-Event-ID": seen[-1].id}) as opened:
+            seen += await opened.take(251)
+            await elsewhere(events.append, session.id, [event()])
+            seen.append(await opened.next("event"))
+            return seen
+
+    assert seqs(asyncio.run(run())) == list(range(1, 255))
+
+
+def test_events_that_are_appended_while_the_log_is_replayed_come_in_order(api, session):
+    events.append(session.id, [event() for _ in range(follow.BATCH * 2)])
+
+    async def run():
+        async with stream(api, f"/api/v1/sessions/{session.id}/stream") as opened:
+            seen = await opened.take(5)
+            for _ in range(5):
+                await elsewhere(events.append, session.id, [event(), event()])
+            return seen + await opened.take(follow.BATCH * 2 + 5)
+
+    assert seqs(asyncio.run(run())) == list(range(1, follow.BATCH * 2 + 11))
+
+
+def test_many_readers_share_one_connection_that_ends_with_the_last(api, session):
+    path = f"/api/v1/sessions/{session.id}/stream"
+
+    async def run():
+        async with stream(api, path) as one, stream(api, path) as two, stream(api, path) as three:
+            await asyncio.gather(*(opened.next("session") for opened in (one, two, three)))
+            listening = hub()._task
+            await elsewhere(events.append, session.id, [event(text="to all")])
+            heard = await asyncio.gather(*(opened.next("event") for opened in (one, two, three)))
+            assert hub()._task is listening
+        return heard, hub()._task, dict(hub()._readers)
+
+    heard, task, readers = asyncio.run(run())
+    assert [frame.data["text"] for frame in heard] == ["to all"] * 3
+    assert task is None
+    assert readers == {}
+
+
+def test_an_approval_is_told_when_it_is_asked_and_when_it_is_decided(api, session):
+    async def run():
+        async with stream(api, f"/api/v1/sessions/{session.id}/stream") as opened:
+            first = await opened.next("session")
+            asked = await elsewhere(approvals.request, session, "refund", {"amount": 4}, by=audit.COMMAND)
+            pending = await opened.next("approval")
+            waiting = await opened.next("session")
+            by = approvals.Decider(audit.COMMAND, approvals.Role.REVIEWER, "api")
+            await elsewhere(approvals.decide, asked, by, "deny", version=1, digest=asked.digest, reason="too much")
+            return first, pending, waiting, await opened.next("approval"), await opened.next("session")
+
+    first, pending, waiting, denied, after = asyncio.run(run())
+    assert first.data["pending_approvals"] == 0
+    assert (pending.data["status"], pending.id) == ("pending", None)
+    assert waiting.data["pending_approvals"] == 1
+    assert (denied.data["status"], denied.data["decision"]["reason"]) == ("denied", "too much")
+    assert after.data["pending_approvals"] == 0
+
+
+def test_archiving_is_told_though_it_adds_no_event(api, session):
+    async def run():
+        async with stream(api, f"/api/v1/sessions/{session.id}/stream") as opened:
+            before = await opened.next("session")
+            await elsewhere(sessions.archive, session, by=audit.COMMAND)
+            return before.data["status"], (await opened.next("session")).data["status"]
+
+    assert asyncio.run(run()) == ("idle", "archived")
+
+
+def test_a_silent_stream_says_that_it_is_there(api, session, monkeypatch):
+    monkeypatch.setattr(follow, "PING_SECONDS", 0.05)
+
+    async def run():
+        async with stream(api, f"/api/v1/sessions/{session.id}/stream") as opened:
+            await opened.next("session")
+            await asyncio.sleep(0.1)
+            await elsewhere(events.append, session.id, [event()])
+            await opened.next("event")
+            return opened.comments
+
+    comments = asyncio.run(run())
+    assert any(line.startswith(":") for line in comments)
+
+
+def test_an_event_that_claims_to_be_of_an_approval_does_not_break_the_stream(api, session):
+    events.append(session.id, [event("approval", data={"approval": "none of ours"}), event("approval", data={}), event()])
+
+    async def run():
+        async with stream(api, f"/api/v1/sessions/{session.id}/stream") as opened:
+            return await opened.take(3)
+
+    assert seqs(asyncio.run(run())) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("headers", [{"Last-Event-ID": "soon"}, {"Last-Event-ID": "-1"}])
+def test_a_last_event_id_that_is_no_seq_is_refused(api, session, headers):
+    async def run():
+        return await AsyncClient().get(f"/api/v1/sessions/{session.id}/stream", headers=api.headers | headers)
+
+    assert asyncio.run(run()).status_code == 422
+
+
+def test_a_stranger_is_told_nothing(stranger, session):
+    async def run():
+        return await AsyncClient().get(f"/api/v1/sessions/{session.id}/stream", headers=stranger.headers)
+
+    assert asyncio.run(run()).status_code == 404
+
+
+def test_the_hub_comes_back_after_its_connection_is_cut(api, session, monkeypatch):
+    monkeypatch.setattr("sessions_app.live.hub.RECONNECT_SECONDS", 0.05)
+
+    async def run():
+        async with stream(api, f"/api/v1/sessions/{session.id}/stream") as opened:
+            await opened.next("session")
+            await elsewhere(_cut_listeners)
+            await elsewhere(events.append, session.id, [event(text="while nobody listened")])
+            return await opened.next("event")
+
+    assert asyncio.run(run()).data["text"] == "while nobody listened"
+
+
+def _cut_listeners() -> None:
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query LIKE 'LISTEN countersign%'")
+        assert cursor.fetchone()[0] >= 1

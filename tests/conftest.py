@@ -1,0 +1,79 @@
+"""One embedded PostgreSQL for the whole run, in a directory of its own that goes away with it.
+
+Set here, before pytest-django loads the settings: an environment of the tests' own, so that neither a ``.env`` nor
+the developer's shell decides what is tested. ``DATABASE_URL`` alone is respected, for a server of your choice.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import django
+import pytest
+from django.conf import settings
+
+from config import env, postgres
+
+# Not below pytest's own temporary directory: root's database server runs as another user, who has to reach it.
+DATA_DIR = Path(tempfile.mkdtemp(prefix="countersign-test-"))
+atexit.register(shutil.rmtree, DATA_DIR, ignore_errors=True)
+os.environ |= {name: "" for name in (*env.OURS, *env.COMMON) if name != "DATABASE_URL"}
+os.environ |= {
+    "COUNTERSIGN_DATA_DIR": str(DATA_DIR),
+    "DJANGO_SETTINGS_MODULE": "config.settings",
+    # Playwright runs an event loop in the test's thread, where Django would refuse the ORM.
+    "DJANGO_ALLOW_ASYNC_UNSAFE": "true",
+}
+if os.environ.setdefault("DATABASE_URL", "") == "":
+    postgres.TUNING |= {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
+
+
+# Here and not in a hook: the conftest.py of a folder below imports models as soon as pytest finds it.
+django.setup()
+# What production needs and tests only wait for: slow password hashes, hashed names of static files.
+settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+settings.STORAGES |= {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
+
+
+@pytest.fixture(scope="session")
+def database_server() -> Iterator[None]:
+    """The server, started by the first test that needs a database and stopped after the last one."""
+    if settings.EMBEDDED_CLUSTER is None:
+        yield
+    else:
+        with postgres.on_demand(settings.EMBEDDED_CLUSTER):
+            yield
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(database_server: None) -> None:
+    """pytest-django's hook: whatever makes the test database comes after the server."""
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequest) -> None:
+    """The test database, with the broker's queue in it: a task that a test sends waits there, as in production."""
+    from config import broker, prepare
+    from config.celery import app
+
+    with django_db_blocker.unblock():
+        broker.install(prepare.connection_parameters())
+        options = broker.transport_options(prepare.connection_parameters())
+    app.conf.broker_transport_options = settings.CELERY_BROKER_TRANSPORT_OPTIONS = options
+
+
+@pytest.fixture(scope="session")
+def process_environment(django_db_setup: None) -> dict[str, str]:
+    """The environment of a process (a real worker, a command) that is to work on the test database."""
+    from config import prepare
+
+    parameters = prepare.connection_parameters()
+    user, password = quote(parameters.get("user", "")), quote(parameters.get("password", ""))
+    host, port, name = quote(parameters.get("host", ""), safe=""), parameters.get("port", "5432"), parameters["dbname"]
+    return os.environ | {"DATABASE_URL": f"postgresql://{user}:{password}@{host}:{port}/{name}"}

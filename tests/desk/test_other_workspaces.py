@@ -1,0 +1,82 @@
+"""Charlie works elsewhere: what is not his is not there for him."""
+
+from __future__ import annotations
+
+import pytest
+
+from sessions_app.models import ApiKey, Member, Role
+from sessions_app.services import audit, people
+from vcon_app.services import imports
+
+from .build import ASKER, TRANSCRIPT, asks, session_of, words
+from .conftest import member_of
+
+
+@pytest.fixture
+def ours(workspace, agent) -> dict[str, str]:
+    """Addresses of things in our workspace."""
+    session = session_of(agent, title="Secret refund")
+    approval = asks(session, tool="secret_tool")
+    imported = imports.start_import(workspace, "secret.json", [TRANSCRIPT], by=ASKER)
+    key, _ = people.create_api_key(workspace, "secret key", Role.VIEWER, by=audit.COMMAND)
+    member = member_of(workspace, Role.VIEWER, "Secretary")
+    return {
+        "session": f"/dashboard/sub-agents/{agent.id}/chat/{session.id}",
+        "agent": f"/agents/{agent.slug}/",
+        "approval": f"/approvals/{approval.id}/",
+        "import": f"/imports/{imported.id}/",
+        "document": f"/imports/{imported.id}/document",
+        "key": f"/settings/keys/{key.id}/revoke/",
+        "role": f"/settings/members/{member.id}/role/",
+        "link": f"/settings/members/{member.id}/link/",
+        "remove": f"/settings/members/{member.id}/remove/",
+    }
+
+
+@pytest.mark.parametrize("what", ["session", "agent", "approval", "import", "document"])
+def test_their_page_is_not_found(charlie, reviewer, ours, what):
+    assert reviewer.get(ours[what]).status_code == 200
+    answer = charlie.get(ours[what])
+    assert answer.status_code == 404
+    assert "secret" not in words(answer).lower()
+
+
+@pytest.mark.parametrize("what", ["key", "role", "link", "remove"])
+def test_an_admin_of_another_workspace_changes_nothing_here(charlie, ours, what):
+    assert charlie.post(ours[what], {"role": "admin"}).status_code == 404
+    assert ApiKey.objects.get(name="secret key").revoked_at is None
+    assert Member.objects.get(user__first_name="Secretary").role == Role.VIEWER
+
+
+@pytest.mark.parametrize("path", ["/", "/sessions/", "/agents/", "/approvals/", "/imports/", "/settings/", "/audit/"])
+def test_no_list_shows_what_is_theirs(charlie, ours, path):
+    assert "secret" not in words(charlie.get(path)).lower()
+
+
+def test_importing_for_an_agent_of_another_workspace_is_not_found(charlie, agent):
+    assert charlie.post("/imports/", {"file": "", "agent": agent.slug}).status_code in (404, 422)
+
+
+def test_somebody_in_two_workspaces_switches_between_them(admin, workspace, elsewhere):
+    ada = Member.objects.get(user__first_name="Ada", workspace=workspace)
+    other = Member.objects.get_or_create(workspace=elsewhere, user=ada.user, defaults={"role": Role.VIEWER})[0]
+    assert admin.post("/settings/workspace/switch/", {"workspace": str(elsewhere.id)}).url == "/"
+    assert "Elsewhere" in words(admin.get("/settings/"))
+    other.delete()
+    assert "Default" in words(admin.get("/settings/")), "without the membership the first workspace is back"
+
+
+def test_nobody_switches_to_a_workspace_they_are_not_in(reviewer, elsewhere):
+    for wanted in (str(elsewhere.id), "nonsense", ""):
+        reviewer.post("/settings/workspace/switch/", {"workspace": wanted})
+        assert "Default" in words(reviewer.get("/settings/"))
+
+
+def test_an_invitation_does_not_open_somebody_elses_workspace(charlie, workspace, elsewhere):
+    member_of(workspace, Role.ADMIN, "Ada")
+    answer = charlie.post("/settings/members/", {"name": "Ada", "email": "ada@example.org", "role": "viewer"})
+    assert "had an account already" in words(answer)
+    assert "/sign-in/" not in answer.content.decode()
+    ada = Member.objects.get(workspace=elsewhere, user__first_name="Ada")
+    charlie.post(f"/settings/members/{ada.id}/link/")
+    assert "belongs to another workspace too" in words(charlie.get("/settings/"))

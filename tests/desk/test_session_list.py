@@ -1,0 +1,147 @@
+"""The list of sessions: filters that are the URL, order, totals, pages, and values that mean nothing."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from sessions_app.services import agents
+from sessions_app.views import sessions
+
+from .build import asks, session_of, words
+
+
+def titles(response) -> list[str]:
+    return re.findall(r'data-row href="[^"]*/chat/[^"]*">([^<]*)</a>', response.content.decode())
+
+
+@pytest.fixture
+def three(workspace, agent) -> None:
+    clerk = agents.named(workspace.id, "Invoice clerk")
+    session_of(agent, "Cheap", cost="0.01", tags=["vip"])
+    session_of(agent, "Dear", cost="7.50", errors=2, status="archived")
+    asks(session_of(clerk, "Waits", cost="0.50", status="running", origin="webhook"))
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("", {"Cheap", "Dear", "Waits"}),
+        ("agent=invoice-clerk", {"Waits"}),
+        ("agent=nobody", set()),
+        ("status=archived", {"Dear"}),
+        ("origin=webhook", {"Waits"}),
+        ("tag=vip", {"Cheap"}),
+        ("q=cheap", {"Cheap"}),
+        ("q=parcel+-timed", {"Cheap", "Waits"}),
+        ("min_cost=0.50", {"Dear", "Waits"}),
+        ("has_errors=true", {"Dear"}),
+        ("has_errors=false&needs_approval=false", {"Cheap"}),
+        ("needs_approval=yes", {"Waits"}),
+        ("from=2001-01-01&to=2001-01-02", set()),
+        ("from=2001-01-01T00:00Z&to=2999-12-31", {"Cheap", "Dear", "Waits"}),
+    ],
+)
+def test_filters(viewer, three, query, found):
+    assert set(titles(viewer.get(f"/sessions/?{query}"))) == found
+
+
+def test_the_order_is_that_of_a_column_and_turns_round(viewer, three):
+    assert titles(viewer.get("/sessions/?sort=cost")) == ["Cheap", "Waits", "Dear"]
+    assert titles(viewer.get("/sessions/?sort=-cost")) == ["Dear", "Waits", "Cheap"]
+    assert 'aria-sort="descending"><a href="?sort=cost">Cost' in viewer.get("/sessions/?sort=-cost").content.decode()
+
+
+def test_the_totals_are_those_of_what_is_filtered(viewer, three):
+    everything, dear = words(viewer.get("/sessions/")), words(viewer.get("/sessions/?has_errors=true"))
+    assert "3 sessions" in everything and "$8.01" in everything and "1 waits" in everything
+    assert "1 session " in dear and "$7.50" in dear and "2 errors" in dear and "1.2 k tokens" in dear
+
+
+def test_an_active_filter_is_a_chip_that_takes_it_off(viewer, three):
+    page = viewer.get("/sessions/?has_errors=true&tag=vip").content.decode()
+    assert 'href="?tag=vip" aria-current="true">With errors' in page
+    assert 'href="?has_errors=true" aria-current="true">tag vip' in page
+
+
+def test_more_rows_follow_without_a_gap_with_htmx_and_without(viewer, agent, monkeypatch):
+    monkeypatch.setattr(sessions, "ROWS", 2)
+    for number in range(5):
+        session_of(agent, f"Number {number}")
+    page = viewer.get("/sessions/?sort=title")
+    assert titles(page) == ["Number 0", "Number 1"]
+    more = re.search(r'href="(\?[^"]*cursor=[^"]*)"', page.content.decode())[1].replace("&amp;", "&")
+    session_of(agent, "Number 00", )
+    fragment = viewer.get(f"/sessions/{more}", headers={"HX-Request": "true"})
+    assert titles(fragment) == ["Number 2", "Number 3"]
+    assert "<html" not in fragment.content.decode()
+    assert fragment.headers["Vary"].count("HX-Request") == 1
+    assert titles(viewer.get(f"/sessions/{more}")) == ["Number 2", "Number 3"]
+
+
+def test_a_boosted_link_gets_the_whole_page(viewer, three):
+    page = viewer.get("/sessions/", headers={"HX-Request": "true", "HX-Boosted": "true"})
+    assert "<html" in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ("status=done", '"done" is no status; use one of idle, running, archived'),
+        ("origin=moon", '"moon" is no origin'),
+        ("sort=luck", '"luck" is no order'),
+        ("from=yesterday", '"yesterday" is no date'),
+        ("to=9999-12-31", '"9999-12-31" is no date'),
+        ("min_cost=abc", '"abc" is no amount of dollars'),
+        ("min_cost=-1", '"-1" is no amount of dollars'),
+        ("min_cost=NaN", '"NaN" is no amount of dollars'),
+        ("min_cost=1e999999", '"1e999999" is no amount of dollars'),
+        ("has_errors=maybe", '"maybe" is neither true nor false'),
+        ("q=%00", "without NUL"),
+        ("tag=%00", "without NUL"),
+        ("agent=a%00", "without NUL"),
+        ("cursor=nonsense", "begin again without one"),
+        ("sort=cost&cursor=WyIxZTk5OTk5OSIsICIwMTlhMDAwMC0wMDAwLTcwMDAtODAwMC0wMDAwMDAwMDAwMDAiXQ", "begin again"),
+        ("sort=title&cursor=WyJcdTAwMDAiLCAiMDE5YTAwMDAtMDAwMC03MDAwLTgwMDAtMDAwMDAwMDAwMDAwIl0", "begin again"),
+    ],
+)
+def test_a_value_that_means_nothing_is_told_and_the_form_keeps_the_rest(viewer, three, query, says):
+    answer = viewer.get(f"/sessions/?{query}&tag=keep" if "tag" not in query else f"/sessions/?{query}")
+    assert answer.status_code == 400
+    assert says in words(answer)
+    assert 'role="search"' in answer.content.decode()
+    if "tag" not in query:
+        assert 'value="keep"' in answer.content.decode()
+
+
+def test_every_bad_value_is_told_at_once(viewer):
+    page = words(viewer.get("/sessions/?status=x&min_cost=x&from=x"))
+    assert "is no status" in page and "is no amount" in page and "is no date" in page
+
+
+@pytest.mark.parametrize("query", ["q=" + "x" * 3000, "q='%22:*%26|!((", "from=0001-01-01", "q=%ff%fe%ed%a0%80"])
+def test_strange_words_are_no_fault_of_the_server(viewer, three, query):
+    assert viewer.get(f"/sessions/?{query}").status_code in (200, 400)
+
+
+def test_hostile_titles_are_text(viewer, agent):
+    session_of(agent, "<script>alert(1)</script>\u202egnp.exe")
+    page = viewer.get("/sessions/").content.decode()
+    assert "<script>alert" not in page
+    assert "\u202e" not in page
+
+
+def test_unknown_cost_is_a_dash_and_a_part_is_at_least(viewer, agent):
+    session_of(agent, "No price", cost=None)
+    assert "—" in words(viewer.get("/sessions/"))
+    session_of(agent, "Price", cost="0.25")
+    assert "≥ $0.25" in words(viewer.get("/sessions/"))
+
+
+def test_an_empty_list_says_what_to_do(viewer, workspace):
+    assert "There are no sessions yet" in words(viewer.get("/sessions/"))
+
+
+def test_a_filter_that_finds_nothing_can_be_taken_off(viewer, three):
+    assert "Nothing passes these filters" in words(viewer.get("/sessions/?q=zebra"))

@@ -1,0 +1,68 @@
+"""Short names for the events that tests append, and for what they look at afterwards."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from typing import Any
+
+from django.db import connection
+
+from sessions_app.models import Event, Session
+from sessions_app.services import events
+from sessions_app.services.events import NewEvent, Tokens, Tool
+
+_numbers = count(1)
+
+
+def event(kind: str = "note", key: str = "", **fields: Any) -> NewEvent:
+    """An event with a key of its own unless one is given."""
+    return NewEvent(kind=kind, key=key or f"k{next(_numbers)}", **fields)
+
+
+def user(text: str = "Do it", **fields: Any) -> NewEvent:
+    return event("user_message", text=text, actor_kind="person", **fields)
+
+
+def call(call_id: str | None = None, name: str = "search", **fields: Any) -> NewEvent:
+    return event("tool_call", tool=Tool(call_id=call_id, name=name, arguments={"q": "x"}), **fields)
+
+
+def result(call_id: str | None = None, status: str | None = "ok", **fields: Any) -> NewEvent:
+    return event("tool_result", tool=Tool(call_id=call_id, status=status), **fields)
+
+
+def answer(request: str | None = None, model: str | None = None, cost: Any = None, **tokens: int) -> NewEvent:
+    """A message of a model, with the tokens of the response it is part of."""
+    usage = Tokens(**tokens) if tokens else None
+    return event("agent_message", text="Done", request=request, model=model, cost=cost, usage=usage)
+
+
+def append(session: Session, *new: NewEvent) -> events.Appended:
+    """Append, and bring ``session`` up to date."""
+    done = events.append(session.pk, list(new))
+    session.refresh_from_db()
+    return done
+
+
+def log(session: Session) -> list[Event]:
+    return list(Event.objects.filter(session=session).order_by("seq"))
+
+
+def at_once(*work: Callable[[], Any]) -> list[Any]:
+    """Run each in a thread with a connection of its own, all released together; what they return or raise."""
+    barrier = threading.Barrier(len(work))
+
+    def run(task: Callable[[], Any]) -> Any:
+        try:
+            barrier.wait(10)
+            return task()
+        except Exception as error:  # the tests look at it
+            return error
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(work)) as pool:
+        return list(pool.map(run, work))

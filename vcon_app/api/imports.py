@@ -1,0 +1,136 @@
+"""Files in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from ninja import File, Form, Router
+from ninja.files import UploadedFile
+from pydantic import BaseModel, Field
+
+from sessions_app.api.auth import reader, writer
+from sessions_app.api.idempotency import once
+from sessions_app.api.paging import Cursor, Limit, Page, keyset
+from sessions_app.api.parsing import reply
+from sessions_app.api.problems import Problem, invalid, not_found
+from sessions_app.api.schemas import Signature
+from sessions_app.models import Agent, Workspace
+from sessions_app.services import agents
+from vcon_app import models
+from vcon_app.services import documents, imports
+
+router = Router(tags=["imports"])
+FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
+    documents.TooLarge: lambda error: invalid("/file", str(error), status=413),
+    imports.UnknownFormat: lambda error: invalid("/format", str(error)),
+}
+NOT_READ = Signature(state="uncheckable", signer=None, detail="the file has not been read")
+
+
+class Finding(BaseModel):
+    rule: str
+    severity: Literal["error", "warning", "info"]
+    path: str
+    message: str
+
+
+class Import(BaseModel):
+    """A file that was taken in, and what came of it."""
+
+    id: UUID
+    status: Literal["queued", "running", "done", "failed"]
+    progress: float = Field(description="0 to 1")
+    filename: str
+    sha256: str
+    size: int
+    format: str | None = Field(description="null until it is recognised")
+    duplicate_of: UUID | None
+    sessions: list[UUID]
+    events: int = Field(description="events that this import added")
+    findings: list[Finding]
+    signature: Signature
+    error: str | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+    @classmethod
+    def of(cls, imported: models.Import) -> Import:
+        """Reads the document and ``session_links``: join and prefetch them for a list."""
+        same = ("id", "status", "progress", "filename", "events", "findings", "error", "created_at", "started_at",
+                "finished_at")  # fmt: skip
+        return cls(
+            **{name: getattr(imported, name) for name in same},
+            sha256=imported.document.sha256,
+            size=imported.document.size,
+            format=imported.format or None,
+            duplicate_of=imported.duplicate_of_id,
+            sessions=[link.session_id for link in sorted(imported.session_links.all(), key=lambda link: link.id)],
+            signature=Signature(**imported.signature) if imported.signature else NOT_READ,
+        )
+
+
+@router.post("/imports", auth=writer, response={202: Import})
+@once
+def create_import(
+    request: HttpRequest,
+    file: File[UploadedFile],
+    agent: Form[str] = "",
+    format: Form[str] = imports.AUTO,
+) -> HttpResponse:
+    """Take a file in; a worker reads it. ``agent`` is a name or an id, ``format`` is recognised when left out.
+
+    Bytes that were imported before are the same import again: ``duplicate_of`` names it.
+    """
+    workspace = request.auth.workspace
+    with transaction.atomic():
+        imported = imports.start_import(
+            workspace,
+            file.name or "unnamed",
+            file.chunks(),
+            by=request.auth.actor,
+            agent=_agent(workspace, agent),
+            format=format or imports.AUTO,
+        )
+    return reply(Import.of(_found(workspace).get(pk=imported.pk)), 202)
+
+
+@router.get("/imports", auth=reader, response=Page[Import])
+def list_imports(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
+    """Imports of the workspace, the newest first."""
+    rows, next_cursor = keyset(_found(request.auth.workspace), "id", limit, cursor, UUID)
+    return reply(Page(items=[Import.of(row) for row in rows], next_cursor=next_cursor))
+
+
+@router.get("/imports/{uuid:import_id}", auth=reader, response=Import)
+def read_import(request: HttpRequest, import_id: UUID) -> HttpResponse:
+    """One import; ask again until ``status`` is done or failed."""
+    imported = _found(request.auth.workspace).filter(pk=import_id).first()
+    if imported is None:
+        raise not_found("import")
+    return reply(Import.of(imported))
+
+
+def _found(workspace: Workspace) -> QuerySet[models.Import]:
+    found = models.Import.objects.filter(workspace=workspace)
+    return found.select_related("document").prefetch_related("session_links")
+
+
+def _agent(workspace: Workspace, named: str) -> Agent | None:
+    """By id, or by name: then it is made where there is none. None leaves it to the file."""
+    if not named.strip():
+        return None
+    try:
+        id_ = UUID(named)
+    except ValueError:
+        return agents.named(workspace.id, named.strip())
+    found = Agent.objects.filter(workspace=workspace, pk=id_).first()
+    if found is None:
+        raise invalid("/agent", f"there is no agent {named} in this workspace; a name would make one")
+    return found

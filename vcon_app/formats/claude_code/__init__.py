@@ -1,0 +1,60 @@
+"""Claude Code: the session files below ``~/.claude/projects``, sub-agents' files, web exports, and stream-json.
+
+There is no published schema and the format changes with minor versions: the rules come from files of versions
+1.0 to 2.1, those of stream-json from the types of the Agent SDK 0.2. What is not known is kept raw and told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from ...drafts import Draft
+from ..head import SIZES, Head, open_gzip
+from . import stream_json
+from .detection import NOTES, is_stream, is_web
+from .detection import detect as detect
+from .facts import last_session
+from .lines import json_lines, web_lines
+from .messages import assistant, user
+from .others import attachment_line, file_history, note, progress, pull_request, queue_operation, system, title
+from .reading import Handler, Reading
+
+NAME = "claude-code"
+TITLE = "Claude Code"
+GROWS = "lines"
+
+HANDLERS: dict[str, Handler] = {
+    "user": user,
+    "assistant": assistant,
+    "system": system,
+    "summary": title,
+    "ai-title": title,
+    "custom-title": title,
+    "attachment": attachment_line,
+    "progress": progress,
+    "queue-operation": queue_operation,
+    "file-history-snapshot": file_history,
+    "pr-link": pull_request,
+    **dict.fromkeys(NOTES, note),
+}
+
+
+def read(source: BinaryIO) -> Iterator[Draft]:
+    """Drafts of a transcript, one line in memory at a time.
+
+    ``source`` can be sought and may be compressed with gzip. Raises ``FormatError`` when the file holds no
+    JSON object among its first lines, or unpacks to too much.
+    """
+    plain = open_gzip(source)
+    packed = plain is not source
+    head = Head(plain.read(SIZES[0]))
+    plain.seek(0)
+    if is_web(head):
+        return Reading(HANDLERS).run(web_lines(plain))
+    own = "" if packed else last_session(plain)
+    if is_stream(head.lines):
+        return Reading(HANDLERS | stream_json.HANDLERS, own).run(
+            stream_json.as_stored(json_lines(plain, packed=packed))
+        )
+    return Reading(HANDLERS, own).run(json_lines(plain, packed=packed))

@@ -1,0 +1,61 @@
+"""Is a file Claude Code's? Decided by its first lines, never by its name.
+
+Several other agents write lines that look alike; each test below names the one it keeps out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..head import Head
+from .values import dict_of
+
+NOTES = (
+    "agent-name", "agent-color", "agent-setting", "bridge-session", "frame-link", "last-prompt", "mode",
+    "permission-mode", "relocated", "result", "started", "tag", "task-summary", "worktree-state",
+)  # fmt: skip
+"""Line types that hold only a setting or a place."""
+TYPES = frozenset({
+    "user", "assistant", "system", "summary", "ai-title", "custom-title", "attachment", "progress", "queue-operation",
+    "file-history-snapshot", "pr-link", *NOTES,
+})  # fmt: skip
+IDS = frozenset({"uuid", "parentUuid", "leafUuid", "isSidechain"})
+
+
+def detect(head: Head) -> bool:
+    """Whether ``read`` of this module takes the file."""
+    return is_web(head) or is_stream(head.lines) or _is_stored(head.lines)
+
+
+def is_web(head: Head) -> bool:
+    """A session exported from the web: one object with ``loglines``."""
+    return head.shape.get("loglines") == "["
+
+
+def is_stream(lines: list[dict[str, Any]]) -> bool:
+    """stream-json: ``system/init`` with a list of tools (Cursor's has none) and snake_case session ids."""
+    first = next((line for line in lines if line.get("subtype") == "init" and line.get("type") == "system"), {})
+    return isinstance(first.get("tools"), list) and "session_id" in first and "sessionId" not in first
+
+
+def _is_stored(lines: list[dict[str, Any]]) -> bool:
+    if any(_is_of_others(line) for line in lines):
+        return False
+    types = {line["type"] for line in lines if isinstance(line.get("type"), str)}
+    if types & TYPES and any(IDS & line.keys() for line in lines):
+        return True
+    if types and types <= TYPES:
+        return any("sessionId" in line or isinstance(line.get("message"), dict) for line in lines)
+    return not types and any(_is_bare(line) for line in lines)
+
+
+def _is_of_others(line: dict[str, Any]) -> bool:
+    """Qwen Code (``parts``), Managed Agents, Codex, Gemini CLI, OpenCode, pi."""
+    qwen = "usageMetadata" in line or "systemPayload" in line or "parts" in dict_of(line.get("message"))
+    others = {"processed_at", "projectHash", "$set", "$rewindTo", "sessionID", "payload"} & line.keys()
+    return qwen or bool(others) or line.get("type") in ("session", "session_meta")
+
+
+def _is_bare(line: dict[str, Any]) -> bool:
+    """A line that a tool stripped of its type: Claude's usage under Claude Code's session id."""
+    return "sessionId" in line and "cache_read_input_tokens" in dict_of(dict_of(line.get("message")).get("usage"))

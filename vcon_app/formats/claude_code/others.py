@@ -1,0 +1,152 @@
+"""Every other type of line: notes of Claude Code about itself. Small facts of each are kept, none is dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ...drafts import EventDraft, Kind
+from .lines import Line
+from .prompts import Piece, pieces_of, spoken
+from .results import readable
+from .values import LABEL_LIMIT, bounded, dict_of, light, text_of
+
+if TYPE_CHECKING:
+    from .reading import Reading
+
+TEXT_LIMIT = 16 * 1024
+"""Characters kept of a text that Claude Code gave the model besides the conversation."""
+COMMON = frozenset({
+    "parentUuid", "logicalParentUuid", "isSidechain", "userType", "cwd", "sessionId", "session_id", "version",
+    "gitBranch", "type", "uuid", "timestamp", "slug", "content", "agentId", "entrypoint", "isMeta", "requestId",
+    "sessionKind",
+})  # fmt: skip
+"""Keys of a line that say where it belongs, not what happened."""
+ERRORS = ("api_error", "error", "api_refusal")
+COMPACTIONS = ("compact_boundary", "microcompact_boundary")
+
+
+def system(reading: Reading, line: Line) -> Iterator[EventDraft]:
+    """``system`` lines by ``subtype``: compaction, errors, local commands, and notes."""
+    value = line.value
+    subtype = text_of(value.get("subtype"))[:100]
+    content = value.get("content", dict_of(value.get("message")).get("content"))
+    text, _ = readable(content)
+    data = {"type": subtype or "system"} | light(value, COMMON | {"subtype"})
+    if subtype in COMPACTIONS:
+        details = value.get("compactMetadata") or value.get("microcompactMetadata")
+        yield line.event("compaction", text, data=data | {"compact_metadata": bounded(details, len(line.raw))})
+    elif subtype in ERRORS or value.get("level") == "error":
+        yield line.event("error", text or _error_text(value), data=data)
+    elif subtype == "local_command" and text:
+        yield from spoken(reading, line, list(pieces_of(text)), [])
+    else:
+        yield line.event("system", text, data=data)
+
+
+def title(reading: Reading, line: Line) -> Iterator[EventDraft]:
+    """``summary``, ``ai-title`` and ``custom-title`` name the session."""
+    value, kind = line.value, line.value["type"]
+    if kind == "summary":
+        text = text_of(value.get("summary")) or readable(dict_of(value.get("message")).get("content"))[0]
+        if "summary" in value:
+            reading.facts.titles.add_summary(text, text_of(value.get("leafUuid")))
+    elif kind == "ai-title":
+        text = reading.facts.titles.generated = text_of(value.get("aiTitle") or value.get("title"))
+    else:
+        text = reading.facts.titles.custom = text_of(value.get("customTitle") or value.get("title"))
+    yield line.event("system", text, data={"type": kind} | light({"leaf_uuid": value.get("leafUuid")}))
+
+
+def attachment_line(reading: Reading, line: Line) -> Iterator[EventDraft]:
+    """``attachment`` lines: queued prompts, hooks, and what was put before the model beside the conversation."""
+    held = dict_of(line.value.get("attachment"))
+    kind = text_of(held.get("type"))[:100]
+    if kind == "queued_command":
+        yield from _queued(reading, line, held)
+        return
+    data = {"type": "attachment", "attachment_type": kind} | light(
+        held, frozenset({"type", "content", "stdout", "stderr", "snippet"})
+    )
+    call = reading.links.of(held.get("toolUseID"))
+    yield line.event(_attachment_kind(kind), _attachment_text(held), data=data, parent=call.key if call else None)
+
+
+def progress(reading: Reading, line: Line) -> Iterator[EventDraft]:
+    """``progress`` of a running tool, hook or sub-agent."""
+    value, inner = line.value, dict_of(line.value.get("data"))
+    call_id = value.get("parentToolUseID") or value.get("toolUseID")
+    reading.links.agent(inner.get("agentId"), call_id)
+    call = reading.links.of(call_id)
+    data = {"type": "progress", "progress_type": text_of(inner.get("type"))[:100]} | light(inner, PAYLOADS)
+    yield line.event("system", data=data, parent=call.key if call else None)
+
+
+def queue_operation(reading: Reading, line: Line) -> Iterator[EventDraft]:
+    """The queue of typed prompts. The prompt itself comes as a user line or a queued command when it is sent."""
+    text, _ = readable(line.value.get("content"))
+    yield line.event("system", text, data={"type": "queue-operation"} | light(line.value, COMMON))
+
+
+def file_history(reading: Reading, line: Line) -> Iterator[EventDraft]:
+    """A checkpoint of the files that edits touched."""
+    snapshot = dict_of(line.value.get("snapshot"))
+    files = list(dict_of(snapshot.get("trackedFileBackups")))
+    data = {
+        "type": "file-history-snapshot",
+        "files": [text_of(name)[:LABEL_LIMIT] for name in files[:50]],
+        "file_count": len(files),
+    }
+    yield line.event("system", data=data | light(line.value, COMMON))
+
+
+def pull_request(reading: Reading, line: Line) -> Iterator[EventDraft]:
+    """``pr-link``: a pull request came out of the session."""
+    data = {"type": "pr-link"} | light(line.value, COMMON)
+    yield line.event("artifact", text_of(line.value.get("prUrl"))[:LABEL_LIMIT], actor=line.agent, data=data)
+
+
+def note(reading: Reading, line: Line) -> Iterator[EventDraft]:
+    """Types that only change a setting or remember a place: their scalars are all there is."""
+    yield line.event("system", data={"type": line.value["type"]} | light(line.value, COMMON))
+
+
+PAYLOADS = frozenset({"type", "output", "fullOutput", "message", "normalizedMessages", "prompt"})
+
+
+def _queued(reading: Reading, line: Line, held: dict[str, Any]) -> Iterator[EventDraft]:
+    text, attachments = readable(held.get("prompt"))
+    whole = "" if held.get("commandMode") in ("prompt", "bash", None) and not held.get("isMeta") else "queued_command"
+    pieces = list(pieces_of(text, path="/attachment/prompt")) if text else []
+    if held.get("commandMode") == "bash":
+        pieces = [Piece(f"<bash-input>{text}</bash-input>", "", path="/attachment/prompt")]
+    yield from spoken(reading, line, pieces, attachments, whole)
+
+
+def _attachment_kind(kind: str) -> Kind:
+    if kind == "edited_text_file":
+        return "file_change"
+    return "system" if kind.startswith("hook_") and kind != "hook_additional_context" else "injected_context"
+
+
+def _attachment_text(held: dict[str, Any]) -> str:
+    for key in ("content", "snippet", "stdout", "stderr", "blockingError"):
+        value = held.get(key)
+        text = (
+            readable(value)[0]
+            or text_of(dict_of(value).get("blockingError"))
+            or text_of(dict_of(dict_of(value).get("file")).get("content"))
+        )
+        if text:
+            return text[:TEXT_LIMIT]
+    return ""
+
+
+def _error_text(value: dict[str, Any]) -> str:
+    """The message of an API error, which stands at one of three depths."""
+    error = dict_of(value.get("error"))
+    for _ in range(3):
+        if message := text_of(error.get("message")):
+            return message
+        error = dict_of(error.get("error"))
+    return text_of(dict_of(value.get("cause")).get("code")) or text_of(value.get("error"))

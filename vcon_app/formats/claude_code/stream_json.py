@@ -1,0 +1,102 @@
+"""Output of ``claude -p --output-format stream-json`` and of the Agent SDK, read as stored lines.
+
+It differs from the stored file in snake_case keys, in partial ``stream_event`` lines, and in a final
+``result`` that states a cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ...drafts import EventDraft, Finding, ToolDraft
+from .lines import Item, Line
+from .others import COMMON, note, system
+from .usage import cost_of
+from .values import bounded, dict_of, light, text_of
+
+if TYPE_CHECKING:
+    from .reading import Handler, Reading
+
+LISTED = 200
+"""Tools, servers and denials of one line that are kept."""
+
+
+def as_stored(items: Iterable[Item]) -> Iterator[Item]:
+    """The lines under the names of the stored file, without the partial ones (their content comes whole)."""
+    partial = 0
+    for item in items:
+        if not isinstance(item, Line):
+            yield item
+        elif item.value.get("type") == "stream_event":
+            partial += 1
+        else:
+            _rename(item.value)
+            yield item
+    if partial:
+        yield Finding(
+            "claude-code.partial-events",
+            "info",
+            "",
+            f"{partial} partial stream events left out; later lines hold their text",
+        )
+
+
+def _result(reading: Reading, line: Line) -> Iterator[EventDraft]:
+    """The outcome of a run, then each call that was not allowed.
+
+    ``total_cost_usd`` is that of the whole connection, sub-agents and side calls included, so it is told of
+    the session; on an event it would be added to the price of the responses before it.
+    """
+    value = line.value
+    failed = value.get("is_error") is True or value.get("subtype") not in ("success", None)
+    reading.facts.phase = "crashed" if failed else "completed"
+    reading.facts.state_cost(cost_of(value.get("total_cost_usd")))
+    data = {"type": "result"} | light(value, COMMON | {"result"})
+    if isinstance(value.get("modelUsage"), dict):
+        data["model_usage"] = bounded(value["modelUsage"], len(line.raw))
+    text = text_of(value.get("result")) if failed else ""  # else it repeats the last message
+    yield line.event("error" if failed else "status", text, data=data)
+    denials = value.get("permission_denials")
+    for index, denial in enumerate(denials[:LISTED] if isinstance(denials, list) else ()):
+        yield _denial(reading, line, index, dict_of(denial))
+
+
+def _denial(reading: Reading, line: Line, index: int, denial: dict[str, Any]) -> EventDraft:
+    call_id, name = text_of(denial.get("tool_use_id")) or None, text_of(denial.get("tool_name")) or None
+    call = reading.links.of(call_id)
+    return line.event(
+        "approval", part=f":{index + 1}", at_path=f"/permission_denials/{index}", parent=call.key if call else None,
+        tool=ToolDraft(call_id, name, arguments=bounded(denial.get("tool_input"), len(line.raw)), status="denied"),
+        data={"type": "permission_denial", "decision": "denied"},
+    )  # fmt: skip
+
+
+def _system(reading: Reading, line: Line) -> Iterator[EventDraft]:
+    value = line.value
+    if value.get("subtype") != "init":
+        yield from system(reading, line)
+        return
+    data = {"type": "init"} | light(value, COMMON | {"subtype"})
+    for name in ("tools", "mcp_servers"):
+        if isinstance(value.get(name), list):
+            data[name] = bounded(value[name][:LISTED], len(line.raw))
+    yield line.event("system", data=data)
+
+
+def _rename(value: dict[str, Any]) -> None:
+    for ours, theirs in (
+        ("toolUseResult", "tool_use_result"),
+        ("version", "claude_code_version"),
+        ("isMeta", "isSynthetic"),
+    ):
+        if theirs in value:
+            value.setdefault(ours, value[theirs])
+    if value.get("parent_tool_use_id"):
+        value["isSidechain"] = True
+
+
+HANDLERS: dict[str, Handler] = {
+    "system": _system, "result": _result, "rate_limit_event": note, "tool_progress": note, "auth_status": note,
+}  # fmt: skip
+"""Readers of the types that only stream-json has."""

@@ -1,0 +1,136 @@
+"""What a file that no format claims seems to be, in words for the person who dropped it."""
+
+from __future__ import annotations
+
+import orjson
+
+from .head import SIZES, Head
+from .jsonio import Unreadable, loads
+
+_MAGIC: tuple[tuple[bytes, str], ...] = (
+    (b"SQLite format 3\0", "a SQLite database: export the sessions from the tool that made it first"),
+    (b"PK\x03\x04", "a zip archive: unpack it and drop the files in it"),
+    (b"PK\x05\x06", "an empty zip archive"),
+    (b"\x28\xb5\x2f\xfd", "a Zstandard archive: unpack it first"),
+    (b"BZh", "a bzip2 archive: unpack it first"),
+    (b"\xfd7zXZ\0", "an xz archive: unpack it first"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive: unpack it first"),
+    (b"\x89PNG\r\n", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"RIFF", "a RIFF file (sound, film or WebP image)"),
+    (b"ID3", "an MP3 recording"),
+    (b"%PDF", "a PDF document"),
+    (b"\x7fELF", "a Linux program"),
+    (b"MZ", "a Windows program"),
+    (b"\xff\xfe", "UTF-16 text: save it as UTF-8"),
+    (b"\xfe\xff", "UTF-16 text: save it as UTF-8"),
+)
+_GZIP = b"\x1f\x8b"
+SHOWN_KEYS = 12
+EXACT = SIZES[1]
+"""Up to here a file is parsed again to say where its JSON breaks off; beyond, its first keys must do."""
+
+
+def describe(head: Head, *, complete: bool) -> str:
+    """One clause without a full stop: "it is empty", "it is JSON with the keys a, b".
+
+    ``complete`` says that ``head`` holds the whole file. Never raises.
+    """
+    if head.raw[:2] != _GZIP:
+        return f"it is {_of_data(head, complete)}"
+    if head.data is head.raw:
+        return "it starts like a gzip file, but cannot be unpacked"
+    return f"it is a gzip file of something that is {_of_data(head, complete=False)}"
+
+
+def _of_data(head: Head, complete: bool) -> str:
+    data = head.data
+    if not data.strip():
+        return "blank" if data else "empty"
+    for magic, what in _MAGIC:
+        if data.startswith(magic):
+            return what
+    if data[257:262] == b"ustar":
+        return "a tar archive: unpack it and drop the files in it"
+    return _of_text(head, complete)
+
+
+def _of_text(head: Head, complete: bool) -> str:
+    if not head.shape:
+        return _not_json(head.data)
+    if _is_lines(head):
+        return f"JSON Lines whose first object has {_keys(list(head.lines[0]))}"
+    return (complete and len(head.data) <= EXACT and _fault(head.data)) or _of_json(head, complete)
+
+
+def _is_lines(head: Head) -> bool:
+    first = head.data.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0]
+    try:
+        return len(head.lines) > 1 and isinstance(orjson.loads(first), dict)
+    except orjson.JSONDecodeError:
+        return False
+
+
+def _fault(data: bytes) -> str:
+    """What is wrong with a whole document as JSON, or "" when nothing is."""
+    try:
+        data.decode("utf-8-sig")
+        _, repairs = loads(data)
+    except UnicodeDecodeError as error:
+        return f"not UTF-8: byte {data[error.start]:#04x} at offset {error.start}"
+    except Unreadable as error:
+        return str(error)
+    return f"not quite JSON: {repairs[0]}" if repairs else ""
+
+
+def _of_json(head: Head, complete: bool) -> str:
+    outer = head.shape[""]
+    if outer == "{":
+        names = _children(head, "")
+        return f"JSON with {_keys(names)}" if names or complete else "JSON whose first value does not end here"
+    if outer != "[":
+        return f"JSON, but only a {_scalar(outer)}"
+    first = head.shape.get("item")
+    if first is None:
+        return "JSON, but only an empty list"
+    if first != "{":
+        return "a JSON list, but not of objects"
+    return f"a JSON list whose first object has {_keys(_children(head, 'item.'))}"
+
+
+def _children(head: Head, prefix: str) -> list[str]:
+    names = (path[len(prefix) :] for path in head.shape if path.startswith(prefix) and path != prefix)
+    return [name for name in names if name and "." not in name]
+
+
+def _keys(names: list[str]) -> str:
+    if not names:
+        return "no keys"
+    shown = ", ".join(_printable(name.encode("utf-8", "replace"), 40) for name in names[:SHOWN_KEYS])
+    more = f" and {len(names) - SHOWN_KEYS} more" if len(names) > SHOWN_KEYS else ""
+    return f"the {'keys' if len(names) > 1 else 'key'} {shown}{more}"
+
+
+def _scalar(value: object) -> str:
+    if isinstance(value, str):
+        return "string"
+    return "number" if isinstance(value, (int, float)) and not isinstance(value, bool) else "constant"
+
+
+def _not_json(data: bytes) -> str:
+    sample = data[:4096]
+    odd = sum(byte < 9 or 13 < byte < 32 for byte in sample)
+    if odd * 20 > len(sample):
+        return f"a binary file of a kind not known here (it starts with the bytes {sample[:8].hex(' ')})"
+    start = sample.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if start.startswith(b"<"):
+        return "HTML or XML"
+    if start[:1] in (b"[", b"{") and (fault := _fault(start)):
+        return fault
+    return f"text, not JSON (it starts with “{_printable(start, 40)}”)"
+
+
+def _printable(data: bytes, limit: int) -> str:
+    text = "".join(c if c.isprintable() else "�" for c in data[: limit * 4].decode("utf-8", "replace"))
+    return text if len(text) <= limit else text[:limit] + "…"

@@ -1,0 +1,57 @@
+"""A session as one page that opens without a network and without a script. Write-only.
+
+Messages are sanitised Markdown, tool calls fold out to arguments and result, edits are diffs, sub-agents are
+indented. Two walks over the events: one counts, one writes; 64 events are held to put a result on the card
+of its call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ...drafts import Events, Losses, SessionDraft
+from . import frame, parts
+from .pairs import paired
+from .totals import count, starts_turn
+
+NAME = "html"
+TITLE = "Page that opens offline"
+MEDIA_TYPE = "text/html"
+SUFFIX = ".html"
+
+
+def write(session: SessionDraft, events: Events, losses: Losses, *, options: dict[str, Any]) -> Iterator[bytes]:
+    """The page in pieces.
+
+    ``options``: ``generated_at`` (datetime) and ``origin`` (URL) for the foot; ``costs``, the price of each
+    turn where the desk knows better than the recorder: ``{turn: {"amount": "0.012"|None, "unpriced_tokens": 0}}``.
+    """
+    total, turns = count(events, options.get("costs"))
+    yield frame.head(session).encode()
+    yield frame.header(session, total, len(turns) - 1).encode()
+    yield frame.outline(turns).encode()
+    yield b"<main>\n"
+    open_turn = -1
+    number = 0
+    for seq, event, result in paired(events):
+        number += starts_turn(event)
+        if number != open_turn:
+            yield (b"</section>\n" if open_turn >= 0 else b"") + frame.turn_head(number, turns[number]).encode()
+            open_turn = number
+        yield parts.event(seq, event, result).encode()
+        for shown in (event, result[1] if result else None):
+            if shown and not parts.shows_all(shown):
+                losses.lose("details of events beyond text, tool and tokens", "the page shows what a person reads")
+    yield b"</section>\n</main>\n" if open_turn >= 0 else b'<p class="none">No events.</p>\n</main>\n'
+    yield frame.foot(options.get("origin"), options.get("generated_at")).encode()
+    _tell_losses(session, losses)
+
+
+def _tell_losses(session: SessionDraft, losses: Losses) -> None:
+    if session.metadata:
+        losses.lose(
+            "facts about the session beyond its header", "the page shows what a person reads", len(session.metadata)
+        )
+    for name in sorted(session.record):
+        losses.lose(f"parts of the {name} file around its events", "the page shows what a person reads")

@@ -1,0 +1,140 @@
+"""The first walk over the events: what each turn and the session came to, counted as the desk counts it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from sessions_app.rendering.text import first_line
+
+from ...drafts import EventDraft, Usage
+
+COUNTED = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
+PROMPT = 120
+"""Characters of a prompt that stand in the outline."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Tokens, money and time of a turn or of the session. ``None`` is "not said", never 0."""
+
+    prompt: str = ""
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    events: int = 0
+    tool_calls: int = 0
+    errors: int = 0
+    input_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: Decimal | None = None
+    uncosted: bool = False
+    """Some response has tokens and no cost, so ``cost`` is a lower bound."""
+    models: dict[str, None] = field(default_factory=dict)
+    tools: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def total_tokens(self) -> int | None:
+        known = [count for name in COUNTED if (count := getattr(self, name)) is not None]
+        return sum(known) if known else None
+
+    @property
+    def milliseconds(self) -> float | None:
+        if self.started_at is None or self.ended_at is None:
+            return None
+        return (self.ended_at - self.started_at).total_seconds() * 1000
+
+    def see(self, event: EventDraft) -> None:
+        """Count what an event says by itself."""
+        self.events += 1
+        self.errors += event.kind == "error" or (event.kind == "tool_result" and _failed(event))
+        if event.kind == "tool_call":
+            self.tool_calls += 1
+            name = event.tool.name if event.tool and event.tool.name else "unnamed"
+            self.tools[name] = self.tools.get(name, 0) + 1
+        if event.model:
+            self.models[event.model] = None
+        if event.at:
+            self.started_at = min(self.started_at or event.at, event.at)
+            self.ended_at = max(self.ended_at or event.at, event.at)
+
+    def bill(self, usage: Usage | None, cost: Decimal | None) -> None:
+        """Add one model response."""
+        for name in COUNTED if usage else ():
+            if (count := getattr(usage, name)) is not None:
+                setattr(self, name, (getattr(self, name) or 0) + count)
+        if cost is not None:
+            self.cost = (self.cost or Decimal(0)) + cost
+        elif usage and any(getattr(usage, name) for name in COUNTED):
+            self.uncosted = True
+
+
+@dataclass(slots=True)
+class _Response:
+    """One model response; recorders repeat it on several lines, growing or not: the greatest output is true."""
+
+    turn: int
+    usage: Usage | None = None
+    cost: Decimal | None = None
+
+    def repeat(self, event: EventDraft) -> None:
+        if event.usage and (self.usage is None or (event.usage.output_tokens or 0) >= (self.usage.output_tokens or 0)):
+            self.usage = event.usage
+        if event.cost is not None:
+            self.cost = max(event.cost, self.cost or event.cost)
+
+
+def count(events: Iterable[EventDraft], costs: Mapping[int, Any] | None = None) -> tuple[Tally, list[Tally]]:
+    """The session's tally and one for each turn; number 0 is what came before the first message.
+
+    ``costs`` gives the cost of turns as the desk priced them, ``{turn: {amount, unpriced_tokens}}``, in
+    place of what the recorder stated.
+    """
+    turns = [Tally()]
+    responses: dict[str, _Response] = {}
+    for number, event in enumerate(events):
+        if starts_turn(event):
+            turns.append(Tally(prompt=first_line(event.text, PROMPT)))
+        turns[-1].see(event)
+        if event.usage or event.cost is not None:
+            key = f"id:{event.request}" if event.request else f"event:{number}"
+            responses.setdefault(key, _Response(len(turns) - 1)).repeat(event)
+    for response in responses.values():
+        turns[response.turn].bill(response.usage, response.cost)
+    for number, turn in enumerate(turns if costs is not None else ()):
+        _price(turn, costs.get(number))
+    return _sum(turns), turns
+
+
+def starts_turn(event: EventDraft) -> bool:
+    """A turn starts at each message of a person or trigger, not at a prompt inside a sub-agent."""
+    return event.kind == "user_message" and event.depth == 0
+
+
+def _price(turn: Tally, cost: Any) -> None:
+    amount = cost.get("amount") if cost else None
+    turn.cost = Decimal(amount) if amount is not None else None
+    turn.uncosted = bool(cost and cost.get("unpriced_tokens")) or (not cost and turn.total_tokens is not None)
+
+
+def _sum(turns: list[Tally]) -> Tally:
+    whole = Tally()
+    for turn in turns:
+        for name in ("events", "tool_calls", "errors"):
+            setattr(whole, name, getattr(whole, name) + getattr(turn, name))
+        whole.bill(Usage(**{name: getattr(turn, name) for name in COUNTED}), turn.cost)
+        whole.uncosted |= turn.uncosted
+        whole.models.update(turn.models)
+        for name, uses in turn.tools.items():
+            whole.tools[name] = whole.tools.get(name, 0) + uses
+        times = [at for at in (whole.started_at, turn.started_at, whole.ended_at, turn.ended_at) if at]
+        whole.started_at, whole.ended_at = (min(times), max(times)) if times else (None, None)
+    return whole
+
+
+def _failed(event: EventDraft) -> bool:
+    return event.tool is not None and event.tool.status == "error"

@@ -1,0 +1,224 @@
+"""The session's own facts: from ``metadata`` and its neighbours into a ``SessionDraft``, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from ...drafts import Finding, Json, SessionDraft
+from ..jsonio import dumps
+from ..times import parse, rfc3339
+from .carry import restored
+from .feed import Feed, layouts
+from .values import first_text, label_of, text_of
+
+FORMAT = "llmfeed"
+PHASES = ("active", "completed", "crashed", "timed_out")
+_CONSUMED = (
+    "feed_type", "metadata", "context", "imports", "decisions", "outputs", "conversation_trace", "api_execution",
+    "origin", "title", "description", "tags", "created", "created_at",
+)  # fmt: skip
+"""Blocks that become fields and events. Every other block is kept as it came, and in its order."""
+_FIELDS = (
+    "title", "origin", "generated_at", "session_id", "started_at", "created_at", "created", "ended_at", "phase",
+    "model", "user_id", "parent_session_id", "tags", "source_origin", "source_generated_at", "session",
+)  # fmt: skip
+"""Keys of ``metadata`` with a field of their own; the others go to ``SessionDraft.metadata``."""
+_SHOWN_BLOCKS = ("replay_endpoint", "trust_scope")
+"""Reserved blocks of the specification that a person should see; told as text, never as something to click."""
+
+
+def draft_of(feed: Feed) -> SessionDraft:
+    """The session as the feed tells it."""
+    said = _metadata(feed)
+    results = text_of(feed.object_at("results").get("status")).lower()
+    phase = said.get("phase") if said.get("phase") in PHASES else _PHASE_OF_STATUS.get(results)
+    return SessionDraft(
+        external_id=_identity(feed, said),
+        title=_title(feed, said),
+        agent_name=_agent(feed),
+        started_at=_time(said, "started_at", "created_at", "created") or parse(feed.blocks.get("session_date"))[0],
+        ended_at=_time(said, "ended_at"),
+        phase=phase,
+        model=first_text(said.get("model"), feed.object_at("api_execution").get("model")) or None,
+        user_id=text_of(said.get("user_id")),
+        summary=summary_of(feed.blocks.get("session_summary"), _title(feed, said)) or _other_summary(feed),
+        tags=tuple(
+            tag
+            for tag in _list(said.get("tags")) or _list(feed.object_at("data").get("topics"))
+            if isinstance(tag, str)
+        ),
+        parent_external_id=text_of(said.get("parent_session_id")) or None,
+        metadata=_shown(feed, said),
+        record={FORMAT: {"feed_type": feed.blocks.get("feed_type"), "layouts": layouts(feed), "blocks": _kept(feed)}},
+    )
+
+
+def time_findings(feed: Feed) -> Iterator[Finding]:
+    """Times of the feed that had to be guessed at or are none."""
+    for name, value in _metadata(feed).items():
+        if name in ("generated_at", "started_at", "created_at", "created", "ended_at"):
+            _, odd = parse(value)
+            if odd:
+                yield Finding("L4", "info", f"/metadata/{name}", f"{odd}.")
+
+
+def metadata_of(session: SessionDraft, origin: str, generated_at: datetime | None) -> dict[str, Json]:
+    """The ``metadata`` block of a new file. The origin of the file it came from stays under ``source_origin``."""
+    own = dict(session.metadata)
+    stated = {
+        "title": session.title or f"Session {session.external_id}",
+        "origin": origin,
+        "generated_at": rfc3339(generated_at) if generated_at else None,
+        "session_id": session.external_id,
+        "started_at": rfc3339(session.started_at) if session.started_at else None,
+        "ended_at": rfc3339(session.ended_at) if session.ended_at else None,
+        "phase": session.phase,
+        "model": session.model,
+        "user_id": session.user_id or None,
+        "parent_session_id": session.parent_external_id,
+        "tags": list(session.tags) or None,
+        "source_origin": own.pop("origin", None),
+        "source_generated_at": own.pop("generated_at", None),
+    }
+    hidden = {"imports", *(_SHOWN_BLOCKS if FORMAT in session.record else ())}
+    clashing = {name: value for name, value in own.items() if name in _FIELDS}
+    plain = {name: value for name, value in own.items() if name not in _FIELDS and name not in hidden}
+    return {
+        name: value for name, value in {**stated, **plain, "session": clashing or None}.items() if value is not None
+    }
+
+
+def summary_of(block: Json, title: str) -> str:
+    """``session_summary`` in words: topic, focus, next steps; or the summary we wrote ourselves."""
+    if not isinstance(block, dict):
+        return text_of(block)
+    if isinstance(block.get("summary"), str):
+        return block["summary"]
+    lines = [("topic", block.get("topic") if block.get("topic") != title else None)]
+    lines += [(name, block.get(name)) for name in ("current_focus", "next_steps")]
+    told = ((label_of(name).capitalize(), _sentence(value)) for name, value in lines)
+    return "\n".join(f"{label}: {text}" for label, text in told if text)
+
+
+def kept_blocks(session: SessionDraft) -> list[tuple[str, str]]:
+    """Blocks of the feed this session came from, as (name, JSON text); empty for a session of other origin."""
+    record = session.record.get(FORMAT)
+    blocks = record.get("blocks") if isinstance(record, dict) else None
+    return [(name, text) for name, text in blocks] if isinstance(blocks, list) else []
+
+
+_PHASE_OF_STATUS: dict[str, Any] = {
+    "success": "completed", "completed": "completed", "error": "crashed", "failed": "crashed", "timeout": "timed_out",
+}  # fmt: skip
+
+
+def _metadata(feed: Feed) -> dict[str, Json]:
+    """``metadata``; the oldest layouts (S7, S8) have its keys at the top."""
+    top = ("origin", "title", "description", "tags", "created", "created_at")
+    return {**{name: feed.blocks[name] for name in top if name in feed.blocks}, **restored(feed.object_at("metadata"))}
+
+
+def _identity(feed: Feed, said: dict[str, Json]) -> str:
+    """The sender's own id; else a digest of what names the feed, or of the whole file where nothing does."""
+    stated = first_text(
+        said.get("session_id"), feed.object_at("session_state").get("session_id"), said.get("execution_id")
+    )
+    if stated:
+        return stated[:200]
+    when = first_text(
+        *(said.get(name) for name in ("created_at", "created", "generated_at")), feed.blocks.get("session_date")
+    )
+    name = [said.get("origin") or feed.blocks.get("project"), said.get("title"), when]
+    source = dumps(name) if when else feed.source
+    return f"llmfeed-{sha256(source).hexdigest()[:32]}"
+
+
+def _title(feed: Feed, said: dict[str, Json]) -> str:
+    data, summary = feed.object_at("data"), feed.object_at("session_summary")
+    return first_text(
+        said.get("title"),
+        data.get("main_topic"),
+        data.get("block_name"),
+        summary.get("topic"),
+        feed.blocks.get("project"),
+    )
+
+
+def _agent(feed: Feed) -> str:
+    return first_text(
+        feed.object_at("context").get("agent_profile"),
+        feed.object_at("session_context").get("agent_profile"),
+        feed.object_at("agent_collaboration").get("primary_agent"),
+        feed.object_at("workflow_context").get("platform"),
+    )
+
+
+def _other_summary(feed: Feed) -> str:
+    data, session = feed.object_at("data"), feed.object_at("session")
+    context = data.get("context_summary")
+    items = (
+        item.get("summary") for item in feed.list_at("data") if isinstance(item, dict) and item.get("type") == "session"
+    )
+    return first_text(
+        session.get("context_summary"),
+        context.get("project_scope") if isinstance(context, dict) else context,
+        data.get("context"),
+        *items,
+    )
+
+
+def _shown(feed: Feed, said: dict[str, Json]) -> dict[str, Json]:
+    """What the page shows beside the fields; a field's value that is none stays here as it came."""
+    shown = {name: value for name, value in said.items() if name not in _FIELDS or _is_misfit(name, value)}
+    if isinstance(said.get("session"), dict):
+        shown.update(said["session"])
+    for name in ("origin", "generated_at"):
+        if value := said.get(f"source_{name}") or said.get(name):
+            shown[name] = value
+    if feed.list_at("imports"):
+        shown["imports"] = feed.list_at("imports")
+    shown.update({name: feed.blocks[name] for name in _SHOWN_BLOCKS if feed.blocks.get(name)})
+    return shown
+
+
+def _is_misfit(name: str, value: Json) -> bool:
+    if name == "session":
+        return not isinstance(value, dict)
+    if name == "tags":
+        return not isinstance(value, list) or not all(isinstance(tag, str) for tag in value)
+    return not isinstance(value, str) or (name == "phase" and value not in PHASES)
+
+
+def _kept(feed: Feed) -> list[list[str]]:
+    """As text: a database that orders keys anew, or rounds numbers, would change what a signature covered."""
+    kept = {name: value for name, value in feed.blocks.items() if name not in _CONSUMED}
+    rest = rest_of_context(feed)
+    blocks = {"context": rest, **kept} if rest else kept
+    return [[name, dumps(value).decode()] for name, value in blocks.items()]
+
+
+def rest_of_context(feed: Feed) -> dict[str, Json]:
+    """``context`` without what becomes the first message and the agent's name."""
+    context = feed.blocks.get("context")
+    if context is None or isinstance(context, dict):
+        return {name: value for name, value in (context or {}).items() if not _is_field(name, value)}
+    return {"value": context}
+
+
+def _is_field(name: str, value: Json) -> bool:
+    return name in ("user_input", "agent_profile") and isinstance(value, str)
+
+
+def _time(said: dict[str, Json], *names: str) -> datetime | None:
+    return next((at for name in names if (at := parse(said.get(name))[0])), None)
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def _sentence(value: Json) -> str:
+    return "; ".join(item for item in value if isinstance(item, str)) if isinstance(value, list) else text_of(value)

@@ -1,0 +1,85 @@
+"""Small, total functions over values that may be anything."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from hashlib import sha256
+from typing import Any
+
+from ...drafts import Json
+from ..jsonio import dumps
+
+MAX_LINES = 200
+"""Lines of a block that are told in an event's text; the block itself is kept whole."""
+
+
+def text_of(value: Any) -> str:
+    """The value when it is a string, else ``""``."""
+    return value if isinstance(value, str) else ""
+
+
+def first_text(*values: Any) -> str:
+    """The first of the values that is a string with something in it."""
+    return next((value for value in values if isinstance(value, str) and value.strip()), "")
+
+
+def key_of(pointer: str, value: Json) -> str:
+    """The natural key of an event: where it stands, and a digest of what stands there."""
+    return f"{pointer}:{sha256(dumps(value)).hexdigest()[:12]}"
+
+
+def count_of(value: Any) -> int | None:
+    """A token count: a whole number that is not negative and fits a database column."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None
+
+
+def money_of(value: Any) -> Decimal | None:
+    """A finite amount below a million, from a number or decimal text."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        amount = Decimal(str(value))
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() and 0 <= amount < 10**6 else None
+
+
+def kind_name(value: Any) -> str:
+    """What JSON calls a value."""
+    names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def label_of(name: str) -> str:
+    """``open_tasks`` as words."""
+    return name.replace("_", " ").replace("-", " ").strip()
+
+
+def outline(value: Json) -> str:
+    """A block as a Markdown list, for reading."""
+    lines = _lines(value, 0)
+    more = [f"- … {len(lines) - MAX_LINES} more lines"] if len(lines) > MAX_LINES else []
+    return "\n".join(lines[:MAX_LINES] + more)
+
+
+def _lines(value: Json, depth: int) -> list[str]:
+    if isinstance(value, dict):
+        return [line for key, item in value.items() for line in _entry(f"{label_of(key)}: ", item, depth)]
+    if isinstance(value, list):
+        return [line for item in value for line in _entry("", item, depth)]
+    return [_scalar(value)]
+
+
+def _entry(label: str, item: Json, depth: int) -> list[str]:
+    indent = "  " * depth
+    if isinstance(item, (dict, list)) and item and depth < 6:
+        head = [f"{indent}- {label.rstrip()}"] if label else []
+        return head + _lines(item, depth + bool(label))
+    shown = dumps(item).decode() if isinstance(item, (dict, list)) else _scalar(item)
+    return [f"{indent}- {label}" + shown.replace("\n", f"\n{indent}  ")]
+
+
+def _scalar(value: Json) -> str:
+    return value if isinstance(value, str) else dumps(value).decode()

@@ -1,0 +1,170 @@
+"""A session as one llmfeed document: S1, ``session_summary`` and ``conversation_trace`` together (L10).
+
+Every event is an entry of the trace, or an item of ``decisions`` or ``outputs`` that knows its place among
+them, so reading the file gives the same events with the same keys. Blocks of a feed that the session came
+from are written back as they came; events that were read from such a block are not written a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from ...drafts import EventDraft, Events, Json, Losses, SessionDraft
+from ..jsonio import dumps
+from . import trust
+from .carry import Carrier, names_in
+from .decisions import EXTRA, decision_item, is_decision, output_item
+from .entries import HOME, entry_of
+from .session import FORMAT, kept_blocks, metadata_of, summary_of
+from .values import text_of
+
+ORIGIN = "urn:countersign"
+"""Stands for the publisher where the installation has no address of its own; the schema asks for a URI."""
+_VOUCHED = "it vouches for the original bytes, not for a new file"
+_VOUCHING = ("signature", "certification", "certifications")
+
+
+def write(session: SessionDraft, events: Events, losses: Losses, *, options: dict[str, Any]) -> Iterator[bytes]:
+    """The document in pieces; walks the events up to four times and holds none of them.
+
+    ``options``: ``origin`` (URI of this installation), ``generated_at`` (datetime), ``mask_secrets`` (default
+    true: values that look like secrets are masked, L17). What was masked or left out is told to ``losses``.
+    """
+    carrier = Carrier(losses, mask=options.get("mask_secrets", True))
+    kept = _kept(session, losses)
+    seen = _look_through(events, set(kept))
+    for name in sorted(session.record.keys() - {FORMAT}):
+        losses.lose(f"parts of the {name} file around its events", "llmfeed has no place for them")
+
+    yield b'{"feed_type":"session"'
+    origin, generated_at = options.get("origin") or ORIGIN, _generated_at(session, seen, options)
+    yield _block("metadata", carrier.carry(metadata_of(session, origin, generated_at)))
+    yield _block("context", carrier.carry_foreign(_context(session, seen, kept)))
+    yield _block("imports", carrier.carry_foreign(_imports(session)))
+    yield _block("session_summary", carrier.carry_foreign(_summary(session, kept)))
+    for name, pick in _LISTS.items():
+        yield from _list_block(name, _numbered(events, set(kept)), pick, carrier, seen)
+    for name, text in kept.items():
+        if name not in ("context", "session_summary"):
+            yield b",\n" + dumps(name) + b":" + carrier.carry_text(text)
+    yield b"}\n"
+
+
+def _block(name: str, value: Json) -> bytes:
+    return b",\n" + dumps(name) + b":" + dumps(value)
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the first walk over the events found."""
+
+    prompt: str = ""
+    answer: EventDraft | None = None
+    artifacts: set[int] = field(default_factory=set)
+    """Hashes of their texts."""
+    last_at: datetime | None = None
+
+
+def _look_through(events: Events, homes: set[str]) -> _Seen:
+    seen = _Seen()
+    for _, event in _numbered(events, homes):
+        if event.kind == "user_message" and event.depth == 0 and not seen.prompt:
+            seen.prompt = event.text
+        if event.kind == "agent_message" and event.depth == 0 and event.text:
+            seen.answer = event
+        if event.kind == "artifact":
+            seen.artifacts.add(hash(event.text))
+        seen.last_at = event.at or seen.last_at
+    return seen
+
+
+def _numbered(events: Events, homes: set[str]) -> Iterator[tuple[int, EventDraft]]:
+    """Events with their place in the file, without those that their block brings back."""
+    return enumerate(event for event in events if not _is_home(event, homes))
+
+
+def _is_home(event: EventDraft, homes: set[str]) -> bool:
+    home = event.data.get(HOME)
+    return isinstance(home, str) and names_in(home)[:1] != [] and names_in(home)[0] in homes
+
+
+def _entry(number: int, event: EventDraft) -> Json:
+    return None if is_decision(event) or event.kind == "artifact" else entry_of(event)
+
+
+def _decision(number: int, event: EventDraft) -> Json:
+    return decision_item(event, number) if is_decision(event) else None
+
+
+def _output(number: int, event: EventDraft) -> Json:
+    return output_item(event, number) if event.kind == "artifact" else None
+
+
+_LISTS: dict[str, Callable[[int, EventDraft], Json]] = {
+    "conversation_trace": _entry, "decisions": _decision, "outputs": _output,
+}  # fmt: skip
+
+
+def _list_block(
+    name: str,
+    numbered: Iterator[tuple[int, EventDraft]],
+    pick: Callable[[int, EventDraft], Json],
+    carrier: Carrier,
+    seen: _Seen,
+) -> Iterator[bytes]:
+    yield b",\n" + dumps(name) + b":["
+    comma = b"\n"
+    for number, event in numbered:
+        if (item := pick(number, event)) is not None:
+            yield comma + dumps(carrier.carry(item))
+            comma = b",\n"
+    if name == "outputs" and seen.answer and hash(seen.answer.text) not in seen.artifacts:
+        final = {"type": "text/markdown", "value": seen.answer.text, EXTRA: {"repeats": seen.answer.key}}
+        yield comma + dumps(carrier.carry(final))
+    yield b"]"
+
+
+def _kept(session: SessionDraft, losses: Losses) -> dict[str, str]:
+    """Blocks to write back. A signature covered other bytes than these, so it goes, and is said to (L13)."""
+    blocks = dict(kept_blocks(session))
+    was_signed = "signature" in blocks
+    for name in (*_VOUCHING, "_meta") if was_signed else _VOUCHING:
+        if blocks.pop(name, None) is not None:
+            losses.lose(f"the block {name} of the imported file", _VOUCHED)
+    if was_signed and "trust" in blocks:
+        rest = trust.kept_trust(orjson.loads(blocks["trust"]))
+        losses.lose("what trust says of the signature", _VOUCHED)
+        blocks = {name: text for name, text in blocks.items() if name != "trust" or rest}
+        blocks.update({"trust": dumps(rest).decode()} if rest else {})
+    return blocks
+
+
+def _context(session: SessionDraft, seen: _Seen, kept: dict[str, str]) -> dict[str, Json]:
+    own = {"user_input": seen.prompt, "agent_profile": session.agent_name}
+    rest = orjson.loads(kept["context"]) if "context" in kept else {}
+    return {**{name: text for name, text in own.items() if text}, **rest}
+
+
+def _imports(session: SessionDraft) -> list[Json]:
+    imports = session.metadata.get("imports")
+    return imports if isinstance(imports, list) else []
+
+
+def _summary(session: SessionDraft, kept: dict[str, str]) -> Json:
+    """The block as it came while the session's summary still says the same, else a new one."""
+    if "session_summary" in kept:
+        block = orjson.loads(kept["session_summary"])
+        if summary_of(block, session.title) == session.summary:
+            return block
+    named = {"topic": session.title} if session.title else {}
+    return {**named, "summary": text_of(session.summary)}
+
+
+def _generated_at(session: SessionDraft, seen: _Seen, options: dict[str, Any]) -> datetime | None:
+    """When the file is made; a format has no clock, so without the option it is when the session ended."""
+    return options.get("generated_at") or session.ended_at or seen.last_at or session.started_at

@@ -1,0 +1,18 @@
+"""vCon (draft-ietf-vcon-vcon-core) with agent sessions in it: reading every dialect met so far, writing one.
+
+Read: unsigned, gzipped and signed (opened, not verified) vCons of 0.0.1 to 0.5.0. Written: the shape of
+core-04 with the agent_session extension and a trace after draft-birkholz-verifiable-agent-conversations-00.
+"""
+
+from .forms import detect
+from .read import read
+from .uuid8 import uuid8
+from .write import write
+
+NAME = "vcon"
+TITLE = "vCon"
+MEDIA_TYPE = "application/vcon"
+SUFFIX = ".vcon"
+GROWS = "document"
+
+__all__ = ["GROWS", "MEDIA_TYPE", "NAME", "SUFFIX", "TITLE", "detect", "read", "uuid8", "write"]

@@ -1,0 +1,117 @@
+"""A CBOR reader for trace bodies (RFC 8949): data only, no tag has an effect, depth and size are limited."""
+
+from __future__ import annotations
+
+import base64
+import struct
+from typing import Any
+
+from ...drafts import Json
+
+DEEPEST = 200
+_FLOATS = {25: ">e", 26: ">f", 27: ">d"}
+_SIMPLE = {20: False, 21: True, 22: None, 23: None}
+
+
+def loads(data: bytes) -> Json:
+    """One CBOR item as JSON: bytes become base64url text, map keys text. Raises ``ValueError``."""
+    reader = _Reader(data)
+    value = reader.item(0)
+    if reader.place != len(data):
+        raise ValueError(f"{len(data) - reader.place} bytes follow the CBOR item")
+    return value
+
+
+class _Break(Exception):
+    """The end of an item of indefinite length."""
+
+
+class _Reader:
+    def __init__(self, data: bytes) -> None:
+        self.data, self.place = data, 0
+
+    def item(self, depth: int) -> Json:
+        if depth > DEEPEST:
+            raise ValueError(f"CBOR nests deeper than {DEEPEST} levels")
+        first = self._take(1)[0]
+        major, info = first >> 5, first & 31
+        if major == 7:
+            return self._simple(info)
+        size = None if info == 31 else self._size(info)
+        if major in (0, 1, 6) and size is None:
+            raise ValueError(f"CBOR byte {first:#04x} at {self.place - 1} is not well formed")
+        return (self._unsigned, self._negative, self._bytes, self._text, self._array, self._map, self._tag)[major](
+            size, depth)
+
+    def _take(self, count: int) -> bytes:
+        if self.place + count > len(self.data):
+            raise ValueError("CBOR ends in the middle of an item")
+        self.place += count
+        return self.data[self.place - count:self.place]
+
+    def _size(self, info: int) -> int:
+        if info < 24:
+            return info
+        if info > 27:
+            raise ValueError(f"CBOR length code {info} is reserved")
+        return int.from_bytes(self._take(1 << (info - 24)), "big")
+
+    def _simple(self, info: int) -> Json:
+        if info == 31:
+            raise _Break
+        if info in _FLOATS:
+            value = struct.unpack(_FLOATS[info], self._take(1 << (info - 24)))[0]
+            return value if value == value and abs(value) != float("inf") else None
+        return _SIMPLE.get(self._take(1)[0] if info == 24 else info)
+
+    def _unsigned(self, size: int, _: int) -> int:
+        return size
+
+    def _negative(self, size: int, _: int) -> int:
+        return -1 - size
+
+    def _chunks(self, size: int | None, depth: int) -> bytes:
+        if size is not None:
+            return self._take(size)
+        parts = []
+        while self.data[self.place:self.place + 1] != b"\xff":
+            major, info = divmod(self._take(1)[0], 32)
+            if major not in (2, 3) or info == 31:
+                raise ValueError("CBOR string of indefinite length holds something else")
+            parts.append(self._take(self._size(info)))
+        self.place += 1
+        return b"".join(parts)
+
+    def _bytes(self, size: int | None, depth: int) -> str:
+        return base64.urlsafe_b64encode(self._chunks(size, depth)).rstrip(b"=").decode()
+
+    def _text(self, size: int | None, depth: int) -> str:
+        return self._chunks(size, depth).decode("utf-8", "replace")
+
+    def _array(self, size: int | None, depth: int) -> list[Json]:
+        return list(self._items(size, depth))
+
+    def _map(self, size: int | None, depth: int) -> dict[str, Json]:
+        flat = list(self._items(None if size is None else size * 2, depth))
+        if len(flat) % 2:
+            raise ValueError("CBOR map has a key without a value")
+        return {_key(key): value for key, value in zip(flat[::2], flat[1::2])}
+
+    def _items(self, size: int | None, depth: int) -> Any:
+        count = 0
+        while size is None or count < size:
+            try:
+                value = self.item(depth + 1)
+            except _Break:
+                if size is not None:
+                    raise ValueError("CBOR break outside of an item of indefinite length") from None
+                return
+            yield value
+            count += 1
+
+    def _tag(self, _: int, depth: int) -> Json:
+        return self.item(depth + 1)
+
+
+def _key(value: Json) -> str:
+    return value if isinstance(value, str) else str(value)

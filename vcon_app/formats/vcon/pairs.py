@@ -1,0 +1,59 @@
+"""Which result belongs to which call: by call id, by parent, else by order (spec notes s9.3.5)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .notes import Notes, shown
+from .steps import Step
+
+
+class Pairs:
+    """Sets the parent of each result to its call; reports results and calls that stand alone (rule R72)."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+        self._by_id: dict[str, Step] = {}
+        self._open: dict[int, Step] = {}
+        """Calls without a result yet, by identity, in order."""
+
+    def see(self, step: Step) -> None:
+        """Look at the steps in log order."""
+        if step.tool is None:
+            return
+        if step.kind == "tool_call":
+            self._open[id(step)] = step
+            if step.tool.call_id:
+                self._by_id[step.tool.call_id] = step
+        elif step.kind == "tool_result":
+            self._result(step)
+
+    def _result(self, step: Step) -> None:
+        call = self._call_of(step)
+        if call is None:
+            step.data["orphan"] = True
+            self._notes.warn("R72", step.pointer, "This tool result answers no call in the file"
+                             + (f" (call id {shown(step.tool.call_id)})." if step.tool and step.tool.call_id else "."), "orphan")
+            return
+        self._open.pop(id(call), None)
+        step.parent, step.depth = call, call.depth
+        if step.tool and call.tool and step.tool.name is None:
+            step.tool = replace(step.tool, name=call.tool.name)
+            step.actor = ("tool", call.tool.name or "") if step.actor == ("tool", "") else step.actor
+
+    def _call_of(self, step: Step) -> Step | None:
+        call_id = step.tool.call_id if step.tool else None
+        if call_id:
+            return self._by_id.get(call_id)
+        if step.parent is not None and step.parent.kind == "tool_call":
+            return step.parent
+        name = step.tool.name if step.tool else None
+        return next((call for call in self._open.values() if call.tool and not call.tool.call_id
+                     and call.level == step.level and name in (None, call.tool.name)), None)
+
+    def finish(self) -> None:
+        """Report the calls that got no result: not recorded, which is not the same as failed."""
+        for call in self._open.values():
+            name = call.tool.name if call.tool else None
+            self._notes.info("R72", call.pointer, f"No result is recorded for the call of {shown(name or 'a tool')}; "
+                             "that does not say it failed.", "open")

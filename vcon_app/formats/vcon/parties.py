@@ -1,0 +1,152 @@
+"""Who is who: which party of a vCon is a person, an AI agent, a sub-agent or a tool, and why we say so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ...drafts import ActorKind, Json
+from .notes import Notes, shown
+
+PartyKind = Literal["person", "agent", "subagent", "tool", "organization", "unknown"]
+MACHINES = {"ai_agent": "agent", "llm": "agent", "mcp_server": "tool", "automated_system": "agent"}
+"""``meta.party_type`` of the mcp_session draft (s7.4)."""
+IDENTIFIERS = ("mailto", "tel", "sip", "did", "uuid", "id")
+ACTORS: dict[str, ActorKind] = {"person": "person", "agent": "agent", "subagent": "subagent", "tool": "tool",
+                                "organization": "person", "unknown": "person"}
+
+
+@dataclass(slots=True)
+class Party:
+    """One party with what the file claims about it; ``why`` is the evidence for its kind."""
+
+    index: int
+    name: str
+    kind: PartyKind
+    why: str
+    model: str | None = None
+    provider: str | None = None
+    agent_id: str | None = None
+    parent_agent_id: str | None = None
+    raw: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_ai(self) -> bool:
+        return self.kind in ("agent", "subagent")
+
+    @property
+    def actor(self) -> tuple[ActorKind, str]:
+        """Kind and name as events carry them."""
+        return ACTORS[self.kind], self.name
+
+    def told(self) -> dict[str, Json]:
+        """The small form shown with the session."""
+        values = {"name": self.name, "kind": self.kind, "why": self.why, "role": text(self.raw.get("role")),
+                  "model": self.model, "provider": self.provider, "agent_id": self.agent_id,
+                  "parent_agent_id": self.parent_agent_id, "validation": text(self.raw.get("validation")),
+                  "synthetic": self.index < 0 or None}
+        values |= {key: text(self.raw.get(key)) for key in IDENTIFIERS}
+        return {key: value for key, value in values.items() if value}
+
+
+class Cast:
+    """All parties of a vCon, with an agent made up (and marked) when a trace has none (rule R78)."""
+
+    def __init__(self, parties: list[Party]) -> None:
+        self.all = parties
+        self.made_up: Party | None = None
+
+    def __getitem__(self, index: int) -> Party:
+        return self.all[index]
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def first(self, *kinds: str) -> Party | None:
+        return next((party for party in self.all if party.kind in kinds), None)
+
+    @property
+    def agent(self) -> Party | None:
+        """The agent people talk to: the first that is nobody's sub-agent."""
+        return self.first("agent") or self.made_up or self.first("subagent")
+
+    @property
+    def human(self) -> Party | None:
+        """The first person, or whoever is not known to be a machine (never an empty placeholder before a person)."""
+        return self.first("person") or self.first("unknown", "organization")
+
+    def subagent(self, agent_id: str | None, model: str | None, label: str = "") -> Party | None:
+        """The sub-agent meant by an agent id, else by its model or label, else the only one there is."""
+        if agent_id:
+            return next((party for party in self.all if party.agent_id == agent_id), None)
+        subs = [party for party in self.all if party.kind == "subagent"]
+        if len(subs) == 1:
+            return subs[0]
+        named = [party for party in subs if label and label.lower() in party.name.lower()]
+        same = named or [party for party in subs if model and party.model == model]
+        return same[0] if len(same) == 1 else None
+
+    def make_up(self, model: str | None, provider: str | None, name: str, notes: Notes, pointer: str) -> None:
+        """A trace without any AI party still has an agent: one is shown, never written to a file."""
+        if self.agent is None:
+            self.made_up = Party(-1, name or model or "agent", "agent", "named by the trace only", model, provider)
+            notes.info("R78", pointer, f"No party is an AI agent; {shown(self.made_up.name)} is shown from the trace "
+                       "alone and is not a party of the file.")
+
+
+def text(value: Json) -> str | None:
+    """A non-empty string, else ``None``."""
+    return value if isinstance(value, str) and value else None
+
+
+def cast(parties: list[dict[str, Any]], extensions: list[str], has_trace: bool, agents: list[dict[str, Any]]) -> Cast:
+    """Classify every party. ``agents`` are those an adapter-shaped trace lists (dialect D3)."""
+    listed = {name: agent for agent in agents for name in (text(agent.get("name")),) if name}
+    agentic = "agent_session" in extensions or has_trace
+    people = [_party(index, raw, agentic, listed) for index, raw in enumerate(parties)]
+    if any(party.why == "meta.agent_session" for party in people):
+        for party in people:
+            if party.why == "type bot" and party.raw.get("role") != "agent":
+                party.kind, party.why = "tool", "bot beside agents that are marked as such"
+    return Cast(people)
+
+
+def _party(index: int, raw: dict[str, Any], agentic: bool, listed: dict[str, dict[str, Any]]) -> Party:
+    meta = raw.get("meta") if isinstance(raw.get("meta"), dict) else {}
+    session = meta.get("agent_session") if isinstance(meta.get("agent_session"), dict) else {}
+    kind, why = _kind(raw, meta, "agent_session" in meta, agentic, listed)
+    told = session or listed.get(raw.get("name") if isinstance(raw.get("name"), str) else "", {})
+    parent = text(told.get("parent_agent_id")) or text(told.get("parent-agent-id"))
+    if kind == "agent" and parent:
+        kind = "subagent"
+    return Party(
+        index, _name(raw), kind, why,
+        model=text(told.get("model_id")) or text(told.get("model-id")) or text(meta.get("model")),
+        provider=text(told.get("provider")) or text(meta.get("provider")),
+        agent_id=text(told.get("agent_id")) or text(told.get("agent-id")), parent_agent_id=parent, raw=raw,
+    )
+
+
+def _kind(raw: dict[str, Any], meta: dict[str, Any], session: bool, agentic: bool,
+          listed: dict[str, Any]) -> tuple[PartyKind, str]:
+    """First evidence that applies; ``role: agent`` alone is a human call-centre agent (CC extension s3.1)."""
+    machine = MACHINES.get(str(meta.get("party_type")))
+    if session:
+        return "agent", "meta.agent_session"
+    if machine:
+        return machine, f"meta.party_type {meta['party_type']}"  # type: ignore[return-value]
+    if raw.get("type") == "bot":
+        return "agent", "type bot"
+    if raw.get("name") in listed if isinstance(raw.get("name"), str) else False:
+        return "agent", "listed in the trace"
+    if raw.get("role") == "agent" and agentic and raw.get("type") != "person":
+        return "agent", "role agent beside an agent trace"
+    if raw.get("type") == "person" or meta.get("party_type") == "human":
+        return "person", "stated"
+    if raw.get("type") == "organization":
+        return "organization", "stated"
+    return ("person", "not stated to be a machine") if raw else ("unknown", "empty placeholder")
+
+
+def _name(raw: dict[str, Any]) -> str:
+    return next((value for key in ("name", *IDENTIFIERS) if (value := text(raw.get(key)))), "")

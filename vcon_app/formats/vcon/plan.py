@@ -1,0 +1,174 @@
+"""What a first walk over the events decides: who the parties are, which events are dialogs, which numbers they get."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from typing import Any, Callable, Iterable, Iterator
+
+from ...drafts import EventDraft, Events, Json, Losses, SessionDraft
+from .parties import Cast, cast
+from .steps import NATIVE
+from .traces import mapping
+from .write_parties import Actors, parties_of
+
+PASSES = 16
+"""Walks over the events to bring them into the order of the file; mostly one is enough."""
+TRACED = ("D1", "D2", "D3", "D4", "D5")
+MESSAGES = ("user_message", "agent_message")
+ATTACHED = ("file_change", "artifact")
+_GENERATED = re.compile(r"e[1-9]\d*")
+
+
+def left_of(event: EventDraft) -> dict[str, Any]:
+    """What the reader kept for the writer; empty for events of another origin."""
+    return mapping(event.data.get(NATIVE))
+
+
+@dataclass(slots=True)
+class Plan:
+    """Decisions that every later walk follows."""
+
+    session: SessionDraft
+    record: dict[str, Any]
+    options: dict[str, Any]
+    parties: list[dict[str, Json]] = field(default_factory=list)
+    cast: Cast = field(default_factory=lambda: Cast([]))
+    dialogs: int = 0
+    traced: bool = False
+    generated: bool = False
+    interactive: bool = False
+    models: list[str] = field(default_factory=list)
+    taken: set[str] = field(default_factory=set)
+    """Given ids of entries and messages that look like ours."""
+    _old: list[int] = field(default_factory=list)
+    """Indices that dialogs had in the file, sorted."""
+    _old_attachments: list[int] = field(default_factory=list)
+
+    @property
+    def had_trace(self) -> bool:
+        return self.record.get("dialect") in TRACED
+
+    def is_dialog(self, event: EventDraft) -> bool:
+        """Dialogs of the file stay; of other events the visible messages of the main conversation become dialogs."""
+        left = left_of(event)
+        if "dialog" in left:
+            return True
+        return event.kind in MESSAGES and event.depth == 0 and bool(event.text) and not ({"id", "source"} & left.keys())
+
+    def is_entry(self, event: EventDraft) -> bool:
+        """Does the event belong in the trace?"""
+        source = left_of(event).get("source")
+        if source == "dialog":
+            return self.traced and not self.had_trace and event.kind in (*MESSAGES, "tool_call", "tool_result")
+        if source is not None:
+            return source == "thought"
+        return event.kind not in ATTACHED or "id" in left_of(event)
+
+    def is_attachment(self, event: EventDraft) -> bool:
+        left = left_of(event)
+        return "attachment" in left or (event.kind in ATTACHED and not ({"id", "source"} & left.keys()))
+
+    def entry_id(self, event: EventDraft, number: int) -> str:
+        """The id as given, else ``e<number>`` (1-based place in the log), else one that is still free."""
+        if given := left_of(event).get("id"):
+            return given
+        message_id = mapping(mapping(left_of(event).get("dialog")).get("item")).get("message_id")
+        if isinstance(message_id, str) and message_id and not self.had_trace:
+            return message_id
+        return f"e{number}" if f"e{number}" not in self.taken else f"e{number}-{number}"
+
+    def is_kept(self, old: int) -> bool:
+        """Is this dialog of the file a dialog of the new one?"""
+        place = bisect_left(self._old, old)
+        return place < len(self._old) and self._old[place] == old
+
+    def place(self, old: int) -> int:
+        """The new index of a dialog of the file, or of the last one kept before it."""
+        return max(bisect_left(self._old, old) - (not self.is_kept(old)), 0)
+
+    def party(self, event: EventDraft) -> int | None:
+        """The party who acts in an event, if there is one."""
+        wanted = (event.actor_kind, event.actor_name)
+        found = [party.index for party in self.cast.all if party.actor == wanted]
+        if not found and event.actor_kind == "trigger":
+            found = [party.index for party in self.cast.all if party.name == event.actor_name]
+        return found[0] if found else None
+
+    def dialog_events(self, events: Events, losses: Losses) -> Iterator[tuple[int, EventDraft]]:
+        """The dialogs, those of the file in its order first, with their number in the log."""
+        yield from _in_order(events, self.is_dialog, _dialog_index, self._old, losses, "order of dialogs")
+
+    def attachment_events(self, events: Events, losses: Losses) -> Iterator[tuple[int, EventDraft]]:
+        """The attachments, in the same way."""
+        yield from _in_order(events, self.is_attachment, _attachment_index, self._old_attachments, losses, "order of attachments")
+
+
+def make_plan(session: SessionDraft, events: Events, options: dict[str, Any]) -> Plan:
+    """Walk the events once."""
+    record = session.record if session.record.get("parties") is not None or "top" in session.record else {}
+    plan = Plan(session, record, options)
+    actors = Actors()
+    for event in events:
+        _survey(plan, actors, event)
+    plan._old.sort()
+    plan._old_attachments.sort()
+    plan.parties = parties_of(session, record, actors, plan.traced)
+    plan.cast = cast(plan.parties, ["agent_session"], True, [])
+    return plan
+
+
+def _survey(plan: Plan, actors: Actors, event: EventDraft) -> None:
+    left = left_of(event)
+    if plan.is_dialog(event):
+        plan.dialogs += 1
+        plan._old += [left["dialog"]["i"]] if "dialog" in left else []
+    if "attachment" in left:
+        plan._old_attachments.append(left["attachment"]["i"])
+    if not ({"id", "source"} & left.keys()):
+        actors.see(event)
+        plan.traced = plan.traced or event.kind not in ATTACHED
+    elif "id" in left or left.get("source") == "thought" or event.kind in ("tool_call", "tool_result"):
+        plan.traced = True
+    given, source = left.get("id"), left.get("source")
+    if not given and not left.get("derived") and event.kind not in ATTACHED:
+        plan.generated = plan.generated or source in (None, "thought") or (source == "dialog" and not plan.had_trace)
+    message_id = mapping(mapping(left.get("dialog")).get("item")).get("message_id")
+    plan.taken |= {name for name in (given, message_id) if isinstance(name, str) and _GENERATED.fullmatch(name)}
+    plan.interactive = plan.interactive or (event.kind == "user_message" and event.actor_kind == "person")
+    if event.model and event.model not in plan.models:
+        plan.models.append(event.model)
+
+
+def _dialog_index(event: EventDraft) -> int | None:
+    held = left_of(event).get("dialog")
+    return held["i"] if held else None
+
+
+def _attachment_index(event: EventDraft) -> int | None:
+    held = left_of(event).get("attachment")
+    return held["i"] if held else None
+
+
+def _in_order(events: Events, wanted: Callable[[EventDraft], bool], index_of: Callable[[EventDraft], int | None],
+              order: list[int], losses: Losses, what: str) -> Iterator[tuple[int, EventDraft]]:
+    """First those with an index, sorted by walking again and again; then those without, in log order."""
+    place = 0
+    for _ in range(PASSES):
+        for number, event in _numbered(events, wanted):
+            if place < len(order) and index_of(event) == order[place]:
+                yield number, event
+                place += 1
+        if place == len(order):
+            break
+    done = set(order[:place])
+    if place < len(order):
+        losses.lose(what, "too far from the order of the events; written in that order", len(order) - place)
+    for number, event in _numbered(events, wanted):
+        if index_of(event) is None or index_of(event) not in done:
+            yield number, event
+
+
+def _numbered(events: Iterable[EventDraft], wanted: Callable[[EventDraft], bool]) -> Iterator[tuple[int, EventDraft]]:
+    return ((number, event) for number, event in enumerate(events, 1) if wanted(event))

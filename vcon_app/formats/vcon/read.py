@@ -1,0 +1,168 @@
+"""A vCon, in any form and dialect, as drafts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, Iterator
+
+from ...drafts import Draft
+from . import core_only, mcp, rules
+from .attachments import attached, insert
+from .content import Content, resolve
+from .entries import visible_text, word
+from .forms import Opened, open_vcon
+from .grants import grants_of
+from .join import join
+from .normalise import Container, normalise
+from .notes import Notes, shown
+from .parties import Cast, cast, text
+from .sessions import Facts, session_draft
+from .steps import Step
+from .talks import Talk, indices, talks_of
+from .traces import Trace, find_traces
+from .walk import Walk
+
+TRANSCRIPTS = ("transcript", "wtf_transcription")
+
+
+@dataclass(slots=True)
+class Run:
+    """The material of one session: its traces or its mcp_session dialogs, and the dialogs that belong to it."""
+
+    id: str
+    dialect: str
+    traces: list[Trace] = field(default_factory=list)
+    protocol: list[Talk] = field(default_factory=list)
+    talks: list[Talk] = field(default_factory=list)
+
+    def owns(self, talk: Talk) -> bool:
+        """Does one of the traces name this dialog?"""
+        return any(talk.index in indices(trace.dialogs, talk.index + 1) for trace in self.traces)
+
+
+def read(source: BinaryIO) -> Iterator[Draft]:
+    """The drafts of a vCon: signature and findings, then each session with its events.
+
+    Raises ``FormatError`` for what is no vCon, is encrypted, or must not be read (``critical``).
+    """
+    notes = Notes()
+    opened = open_vcon(source, notes)
+    vcon = normalise(opened.tree, opened.pointer, notes)
+    rules.refuse_critical(vcon)
+    if opened.signature is not None:
+        yield opened.signature
+    _check_header(opened, vcon, notes)
+    rules.check(vcon, notes)
+    contents = [resolve(item, vcon.at("analysis", index), notes, word(item.get("type")))
+                for index, item in enumerate(vcon.analysis)]
+    traces = find_traces(vcon, contents, notes)
+    people = _people(vcon, traces)
+    talks = talks_of(vcon, people, notes)
+    extras = attached(vcon, people, notes)
+    facts = Facts(vcon, opened, people, extras, grants_of(vcon, extras, notes), contents,
+                  frozenset(trace.index for trace in traces))
+    runs = _runs(vcon, traces, talks, notes)
+    for number, run in enumerate(runs):
+        yield from _session(run, number, _attachments_of(number, runs, facts), facts, notes)
+    yield from notes.drain()
+
+
+def _check_header(opened: Opened, vcon: Container, notes: Notes) -> None:
+    for claimed in opened.header_uuids:
+        if claimed != vcon.uuid:
+            notes.warn("R88", "/signatures", f"The signature's header speaks of vCon {shown(claimed)}, the signed content is "
+                       f"{shown(vcon.uuid)} (core s5.2.2).")
+
+
+def _people(vcon: Container, traces: list[Trace]) -> Cast:
+    has_trace = any(item.get("type") == "agent_trace" for item in vcon.analysis)
+    return cast(vcon.parties, vcon.names("extensions"), has_trace, [agent for trace in traces for agent in trace.agents])
+
+
+def _runs(vcon: Container, traces: list[Trace], talks: list[Talk], notes: Notes) -> list[Run]:
+    """One run per session id; traces without one belong together when vendor and product are the same."""
+    runs: dict[Any, Run] = {}
+    for trace in traces:
+        item = vcon.analysis[trace.index]
+        key = trace.session_id or (word(item.get("vendor")), word(item.get("product")))
+        runs.setdefault(key, Run(trace.session_id, trace.dialect)).traces.append(trace)
+    for talk in talks:
+        if talk.is_mcp:
+            name = mcp.session_id(talk)
+            runs.setdefault(name or talk.pointer, Run(name, "D7")).protocol.append(talk)
+    if len(traces) > len(runs):
+        notes.info("R69", vcon.at("analysis"), f"{len(traces)} agent traces are told as {len(runs)} session(s).")
+    found = list(runs.values()) or [Run("", "D6")]
+    for talk in talks:
+        if not talk.is_mcp:
+            next((run for run in found[1:] if run.owns(talk) and not found[0].owns(talk)), found[0]).talks.append(talk)
+    return found
+
+
+def _attachments_of(number: int, runs: list[Run], facts: Facts) -> list[tuple[int, Step]]:
+    """The attachments to a run's dialogs; the first run takes those of no dialog, too."""
+    owner = {talk.index: place for place, run in enumerate(runs) for talk in (*run.talks, *run.protocol)}
+    return [(dialog, step) for dialog, step in facts.extras.steps if owner.get(dialog, 0) == number]
+
+
+def _session(run: Run, number: int, attachments: list[tuple[int, Step]], facts: Facts, notes: Notes) -> Iterator[Draft]:
+    steps, models = _steps(run, facts, notes)
+    if run.protocol:
+        steps = _merge_artifacts(steps, [step for _, step in attachments])
+    steps = insert(steps, attachments)
+    if number == 0:
+        steps = insert(steps, _transcripts(facts))
+    rules.note_marks(((step.pointer, step.text) for step in steps), notes)
+    yield session_draft(run.id, run.dialect, run.traces, number, facts, steps, models)
+    yield from notes.drain()
+    yield from (step.freeze() for step in steps)
+
+
+def _steps(run: Run, facts: Facts, notes: Notes) -> tuple[list[Step], list[str]]:
+    people = facts.cast
+    if run.traces:
+        first = run.traces[0]
+        people.make_up(first.model, first.provider, first.client.get("name", ""), notes, first.pointer)
+        walk = Walk(first, people, notes)
+        steps = walk.run(run.traces)
+        return join(steps, walk.ids, run.talks, notes), list(walk.tally.models)
+    if run.protocol:
+        steps = [step for talk in run.protocol for step in mcp.steps_of(talk, people, notes)]
+        return join(steps, {}, run.talks, notes), []
+    steps = core_only.steps_of(run.talks, facts.vcon, people, notes)
+    run.dialect = "D6" if any(step.tool for step in steps) else "D9" if people.agent else "D10"
+    return steps, []
+
+
+def _merge_artifacts(steps: list[Step], attachments: list[Step]) -> list[Step]:
+    """An mcp_session names its artifacts, an attachment of the same name holds them: one event."""
+    named = {step.data["name"]: step for step in attachments if "name" in step.data}
+    kept = []
+    for step in steps:
+        held = named.get(word(step.data.get("name"))) if step.kind == "artifact" else None
+        if held is None:
+            kept.append(step)
+        else:
+            held.data = step.data | held.data
+    return kept
+
+
+def _transcripts(facts: Facts) -> list[tuple[int, Step]]:
+    """What was said in a recording, as far as an analysis tells it; the analysis itself stays with the writer."""
+    found = []
+    for index, (item, content) in enumerate(zip(facts.vcon.analysis, facts.contents)):
+        words = _told(content) if item.get("type") in TRANSCRIPTS else ""
+        if words:
+            step = Step("note", facts.vcon.at("analysis", index), actor=("system", text(item.get("vendor")) or ""), text=words,
+                        data={"type": item["type"]}, left={"source": "analysis"})
+            found.append((next(iter(indices(item.get("dialog"), len(facts.vcon.dialog))), -1), step))
+    return found
+
+
+def _told(content: Content) -> str:
+    """The text inside a transcript (wtf_transcription s4.1, and what vendors write)."""
+    value = content.value
+    if not isinstance(value, dict):
+        return content.text
+    inner = value.get("transcript")
+    return inner if isinstance(inner, str) else visible_text(inner if isinstance(inner, dict) else value.get("text"))

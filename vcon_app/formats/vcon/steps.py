@@ -1,0 +1,84 @@
+"""A step is an event in the making: it can still be moved, joined with a dialog and given an actor."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from hashlib import blake2b
+from typing import Any
+
+import orjson
+
+from ...drafts import ActorKind, EventDraft, Json, Kind, ToolDraft, Usage
+
+NATIVE = "vcon"
+"""Under this name ``EventDraft.data`` keeps what only the writer of this format needs.
+
+``id``, ``parent_id``, ``timestamp``, ``type``: as given in the entry. ``level``: depth in ``children``.
+``content``, ``blocks``, ``input``, ``status``, ``usage``, ``encrypted``: native forms of what the event holds.
+``native``: unknown members. ``own``: names of our own members it was restored from. ``wrapper``: the user
+entry around a tool result. ``derived``: taken from a content block of the entry before. ``dialog``,
+``attachment``: ``{i, item, text}``, the object the event came from; ``was``: index of a dialog that is only
+an event now. ``source``: "dialog", "thought", "analysis" or "attachment" for events that were in no trace.
+"""
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    kind: Kind
+    pointer: str
+    id: str = ""
+    at: datetime | None = None
+    actor: tuple[ActorKind, str] = ("unknown", "")
+    text: str = ""
+    tool: ToolDraft | None = None
+    model: str | None = None
+    usage: Usage | None = None
+    request: str | None = None
+    cost: Decimal | None = None
+    parent: Step | None = None
+    depth: int = 0
+    level: int = 0
+    data: dict[str, Any] = field(default_factory=dict)
+    """What every reader of the event may want to know."""
+    left: dict[str, Any] = field(default_factory=dict)
+    """What only the writer wants, see :data:`NATIVE`."""
+    unique: bool = True
+    """The id stands for this step alone."""
+    key: str = ""
+
+    @property
+    def own(self) -> list[str]:
+        """Our own members that this step was restored from, see ``own``."""
+        return self.left.get("own", [])
+
+    def freeze(self) -> EventDraft:
+        """The event; the parent must have been frozen before."""
+        self.key = f"{self.id if self.id and self.unique else self.pointer}:{self._digest()}"
+        data = {**self.data, NATIVE: self.left} if self.left else self.data
+        return EventDraft(
+            kind=self.kind, key=self.key, at=self.at, actor_kind=self.actor[0], actor_name=self.actor[1],
+            text=self.text, tool=self.tool, model=self.model, usage=self.usage, request=self.request, cost=self.cost,
+            parent=self.parent.key or None if self.parent else None, depth=self.depth, data=data, pointer=self.pointer,
+        )
+
+    def _digest(self) -> str:
+        """12 hex digits over what the event says, so that a changed event has a changed key."""
+        tool = self.tool
+        parts = [self.kind, self.text, self.at.isoformat() if self.at else None]
+        if tool is not None:
+            parts += [tool.call_id, tool.name, tool.arguments, tool.result, tool.status]
+        return blake2b(dumps(parts, orjson.OPT_SORT_KEYS), digest_size=6).hexdigest()
+
+
+def dumps(value: Json, option: int = 0) -> bytes:
+    """JSON bytes; integers beyond 64 bits, which orjson refuses, go through the standard library."""
+    try:
+        return orjson.dumps(value, option=option)
+    except TypeError:
+        indent = 2 if option & orjson.OPT_INDENT_2 else None
+        compact = (",", ": ") if indent else (",", ":")
+        return json.dumps(value, indent=indent, separators=compact, ensure_ascii=False, sort_keys=bool(
+            option & orjson.OPT_SORT_KEYS)).encode("utf-8", "replace")

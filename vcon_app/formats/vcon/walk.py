@@ -1,0 +1,151 @@
+"""The entries of a trace, depth first, as steps (VAC s3.8; order and kinds as in the spec notes s9.3)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Iterator, NamedTuple
+
+from ...drafts import Json
+from . import own
+from .entries import Block, blocks_of, fold, visible_text, word
+from .makers import make
+from .clock import Clock
+from .notes import Notes, shown
+from .pairs import Pairs
+from .parties import Cast, text
+from .steps import Step
+from .tally import Tally
+from .traces import Trace
+from .turns import Doubles
+
+
+class Place(NamedTuple):
+    """Where an entry stands: the event above it, how deep in ``children``, the time above it."""
+
+    parent: Step | None = None
+    level: int = 0
+    inherited: datetime | None = None
+    wrapper: list[dict[str, Any]] | None = None
+    """The user entry around tool results; the first of them takes it along."""
+
+
+Task = tuple[dict[str, Any], str, Place]
+
+
+class Walk:
+    """Turns the traces of one session into steps, in log order."""
+
+    def __init__(self, trace: Trace, cast: Cast, notes: Notes) -> None:
+        self.steps: list[Step] = []
+        self.cast, self.notes = cast, notes
+        self.ids: dict[str, Step] = {}
+        self.tally = Tally(trace, notes)
+        self.pairs = Pairs(notes)
+        self.clock = Clock(notes)
+        self._doubles = Doubles()
+        self._raws: dict[str, dict[str, Any]] = {}
+        self._parents: list[tuple[str, str]] = []
+
+    def run(self, traces: list[Trace]) -> list[Step]:
+        """All entries of these traces in array order; iterative, so that nesting is no danger."""
+        for trace in traces:
+            stack: list[Task] = [(raw, pointer, Place()) for raw, pointer in reversed(trace.entries)]
+            while stack:
+                children = list(self._entry(*stack.pop()))
+                stack.extend(reversed(children))
+        self._finish()
+        return self.steps
+
+    def _entry(self, raw: dict[str, Any], pointer: str, place: Place) -> Iterator[Task]:
+        """Add the steps of one entry; yields its children."""
+        entry = fold(raw)
+        if self._repeated(entry, raw, pointer):
+            return
+        children = _children(entry)
+        derived = _derived(entry, children)
+        if entry["type"] == "user" and _wraps(entry, children, derived):
+            at = self.clock.read(entry.get("timestamp"), pointer).at or place.inherited
+            frame = {key: value for key, value in raw.items() if key != "children"}
+            below = Place(place.parent, place.level + 1, at, [frame])
+        else:
+            step = self._step(entry, pointer, place)
+            below = Place(step, place.level + 1, step.at)
+        for block in derived:
+            self._derive(block, pointer, below)
+        for number, child in enumerate(children):
+            yield child, f"{pointer}/children/{number}", below
+
+    def _step(self, entry: dict[str, Any], pointer: str, place: Place) -> Step:
+        step = Step("unknown", pointer, text(entry.get("id")) or "", parent=place.parent, level=place.level)
+        self.clock.place(step, entry, place.inherited)
+        make(step, entry, place.parent, self.cast, self.ids)
+        if step.kind == "unknown" and own.KIND not in step.own:
+            self.notes.warn("R67", pointer, f"An entry of type {shown(entry['type'])} with nothing to show is no known event; "
+                            "it is kept as it is.", word(entry["type"]))
+        self.tally.see(step, entry)
+        self.pairs.see(step)
+        self._doubles.see(step)
+        step.left["id"] = step.id
+        if place.level:
+            step.left["level"] = place.level
+        if place.wrapper:
+            step.left["wrapper"] = place.wrapper.pop()
+        if step.id:
+            step.unique = self.ids.setdefault(step.id, step) is step
+        if parent_id := step.left.get("parent_id"):
+            self._parents.append((parent_id, pointer))
+        self.steps.append(step)
+        return step
+
+    def _derive(self, block: Block, pointer: str, place: Place) -> None:
+        """A content block that no child repeats is an event; the writer finds it in its message again."""
+        wrapper = place.wrapper[0] if place.wrapper else None
+        step = self._step(block.entry, f"{pointer}/content/{block.index}", place)
+        step.left = {"id": "", "derived": True, **({"wrapper": wrapper, "level": place.level} if wrapper else {})}
+
+    def _repeated(self, entry: dict[str, Any], raw: dict[str, Any], pointer: str) -> bool:
+        """The same entry twice (traces for single calls may overlap): the first is kept."""
+        name = text(entry.get("id"))
+        first = self._raws.setdefault(name, raw) if name else raw
+        if first is raw:
+            return False
+        if first == raw:
+            self.notes.info("R69", pointer, f"Entry {shown(name)} is a copy of an earlier one and is left out.", "copy")
+            return True
+        self.notes.warn("R69", pointer, f"The entry id {shown(name)} stands for more than one entry; both are kept.", "id")
+        return False
+
+    def _finish(self) -> None:
+        for parent_id, pointer in self._parents:
+            if parent_id not in self._raws:
+                self.notes.warn("R72", pointer, f"parent-id {shown(parent_id)} leads to no entry of this trace: part of it "
+                                "may be missing.", "parent")
+        self.pairs.finish()
+        self.tally.finish()
+
+
+def _children(entry: dict[str, Any]) -> list[dict[str, Any]]:
+    children: Json = entry.get("children")
+    if not isinstance(children, list):
+        return []
+    return [child if isinstance(child, dict) else {"type": "not-an-object", "value": child} for child in children]
+
+
+def _derived(entry: dict[str, Any], children: list[dict[str, Any]]) -> list[Block]:
+    """Native blocks that ``children`` do not repeat (trap T31)."""
+    if entry["type"] not in ("user", "assistant"):
+        return []
+    blocks = blocks_of(entry.get("content"))
+    if not blocks or not children:
+        return blocks
+    folded = [fold(child) for child in children]
+    held = {(word(child["type"]), word(child.get("call-id"))) for child in folded}
+    thinks = any(child["type"] == "reasoning" for child in folded)
+    return [block for block in blocks if (block.entry["type"], word(block.entry.get("call-id"))) not in held
+            and not (block.entry["type"] == "reasoning" and thinks)]
+
+
+def _wraps(entry: dict[str, Any], children: list[dict[str, Any]], derived: list[Block]) -> bool:
+    """Does this user entry only wrap tool results (rule R70)?"""
+    inner = [word(fold(child)["type"]) for child in children] + [block.entry["type"] for block in derived]
+    return bool(inner) and all(kind == "tool-result" for kind in inner) and not visible_text(entry.get("content")).strip()

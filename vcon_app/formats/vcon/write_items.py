@@ -1,0 +1,264 @@
+"""Dialogs, analyses and attachments of a written vCon: as they came, mended where core-04 demands it."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+from bisect import bisect_left
+from typing import Any, Iterator
+
+from ...drafts import EventDraft, Events, Json, Losses
+from .attachments import CHANGE
+from .elide import LONG
+from .forms import decode_base64
+from .layout import laid_out
+from .normalise import EMPTY
+from .parties import text
+from .plan import Plan, left_of
+from .rules import DIALOG_REFS, FORBIDDEN, PARTY_REFS
+from .steps import NATIVE, dumps
+from .talks import indices
+from .times import moment, render
+from .traces import mapping
+from .write_trace import trace_bytes
+
+ENCODINGS = ("none", "json", "base64url")
+
+
+def dialogs(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
+    """Every dialog, laid out as an item of the array ``dialog``."""
+    for number, event in plan.dialog_events(events, losses):
+        held = left_of(event).get("dialog")
+        item = _dialog_of_file(held, event, plan, losses) if held else _dialog_of_event(event, plan)
+        if plan.is_entry(event):
+            item.setdefault("message_id", plan.entry_id(event, number))
+        yield laid_out(item, 2)
+
+
+def _dialog_of_event(event: EventDraft, plan: Plan) -> dict[str, Json]:
+    """A message as a dialog: speaker first; no time is written where none is known (rule R45)."""
+    item: dict[str, Json] = {"type": "text"}
+    if event.at is not None:
+        item["start"] = render(event.at)
+    speaker = plan.party(event)
+    other = plan.cast.agent if event.kind == "user_message" else plan.cast.human
+    item["parties"] = [index for index in (speaker, other.index if other else None) if index is not None]
+    item["mediatype"] = "text/markdown" if event.kind == "agent_message" else "text/plain"
+    item |= {"encoding": "none", "body": event.text}
+    client = mapping(plan.session.metadata.get("client")) or mapping(plan.session.metadata.get("recorder"))
+    return {**item, **({"application": client["name"]} if text(client.get("name")) else {})}
+
+
+def _dialog_of_file(held: dict[str, Any], event: EventDraft, plan: Plan, losses: Losses) -> dict[str, Json]:
+    item = _with_text(held, event)
+    item = _mended_time(item, event, losses)
+    for name in FORBIDDEN.get(text(item.get("type")) or "", ()):
+        if item.get(name) not in EMPTY:
+            losses.lose(f"{name} on a dialog of type {item['type']}", "core-04 forbids it (s4.3.1.6)")
+        item.pop(name, None)
+    for name in PARTY_REFS:
+        _mend_refs(item, name, len(plan.parties), losses)
+    for name in DIALOG_REFS:
+        _mend_refs(item, name, plan.record.get("dialogs", 0), losses)
+        if name in item:
+            item[name] = _moved(item[name], plan)
+    return _mended_content(item, "dialog", plan, losses)
+
+
+def _with_text(held: dict[str, Any], event: EventDraft) -> dict[str, Json]:
+    """The object with its body back; members go where fixture f01 has them, before message_id."""
+    item = dict(held["item"])
+    if not held.get("text"):
+        return item
+    tail = {name: item.pop(name) for name in ("message_id", "application") if name in item}
+    return {**item, "body": event.text, **tail}
+
+
+def _mended_time(item: dict[str, Json], event: EventDraft, losses: Losses) -> dict[str, Json]:
+    """A start without zone is written as it was read; one that is no time is left out."""
+    fault = moment(item.get("start")).fault
+    if fault is None:
+        return item
+    losses.lose(f"start {'without zone' if fault == 'zone' else 'that is no RFC 3339 time'}",
+                "written in UTC" if fault != "unreadable" else "left out")
+    found = moment(item["start"]).at
+    return {key: render(found) if key == "start" and found else value for key, value in item.items() if key != "start" or found}
+
+
+def _mend_refs(item: dict[str, Json], name: str, length: int, losses: Losses) -> None:
+    """References must be in range (core s2.2); what points nowhere cannot be written."""
+    value = item.get(name)
+    if name not in item or value is None:
+        return
+    wrong = [part for part in _flat(value) if part is not None and not (type(part) is int and 0 <= part < length)]
+    if not wrong:
+        return
+    losses.lose(f"{name} index {wrong[0]!r}", "it is no valid index", len(wrong))
+    valid = indices(value, length)
+    if isinstance(value, list):
+        item[name] = valid
+    elif valid:
+        item[name] = valid[0]
+    else:
+        del item[name]
+
+
+def _flat(value: Json) -> Iterator[Json]:
+    for part in value if isinstance(value, list) else [value]:
+        yield from part if isinstance(part, list) else [part]
+
+
+def _moved(value: Json, plan: Plan) -> Json:
+    """Dialog indices as they are in the new file."""
+    if isinstance(value, list):
+        return [_moved(part, plan) for part in value]
+    return plan.place(value) if type(value) is int and plan.dialogs else value
+
+
+def _mended_content(item: dict[str, Json], what: str, plan: Plan, losses: Losses) -> dict[str, Json]:
+    """Encoding and media type on everything inline (core s2.3.2, s4.3.8); placeholders stay as they are."""
+    body = item.get("body")
+    if isinstance(body, dict) and "x-elided" in body:
+        losses.lose(f"body of a {what}", f"larger than {LONG:,} bytes: it is in the original file only")
+        return {key: value for key, value in item.items() if key not in ("body", "encoding")}
+    if body is None:
+        return item
+    made = dict(item)
+    if not isinstance(body, str):
+        made["encoding"] = "json"
+        if plan.options.get("string_bodies"):
+            made["body"] = dumps(body).decode()
+    elif made.get("encoding") in ("base64url", "base64"):
+        made = _mended_base64(made, body, losses)
+    elif made.get("encoding") not in ENCODINGS and not (made.get("encoding") == "jwe" and what == "analysis"):
+        made["encoding"] = "none"
+    if not made.get("mediatype"):
+        made["mediatype"] = "application/json" if made["encoding"] == "json" else "text/plain"
+    if made.keys() != item.keys() or made["encoding"] != item.get("encoding"):
+        losses.lose(f"encoding or media type of a {what}", "was missing or not as core-04 has it; written as it was read")
+    return made
+
+
+def _mended_base64(item: dict[str, Json], body: str, losses: Losses) -> dict[str, Json]:
+    try:
+        data, canonical = decode_base64(body)
+    except ValueError:
+        return {**item, "encoding": "none"}
+    if canonical and item["encoding"] == "base64url":
+        return item
+    losses.lose("standard or padded base64", "written as base64url (RFC 7515 s2)")
+    return {**item, "encoding": "base64url", "body": encode_base64(data)}
+
+
+def encode_base64(data: bytes) -> str:
+    """base64url without padding (RFC 7515 s2)."""
+    return urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def analyses(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes | Iterator[bytes]]:
+    """The analyses of the file with the trace in its old place, which is the first for a new vCon."""
+    held = plan.record.get("analysis") or []
+    place = mapping(plan.record.get("trace")).get("i", -1)
+    waiting = plan.traced
+    for kept in held:
+        if waiting and kept["i"] > place:
+            yield trace_bytes(plan, events, losses)
+            waiting = False
+        yield laid_out(_analysis(dict(kept["item"]), plan, losses), 2)
+    if waiting:
+        yield trace_bytes(plan, events, losses)
+
+
+def _analysis(item: dict[str, Json], plan: Plan, losses: Losses) -> dict[str, Json]:
+    if not item:
+        return item
+    _mend_refs(item, "dialog", plan.record.get("dialogs", 0), losses)
+    if "dialog" in item:
+        item["dialog"] = _moved(item["dialog"], plan)
+    for name in ("type", "vendor"):
+        if not item.get(name):
+            losses.lose(f"analysis without {name}", "core-04 requires it; written as unknown")
+            item[name] = "unknown"
+    return _mended_content(item, "analysis", plan, losses)
+
+
+def attachments(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
+    """Attachments of the file in its order, those that are no events among them; then the new ones."""
+    kept = list(plan.record.get("attachments") or [])
+    nearest = _NearestDialog(plan, events)
+    for number, event in plan.attachment_events(events, losses):
+        held = left_of(event).get("attachment")
+        while kept and (held is None or kept[0]["i"] < held["i"]):
+            yield laid_out(_kept_attachment(kept.pop(0), plan, losses), 2)
+        item = _attachment_of_file(held, event) if held else _attachment_of_event(event)
+        yield laid_out(_complete(item, event, nearest.of(number), plan, losses), 2)
+    for left in kept:
+        yield laid_out(_kept_attachment(left, plan, losses), 2)
+
+
+def _kept_attachment(kept: dict[str, Any], plan: Plan, losses: Losses) -> dict[str, Json]:
+    return _complete(dict(kept["item"]), None, 0, plan, losses) if kept["item"] else {}
+
+
+def _attachment_of_file(held: dict[str, Any], event: EventDraft) -> dict[str, Json]:
+    item = _with_text(held, event)
+    if "change" in held:
+        told = {name: event.data.get(name) for name in held["change"] if name in event.data}
+        told |= {"diff_text": event.text} if "diff_text" in held["change"] else {}
+        item["body"] = told | item["body"]
+    return item
+
+
+def _attachment_of_event(event: EventDraft) -> dict[str, Json]:
+    """A changed file or an artifact that comes from elsewhere."""
+    data = {key: value for key, value in event.data.items() if key != NATIVE}
+    if event.kind == "file_change":
+        body = {name: data.pop(name) for name in CHANGE if name in data} | ({"diff_text": event.text} if event.text else {})
+        return {"purpose": "agent_file_change", "mediatype": "application/json", "encoding": "json", "body": body | data}
+    item: dict[str, Json] = {"purpose": "agent_artifact"}
+    item |= {"mediatype": data.pop("mediatype")} if text(data.get("mediatype")) else {}
+    item |= {"filename": data.pop("name")} if text(data.get("name")) else {}
+    if event.text:
+        return {"mediatype": "text/plain", **item, "encoding": "none", "body": event.text, **({"meta": data} if data else {})}
+    if text(data.get("url")) and data.get("content_hash"):
+        return {**item, **{name: data.pop(name) for name in ("url", "content_hash")}, **({"meta": data} if data else {})}
+    return {**item, "mediatype": "application/json", "encoding": "json", "body": data}
+
+
+def _complete(item: dict[str, Json], event: EventDraft | None, near: int, plan: Plan, losses: Losses) -> dict[str, Json]:
+    """start, party and dialog are required (core s4.4); a time that is not known is marked, not made up (rule R45)."""
+    _mend_refs(item, "party", len(plan.parties), losses)
+    _mend_refs(item, "dialog", max(plan.record.get("dialogs", 0), plan.dialogs), losses)
+    old = next(iter(indices(item.get("dialog"), plan.record.get("dialogs", 0))), None)
+    item["dialog"] = plan.place(old) if old is not None and (event is None or plan.is_kept(old)) else near
+    if not plan.dialogs:
+        losses.lose("dialog of an attachment", "it is required (core s4.4) and there is none; written as 0")
+    if item.get("party") is None:
+        place = plan.party(event) if event else None
+        item["party"] = place if place is not None else plan.cast.agent.index if plan.cast.agent else 0
+    if moment(item.get("start")).at is None:
+        item |= {"start": render(event.at)} if event and event.at else {
+            "start": render(plan.options["created_at"]), "meta": {**mapping(item.get("meta")), "start_source": "created_at"}}
+    elif moment(item["start"]).fault:
+        item["start"] = render(moment(item["start"]).at)
+    first = {name: item[name] for name in ("purpose", "start", "party", "dialog") if name in item}
+    return _mended_content({**first, **{key: value for key, value in item.items() if key not in first}}, "attachment", plan, losses)
+
+
+class _NearestDialog:
+    """The dialog before an event, by its new index."""
+
+    def __init__(self, plan: Plan, events: Events) -> None:
+        self._numbers: list[int] = []
+        self._places: list[int] = []
+        new = sum(1 for event in events if "dialog" in left_of(event))
+        for number, event in enumerate(events, 1):
+            if plan.is_dialog(event):
+                held = left_of(event).get("dialog")
+                self._numbers.append(number)
+                self._places.append(plan.place(held["i"]) if held else new)
+                new += held is None
+
+    def of(self, number: int) -> int:
+        """0 when there is none before it."""
+        place = bisect_left(self._numbers, number)
+        return self._places[place - 1] if place else 0

@@ -1,0 +1,98 @@
+"""Imports of a workspace, the newest first, and what came of each in words and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Prefetch, QuerySet
+
+from vcon_app.models import Import, ImportedSession
+
+PLACES = 5
+"""Places of one rule that are shown before the rest is folded away."""
+TOLD = 2
+SEVERITIES = ("error", "warning", "info")
+
+
+@dataclass
+class Group:
+    """Findings of one rule: the message they share and where."""
+
+    rule: str
+    severity: str
+    message: str
+    places: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def first(self) -> list[dict[str, Any]]:
+        return self.places[:PLACES]
+
+    @property
+    def rest(self) -> list[dict[str, Any]]:
+        return self.places[PLACES:]
+
+
+def recent(workspace_id: UUID, *, limit: int, before: UUID | None = None) -> list[Import]:
+    """With their document, their sessions and what they are a repeat of: three queries however many rows."""
+    found = complete(Import.objects.filter(workspace_id=workspace_id))
+    if before:
+        found = found.filter(pk__lt=before)  # ids are made in the order of time
+    return list(found.order_by("-pk")[:limit])
+
+
+def complete(found: QuerySet[Import]) -> QuerySet[Import]:
+    """Imports with everything that their pages show of them."""
+    links = ImportedSession.objects.select_related("session__agent").order_by("pk")
+    return found.select_related("document", "duplicate_of").prefetch_related(
+        Prefetch("session_links", queryset=links)
+    )
+
+
+def is_open(imported: Import) -> bool:
+    """Whether something will still happen to it."""
+    return imported.status in (Import.Status.QUEUED, Import.Status.RUNNING)
+
+
+def grouped(findings: Iterable[dict[str, Any]]) -> list[Group]:
+    """Findings by rule and severity, errors first; the order within a group is that of the file."""
+    groups: dict[tuple[str, str], Group] = {}
+    for finding in findings:
+        key = (finding["rule"], finding["severity"])
+        group = groups.setdefault(key, Group(*key, finding["message"]))
+        group.places.append(finding)
+    return sorted(groups.values(), key=lambda group: SEVERITIES.index(group.severity))
+
+
+def sentence(imported: Import) -> str:
+    """What came of the file: ``1 session, 1,204 events, 2 remarks: times are estimated; a call has no result``."""
+    if imported.status == Import.Status.FAILED:
+        return (imported.error or "no reason was stored").removeprefix(f"{imported.filename}: ")
+    if imported.status == Import.Status.QUEUED:
+        return "Waits for a worker."
+    if imported.status == Import.Status.RUNNING:
+        return "Is being read."
+    parts = [_number(len(imported.session_links.all()), "session"), _added(imported)]
+    groups = grouped(imported.findings)
+    if groups:
+        told = "; ".join(_short(group.message) for group in groups[:TOLD])
+        more = "; …" if len(groups) > TOLD else ""
+        parts.append(f"{_number(len(groups), 'remark')}: {told}{more}")
+    return ", ".join(parts)
+
+
+def _added(imported: Import) -> str:
+    if imported.events or imported.duplicate_of_id:
+        return _number(imported.events, "event")
+    return "no new events"
+
+
+def _number(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _short(message: str, most: int = 90) -> str:
+    line = message.strip().rstrip(".").replace("\n", " ")
+    return line if len(line) <= most else f"{line[:most].rsplit(' ', 1)[0]} …"

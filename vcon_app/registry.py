@@ -1,0 +1,150 @@
+"""Finds the formats, and which of them a file is in: by its content, never by its name, and never by guess.
+
+A format is a module or package in ``vcon_app.formats`` that has a ``NAME``. Others come from installed
+packages through the entry point group ``countersign.formats``.
+"""
+
+from __future__ import annotations
+
+import logging
+import pkgutil
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, BinaryIO
+
+from . import formats
+from .drafts import FormatError
+from .formats.describe import describe
+from .formats.head import SIZES, Head
+
+GROUP = "countersign.formats"
+Format = Any
+"""A module with the names that ``vcon_app.formats`` lists."""
+
+logger = logging.getLogger(__name__)
+
+
+class UnknownFormat(LookupError):
+    """No format has that name."""
+
+
+class DuplicateFormat(RuntimeError):
+    """Two formats have the same name; the message names both modules."""
+
+
+class Ambiguous(FormatError):
+    """Several formats claim the file; ``names`` are theirs."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
+        super().__init__(f"This file could be {' or '.join(names)}: choose the format yourself.")
+
+
+class Unrecognised(FormatError):
+    """No format claims the file; the message says what it seems to be."""
+
+
+@cache
+def all_formats() -> Mapping[str, Format]:
+    """Name -> format, closed once loaded. Raises ``DuplicateFormat``."""
+    return collect([*_own(), *_third_party(entry_points(group=GROUP))])
+
+
+def readers() -> dict[str, Format]:
+    """Formats that files are imported from, by name."""
+    return {name: format for name, format in all_formats().items() if hasattr(format, "read")}
+
+
+def writers() -> dict[str, Format]:
+    """Formats that sessions are exported to, by name."""
+    return {name: format for name, format in all_formats().items() if hasattr(format, "write")}
+
+
+def get(name: str) -> Format:
+    """The format of that name. Raises ``UnknownFormat``."""
+    try:
+        return all_formats()[name]
+    except KeyError:
+        raise UnknownFormat(f"There is no format {name!r}. Known are {', '.join(all_formats())}.") from None
+
+
+def detect(source: str | Path | BinaryIO) -> tuple[str, Head]:
+    """The name of the one format that claims a file, and the head by which it did.
+
+    Looks at 64 KB, then at 1 MB, then at 16 MB, until exactly one format claims it; a stream is left
+    at its start. Raises ``Ambiguous`` or ``Unrecognised`` (both ``FormatError``), whatever the bytes.
+    """
+    if isinstance(source, (str, Path)):
+        with Path(source).open("rb") as stream:
+            return detect(stream)
+    for size in SIZES:
+        source.seek(0)
+        data = source.read(size)
+        complete = len(data) < size
+        source.seek(0)
+        head = Head(data, size)
+        names = claims(head, readers())
+        if len(names) == 1:
+            return names[0], head
+        if complete and len(head.data) < size:
+            break
+    if names:
+        raise Ambiguous(names)
+    known = ", ".join(sorted(readers()))
+    what = describe(head, complete=complete)
+    raise Unrecognised(f"This file is in none of the formats known here: {what}. Known are {known}.")
+
+
+def claims(head: Head, candidates: Mapping[str, Format]) -> list[str]:
+    """Names of the formats that say the file is theirs; one that fails on it does not."""
+    return sorted(name for name, format in candidates.items() if _claims(name, format, head))
+
+
+def collect(found: Iterable[Format]) -> Mapping[str, Format]:
+    """Name -> format, read-only. Raises ``DuplicateFormat``."""
+    by_name: dict[str, Format] = {}
+    for format in found:
+        if (other := by_name.setdefault(format.NAME, format)) is not format:
+            raise DuplicateFormat(f"{_place(other)} and {_place(format)} are both named {format.NAME!r}; rename one")
+    return MappingProxyType(dict(sorted(by_name.items())))
+
+
+def _own() -> Iterable[Format]:
+    for info in pkgutil.iter_modules(formats.__path__, f"{formats.__name__}."):
+        module = import_module(info.name)
+        if hasattr(module, "NAME"):
+            yield module
+
+
+def _third_party(points: Iterable[EntryPoint]) -> Iterable[Format]:
+    """Formats of other packages; a broken one is told in the log and left out: it is not ours to repair."""
+    for point in points:
+        try:
+            format = point.load()
+        except Exception as error:  # a stranger's import may fail in any way
+            logger.warning("Format %s (%s) cannot be loaded and is left out: %r", point.name, point.value, error)
+            continue
+        if isinstance(getattr(format, "NAME", None), str) and (_complete_reader(format) or hasattr(format, "write")):
+            yield format
+        else:
+            logger.warning("Format %s (%s) is left out: it lacks NAME, or detect and read", point.name, point.value)
+
+
+def _complete_reader(format: Format) -> bool:
+    return hasattr(format, "detect") and hasattr(format, "read")
+
+
+def _claims(name: str, format: Format, head: Head) -> bool:
+    try:
+        return bool(format.detect(head))
+    except Exception:  # detection must answer for any bytes, also where one format has a fault
+        logger.warning("Format %s failed to look at a file", name, exc_info=True)
+        return False
+
+
+def _place(format: Format) -> str:
+    return str(getattr(format, "__name__", None) or type(format).__qualname__)

@@ -1,0 +1,49 @@
+"""Three example sessions, of our own making, that show what the pages can do; one waits for a person."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from django.db import transaction
+
+from sessions_app.models import Session, Workspace
+from sessions_app.services import approvals, audit
+from vcon_app.models import Import
+
+from . import imports
+
+FOLDER = Path(__file__).parent.parent / "demo"
+ASKS = "order-4711-refund.vcon"
+REFUND_AGENT = audit.Actor("api_key", name="Refund agent")
+DAY = 24 * 60 * 60
+
+
+def load(workspace: Workspace, *, by: audit.Actor) -> list[Import]:
+    """Import the examples that are not there yet and let the refund agent ask; the imports that were made."""
+    made = []
+    for path in sorted(FOLDER.iterdir()):
+        if Import.objects.filter(workspace=workspace, filename=path.name, requested_by=by.name).exists():
+            continue
+        with path.open("rb") as file:
+            imported = imports.start_import(workspace, path.name, [file.read()], by=by)
+        imports.run(imported.id)
+        imported.refresh_from_db()
+        made.append(imported)
+        if path.name == ASKS and imported.status == Import.Status.DONE:
+            _ask(imported.session_links.get().session)
+    return made
+
+
+@transaction.atomic
+def _ask(session: Session) -> None:
+    approvals.request(
+        session,
+        "issue_refund",
+        {"order": "4711", "amount": "420.00", "currency": "EUR", "to": "card ending 8812", "reason": "lost in transit"},
+        by=REFUND_AGENT,
+        server="payments",
+        context="Kim Ritter is entitled to a full refund (terms §7). Above 100 EUR a person has to release it.",
+        risk="high",
+        expires_in=DAY,
+        client_id="demo-refund",
+    )

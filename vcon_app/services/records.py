@@ -1,0 +1,107 @@
+"""The bytes an event was read from, found again in its source document."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from sessions_app.models import Event
+from vcon_app.formats import jsonio
+from vcon_app.models import SourceDocument
+
+from . import documents
+
+SHOWN = 256 * 1024
+"""Bytes of a record that a page shows."""
+WHOLE = 64 * 1024 * 1024
+"""Bytes of a record that are read for a download."""
+PARSED = 16 * 1024 * 1024
+"""A document up to this size is parsed to find what a pointer names; larger ones have byte ranges or are downloaded."""
+
+
+class NotShown(Exception):
+    """The record cannot be shown; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The bytes of one record, and how many there are in all."""
+
+    data: bytes
+    size: int
+    is_exact: bool
+    """Whether these are the very bytes of the file; a value found by its pointer was parsed and written again."""
+
+    @property
+    def cut(self) -> bool:
+        return len(self.data) < self.size
+
+    @property
+    def text(self) -> str:
+        """As indented JSON where it is whole and JSON, else as it stands."""
+        if not self.cut:
+            try:
+                return orjson.dumps(orjson.loads(self.data), option=orjson.OPT_INDENT_2).decode()
+            except orjson.JSONDecodeError:
+                return self.data.decode(errors="replace")
+        return self.data.decode(errors="replace")
+
+
+def read(event: Event, document: SourceDocument, limit: int = SHOWN) -> Record:
+    """The bytes an event was read from, at most ``limit`` of them. Raises ``NotShown``."""
+    try:
+        with documents.open_document(document) as file:
+            if event.offset is not None and event.length is not None:
+                file.seek(event.offset)
+                return Record(file.read(min(event.length, limit)), event.length, is_exact=True)
+            if document.size > PARSED:
+                raise NotShown("The file is too large to find one part of it here; download it and look at the pointer.")
+            data = _value(file.read(), event.pointer)
+    except FileNotFoundError:
+        raise NotShown("The bytes of this document are not in the storage any more.") from None
+    return Record(data[:limit], len(data), is_exact=False)
+
+
+def _value(document: bytes, pointer: str) -> bytes:
+    try:
+        value = at_pointer(jsonio.loads(document)[0], pointer)
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2)
+    except (jsonio.Unreadable, LookupError, ValueError) as error:
+        raise NotShown(f"The place {pointer or 'of the whole file'} cannot be found again in the file: {error}.") from None
+
+
+def at_pointer(value: Any, pointer: str) -> Any:
+    """The value a JSON pointer (RFC 6901) names. Goes on inside strings that hold JSON, plain or as base64url.
+
+    Raises ``LookupError`` or ``ValueError`` where there is nothing.
+    """
+    for token in _tokens(pointer):
+        value = _unpacked(value)
+        if isinstance(value, list) and token.isdecimal():
+            value = value[int(token)]
+        elif isinstance(value, dict):
+            value = value[token]
+        else:
+            raise LookupError(f"{token[:50]!r} leads nowhere")
+    return value
+
+
+def _tokens(pointer: str) -> Iterable[str]:
+    return (part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
+
+
+def _unpacked(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    text = value.encode()
+    if not text.lstrip().startswith((b"{", b"[")):
+        try:
+            text = base64.urlsafe_b64decode(text + b"=" * (-len(text) % 4))
+        except binascii.Error:
+            raise LookupError("a string is in the way") from None
+    return jsonio.loads(text)[0]

@@ -1,0 +1,106 @@
+"""Files in: the drop zone, what runs, and what came of each file."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from sessions_app.models import Agent, Role
+from sessions_app.rendering import numbers
+from sessions_app.views import access
+from sessions_app.views.pages import page_or_fragment, wants_fragment
+from vcon_app.models import Import
+from vcon_app.queries import imports as queries
+from vcon_app.services import documents, imports
+
+from .downloads import attachment
+
+ROWS = 30
+NO_FILE = "No file came with this. Choose one or more files, or drop them on the page."
+
+
+@require_http_methods(["GET", "POST"])
+@access.viewer
+def index(request: access.DeskRequest) -> HttpResponse:
+    return _upload(request) if request.method == "POST" else _page(request)
+
+
+def _page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpResponse:
+    before = _id(request.GET.get("before", ""))
+    rows = queries.recent(request.member.workspace_id, limit=ROWS + 1, before=before)
+    context = {
+        "imports": rows[:ROWS],
+        "more": rows[ROWS - 1].id if len(rows) > ROWS else None,
+        "poll": before is None and any(map(queries.is_open, rows[:ROWS])),
+        **shown,
+    }
+    fragment = "imports/_rows.html" if before else "imports/_list.html"
+    return page_or_fragment(request, "imports/index.html", fragment, context, status=status)
+
+
+def _upload(request: access.DeskRequest) -> HttpResponse:
+    """Take in each file; one that is refused does not stop the others, and its reason names it."""
+    access.require(request.member, Role.REVIEWER)
+    files = request.FILES.getlist("file")
+    problems = [] if files else [NO_FILE]
+    agent = _agent(request)
+    for file in files:
+        try:
+            _take(request, file, agent)
+        except (documents.TooLarge, imports.UnknownFormat) as refused:
+            problems.append(f"{imports.clean_filename(file.name)}: {refused}")
+    if problems:
+        return _page(request, 422, problems=problems)
+    return _page(request) if wants_fragment(request) else redirect("import-list")
+
+
+def _take(request: access.DeskRequest, file: UploadedFile, agent: Agent | None) -> Import:
+    if file.size > settings.MAX_UPLOAD_BYTES:
+        raise documents.TooLarge(
+            f"the file has {numbers.size(file.size)}, the limit is {numbers.size(settings.MAX_UPLOAD_BYTES)}; "
+            "ask an admin to raise COUNTERSIGN_MAX_UPLOAD_BYTES"
+        )
+    return imports.start_import(
+        request.member.workspace,
+        file.name,
+        file.chunks(documents.CHUNK),
+        by=access.actor(request),
+        agent=agent,
+        format=request.POST.get("format") or imports.AUTO,
+    )
+
+
+def _agent(request: access.DeskRequest) -> Agent | None:
+    slug = request.POST.get("agent", "")
+    return access.agent_read(request, slug) if slug else None
+
+
+@require_GET
+@access.viewer
+def detail(request: access.DeskRequest, import_id: UUID) -> HttpResponse:
+    """What came of one file, with every remark and its place."""
+    imported = access.one(queries.complete(Import.objects.all()), request, import_id)
+    context = {"imported": imported, "groups": queries.grouped(imported.findings), "poll": queries.is_open(imported)}
+    return page_or_fragment(request, "imports/detail.html", "imports/_detail.html", context)
+
+
+@require_GET
+@access.viewer
+def document(request: access.DeskRequest, import_id: UUID) -> StreamingHttpResponse:
+    """The bytes that came in."""
+    imported = access.one(Import.objects.select_related("document"), request, import_id)
+    return attachment(documents.open_document(imported.document), imported.filename, imported.document.size)
+
+
+def _id(value: str) -> UUID | None:
+    """The id in an address; nonsense is as good as none: the list begins at its head then."""
+    try:
+        return UUID(value)
+    except ValueError:
+        return None
