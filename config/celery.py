@@ -3,7 +3,6 @@
 import warnings
 
 from celery import Celery
-from celery.exceptions import CPendingDeprecationWarning
 from celery.platforms import SecurityWarning
 from celery.signals import beat_embedded_init, celeryd_init, worker_process_init
 
@@ -15,8 +14,6 @@ PONG_CHANNEL = "countersign_pong"
 
 # Root in a container is the usual case, and messages are JSON, which runs no code.
 warnings.filterwarnings("ignore", category=SecurityWarning)
-# Nine lines at each loss of the broker, on a setting that config.settings has decided.
-warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
 
 app = Celery("countersign")
 app.config_from_object("django.conf:settings", namespace="CELERY")

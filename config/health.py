@@ -46,7 +46,7 @@ def broker_fault() -> str | None:
     """What is wrong with the broker, or None."""
     try:
         with app.connection_for_write(connect_timeout=BROKER_SECONDS) as broker:
-            broker.ensure_connection(max_retries=1, timeout=BROKER_SECONDS)
+            broker.ensure_connection(max_retries=1, interval_start=0, timeout=BROKER_SECONDS)
     except (OperationalError, OSError) as fault:
         return f"the broker does not answer: {_first_line(fault)}"
     return None

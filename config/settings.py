@@ -182,6 +182,7 @@ CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_LOST_WAIT = 1  # seconds for a killed child's last result; there are no results
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False  # pgmq's queue names are too short for it: see config.celery.pong
 CELERY_WORKER_MAX_MEMORY_PER_CHILD = 250_000  # KB at the peak: after a large import the child starts afresh

@@ -24,9 +24,8 @@ from config.process import die_with_parent, open_lock, try_lock
 
 READY_SECONDS = 60
 POLL_SECONDS = 0.2
-# The contract gives 10 s from the signal. Web and worker finish what they do, then lose it; a task comes again.
-# An idle worker takes 4 s: it sees the signal when its wait for messages ends.
-WARM_SECONDS, COLD_SECONDS = 5.5, 1.0
+WARM_SECONDS = 4.0
+"""Of the contract's 10 s from the signal: web and worker finish what they do, then lose it; a task comes again."""
 
 
 class Stopped(Exception):
@@ -110,9 +109,9 @@ class Supervisor:
         self.children = self._children()
         for child in self.children:
             child.start()
-        if not self._wait_for_first_page():
-            say(f"the first page did not come within {READY_SECONDS} s: see {self._logs / 'web.log'}")
-            return
+        fault = self._first_page_fault()
+        if fault:
+            return say(f"{fault}: see {self._logs / 'web.log'}")
         print(f"ready {self.address}/ sign in: {self.address}{link}", flush=True)
         while True:
             self._pause()
@@ -169,33 +168,31 @@ class Supervisor:
             say(str(fault))
             self._pause(1)
 
-    def _wait_for_first_page(self) -> bool:
+    def _first_page_fault(self) -> str | None:
+        """None as soon as the first page comes; else why it will not: an answer of 4xx or 5xx is final."""
         deadline = time.monotonic() + READY_SECONDS
         while time.monotonic() < deadline:
-            if self._serves("/healthz") and self._serves("/"):
-                return True
+            status = self._status("/healthz") and self._status("/")
+            if status:
+                return None if status < 400 else f"the first page answers {status}"
             self._pause(0.05)
             self._keep_running()
-        return False
+        return f"the web server did not answer within {READY_SECONDS} s"
 
-    def _serves(self, path: str, hops: int = 3) -> bool:
-        """Whether a page comes, over at most ``hops`` redirections within the site."""
+    def _status(self, path: str, hops: int = 3) -> int:
+        """The page's status, over at most ``hops`` redirections within the site; 0 while nobody answers."""
         status, location = get(self._connect_host, self.port, path, self.host)
-        if 300 <= status < 400 and hops:
-            return self._serves(location, hops - 1)
-        return 200 <= status < 300
+        return self._status(location, hops - 1) if 300 <= status < 400 and hops else status
 
     def _pause(self, seconds: float = POLL_SECONDS) -> None:
         if self._stop.wait(seconds):
             raise Stopped
 
     def _stop_children(self) -> None:
-        """SIGTERM; for what is left a cold shutdown (Celery's SIGQUIT); then the whole group at once."""
-        for number, seconds in ((signal.SIGTERM, WARM_SECONDS), (signal.SIGQUIT, COLD_SECONDS)):
-            for child in self.children:
-                child.signal(number)
-            if postgres.wait_until(lambda: not any(child.alive() for child in self.children), seconds):
-                break
+        """SIGTERM, and after a while the end of every process group."""
+        for child in self.children:
+            child.signal(signal.SIGTERM)
+        postgres.wait_until(lambda: not any(child.alive() for child in self.children), WARM_SECONDS)
         for child in self.children:
             child.kill()
         self.children = []

@@ -36,6 +36,7 @@ agent_urls = [
 
 approval_urls = [
     path("approvals/", approvals.index, name="approval-list"),
+    path("approvals/count", approvals.count, name="approval-count"),
     path("approvals/<uuid:approval_id>/", decisions.card, name="approval-detail"),
     path("approvals/<uuid:approval_id>/decision", decisions.decide, name="approval-decide"),
 ]

@@ -17,6 +17,7 @@ from urllib.parse import quote
 import django
 import pytest
 from django.conf import settings
+from pytest_django import DjangoDbBlocker
 
 from config import env, postgres
 
@@ -57,7 +58,7 @@ def django_db_modify_db_settings(database_server: None) -> None:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequest) -> None:
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """The test database, with the broker's queue in it: a task that a test sends waits there, as in production."""
     from config import broker, prepare
     from config.celery import app
@@ -66,6 +67,8 @@ def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequ
         broker.install(prepare.connection_parameters())
         options = broker.transport_options(prepare.connection_parameters())
     app.conf.broker_transport_options = settings.CELERY_BROKER_TRANSPORT_OPTIONS = options
+    yield
+    app.pool.force_close_all()  # a database that somebody is connected to cannot be dropped
 
 
 @pytest.fixture(scope="session")

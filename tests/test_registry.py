@@ -136,7 +136,7 @@ def test_a_format_that_fails_on_a_file_does_not_claim_it(caplog: pytest.LogCaptu
     [
         (b"", "it is empty"),
         (b" \n\t\n", "it is blank"),
-        (b"SQLite format 3\0" + b"\x10" * 100, "a SQLite database: export the sessions from the tool that made it first"),
+        (b"SQLite format 3\0" + b"\x10" * 100, "a SQLite database: export the sessions from the tool"),
         (b"\x89PNG\r\n\x1a\n" + b"\0" * 20, "a PNG image"),
         (b"%PDF-1.7 ...", "a PDF document"),
         (b"\0" * 300, "a binary file of a kind not known here (it starts with the bytes 00 00"),
@@ -192,7 +192,7 @@ def hostile() -> Iterator[tuple[str, bytes]]:
         yield f"gzip cut at {cut}", gzip.compress(FEED)[:cut]
 
 
-@pytest.mark.parametrize(("name", "data"), hostile(), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(("name", "data"), list(hostile()), ids=lambda value: value if isinstance(value, str) else "")
 def test_no_bytes_raise_anything_but_a_format_error(name: str, data: bytes) -> None:
     try:
         assert registry.detect(io.BytesIO(data))

@@ -207,6 +207,10 @@ class Timeline:
         below, later = _take(self.rows().filter(seq__gte=seq).order_by("seq"), ROWS - len(above))
         return self._complete(Window(above[::-1] + below, len(above), earlier, later))
 
+    def only(self, seq: int) -> Window:
+        """One row again, as it is now, wherever it stands."""
+        return self._complete(Window(read(Event.objects.filter(session_id=self.session_id, seq=seq)), 0, False, False))
+
     def _complete(self, window: Window) -> Window:
         """Add what belongs to the rows: one query for each kind of thing."""
         own = {"session_id": self.session_id}

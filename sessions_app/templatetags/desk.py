@@ -29,12 +29,12 @@ def icon(name: str) -> SafeString:
 
 
 @register.inclusion_tag("_nav_link.html", takes_context=True)
-def nav_link(context: template.Context, url_name: str, words: str, count: int = 0) -> dict[str, Any]:
-    """A link of the top bar, marked when the page lies under it."""
+def nav_link(context: template.Context, url_name: str, words: str, counted: bool = False) -> dict[str, Any]:
+    """A link of the top bar, marked when the page lies under it; ``counted`` adds how many approvals wait."""
     url = reverse(url_name)
     path = context["request"].path
     here = path == url or (url != "/" and path.startswith(url))
-    return {"url": url, "text": words, "count": count, "here": here}
+    return {"url": url, "text": words, "counted": counted, "here": here, "waiting_count": context.get("waiting_count")}
 
 
 @register.filter

@@ -44,7 +44,10 @@ def _door(needed: Role) -> Callable[[View], View]:
                 return _to_sign_in(request)
             request.member = member_of(request)
             require(request.member, needed)
-            return view(request, *args, **kwargs)
+            response = view(request, *args, **kwargs)
+            if "Cache-Control" not in response.headers:
+                response.headers["Cache-Control"] = "private, no-cache"
+            return response
 
         return guarded
 

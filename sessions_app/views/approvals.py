@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.http import HttpResponse
+from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from sessions_app.queries import approvals as queries
@@ -20,3 +21,10 @@ def index(request: access.DeskRequest) -> HttpResponse:
     workspace_id = request.member.workspace_id
     context = {"waiting": queries.waiting(workspace_id)[:CARDS], "decided": queries.decided(workspace_id)}
     return page_or_fragment(request, "approvals/index.html", "approvals/_list.html", context)
+
+
+@require_GET
+@access.viewer
+def count(request: access.DeskRequest) -> HttpResponse:
+    """How many wait, for the mark in the bar after a decision."""
+    return render(request, "approvals/_count.html")

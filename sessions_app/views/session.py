@@ -136,18 +136,24 @@ def _around_the_timeline(session: Session, place: Place, shown: layout.Fitted) -
 @require_GET
 @access.viewer
 def rows(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
-    """More of the timeline: ``?after=SEQ`` or ``?before=SEQ``, with ``under=SEQ`` what a sub-agent did there."""
+    """More of the timeline: ``?after=SEQ``, ``?before=SEQ`` or ``?only=SEQ``; with ``under=SEQ`` of a sub-agent."""
     session = session_at(request, agent_id, session_id)
     place = _place(session, request.GET)
-    under = number(request.GET.get("under"))
-    timeline = Timeline(session.pk, place.show, under)
-    before = number(request.GET.get("before"))
-    window = timeline.after(number(request.GET.get("after")) or 0) if before is None else timeline.before(before)
-    if request.GET.get("tail") and not window.entries:
+    asked = {name: number(request.GET.get(name)) for name in ("after", "before", "only", "under")}
+    tail = "tail" in request.GET
+    window = _asked_window(Timeline(session.pk, place.show, asked["under"]), asked)
+    if (tail or asked["only"] is not None) and not window.entries:
         return HttpResponse(status=204)  # htmx leaves the page as it is and keeps listening
-    context = {"session": session, "place": place, "shown": _shown(session, window, place), "under": under}
-    context |= {"direction": "after" if before is None else "before", "tail": bool(request.GET.get("tail"))}
+    context = {"session": session, "place": place, "shown": _shown(session, window, place), "under": asked["under"], "tail": tail}
+    context["direction"] = next((name for name in ("only", "before") if asked[name] is not None), "after")
     return _fragment(request, "sessions/_rows_of_session.html", context, "More of the session")
+
+
+def _asked_window(timeline: Timeline, asked: dict[str, int | None]) -> Window:
+    for name in ("only", "before"):
+        if (seq := asked[name]) is not None:
+            return getattr(timeline, name)(seq)
+    return timeline.after(asked["after"] or 0)
 
 
 @require_GET

@@ -12,7 +12,7 @@ from sessions_app.live.hub import hub
 from sessions_app.services import approvals, audit, events, sessions
 from tests.services.build import event, user
 
-from .live import elsewhere, stream
+from .live import elsewhere, forgotten, stream
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -92,6 +92,7 @@ def test_many_readers_share_one_connection_that_ends_with_the_last(api, session)
             await elsewhere(events.append, session.id, [event(text="to all")])
             heard = await asyncio.gather(*(opened.next("event") for opened in (one, two, three)))
             assert hub()._task is listening
+        await forgotten()
         return heard, hub()._task, dict(hub()._readers)
 
     heard, task, readers = asyncio.run(run())
@@ -135,9 +136,10 @@ def test_a_silent_stream_says_that_it_is_there(api, session, monkeypatch):
     async def run():
         async with stream(api, f"/api/v1/sessions/{session.id}/stream") as opened:
             await opened.next("session")
-            await asyncio.sleep(0.1)
+            reading = asyncio.create_task(opened.next("event"))
+            await asyncio.sleep(0.2)
             await elsewhere(events.append, session.id, [event()])
-            await opened.next("event")
+            await reading
             return opened.comments
 
     comments = asyncio.run(run())

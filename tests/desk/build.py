@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from decimal import Decimal
 from html import unescape
 from typing import Any
 
@@ -22,14 +23,14 @@ TRANSCRIPT = b"""{"feed_type": "session", "metadata": {"origin": "https://exampl
  "outputs": [{"type": "text/markdown", "value": "Two boxes of **screws**."}]}"""
 
 
-def session_of(agent: Agent, title: str = "Order 4711", cost: str = "0.25", errors: int = 0, **changes: Any) -> Session:
+def session_of(agent: Agent, title: str = "Order 4711", cost: str | None = "0.25", errors: int = 0, **changes: Any) -> Session:
     """A session with one turn that began a minute ago, cost this much and went wrong so often."""
     at = timezone.now() - timedelta(minutes=1)
     session = session_services.create(agent, by=ASKER, title=title)
     usage = Tokens(input_tokens=1_000, output_tokens=200)
     events.append(session.pk, [
         NewEvent(kind="user_message", key="u", at=at, text="The parcel never came"),
-        NewEvent(kind="agent_message", key="a", at=at, text="I look it up", usage=usage, cost=cost),
+        NewEvent(kind="agent_message", key="a", at=at, text="I look it up", usage=usage, cost=cost and Decimal(cost)),
         *(NewEvent(kind="error", key=f"e{number}", at=at, text="Timed out") for number in range(errors)),
     ])  # fmt: skip
     Session.objects.filter(pk=session.pk).update(started_at=at, **changes)

@@ -34,7 +34,7 @@ def three(workspace, agent) -> None:
         ("origin=webhook", {"Waits"}),
         ("tag=vip", {"Cheap"}),
         ("q=cheap", {"Cheap"}),
-        ("q=parcel+-timed", {"Cheap", "Waits"}),
+        ("q=timed", {"Dear"}),
         ("min_cost=0.50", {"Dear", "Waits"}),
         ("has_errors=true", {"Dear"}),
         ("has_errors=false&needs_approval=false", {"Cheap"}),

@@ -12,7 +12,7 @@ import pytest
 
 from vcon_app.drafts import Finding, FormatError
 from vcon_app.formats import claude_code
-from vcon_app.formats.claude_code import lines as line_reader
+from vcon_app.formats import lines as line_reader
 from vcon_app.formats.head import Head
 from vcon_app.formats.jsonio import dumps
 

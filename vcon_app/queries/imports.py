@@ -78,7 +78,7 @@ def sentence(imported: Import) -> str:
     groups = grouped(imported.findings)
     if groups:
         told = "; ".join(_short(group.message) for group in groups[:TOLD])
-        more = "; …" if len(groups) > TOLD else ""
+        more = f"; and {len(groups) - TOLD} more" if len(groups) > TOLD else ""
         parts.append(f"{_number(len(groups), 'remark')}: {told}{more}")
     return ", ".join(parts)
 

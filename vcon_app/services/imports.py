@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import PurePosixPath
 from uuid import UUID
 
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
@@ -20,6 +20,7 @@ from vcon_app.drafts import FormatError
 from vcon_app.models import Import, ImportedSession
 
 from . import documents
+from .attempts import may_pass
 from .digest import Digest, Superseded
 from .heartbeat import Heartbeat
 
@@ -29,8 +30,6 @@ SILENT_AFTER = timedelta(seconds=20)
 """A running import whose heartbeat is older than this has lost its worker."""
 UNRUNG_AFTER = timedelta(seconds=30)
 MAX_ATTEMPTS = 5
-PASSING = ("08", "40", "53", "55", "57", "58")
-"""Classes of SQLSTATE that say "not now": connection, rollback, resources, locks, shutdown, system errors."""
 AUTO = "auto"
 
 
@@ -118,7 +117,7 @@ def run(import_id: UUID) -> None:
         except Superseded:
             log.warning("import %s was taken over by another worker", import_id)
         except Exception as error:  # whatever a reader of a hostile file raises is told, and never tried for ever
-            if _passes(error):
+            if may_pass(error):
                 raise
             log.exception("import %s failed", import_id)
             _fail(imported, f"a fault of ours while reading it ({type(error).__name__}); the bytes are kept")
@@ -129,14 +128,6 @@ def _digest(imported: Import, heartbeat: Heartbeat) -> None:
         _repeat(imported, before)
     else:
         Digest(imported, heartbeat).run()
-
-
-def _passes(error: Exception) -> bool:
-    """Whether the database was away or busy, so that trying again makes sense; a file can also be too much for it."""
-    if not isinstance(error, (OperationalError, InterfaceError)):
-        return False
-    state = getattr(error.__cause__, "sqlstate", None)
-    return state is None or state.startswith(PASSING)
 
 
 def _claim(import_id: UUID) -> Import | None:

@@ -11,14 +11,15 @@ from typing import BinaryIO
 
 from ...drafts import Draft
 from ..head import SIZES, Head, open_gzip
+from ..lines import json_lines
 from . import stream_json
 from .detection import NOTES, is_stream, is_web
 from .detection import detect as detect
 from .facts import last_session
-from .lines import json_lines, web_lines
 from .messages import assistant, user
 from .others import attachment_line, file_history, note, progress, pull_request, queue_operation, system, title
 from .reading import Handler, Reading
+from .web import web_lines
 
 NAME = "claude-code"
 TITLE = "Claude Code"
@@ -55,6 +56,6 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     own = "" if packed else last_session(plain)
     if is_stream(head.lines):
         return Reading(HANDLERS | stream_json.HANDLERS, own).run(
-            stream_json.as_stored(json_lines(plain, packed=packed))
+            stream_json.as_stored(json_lines(plain, NAME, packed=packed))
         )
-    return Reading(HANDLERS, own).run(json_lines(plain, packed=packed))
+    return Reading(HANDLERS, own).run(json_lines(plain, NAME, packed=packed))

@@ -10,8 +10,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ...drafts import EventDraft, ToolDraft
-from .lines import Line
-from .values import attachment, bounded, dict_of, light, text_of
+from ..lines import Line
+from ..values import bounded, dict_of, light, text_of
+from .blocks import attachment
 
 if TYPE_CHECKING:
     from .reading import Reading

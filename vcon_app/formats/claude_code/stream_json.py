@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...drafts import EventDraft, Finding, ToolDraft
-from .lines import Item, Line
+from ..lines import Item, Line
+from ..values import bounded, dict_of, light, text_of
 from .others import COMMON, note, system
 from .usage import cost_of
-from .values import bounded, dict_of, light, text_of
 
 if TYPE_CHECKING:
     from .reading import Handler, Reading

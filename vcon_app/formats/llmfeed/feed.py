@@ -7,6 +7,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Set
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, BinaryIO
 
 from ...drafts import Finding, FormatError, Json
@@ -25,8 +26,8 @@ class Feed:
     """The top-level blocks in the order of the file, and what was odd about its JSON."""
 
     blocks: dict[str, Json]
-    source: bytes
-    """The document's bytes, for an identity where the file states none."""
+    digest: str
+    """SHA-256 of the document, for an identity where the file states none."""
     findings: list[Finding]
 
     def object_at(self, name: str) -> dict[str, Json]:
@@ -57,7 +58,7 @@ def load(source: BinaryIO) -> Feed:
     if _too_deep(value):
         raise FormatError(f"The file is nested deeper than {MAX_DEPTH} levels; nothing that is a session is.")
     findings = [Finding("L3", "warning", "", f"The JSON had to be repaired: {repair}.") for repair in repairs]
-    return Feed(value, data, findings + _repeated_keys(text))
+    return Feed(value, sha256(data).hexdigest(), findings + _repeated_keys(text))
 
 
 def require_session(feed: Feed) -> list[Finding]:

@@ -132,8 +132,8 @@ def _identity(feed: Feed, said: dict[str, Json]) -> str:
         *(said.get(name) for name in ("created_at", "created", "generated_at")), feed.blocks.get("session_date")
     )
     name = [said.get("origin") or feed.blocks.get("project"), said.get("title"), when]
-    source = dumps(name) if when else feed.source
-    return f"llmfeed-{sha256(source).hexdigest()[:32]}"
+    digest = sha256(dumps(name)).hexdigest() if when else feed.digest
+    return f"llmfeed-{digest[:32]}"
 
 
 def _title(feed: Feed, said: dict[str, Json]) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...drafts import Json
+from ...drafts import ActorKind, Json
+from . import own
 from .clock import Clock
 from .content import Content, check_hash, resolve
 from .elide import Elided
@@ -53,11 +54,19 @@ def attached(vcon: Container, cast: Cast, notes: Notes) -> Attached:
         step.pointer = pointer
         stated = None if mapping(item.get("meta")).get("start_source") == "created_at" else item.get("start")
         step.at = clock.read(stated, point(pointer, "start")).at
-        people = indices(item.get("party"), len(cast))
-        step.actor = ("system", "") if step.kind == "injected_context" else cast[people[0]].actor if people else ("unknown", "")
+        step.actor = _actor(step, item, cast)
         step.left = {"source": "attachment", "attachment": _kept(index, item, step)}
         found.steps.append((next(iter(indices(item.get("dialog"), len(vcon.dialog))), -1), step))
     return found
+
+
+def _actor(step: Step, item: dict[str, Any], cast: Cast) -> tuple[ActorKind, str]:
+    if step.kind == "injected_context":
+        return "system", ""
+    people = indices(item.get("party"), len(cast))
+    return own.actor_of(mapping(item.get("meta")).get(own.ACTOR)) or (
+        cast[people[0]].actor if people else ("unknown", "")
+    )
 
 
 def _keep(found: Attached, index: int, item: dict[str, Any], purpose: str, content: Content) -> None:
@@ -114,19 +123,33 @@ def _kept(index: int, item: dict[str, Any], step: Step) -> dict[str, Any]:
     body = item.get("body")
     if step.kind == "file_change" and isinstance(body, dict) and not isinstance(body, Elided):
         rest = {key: value for key, value in body.items() if key not in CHANGE and key != "diff_text"}
-        return {"i": index, "item": {**item, "body": rest}, "change": [key for key in (*CHANGE, "diff_text") if key in body]}
+        return {
+            "i": index,
+            "item": {**item, "body": rest},
+            "change": [key for key in (*CHANGE, "diff_text") if key in body],
+        }
     return keep(index, item, step.text)
 
 
 def insert(steps: list[Step], attachments: list[tuple[int, Step]]) -> list[Step]:
     """Each attachment behind the turn it belongs to, never before one that stands earlier in the array."""
     anchors = {step.left["dialog"]["i"]: index for index, step in enumerate(steps) if "dialog" in step.left}
+    entries = {step.id: index for index, step in enumerate(steps) if step.left.get("id")}
     before: dict[int, list[Step]] = {}
     floor = 0
     for dialog, step in attachments:
         if step.kind == "injected_context":
             before.setdefault(floor, []).append(step)
             continue
-        floor = max(floor, after(steps, anchors[dialog]) if dialog in anchors else len(steps))
+        entry = entries.get(_entry_before(step))
+        if entry is not None:
+            floor = max(floor, entry + 1)
+        else:
+            floor = max(floor, after(steps, anchors[dialog]) if dialog in anchors else len(steps))
         before.setdefault(floor, []).append(step)
     return spread(steps, before)
+
+
+def _entry_before(step: Step) -> str:
+    item = mapping(mapping(step.left.get("attachment")).get("item"))
+    return text(mapping(item.get("meta")).get(own.AFTER)) or ""

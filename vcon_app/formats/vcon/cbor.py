@@ -41,13 +41,14 @@ class _Reader:
         if major in (0, 1, 6) and size is None:
             raise ValueError(f"CBOR byte {first:#04x} at {self.place - 1} is not well formed")
         return (self._unsigned, self._negative, self._bytes, self._text, self._array, self._map, self._tag)[major](
-            size, depth)
+            size, depth
+        )
 
     def _take(self, count: int) -> bytes:
         if self.place + count > len(self.data):
             raise ValueError("CBOR ends in the middle of an item")
         self.place += count
-        return self.data[self.place - count:self.place]
+        return self.data[self.place - count : self.place]
 
     def _size(self, info: int) -> int:
         if info < 24:
@@ -74,7 +75,7 @@ class _Reader:
         if size is not None:
             return self._take(size)
         parts = []
-        while self.data[self.place:self.place + 1] != b"\xff":
+        while self.data[self.place : self.place + 1] != b"\xff":
             major, info = divmod(self._take(1)[0], 32)
             if major not in (2, 3) or info == 31:
                 raise ValueError("CBOR string of indefinite length holds something else")
@@ -95,7 +96,7 @@ class _Reader:
         flat = list(self._items(None if size is None else size * 2, depth))
         if len(flat) % 2:
             raise ValueError("CBOR map has a key without a value")
-        return {_key(key): value for key, value in zip(flat[::2], flat[1::2])}
+        return {_key(key): value for key, value in zip(flat[::2], flat[1::2], strict=True)}
 
     def _items(self, size: int | None, depth: int) -> Any:
         count = 0

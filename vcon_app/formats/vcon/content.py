@@ -15,8 +15,19 @@ from .normalise import mediatype
 from .notes import Notes, point, shown
 from .tree import check_depth
 
-STRUCTURED = frozenset({"agent_trace", "agent_file_change", "agent_environment", "lawful_basis", "consent",
-                        "mcp_session", "mcp_artifact", "wtf_transcription", "scitt_receipt"})
+STRUCTURED = frozenset(
+    {
+        "agent_trace",
+        "agent_file_change",
+        "agent_environment",
+        "lawful_basis",
+        "consent",
+        "mcp_session",
+        "mcp_artifact",
+        "wtf_transcription",
+        "scitt_receipt",
+    }
+)
 """Slots whose JSON must be an object: there a string under encoding json is read as JSON text."""
 ENCODINGS = ("none", "json", "base64url")
 
@@ -54,8 +65,13 @@ def resolve(item: dict[str, Any], pointer: str, notes: Notes, slot: str = "") ->
         return _derived(body, item, pointer, notes, slot)
     if encoding == "none":
         return Content("text", body)
-    notes.warn("R58", pointer, f"Encoding {shown(encoding)} is none of {', '.join(ENCODINGS)}"
-               + (": the content is encrypted and" if encoding == "jwe" else ": the content") + " is kept unread.")
+    notes.warn(
+        "R58",
+        pointer,
+        f"Encoding {shown(encoding)} is none of {', '.join(ENCODINGS)}"
+        + (": the content is encrypted and" if encoding == "jwe" else ": the content")
+        + " is kept unread.",
+    )
     return Content("opaque", body)
 
 
@@ -63,7 +79,12 @@ def _encoding(item: dict[str, Any], pointer: str, notes: Notes) -> Json:
     """``None`` and ``JSON`` occur: values are read without regard to case."""
     stated = item.get("encoding")
     if isinstance(stated, str) and stated not in ENCODINGS and stated.lower() in ENCODINGS:
-        notes.warn("R54", pointer, f"Encoding {shown(stated)} is read as {stated.lower()} (core s2.3.2 has it in lower case).", "case")
+        notes.warn(
+            "R54",
+            pointer,
+            f"Encoding {shown(stated)} is read as {stated.lower()} (core s2.3.2 has it in lower case).",
+            "case",
+        )
         return stated.lower()
     return stated
 
@@ -71,8 +92,13 @@ def _encoding(item: dict[str, Any], pointer: str, notes: Notes) -> Json:
 def _note_native(body: Json, encoding: Json, pointer: str, notes: Notes) -> None:
     if encoding != "json":
         kind = {dict: "an object", list: "an array"}.get(type(body), shown(body))
-        notes.warn("R55", pointer, f"The body is {kind} under encoding {shown(encoding)}; read as JSON "
-                   "(only encoding json carries a JSON value, core s2.3.2).", f"native {encoding}")
+        notes.warn(
+            "R55",
+            pointer,
+            f"The body is {kind} under encoding {shown(encoding)}; read as JSON "
+            "(only encoding json carries a JSON value, core s2.3.2).",
+            f"native {encoding}",
+        )
 
 
 def _from_base64(body: str, item: dict[str, Any], pointer: str, notes: Notes) -> Content:
@@ -82,8 +108,13 @@ def _from_base64(body: str, item: dict[str, Any], pointer: str, notes: Notes) ->
         notes.warn("R56", point(pointer, "body"), f"The body is not base64: {error}; kept as text.")
         return Content("text", body)
     if not canonical or item.get("encoding") == "base64":
-        notes.warn("R56", point(pointer, "body"), "The body has padding, white space or the standard base64 alphabet "
-                   "where base64url without padding is required (RFC 7515 s2); read all the same.", "alphabet")
+        notes.warn(
+            "R56",
+            point(pointer, "body"),
+            "The body has padding, white space or the standard base64 alphabet "
+            "where base64url without padding is required (RFC 7515 s2); read all the same.",
+            "alphabet",
+        )
     if mediatype(item).startswith("text/"):
         try:
             return Content("text", data.decode())
@@ -99,7 +130,9 @@ def _from_json(body: str, item: dict[str, Any], pointer: str, notes: Notes, slot
     if isinstance(value, (dict, list)):
         return Content("json", value, from_text=True)
     if slot in STRUCTURED:
-        notes.warn("R53", point(pointer, "body"), f"A {slot} must be JSON; the body {shown(body)} is not. Kept as text.")
+        notes.warn(
+            "R53", point(pointer, "body"), f"A {slot} must be JSON; the body {shown(body)} is not. Kept as text."
+        )
     else:
         notes.info("R53", point(pointer, "body"), f"The body {shown(body)} is a plain JSON string; kept as text.")
     return Content("text", body)
@@ -107,8 +140,13 @@ def _from_json(body: str, item: dict[str, Any], pointer: str, notes: Notes, slot
 
 def _derived(body: str, item: dict[str, Any], pointer: str, notes: Notes, slot: str) -> Content:
     """Without an encoding, media type and file name may tell (core s2.3.2)."""
-    notes.warn("R54", pointer, "The body has no encoding; read as the media type "
-               f"{shown(mediatype(item) or 'unknown')} suggests (core s2.3.2 requires one).", "encoding")
+    notes.warn(
+        "R54",
+        pointer,
+        "The body has no encoding; read as the media type "
+        f"{shown(mediatype(item) or 'unknown')} suggests (core s2.3.2 requires one).",
+        "encoding",
+    )
     if slot in STRUCTURED and isinstance(value := _parsed(body), (dict, list)):
         return Content("json", value, from_text=True)
     if mediatype(item).partition("/")[0] in ("audio", "video", "image"):
@@ -125,7 +163,7 @@ def _says_json(item: dict[str, Any]) -> bool:
 def _parsed(body: str) -> Json:
     """The JSON value in a text, ``None`` when it is none or nests too deep to be safe."""
     try:
-        value = loads(body.encode())[0]
+        value = loads(body.encode("utf-8", "replace"))[0]
         check_depth(value)
     except (Unreadable, FormatError):
         return None
@@ -134,20 +172,28 @@ def _parsed(body: str) -> Json:
 
 def check_hash(item: dict[str, Any], content: Content, pointer: str, notes: Notes) -> None:
     """Compare an inline ``content_hash`` with the content where it covers known bytes (core s2.4.2)."""
-    data = {"text": lambda: content.value.encode(), "bytes": lambda: content.value,
-            "json": lambda: item["body"].encode() if content.from_text else None}.get(content.kind, lambda: None)()
     hashes = item.get("content_hash")
+    if not hashes:
+        return
+    body = item.get("body")
+    data = (
+        content.value if content.kind == "bytes" else body.encode("utf-8", "replace") if isinstance(body, str) else None
+    )
     for token in hashes if isinstance(hashes, list) else [hashes]:
         if data is None or not isinstance(token, str) or not token.lower().startswith("sha512-"):
             continue
-        stated = token[len("sha512-"):]
+        stated = token[len("sha512-") :]
         try:
             matches = decode_base64(stated)[0] == hashlib.sha512(data).digest()
         except ValueError:
             matches = False
         if not matches:
-            notes.warn("R63", point(pointer, "content_hash"), f"content_hash {shown(token, 30)} is not that of the "
-                       f"{len(data):,} bytes in the body: one of them was changed after the other.")
+            notes.warn(
+                "R63",
+                point(pointer, "content_hash"),
+                f"content_hash {shown(token, 30)} is not that of the "
+                f"{len(data):,} bytes in the body: one of them was changed after the other.",
+            )
 
 
 def canonical(value: Json) -> bytes:

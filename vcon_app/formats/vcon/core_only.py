@@ -35,15 +35,22 @@ def steps_of(talks: list[Talk], vcon: Container, cast: Cast, notes: Notes) -> li
             pairs.see(step)
         pairs.finish()
     if any(party.is_ai for party in cast.all) and spaced_by_one_second(talks):
-        notes.info("R75", point(vcon.pointer, "dialog"), "The dialogs are exactly 1 second apart: their times look made up, "
-                   "only their order can be relied on.")
+        notes.info(
+            "R75",
+            point(vcon.pointer, "dialog"),
+            "The dialogs are exactly 1 second apart: their times look made up, only their order can be relied on.",
+        )
     return steps
 
 
 def is_thought(item: dict[str, Any], dialogs: int) -> bool:
     """An analysis that holds the reasoning before a dialog (then it is shown as an event)."""
-    return (item.get("type") == "report" and item.get("schema") == THOUGHTS and isinstance(item.get("body"), str)
-            and bool(indices(item.get("dialog"), dialogs)))
+    return (
+        item.get("type") == "report"
+        and item.get("schema") == THOUGHTS
+        and isinstance(item.get("body"), str)
+        and bool(indices(item.get("dialog"), dialogs))
+    )
 
 
 def _find_tools(talks: list[Talk], cast: Cast) -> None:
@@ -71,8 +78,12 @@ def _thoughts(vcon: Container, count: int, cast: Cast) -> dict[int, list[Step]]:
     found: dict[int, list[Step]] = {}
     for index, item in enumerate(vcon.analysis):
         if is_thought(item, count):
-            step = Step("reasoning", vcon.at("analysis", index), text=item["body"],
-                        actor=cast.agent.actor if cast.agent else ("agent", ""))
+            step = Step(
+                "reasoning",
+                vcon.at("analysis", index),
+                text=item["body"],
+                actor=cast.agent.actor if cast.agent else ("agent", ""),
+            )
             step.left = {"source": "thought"}
             found.setdefault(indices(item["dialog"], count)[0], []).append(step)
     return found
@@ -102,17 +113,22 @@ def _make_result(step: Step, talk: Talk, waiting: list[Step]) -> None:
     told = body if isinstance(body, dict) else {}
     call_id = text(told.get("tool_use_id"))
     call = next((step for step in waiting if call_id and step.tool and step.tool.call_id == call_id), None) or (
-        waiting[0] if waiting else None)
+        waiting[0] if waiting else None
+    )
     if call is not None:
         waiting.remove(call)
         step.parent, call_id = call, call_id or (call.tool.call_id if call.tool else None)
     failed = bool(told.get("error")) or told.get("is_error") is True
-    name = (call.tool.name if call and call.tool else None) or text(talk.item.get("application")) or (
-        talk.speaker.name if talk.speaker else None)
+    name = (
+        (call.tool.name if call and call.tool else None)
+        or text(talk.item.get("application"))
+        or (talk.speaker.name if talk.speaker else None)
+    )
     step.kind, step.data = "tool_result", {}
     step.text = _result_text(body) if isinstance(body, (dict, list)) else talk.text
-    step.tool = ToolDraft(call_id, name, result=body if isinstance(body, (dict, list)) else None,
-                          status="error" if failed else None)
+    step.tool = ToolDraft(
+        call_id, name, result=body if isinstance(body, (dict, list)) else None, status="error" if failed else None
+    )
     step.left = {"source": "dialog", "was": talk.index}
 
 

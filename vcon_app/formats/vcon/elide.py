@@ -34,7 +34,7 @@ class Elided(dict[str, Any]):
 
 def elided_length(text: str) -> int | None:
     """The length told by a marker string, or ``None`` for every other string."""
-    return int(text[len(MARK):]) if text.startswith(MARK) and text[len(MARK):].isdecimal() else None
+    return int(text[len(MARK) :]) if text.startswith(MARK) and text[len(MARK) :].isdecimal() else None
 
 
 class Elider:
@@ -72,7 +72,7 @@ class Elider:
                 self._keep(data[start:end])
                 self._close()
             else:
-                self._out += data[start:match.start()]
+                self._out += data[start : match.start()]
                 self._string += b'"'
             self._inside = not self._inside
             start = end

@@ -13,19 +13,37 @@ TYPES = frozenset({"user", "assistant", "tool-call", "tool-result", "reasoning",
 NEEDED = {"tool-call": "input", "tool-result": "output", "system-event": "event-type"}
 COMMON = frozenset({"type", "id", "timestamp", "parent-id", "children", "token-usage", "model-id", "agent-id"})
 MEMBERS = {
-    "user": COMMON | {"content"}, "assistant": COMMON | {"content"},
+    "user": COMMON | {"content"},
+    "assistant": COMMON | {"content"},
     "tool-call": COMMON | {"name", "input", "call-id"},
     "tool-result": COMMON | {"name", "output", "call-id", "status", "is-error"},
     "reasoning": COMMON | {"content", "encrypted", "subject"},
     "system-event": COMMON | {"event-type", "data"},
 }
+ALL_MEMBERS = frozenset().union(*MEMBERS.values())
 SYNONYMS = {
-    "entry-id": "id", "kind": "type", "tool-use-id": "call-id", "tool-call-id": "call-id", "tool-name": "name",
-    "arguments": "input", "tool-input": "input", "result": "output", "tool-output": "output", "text": "content",
-    "time": "timestamp", "usage": "token-usage",
+    "entry-id": "id",
+    "kind": "type",
+    "tool-use-id": "call-id",
+    "tool-call-id": "call-id",
+    "tool-name": "name",
+    "arguments": "input",
+    "tool-input": "input",
+    "result": "output",
+    "tool-output": "output",
+    "text": "content",
+    "time": "timestamp",
+    "usage": "token-usage",
 }
-KINDS = {"message": None, "event": "system-event", "thinking": "reasoning", "tool-use": "tool-call",
-         "function-call": "tool-call", "function-call-output": "tool-result", "human": "user"}
+KINDS = {
+    "message": None,
+    "event": "system-event",
+    "thinking": "reasoning",
+    "tool-use": "tool-call",
+    "function-call": "tool-call",
+    "function-call-output": "tool-result",
+    "human": "user",
+}
 ROLES = {"user": "user", "human": "user", "assistant": "assistant", "agent": "assistant", "model": "assistant"}
 TEXTS = frozenset({"text", "input_text", "output_text", "summary_text", "reasoning_text", "refusal"})
 CALLS = frozenset({"tool_use", "tool_call", "server_tool_use", "mcp_tool_use"})
@@ -56,8 +74,7 @@ def fold(raw: dict[str, Any]) -> dict[str, Any]:
     for key, value in raw.items():
         name = key.lower().replace("_", "-")
         name = SYNONYMS.get(name, name)
-        known = name in MEMBERS["tool-result"] or name in NEEDED.values() or name in ("content", "data", "subject", "encrypted")
-        folded.setdefault(name if known else key, value)
+        folded.setdefault(name if name in ALL_MEMBERS else key, value)
     kind = word(folded.get("type")).lower().replace("_", "-")
     kind = ROLES.get(word(folded.pop("role", "")), kind) if kind == "message" else KINDS.get(kind, kind)
     if kind not in TYPES:
@@ -81,8 +98,11 @@ def visible_text(content: Json) -> str:
     if isinstance(content, Elided):
         return ""
     if isinstance(content, dict):
-        return visible_text(content.get("text") or content.get("content") or content.get("parts")) if not (
-            set(content) & {"body", "data"}) else ""
+        return (
+            visible_text(content.get("text") or content.get("content") or content.get("parts"))
+            if not (set(content) & {"body", "data"})
+            else ""
+        )
     if not isinstance(content, list):
         return ""
     return "\n".join(filter(None, map(_block_text, content)))
@@ -128,8 +148,10 @@ def arguments(value: Json) -> tuple[Json, bool]:
 def has_media(content: Json) -> bool:
     """Does the message carry an image or a file?"""
     return isinstance(content, list) and any(
-        isinstance(block, dict) and block.get("type") in ("image", "input_image", "document", "file", "input_file", "audio")
-        for block in content)
+        isinstance(block, dict)
+        and block.get("type") in ("image", "input_image", "document", "file", "input_file", "audio")
+        for block in content
+    )
 
 
 def blocks_of(content: Json) -> list[Block]:
@@ -145,17 +167,28 @@ def _block_entry(block: dict[str, Any]) -> dict[str, Any] | None:
     if kind in CALLS:
         return {"type": "tool-call", "name": block.get("name"), "input": block.get("input"), "call-id": block.get("id")}
     if kind in RESULTS:
-        return {"type": "tool-result", "call-id": block.get("tool_use_id"), "output": block.get("content"),
-                **({"is-error": True} if block.get("is_error") is True else {})}
+        return {
+            "type": "tool-result",
+            "call-id": block.get("tool_use_id"),
+            "output": block.get("content"),
+            **({"is-error": True} if block.get("is_error") is True else {}),
+        }
     if kind in THOUGHTS:
         secret = block.get("signature") if not block.get("thinking") else block.get("data")
-        return {"type": "reasoning", "content": block.get("thinking") or block.get("text") or "",
-                **({"encrypted": secret} if isinstance(secret, str) else {})}
+        return {
+            "type": "reasoning",
+            "content": block.get("thinking") or block.get("text") or "",
+            **({"encrypted": secret} if isinstance(secret, str) else {}),
+        }
     for name, made in (("functionCall", "tool-call"), ("functionResponse", "tool-result")):
         inner = block.get(name)
         if isinstance(inner, dict):
-            return {"type": made, "name": inner.get("name"), "call-id": inner.get("id"),
-                    **({"input": inner.get("args")} if made == "tool-call" else {"output": [block]})}
+            return {
+                "type": made,
+                "name": inner.get("name"),
+                "call-id": inner.get("id"),
+                **({"input": inner.get("args")} if made == "tool-call" else {"output": [block]}),
+            }
     return None
 
 

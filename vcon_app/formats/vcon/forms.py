@@ -36,6 +36,8 @@ class Opened:
     pointer: str = ""
     forms: list[str] = field(default_factory=list)
     signature: Signature | None = None
+    elided: int = 0
+    """Strings that were too long to carry."""
     header_uuids: list[str] = field(default_factory=list)
     """``uuid`` of the unprotected headers; each SHOULD equal the payload's (core s5.2.2)."""
 
@@ -64,8 +66,11 @@ def _is_unsigned(head: Head, keys: frozenset[str]) -> bool:
     arrays = [name for name in ARRAYS if head.shape.get(name) in ("[", None) and name in keys]
     if "parties" in arrays and ("uuid" in keys or len(arrays) > 1):
         return True
-    dialogs = "dialog" in arrays and {"dialog.item.parties", "dialog.item.mediatype", "dialog.item.mimetype",
-                                      "dialog.item.start"} & head.shape.keys()
+    dialogs = (
+        "dialog" in arrays
+        and {"dialog.item.parties", "dialog.item.mediatype", "dialog.item.mimetype", "dialog.item.start"}
+        & head.shape.keys()
+    )
     return bool(dialogs) or ("uuid" in keys and len(arrays) > 1)
 
 
@@ -88,7 +93,7 @@ def open_vcon(source: BinaryIO, notes: Notes) -> Opened:
     if magic[:2] == b"\x1f\x8b":
         opened.forms.append("gzip")
         stream = tree.Unzipped(source)
-    value = tree.load(stream, notes)
+    value, opened.elided = tree.load(stream, notes)
     if isinstance(value, dict) and isinstance(value.get("payload"), Elided):
         value = _load_signed(source, opened, notes)
     _unwrap(value, opened, notes)
@@ -100,8 +105,10 @@ def _load_signed(source: BinaryIO, opened: Opened, notes: Notes) -> Json:
     source.seek(0)
     data = (tree.Unzipped(source) if "gzip" in opened.forms else source).read(SIGNED_LIMIT + 1)
     if len(data) > SIGNED_LIMIT:
-        raise FormatError(f"This signed vCon is larger than {SIGNED_LIMIT:,} bytes; a signed payload of that size "
-                          "is not opened. Import the unsigned vCon.")
+        raise FormatError(
+            f"This signed vCon is larger than {SIGNED_LIMIT:,} bytes; a signed payload of that size "
+            "is not opened. Import the unsigned vCon."
+        )
     return tree.parse(data, notes)
 
 
@@ -124,8 +131,10 @@ def _unwrap(value: Json, opened: Opened, notes: Notes) -> None:
 def _unsigned(value: dict[str, Any], opened: Opened) -> None:
     if not any(name in value for name in ARRAYS):
         keys = ", ".join(sorted(value)[:8]) or "none"
-        raise FormatError("This JSON is not recognised as a vCon: it has none of parties, dialog, analysis and "
-                          f"attachments (core s4). Its keys: {shown(keys)[1:-1]}.")
+        raise FormatError(
+            "This JSON is not recognised as a vCon: it has none of parties, dialog, analysis and "
+            f"attachments (core s4). Its keys: {shown(keys)[1:-1]}."
+        )
     opened.tree = value
 
 
@@ -133,8 +142,10 @@ def _encrypted(value: dict[str, Any]) -> str:
     """Of an encrypted vCon only the unprotected ``uuid`` and ``cty`` can be told (core s5.3)."""
     unprotected = value.get("unprotected")
     told = unprotected if isinstance(unprotected, dict) else {}
-    return (f"This vCon is encrypted (JWE) and cannot be opened here. It says of itself: uuid {shown(told.get('uuid'))}, "
-            f"content {shown(told.get('cty'))}. Import it decrypted.")
+    return (
+        f"This vCon is encrypted (JWE) and cannot be opened here. It says of itself: uuid {shown(told.get('uuid'))}, "
+        f"content {shown(told.get('cty'))}. Import it decrypted."
+    )
 
 
 def _payload(payload: Json, opened: Opened, notes: Notes) -> Json:
@@ -156,12 +167,19 @@ def _note_signature(value: dict[str, Any], opened: Opened, notes: Notes) -> None
     opened.forms.append("jws")
     where = point(opened.pointer, "signatures")
     if not signatures or any(name == "none" for name in algorithms):
-        state, detail = "invalid", "signed with alg none, which protects nothing" if signatures else "no signature in it"
+        state, detail = (
+            "invalid",
+            "signed with alg none, which protects nothing" if signatures else "no signature in it",
+        )
         notes.error("R86", where, f"The vCon claims to be signed, but: {detail}. Treat it as unsigned.")
     else:
         state, detail = "uncheckable", f"signature present ({', '.join(algorithms)}), not checked by this version"
-        notes.warn("R86", where, f"{len(signatures)} signature(s) present, {', '.join(algorithms)}; not checked by this "
-                                 "version, so nobody has confirmed who signed or that nothing was changed.")
+        notes.warn(
+            "R86",
+            where,
+            f"{len(signatures)} signature(s) present, {', '.join(algorithms)}; not checked by this "
+            "version, so nobody has confirmed who signed or that nothing was changed.",
+        )
     if opened.signature is None:
         opened.signature = Signature(state=state, detail=detail)  # the outer one counts
 

@@ -15,7 +15,11 @@ from .parties import text
 from .times import moment
 
 BASES = ("consent", "contract", "legal_obligation", "vital_interests", "public_task", "legitimate_interests")
-HASHES = {"sha-256": hashlib.sha256, "sha-3-256": hashlib.sha3_256, "blake2b-256": lambda data: hashlib.blake2b(data, digest_size=32)}
+HASHES = {
+    "sha-256": hashlib.sha256,
+    "sha-3-256": hashlib.sha3_256,
+    "blake2b-256": lambda data: hashlib.blake2b(data, digest_size=32),
+}
 """draft-howe-vcon-lawful-basis-02 s5.3."""
 SKEW = 300
 """Seconds of clock difference that expiry allows (lawful-basis s6.2)."""
@@ -38,8 +42,12 @@ def grants_of(vcon: Container, found: Attached, notes: Notes) -> dict[str, list[
 
 def _summary(body: dict[str, Any], item: dict[str, Any], pointer: str) -> dict[str, Json]:
     names = ("lawful_basis", "expiration", "purpose_grants", "consents", "terms_of_service", "status_interval")
-    return {**{name: body[name] for name in names if name in body}, "party": item.get("party"), "pointer": pointer,
-            "proofs": len(body["proof_mechanisms"]) if isinstance(body.get("proof_mechanisms"), list) else 0}
+    return {
+        **{name: body[name] for name in names if name in body},
+        "party": item.get("party"),
+        "pointer": pointer,
+        "proofs": len(body["proof_mechanisms"]) if isinstance(body.get("proof_mechanisms"), list) else 0,
+    }
 
 
 def _check(body: dict[str, Any], pointer: str, vcon: Container, notes: Notes) -> None:
@@ -60,8 +68,12 @@ def _check_expiry(body: dict[str, Any], where: str, vcon: Container, notes: Note
     expires = Clock(notes).read(body.get("expiration"), point(where, "expiration")).at
     written = moment(vcon.top.get("updated_at") or vcon.top.get("created_at")).at
     if expires and written and (written - expires).total_seconds() > SKEW:
-        notes.error("R98", point(where, "expiration"), f"The lawful basis expired on {shown(body['expiration'])}, before this "
-                    "vCon was written; it must not be processed under it (lawful-basis s6.2).")
+        notes.error(
+            "R98",
+            point(where, "expiration"),
+            f"The lawful basis expired on {shown(body['expiration'])}, before this "
+            "vCon was written; it must not be processed under it (lawful-basis s6.2).",
+        )
 
 
 def _check_digest(body: dict[str, Any], where: str, notes: Notes) -> None:
@@ -72,10 +84,18 @@ def _check_digest(body: dict[str, Any], where: str, notes: Notes) -> None:
     where = point(where, "content_hash")
     make = HASHES.get(text(stated.get("algorithm")) or "")
     if make is None or text(stated.get("canonicalization")) != "jcs":
-        notes.warn("R98", where, f"content_hash uses {shown(stated.get('algorithm'))} and {shown(stated.get('canonicalization'))}; "
-                   "not supported, so the grant is not checked.")
+        notes.warn(
+            "R98",
+            where,
+            f"content_hash uses {shown(stated.get('algorithm'))} and {shown(stated.get('canonicalization'))}; "
+            "not supported, so the grant is not checked.",
+        )
         return
     without = {key: value for key, value in body.items() if key != "content_hash"}
     if text(stated.get("value")) not in (make(canonical(without)).hexdigest(), make(canonical(body)).hexdigest()):
-        notes.error("R98", where, "content_hash does not match the grant, with or without the field itself: one of them was "
-                    "changed after the other.")
+        notes.error(
+            "R98",
+            where,
+            "content_hash does not match the grant, with or without the field itself: one of them was "
+            "changed after the other.",
+        )

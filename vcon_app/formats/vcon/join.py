@@ -20,13 +20,23 @@ def join(steps: list[Step], ids: dict[str, Step], talks: list[Talk], notes: Note
     for talk, step in pairs.items():
         late += _merge(talk, step, notes)
     if late:
-        notes.warn("R75", "", f"The times of {late} dialogs differ from the agent trace by more than 2 seconds; the trace's "
-                   "times are shown" + (", those of the dialogs are exactly 1 s apart and look made up."
-                                        if spaced_by_one_second(talks) else "."))
+        notes.warn(
+            "R75",
+            "",
+            f"The times of {late} dialogs differ from the agent trace by more than 2 seconds; the trace's "
+            "times are shown"
+            + (
+                ", those of the dialogs are exactly 1 s apart and look made up." if spaced_by_one_second(talks) else "."
+            ),
+        )
     left = [talk for talk in talks if talk not in pairs]
     if pairs and left:
-        notes.info("R74", left[0].pointer, f"{len(left)} of {len(talks)} dialogs are not in the agent trace; they are shown "
-                   "where their order and time put them.")
+        notes.info(
+            "R74",
+            left[0].pointer,
+            f"{len(left)} of {len(talks)} dialogs are not in the agent trace; they are shown "
+            "where their order and time put them.",
+        )
     return _insert(steps, talks, pairs)
 
 
@@ -91,12 +101,21 @@ class _Shelf:
 def _merge(talk: Talk, step: Step, notes: Notes) -> bool:
     """One event with two sources; answers whether their times disagree."""
     step.left["dialog"] = talk.kept(step.text)
-    if talk.speaker is not None and own.ACTOR not in step.own and (talk.speaker.is_ai == (step.kind == "agent_message")):
+    if (
+        talk.speaker is not None
+        and own.ACTOR not in step.own
+        and (talk.speaker.is_ai == (step.kind == "agent_message"))
+    ):
         step.actor = talk.speaker.actor
     if talk.text and talk.text.strip() != step.text.strip():
         step.data["dialog_text"] = talk.text
-        notes.warn("R74", talk.pointer, f"The dialog says {shown(talk.text)}, the agent trace {shown(step.text)} for the same "
-                   "message; the trace is shown, the other text is kept beside it.", "text")
+        notes.warn(
+            "R74",
+            talk.pointer,
+            f"The dialog says {shown(talk.text)}, the agent trace {shown(step.text)} for the same "
+            "message; the trace is shown, the other text is kept beside it.",
+            "text",
+        )
     if not differs(talk.at, step.at):
         return False
     step.data["dialog_time"] = render(talk.at) if talk.at else None
@@ -112,8 +131,9 @@ def _insert(steps: list[Step], talks: list[Talk], pairs: dict[Talk, Step]) -> li
         if talk in pairs:
             floor = max(floor, after(steps, place[id(pairs[talk])]))
             continue
-        while floor < len(steps) and (steps[floor].level or (
-                (at := steps[floor].at) is not None and talk.at is not None and at <= talk.at)):
+        while floor < len(steps) and (
+            steps[floor].level or ((at := steps[floor].at) is not None and talk.at is not None and at <= talk.at)
+        ):
             floor += 1
         before.setdefault(floor, []).append(step_of(talk))
     return spread(steps, before)

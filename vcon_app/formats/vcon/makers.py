@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from ...drafts import Json, ToolDraft
 from . import own
@@ -24,9 +25,16 @@ def make(step: Step, entry: dict[str, Any], above: Step | None, cast: Cast, ids:
         step.left["parent_id"] = parent_id
     native = unknown_members(entry) if kind in MEMBERS else {}
     agent_id = text(entry.get("agent-id"))
-    _nest(step, native, above, ids.get(parent_id) if parent_id else None, cast.subagent(agent_id, None) if agent_id else None)
-    step.actor = _actor(step, kind, agent_id, cast)
+    _nest(
+        step,
+        native,
+        above,
+        ids.get(parent_id) if parent_id else None,
+        cast.subagent(agent_id, None) if agent_id else None,
+    )
     own.restore(step, native)
+    if own.ACTOR not in step.own:
+        step.actor = _actor(step, kind, agent_id, cast)
     if agent_id:
         native["agent-id"] = agent_id
     if native:
@@ -34,14 +42,17 @@ def make(step: Step, entry: dict[str, Any], above: Step | None, cast: Cast, ids:
 
 
 def _nest(step: Step, native: dict[str, Json], above: Step | None, named: Step | None, sub: Any) -> None:
-    """Depth counts sub-agents, not ``children``: only what stands under a call, and is not its result, is one deeper."""
+    """Depth counts sub-agents, not ``children``: what stands under a call and is not its result is one deeper."""
     if above is not None:
         own_result = step.kind == "tool_result" and step.tool and above.tool and step.tool.call_id == above.tool.call_id
         step.depth = above.depth + (above.kind == "tool_call" and not own_result)
     if native.get("isSidechain") is True or (sub is not None and sub.kind == "subagent"):
         step.depth = max(step.depth, 1)
-    if above is None and named is not None and (step.depth or step.kind not in ("user_message", "agent_message",
-                                                                                "injected_context", "compaction")):
+    if (
+        above is None
+        and named is not None
+        and (step.depth or step.kind not in ("user_message", "agent_message", "injected_context", "compaction"))
+    ):
         step.parent = named
 
 
@@ -93,8 +104,12 @@ def _keep_content(step: Step, entry: dict[str, Any], content: Json) -> None:
         return
     if "content" not in entry:
         step.left["bare"] = True
-    elif isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict) and (
-            content[0].keys() == {"type", "text"} and content[0]["text"] == step.text and step.text):
+    elif (
+        isinstance(content, list)
+        and len(content) == 1
+        and isinstance(content[0], dict)
+        and (content[0].keys() == {"type", "text"} and content[0]["text"] == step.text and step.text)
+    ):
         step.left["blocks"] = content[0]["type"]
     else:
         step.left["content"] = content
@@ -154,7 +169,9 @@ def _event(step: Step, entry: dict[str, Any]) -> None:
     if details is not None:
         step.data["details"] = details
     told = details if isinstance(details, dict) and not isinstance(details, Elided) else {}
-    step.text = next((value for name in ("text", "message", "content", "reason") if (value := text(told.get(name)))), event_type)
+    step.text = next(
+        (value for name in ("text", "message", "content", "reason") if (value := text(told.get(name)))), event_type
+    )
 
 
 def _unknown(step: Step, entry: dict[str, Any]) -> None:
@@ -165,6 +182,10 @@ def _unknown(step: Step, entry: dict[str, Any]) -> None:
 
 
 _MAKERS: dict[str, Callable[[Step, dict[str, Any]], None]] = {
-    "user": _message, "assistant": _message, "reasoning": _reasoning, "tool-call": _call, "tool-result": _result,
+    "user": _message,
+    "assistant": _message,
+    "reasoning": _reasoning,
+    "tool-call": _call,
+    "tool-result": _result,
     "system-event": _event,
 }

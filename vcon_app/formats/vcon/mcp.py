@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from ...drafts import Json, ToolDraft
 from .clock import Clock
@@ -14,7 +15,14 @@ from .steps import Step
 from .talks import Talk, indices
 from .traces import mapping
 
-ROLES = {"user": "person", "human": "person", "assistant": "agent", "agent": "agent", "tool": "tool", "system": "system"}
+ROLES = {
+    "user": "person",
+    "human": "person",
+    "assistant": "agent",
+    "agent": "agent",
+    "tool": "tool",
+    "system": "system",
+}
 SHOWN_WITH_MESSAGE = ("text", "image", "document", "file", "audio", "resource")
 
 
@@ -31,13 +39,18 @@ def session_id(talk: Talk) -> str:
 def steps_of(talk: Talk, cast: Cast, notes: Notes) -> list[Step]:
     """The messages of an mcp_session dialog as steps."""
     reader = _Reader(talk, cast, notes)
-    steps = [step for index, message in enumerate(_list(body_of(talk).get("messages"))) for step in reader.message(
-        index, mapping(message))]
+    steps = [
+        step
+        for index, message in enumerate(_list(body_of(talk).get("messages")))
+        for step in reader.message(index, mapping(message))
+    ]
     if not steps:
         notes.warn("R69", talk.pointer, "This mcp_session dialog has no readable messages; it is kept as it is.")
     reader.pairs.finish()
     reader.report_requests()
-    return steps + [reader.artifact(index, mapping(item)) for index, item in enumerate(_list(body_of(talk).get("artifacts")))]
+    return steps + [
+        reader.artifact(index, mapping(item)) for index, item in enumerate(_list(body_of(talk).get("artifacts")))
+    ]
 
 
 def _list(value: Json) -> list[Json]:
@@ -98,8 +111,10 @@ class _Reader:
     def _event(self, kind: str, message: dict[str, Any], pointer: str) -> Step:
         """prompt, resource, root and sampling exchanges are events of the protocol."""
         step = Step("system", pointer, actor=("system", ""), text=visible_text(message.get("content")) or kind)
-        step.data = {"event_type": kind, "details": {key: value for key, value in message.items()
-                                                      if key not in ("id", "type", "timestamp")}}
+        step.data = {
+            "event_type": kind,
+            "details": {key: value for key, value in message.items() if key not in ("id", "type", "timestamp")},
+        }
         return step
 
     def _block(self, block: dict[str, Any], pointer: str, speaker: Party | None) -> Iterator[Step]:
@@ -116,13 +131,23 @@ class _Reader:
         elif kind == "tool_result":
             yield self._result(block, pointer)
         else:
-            self._notes.info("R107", pointer, f"A content block of type {shown(kind)} is not known; kept as it is.", kind)
-            yield Step("unknown", pointer, actor=speaker.actor if speaker else ("unknown", ""),
-                       data={"type": kind or None, "raw": block})
+            self._notes.info(
+                "R107", pointer, f"A content block of type {shown(kind)} is not known; kept as it is.", kind
+            )
+            yield Step(
+                "unknown",
+                pointer,
+                actor=speaker.actor if speaker else ("unknown", ""),
+                data={"type": kind or None, "raw": block},
+            )
 
     def _call(self, block: dict[str, Any], pointer: str, speaker: Party | None) -> Step:
-        step = Step("tool_call", pointer, actor=speaker.actor if speaker else ("agent", ""),
-                    tool=ToolDraft(text(block.get("id")), text(block.get("name")), arguments=block.get("input")))
+        step = Step(
+            "tool_call",
+            pointer,
+            actor=speaker.actor if speaker else ("agent", ""),
+            tool=ToolDraft(text(block.get("id")), text(block.get("name")), arguments=block.get("input")),
+        )
         if step.tool and step.tool.call_id:
             self._asked.setdefault(step.tool.call_id, step)
         return step
@@ -131,10 +156,17 @@ class _Reader:
         call_id, content = text(block.get("tool_use_id")), block.get("content")
         call = self._asked.get(call_id or "")
         failed = block.get("is_error")
-        step = Step("tool_result", pointer, text=output_text(content), actor=("tool", call.tool.name or "" if call and call.tool
-                                                                             else ""))
-        step.tool = ToolDraft(call_id, result=None if isinstance(content, str) else content,
-                              status="error" if failed is True else "ok" if failed is False else None)
+        step = Step(
+            "tool_result",
+            pointer,
+            text=output_text(content),
+            actor=("tool", call.tool.name or "" if call and call.tool else ""),
+        )
+        step.tool = ToolDraft(
+            call_id,
+            result=None if isinstance(content, str) else content,
+            status="error" if failed is True else "ok" if failed is False else None,
+        )
         if block.get("duration_ms") is not None:
             step.data["duration_ms"] = block["duration_ms"]
         if call is not None:
@@ -152,8 +184,14 @@ class _Reader:
         pointer = point(self._base, "artifacts", index)
         told = {key: value for key, value in item.items() if key not in ("created_at",)}
         name = text(item.get("filename")) or text(item.get("title"))
-        return Step("artifact", pointer, text(item.get("id")) or "", self._clock.read(item.get("created_at"), pointer).at,
-                    self._cast.agent.actor if self._cast.agent else ("agent", ""), data={**told, **({"name": name} if name else {})})
+        return Step(
+            "artifact",
+            pointer,
+            text(item.get("id")) or "",
+            self._clock.read(item.get("created_at"), pointer).at,
+            self._cast.agent.actor if self._cast.agent else ("agent", ""),
+            data={**told, **({"name": name} if name else {})},
+        )
 
 
 def _is_spoken(block: Json) -> bool:

@@ -14,8 +14,13 @@ from ...drafts import Json
 from .forms import ARRAYS
 from .notes import Notes, point, shown
 
-TOP = {"appended": "amended", "amended_from": "amended", "redacted_from": "redacted",
-       "must_support": "critical", "must_understand": "critical"}
+TOP = {
+    "appended": "amended",
+    "amended_from": "amended",
+    "redacted_from": "redacted",
+    "must_support": "critical",
+    "must_understand": "critical",
+}
 CONTENT = {"mimetype": "mediatype"}
 DIALOG = {**CONTENT, "transfer-target": "transfer_target", "target-dialog": "target_dialog"}
 ANALYSIS = {**CONTENT, "schema_version": "schema"}
@@ -68,8 +73,12 @@ def normalise(tree: dict[str, Any], pointer: str, notes: Notes) -> Container:
         arrays["parties"],
         [_hashed(_fold(item, DIALOG, renamed), renamed) for item in arrays["dialog"]],
         [_fold(item, ANALYSIS, renamed) for item in arrays["analysis"]],
-        [_attachment(item, renamed, point(pointer, "attachments", n), notes) for n, item in enumerate(arrays["attachments"])],
-        pointer, renamed,
+        [
+            _attachment(item, renamed, point(pointer, "attachments", n), notes)
+            for n, item in enumerate(arrays["attachments"])
+        ],
+        pointer,
+        renamed,
     )
 
 
@@ -81,8 +90,12 @@ def _objects(value: Json, name: str, pointer: str, notes: Notes) -> list[dict[st
         return []
     for index, item in enumerate(value):
         if not isinstance(item, dict):
-            notes.error("R112", point(pointer, name, index), f"This element of {name} is {shown(item)}, not an object; "
-                        "it keeps its place and is not read.", name)
+            notes.error(
+                "R112",
+                point(pointer, name, index),
+                f"This element of {name} is {shown(item)}, not an object; it keeps its place and is not read.",
+                name,
+            )
     return [item if isinstance(item, dict) else {} for item in value]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from ...drafts import Finding, Severity
 
@@ -12,7 +13,13 @@ EACH = 5
 
 def point(base: str, *tokens: Any) -> str:
     """A JSON pointer (RFC 6901) below ``base``."""
-    return base + "".join("/" + str(token).replace("~", "~0").replace("/", "~1") for token in tokens)
+    for token in tokens:
+        base = f"{base}/{token if type(token) is int else _escaped(str(token))}"
+    return base
+
+
+def _escaped(token: str) -> str:
+    return token.replace("~", "~0").replace("/", "~1") if "~" in token or "/" in token else token
 
 
 def shown(value: Any, limit: int = 60) -> str:
@@ -54,6 +61,10 @@ class Notes:
         yield from new
         for kind, finding in self._more.items():
             count = self._seen[kind] - EACH
-            yield Finding(finding.rule, finding.severity, finding.path, f"{finding.message} (and {count - 1} more like this)"
-                          if count > 1 else finding.message)
+            yield Finding(
+                finding.rule,
+                finding.severity,
+                finding.path,
+                f"{finding.message} (and {count - 1} more like this)" if count > 1 else finding.message,
+            )
         self._more.clear()

@@ -29,6 +29,8 @@ QUALITY = "x-quality"
 """In ``token-usage``: how good the numbers are, when they are not final."""
 GENERATED = "x-generated-ids"
 """In ``session``: entry ids of the form ``e<n>`` were given by the writer, not by the recorder."""
+AFTER = "x-after"
+"""In ``meta`` of an attachment: id of the entry that its event follows in the log."""
 KINDS = frozenset(get_args(Kind))
 ACTORS = frozenset(get_args(ActorKind))
 TOOL_FIELDS = ("call_id", "name", "server", "arguments", "result", "status")
@@ -50,12 +52,22 @@ def _kind(step: Step, value: Json) -> bool:
     return True
 
 
+def actor_of(value: Json) -> tuple[ActorKind, str] | None:
+    """The actor in our member, ``None`` when it is none."""
+    if not (
+        isinstance(value, list)
+        and len(value) == 2
+        and all(isinstance(part, str) for part in value)
+        and value[0] in ACTORS
+    ):
+        return None
+    return value[0], value[1]
+
+
 def _actor(step: Step, value: Json) -> bool:
-    if not (isinstance(value, list) and len(value) == 2 and all(isinstance(part, str) for part in value)
-            and value[0] in ACTORS):
-        return False
-    step.actor = (value[0], value[1])
-    return True
+    actor = actor_of(value)
+    step.actor = actor or step.actor
+    return actor is not None
 
 
 def _depth(step: Step, value: Json) -> bool:
@@ -77,7 +89,9 @@ def _data(step: Step, value: Json) -> bool:
 def _result(step: Step, value: Json) -> bool:
     if step.tool is None:
         return False
-    step.tool = ToolDraft(step.tool.call_id, step.tool.name, step.tool.server, step.tool.arguments, value, step.tool.status)
+    step.tool = ToolDraft(
+        step.tool.call_id, step.tool.name, step.tool.server, step.tool.arguments, value, step.tool.status
+    )
     return True
 
 
@@ -86,8 +100,11 @@ def _tool(step: Step, value: Json) -> bool:
         return False
     known: dict[str, Any] = {name: getattr(step.tool, name) for name in TOOL_FIELDS} if step.tool else {}
     texts = ("call_id", "name", "server", "status")
-    given = {name: value[name] for name in TOOL_FIELDS if name in value
-             and (name not in texts or value[name] is None or isinstance(value[name], str))}
+    given = {
+        name: value[name]
+        for name in TOOL_FIELDS
+        if name in value and (name not in texts or value[name] is None or isinstance(value[name], str))
+    }
     step.tool = ToolDraft(**known | given)
     return True
 

@@ -32,8 +32,13 @@ class Pairs:
         call = self._call_of(step)
         if call is None:
             step.data["orphan"] = True
-            self._notes.warn("R72", step.pointer, "This tool result answers no call in the file"
-                             + (f" (call id {shown(step.tool.call_id)})." if step.tool and step.tool.call_id else "."), "orphan")
+            self._notes.warn(
+                "R72",
+                step.pointer,
+                "This tool result answers no call in the file"
+                + (f" (call id {shown(step.tool.call_id)})." if step.tool and step.tool.call_id else "."),
+                "orphan",
+            )
             return
         self._open.pop(id(call), None)
         step.parent, step.depth = call, call.depth
@@ -48,12 +53,22 @@ class Pairs:
         if step.parent is not None and step.parent.kind == "tool_call":
             return step.parent
         name = step.tool.name if step.tool else None
-        return next((call for call in self._open.values() if call.tool and not call.tool.call_id
-                     and call.level == step.level and name in (None, call.tool.name)), None)
+        return next(
+            (
+                call
+                for call in self._open.values()
+                if call.tool and not call.tool.call_id and call.level == step.level and name in (None, call.tool.name)
+            ),
+            None,
+        )
 
     def finish(self) -> None:
         """Report the calls that got no result: not recorded, which is not the same as failed."""
         for call in self._open.values():
             name = call.tool.name if call.tool else None
-            self._notes.info("R72", call.pointer, f"No result is recorded for the call of {shown(name or 'a tool')}; "
-                             "that does not say it failed.", "open")
+            self._notes.info(
+                "R72",
+                call.pointer,
+                f"No result is recorded for the call of {shown(name or 'a tool')}; that does not say it failed.",
+                "open",
+            )

@@ -12,8 +12,14 @@ PartyKind = Literal["person", "agent", "subagent", "tool", "organization", "unkn
 MACHINES = {"ai_agent": "agent", "llm": "agent", "mcp_server": "tool", "automated_system": "agent"}
 """``meta.party_type`` of the mcp_session draft (s7.4)."""
 IDENTIFIERS = ("mailto", "tel", "sip", "did", "uuid", "id")
-ACTORS: dict[str, ActorKind] = {"person": "person", "agent": "agent", "subagent": "subagent", "tool": "tool",
-                                "organization": "person", "unknown": "person"}
+ACTORS: dict[str, ActorKind] = {
+    "person": "person",
+    "agent": "agent",
+    "subagent": "subagent",
+    "tool": "tool",
+    "organization": "person",
+    "unknown": "person",
+}
 
 
 @dataclass(slots=True)
@@ -41,10 +47,18 @@ class Party:
 
     def told(self) -> dict[str, Json]:
         """The small form shown with the session."""
-        values = {"name": self.name, "kind": self.kind, "why": self.why, "role": text(self.raw.get("role")),
-                  "model": self.model, "provider": self.provider, "agent_id": self.agent_id,
-                  "parent_agent_id": self.parent_agent_id, "validation": text(self.raw.get("validation")),
-                  "synthetic": self.index < 0 or None}
+        values = {
+            "name": self.name,
+            "kind": self.kind,
+            "why": self.why,
+            "role": text(self.raw.get("role")),
+            "model": self.model,
+            "provider": self.provider,
+            "agent_id": self.agent_id,
+            "parent_agent_id": self.parent_agent_id,
+            "validation": text(self.raw.get("validation")),
+            "synthetic": self.index < 0 or None,
+        }
         values |= {key: text(self.raw.get(key)) for key in IDENTIFIERS}
         return {key: value for key, value in values.items() if value}
 
@@ -90,8 +104,12 @@ class Cast:
         """A trace without any AI party still has an agent: one is shown, never written to a file."""
         if self.agent is None:
             self.made_up = Party(-1, name or model or "agent", "agent", "named by the trace only", model, provider)
-            notes.info("R78", pointer, f"No party is an AI agent; {shown(self.made_up.name)} is shown from the trace "
-                       "alone and is not a party of the file.")
+            notes.info(
+                "R78",
+                pointer,
+                f"No party is an AI agent; {shown(self.made_up.name)} is shown from the trace "
+                "alone and is not a party of the file.",
+            )
 
 
 def text(value: Json) -> str | None:
@@ -115,20 +133,26 @@ def _party(index: int, raw: dict[str, Any], agentic: bool, listed: dict[str, dic
     meta = raw.get("meta") if isinstance(raw.get("meta"), dict) else {}
     session = meta.get("agent_session") if isinstance(meta.get("agent_session"), dict) else {}
     kind, why = _kind(raw, meta, "agent_session" in meta, agentic, listed)
-    told = session or listed.get(raw.get("name") if isinstance(raw.get("name"), str) else "", {})
+    told = session or listed.get(text(raw.get("name")) or "", {})
     parent = text(told.get("parent_agent_id")) or text(told.get("parent-agent-id"))
     if kind == "agent" and parent:
         kind = "subagent"
     return Party(
-        index, _name(raw), kind, why,
+        index,
+        _name(raw),
+        kind,
+        why,
         model=text(told.get("model_id")) or text(told.get("model-id")) or text(meta.get("model")),
         provider=text(told.get("provider")) or text(meta.get("provider")),
-        agent_id=text(told.get("agent_id")) or text(told.get("agent-id")), parent_agent_id=parent, raw=raw,
+        agent_id=text(told.get("agent_id")) or text(told.get("agent-id")),
+        parent_agent_id=parent,
+        raw=raw,
     )
 
 
-def _kind(raw: dict[str, Any], meta: dict[str, Any], session: bool, agentic: bool,
-          listed: dict[str, Any]) -> tuple[PartyKind, str]:
+def _kind(
+    raw: dict[str, Any], meta: dict[str, Any], session: bool, agentic: bool, listed: dict[str, Any]
+) -> tuple[PartyKind, str]:
     """First evidence that applies; ``role: agent`` alone is a human call-centre agent (CC extension s3.1)."""
     machine = MACHINES.get(str(meta.get("party_type")))
     if session:
@@ -137,7 +161,7 @@ def _kind(raw: dict[str, Any], meta: dict[str, Any], session: bool, agentic: boo
         return machine, f"meta.party_type {meta['party_type']}"  # type: ignore[return-value]
     if raw.get("type") == "bot":
         return "agent", "type bot"
-    if raw.get("name") in listed if isinstance(raw.get("name"), str) else False:
+    if text(raw.get("name")) in listed:
         return "agent", "listed in the trace"
     if raw.get("role") == "agent" and agentic and raw.get("type") != "person":
         return "agent", "role agent beside an agent trace"

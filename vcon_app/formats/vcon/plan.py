@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Callable, Iterable, Iterator
+from typing import Any
 
 from ...drafts import EventDraft, Events, Json, Losses, SessionDraft
 from .parties import Cast, cast
@@ -42,9 +43,9 @@ class Plan:
     models: list[str] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
     """Given ids of entries and messages that look like ours."""
-    _old: list[int] = field(default_factory=list)
+    old_dialogs: list[int] = field(default_factory=list)
     """Indices that dialogs had in the file, sorted."""
-    _old_attachments: list[int] = field(default_factory=list)
+    old_attachments: list[int] = field(default_factory=list)
 
     @property
     def had_trace(self) -> bool:
@@ -81,12 +82,12 @@ class Plan:
 
     def is_kept(self, old: int) -> bool:
         """Is this dialog of the file a dialog of the new one?"""
-        place = bisect_left(self._old, old)
-        return place < len(self._old) and self._old[place] == old
+        place = bisect_left(self.old_dialogs, old)
+        return place < len(self.old_dialogs) and self.old_dialogs[place] == old
 
     def place(self, old: int) -> int:
         """The new index of a dialog of the file, or of the last one kept before it."""
-        return max(bisect_left(self._old, old) - (not self.is_kept(old)), 0)
+        return max(bisect_left(self.old_dialogs, old) - (not self.is_kept(old)), 0)
 
     def party(self, event: EventDraft) -> int | None:
         """The party who acts in an event, if there is one."""
@@ -98,23 +99,24 @@ class Plan:
 
     def dialog_events(self, events: Events, losses: Losses) -> Iterator[tuple[int, EventDraft]]:
         """The dialogs, those of the file in its order first, with their number in the log."""
-        yield from _in_order(events, self.is_dialog, _dialog_index, self._old, losses, "order of dialogs")
+        yield from _in_order(events, self.is_dialog, _dialog_index, self.old_dialogs, losses, "order of dialogs")
 
     def attachment_events(self, events: Events, losses: Losses) -> Iterator[tuple[int, EventDraft]]:
         """The attachments, in the same way."""
-        yield from _in_order(events, self.is_attachment, _attachment_index, self._old_attachments, losses, "order of attachments")
+        yield from _in_order(
+            events, self.is_attachment, _attachment_index, self.old_attachments, losses, "order of attachments"
+        )
 
 
 def make_plan(session: SessionDraft, events: Events, options: dict[str, Any]) -> Plan:
     """Walk the events once."""
-    record = session.record if session.record.get("parties") is not None or "top" in session.record else {}
-    plan = Plan(session, record, options)
+    plan = Plan(session, mapping(session.record.get(NATIVE)), options)
     actors = Actors()
     for event in events:
         _survey(plan, actors, event)
-    plan._old.sort()
-    plan._old_attachments.sort()
-    plan.parties = parties_of(session, record, actors, plan.traced)
+    plan.old_dialogs.sort()
+    plan.old_attachments.sort()
+    plan.parties = parties_of(session, plan.record, actors, plan.traced)
     plan.cast = cast(plan.parties, ["agent_session"], True, [])
     return plan
 
@@ -123,9 +125,9 @@ def _survey(plan: Plan, actors: Actors, event: EventDraft) -> None:
     left = left_of(event)
     if plan.is_dialog(event):
         plan.dialogs += 1
-        plan._old += [left["dialog"]["i"]] if "dialog" in left else []
+        plan.old_dialogs += [left["dialog"]["i"]] if "dialog" in left else []
     if "attachment" in left:
-        plan._old_attachments.append(left["attachment"]["i"])
+        plan.old_attachments.append(left["attachment"]["i"])
     if not ({"id", "source"} & left.keys()):
         actors.see(event)
         plan.traced = plan.traced or event.kind not in ATTACHED
@@ -151,8 +153,14 @@ def _attachment_index(event: EventDraft) -> int | None:
     return held["i"] if held else None
 
 
-def _in_order(events: Events, wanted: Callable[[EventDraft], bool], index_of: Callable[[EventDraft], int | None],
-              order: list[int], losses: Losses, what: str) -> Iterator[tuple[int, EventDraft]]:
+def _in_order(
+    events: Events,
+    wanted: Callable[[EventDraft], bool],
+    index_of: Callable[[EventDraft], int | None],
+    order: list[int],
+    losses: Losses,
+    what: str,
+) -> Iterator[tuple[int, EventDraft]]:
     """First those with an index, sorted by walking again and again; then those without, in log order."""
     place = 0
     for _ in range(PASSES):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Iterator
+from typing import Any, BinaryIO
 
 from ...drafts import Draft
 from . import core_only, mcp, rules
@@ -53,14 +54,23 @@ def read(source: BinaryIO) -> Iterator[Draft]:
         yield opened.signature
     _check_header(opened, vcon, notes)
     rules.check(vcon, notes)
-    contents = [resolve(item, vcon.at("analysis", index), notes, word(item.get("type")))
-                for index, item in enumerate(vcon.analysis)]
+    contents = [
+        resolve(item, vcon.at("analysis", index), notes, word(item.get("type")))
+        for index, item in enumerate(vcon.analysis)
+    ]
     traces = find_traces(vcon, contents, notes)
     people = _people(vcon, traces)
     talks = talks_of(vcon, people, notes)
     extras = attached(vcon, people, notes)
-    facts = Facts(vcon, opened, people, extras, grants_of(vcon, extras, notes), contents,
-                  frozenset(trace.index for trace in traces))
+    facts = Facts(
+        vcon,
+        opened,
+        people,
+        extras,
+        grants_of(vcon, extras, notes),
+        contents,
+        frozenset(trace.index for trace in traces),
+    )
     runs = _runs(vcon, traces, talks, notes)
     for number, run in enumerate(runs):
         yield from _session(run, number, _attachments_of(number, runs, facts), facts, notes)
@@ -70,13 +80,19 @@ def read(source: BinaryIO) -> Iterator[Draft]:
 def _check_header(opened: Opened, vcon: Container, notes: Notes) -> None:
     for claimed in opened.header_uuids:
         if claimed != vcon.uuid:
-            notes.warn("R88", "/signatures", f"The signature's header speaks of vCon {shown(claimed)}, the signed content is "
-                       f"{shown(vcon.uuid)} (core s5.2.2).")
+            notes.warn(
+                "R88",
+                "/signatures",
+                f"The signature's header speaks of vCon {shown(claimed)}, the signed content is "
+                f"{shown(vcon.uuid)} (core s5.2.2).",
+            )
 
 
 def _people(vcon: Container, traces: list[Trace]) -> Cast:
     has_trace = any(item.get("type") == "agent_trace" for item in vcon.analysis)
-    return cast(vcon.parties, vcon.names("extensions"), has_trace, [agent for trace in traces for agent in trace.agents])
+    return cast(
+        vcon.parties, vcon.names("extensions"), has_trace, [agent for trace in traces for agent in trace.agents]
+    )
 
 
 def _runs(vcon: Container, traces: list[Trace], talks: list[Talk], notes: Notes) -> list[Run]:
@@ -150,11 +166,17 @@ def _merge_artifacts(steps: list[Step], attachments: list[Step]) -> list[Step]:
 def _transcripts(facts: Facts) -> list[tuple[int, Step]]:
     """What was said in a recording, as far as an analysis tells it; the analysis itself stays with the writer."""
     found = []
-    for index, (item, content) in enumerate(zip(facts.vcon.analysis, facts.contents)):
+    for index, (item, content) in enumerate(zip(facts.vcon.analysis, facts.contents, strict=True)):
         words = _told(content) if item.get("type") in TRANSCRIPTS else ""
         if words:
-            step = Step("note", facts.vcon.at("analysis", index), actor=("system", text(item.get("vendor")) or ""), text=words,
-                        data={"type": item["type"]}, left={"source": "analysis"})
+            step = Step(
+                "note",
+                facts.vcon.at("analysis", index),
+                actor=("system", text(item.get("vendor")) or ""),
+                text=words,
+                data={"type": item["type"]},
+                left={"source": "analysis"},
+            )
             found.append((next(iter(indices(item.get("dialog"), len(facts.vcon.dialog))), -1), step))
     return found
 

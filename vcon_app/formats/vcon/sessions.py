@@ -12,16 +12,25 @@ from . import core_only
 from .attachments import Attached
 from .content import Content, canonical
 from .elide import LONG, Elided
+from .entries import word
 from .forms import Opened
 from .normalise import Container
 from .parties import Cast, text
-from .steps import Step, dumps
+from .steps import NATIVE, Step, dumps
 from .times import moment
 from .traces import Trace, get, mapping
 
 TOP = ("uuid", "created_at", "updated_at", "extensions", "critical", "redacted", "amended", "group")
-RENAMED_SESSION = {"session_id": "session-id", "started-at": "session-start", "started_at": "session-start",
-                   "ended-at": "session-end", "ended_at": "session-end", "agent_meta": "agent-meta"}
+RENAMED_SESSION = {
+    "session_id": "session-id",
+    "started-at": "session-start",
+    "started_at": "session-start",
+    "ended-at": "session-end",
+    "ended_at": "session-end",
+    "agent_meta": "agent-meta",
+}
+SHOWN_BYTES = 64 * 1024
+"""Of one part of the metadata."""
 NOT_KEPT = ("entries", "messages", "tool_calls", "recording-agent", "recording_agent")
 
 
@@ -40,8 +49,9 @@ class Facts:
     """Indices of the analyses that were read as traces."""
 
 
-def session_draft(name: str, dialect: str, traces: list[Trace], number: int, facts: Facts, steps: list[Step],
-                  models: list[str]) -> SessionDraft:
+def session_draft(
+    name: str, dialect: str, traces: list[Trace], number: int, facts: Facts, steps: list[Step], models: list[str]
+) -> SessionDraft:
     """The draft of one session. ``number`` counts the sessions of the vCon; ``name`` is its own id."""
     vcon, people = facts.vcon, facts.cast
     trace = traces[0] if traces else None
@@ -49,11 +59,17 @@ def session_draft(name: str, dialect: str, traces: list[Trace], number: int, fac
     start, end = _times(trace, steps)
     stated = (trace.model if trace else None) or (models[0] if models else None) or (agent.model if agent else None)
     return SessionDraft(
-        external_id=name or _fallback_id(vcon, number), title=text(vcon.top.get("subject")) or "",
+        external_id=name or _fallback_id(vcon, number),
+        title=text(vcon.top.get("subject")) or "",
         agent_name=(agent.name if agent else "") or (trace.client.get("name", "") if trace else ""),
-        started_at=start, ended_at=end, phase=_phase(steps), model=None if stated == "unknown" else stated,
-        user_id=(text(human.raw.get("mailto")) or human.name) if human else "", summary=_summary(facts),
-        metadata=_metadata(dialect, trace, models, facts), record=_record(dialect, traces, number, facts),
+        started_at=start,
+        ended_at=end,
+        phase=_phase(steps, agent is not None),
+        model=None if stated == "unknown" else stated,
+        user_id=(text(human.raw.get("mailto")) or human.name) if human else "",
+        summary=_summary(facts),
+        metadata=_metadata(dialect, trace, models, facts),
+        record={NATIVE: _record(dialect, traces, number, facts)},
     )
 
 
@@ -68,43 +84,71 @@ def _fallback_id(vcon: Container, number: int) -> str:
 
 def _times(trace: Trace | None, steps: list[Step]) -> tuple[datetime | None, datetime | None]:
     """As stated, else of the first and the last event that has a time."""
-    stated = [moment(get(trace.session, *names)).at if trace else None
-              for names in (("session-start", "started-at"), ("session-end", "ended-at"))]
+    stated = [
+        moment(get(trace.session, *names)).at if trace else None
+        for names in (("session-start", "started-at"), ("session-end", "ended-at"))
+    ]
     known = [step.at for step in steps if step.at is not None and step.left.get("source") != "attachment"]
     return stated[0] or (min(known) if known else None), stated[1] or (max(known) if known else None)
 
 
-def _phase(steps: list[Step]) -> Literal["completed", "crashed"] | None:
-    types = {step.data.get("event_type") for step in steps if step.kind == "system" and isinstance(step.data.get("event_type"), str)}
-    if "run-incomplete" in types or any(step.kind == "status" and step.left.get("source") == "dialog" for step in steps):
+def _phase(steps: list[Step], is_agent: bool) -> Literal["completed", "crashed"] | None:
+    """Only for runs of an agent: a call that nobody answered is incomplete, too, and did not crash."""
+    types = {word(step.data.get("event_type")) for step in steps if step.kind == "system"}
+    failed = any(step.kind == "status" and step.left.get("source") == "dialog" for step in steps)
+    if is_agent and (failed or "run-incomplete" in types):
         return "crashed"
     return "completed" if types & {"session-end", "session_end"} else None
 
 
 def _summary(facts: Facts) -> str:
-    return next((content.text for item, content in zip(facts.vcon.analysis, facts.contents)
-                 if item.get("type") == "summary" and content.text), "")
+    return next(
+        (
+            content.text
+            for item, content in zip(facts.vcon.analysis, facts.contents, strict=True)
+            if item.get("type") == "summary" and content.text
+        ),
+        "",
+    )
 
 
 def _metadata(dialect: str, trace: Trace | None, models: list[str], facts: Facts) -> dict[str, Json]:
     """Small JSON for the session page; empty parts are left out."""
     vcon = facts.vcon
-    told = {"version": vcon.top.get("vcon"), "dialect": dialect, "forms": facts.opened.forms,
-            **{name: vcon.top[name] for name in TOP if name in vcon.top}}
+    told = {
+        "version": vcon.top.get("vcon"),
+        "dialect": dialect,
+        "forms": facts.opened.forms,
+        **{name: vcon.top[name] for name in TOP if name in vcon.top},
+    }
     agent = facts.cast.agent
     recorder = (trace.recorder if trace else {}) or _recorder_of(facts.cast)
     parts: dict[str, Json] = {
         "vcon": {key: value for key, value in told.items() if value},
-        "recorder": recorder, "client": trace.client if trace else {},
+        "recorder": recorder,
+        "client": trace.client if trace else {},
         "provider": (trace.provider if trace else None) or (agent.provider if agent else None),
-        "models": models, "environment": environment(trace, facts),
-        "parties": [party.told() for party in facts.cast.all] + ([facts.cast.made_up.told()] if facts.cast.made_up else []),
-        **facts.grants, "evidence": facts.extras.evidence, "tools_offered": facts.extras.tools,
+        "models": models,
+        "environment": environment(trace, facts),
+        "parties": [party.told() for party in facts.cast.all]
+        + ([facts.cast.made_up.told()] if facts.cast.made_up else []),
+        **facts.grants,
+        "evidence": facts.extras.evidence,
+        "tools_offered": facts.extras.tools,
         "file_attribution": mapping(get(trace.record, "file-attribution")).get("files") if trace else None,
-        "analyses": [{name: item[name] for name in ("type", "vendor", "product", "schema") if text(item.get(name))}
-                     for item in vcon.analysis if item and item.get("type") != "agent_trace"],
+        "analyses": [
+            {name: item[name] for name in ("type", "vendor", "product", "schema") if text(item.get(name))}
+            for item in vcon.analysis
+            if item and item.get("type") != "agent_trace"
+        ],
     }
-    return {key: value for key, value in parts.items() if value}
+    return {key: _small(value) for key, value in parts.items() if value}
+
+
+def _small(value: Json) -> Json:
+    """What is too large to be shown is counted; the writer and the original file have it."""
+    size = len(dumps(value))
+    return value if size <= SHOWN_BYTES else {"bytes": size, "items": len(value)}
 
 
 def _recorder_of(people: Cast) -> dict[str, str]:
@@ -128,7 +172,8 @@ def environment(trace: Trace | None, facts: Facts) -> dict[str, Json]:
     for place in (*places, inner, *facts.extras.environments):
         vcs = mapping(get(place, "vcs"))
         for name, value in (
-            ("cwd", get(place, "working-dir", "cwd")), ("branch", get(vcs, "branch") or get(place, "vcs-branch", "branch")),
+            ("cwd", get(place, "working-dir", "cwd")),
+            ("branch", get(vcs, "branch") or get(place, "vcs-branch", "branch")),
             ("commit", get(vcs, "revision") or get(place, "vcs-commit", "commit", "vcs-commit-before")),
             ("repository", get(vcs, "repository")),
         ):
@@ -142,15 +187,31 @@ def environment(trace: Trace | None, facts: Facts) -> dict[str, Json]:
 def _record(dialect: str, traces: list[Trace], number: int, facts: Facts) -> dict[str, Json]:
     """For the writer. Of several sessions in one vCon only the first carries what belongs to the file as a whole."""
     vcon = facts.vcon
-    whole = {
-        "analysis": [{"i": index, "item": _limited(item, vcon.at("analysis", index))}
-                     for index, item in enumerate(vcon.analysis) if _is_kept(index, item, dialect, facts)],
-        "attachments": [{"i": kept["i"], "item": _limited(kept["item"], vcon.at("attachments", kept["i"]))}
-                        for kept in facts.extras.kept],
-    } if number == 0 else {}
+    whole = (
+        {
+            "analysis": [
+                {"i": index, "item": _limited(item, vcon.at("analysis", index))}
+                for index, item in enumerate(vcon.analysis)
+                if _is_kept(index, item, dialect, facts)
+            ],
+            "attachments": [
+                {"i": kept["i"], "item": _limited(kept["item"], vcon.at("attachments", kept["i"]))}
+                for kept in facts.extras.kept
+            ],
+        }
+        if number == 0
+        else {}
+    )
     record: dict[str, Json] = {
-        "top": vcon.top, "parties": vcon.parties, "kinds": [party.kind for party in facts.cast.all], "dialect": dialect,
-        "dialogs": len(vcon.dialog), "renamed": dict(vcon.renamed), "forms": facts.opened.forms, **whole,
+        "top": vcon.top,
+        "parties": vcon.parties,
+        "kinds": [party.kind for party in facts.cast.all],
+        "dialect": dialect,
+        "dialogs": len(vcon.dialog),
+        "renamed": dict(vcon.renamed),
+        "forms": facts.opened.forms,
+        "elided": facts.opened.elided,
+        **whole,
     }
     if traces:
         record["trace"] = skeleton(traces[0], vcon.analysis[traces[0].index])
@@ -177,13 +238,26 @@ def skeleton(trace: Trace, item: dict[str, Any]) -> dict[str, Json]:
         record = {key: value for key, value in trace.record.items() if key not in ("session",)}
         session = {key: value for key, value in trace.session.items() if key != "entries"}
     else:
-        record = {key: value for key, value in trace.record.items() if key not in (
-            "session", "session-trace", "session_trace", "recording-agent", "recording_agent", "agents")}
+        record = {
+            key: value
+            for key, value in trace.record.items()
+            if key not in ("session", "session-trace", "session_trace", "recording-agent", "recording_agent", "agents")
+        }
         session = {RENAMED_SESSION.get(key, key): value for key, value in trace.session.items() if key not in NOT_KEPT}
-        session["agent-meta"] = {**trace.agent_meta, "model-id": trace.model or "unknown", "model-provider": trace.provider or "unknown"}
+        session["agent-meta"] = {
+            **trace.agent_meta,
+            "model-id": trace.model or "unknown",
+            "model-provider": trace.provider or "unknown",
+        }
         session["agent-meta"].pop("provider", None)
         if trace.recorder.get("name"):
             record["recording-agent"] = trace.recorder
         session.pop("environment", None)
-    return {"i": trace.index, "item": {key: value for key, value in item.items() if key != "body"}, "record": record,
-            "session": session, "from_text": trace.from_text, "cbor": trace.cbor}
+    return {
+        "i": trace.index,
+        "item": {key: value for key, value in item.items() if key != "body"},
+        "record": record,
+        "session": session,
+        "from_text": trace.from_text,
+        "cbor": trace.cbor,
+    }

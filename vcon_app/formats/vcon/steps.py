@@ -25,8 +25,13 @@ an event now. ``source``: "dialog", "thought", "analysis" or "attachment" for ev
 """
 
 
+LONGEST_ID = 200
+
+
 @dataclass(slots=True, eq=False)
 class Step:
+    """Mutable until :meth:`freeze`; steps are compared by identity."""
+
     kind: Kind
     pointer: str
     id: str = ""
@@ -56,12 +61,25 @@ class Step:
 
     def freeze(self) -> EventDraft:
         """The event; the parent must have been frozen before."""
-        self.key = f"{self.id if self.id and self.unique else self.pointer}:{self._digest()}"
+        named = self.unique and 0 < len(self.id) <= LONGEST_ID
+        self.key = f"{self.id if named else self.pointer}:{self._digest()}"
         data = {**self.data, NATIVE: self.left} if self.left else self.data
         return EventDraft(
-            kind=self.kind, key=self.key, at=self.at, actor_kind=self.actor[0], actor_name=self.actor[1],
-            text=self.text, tool=self.tool, model=self.model, usage=self.usage, request=self.request, cost=self.cost,
-            parent=self.parent.key or None if self.parent else None, depth=self.depth, data=data, pointer=self.pointer,
+            kind=self.kind,
+            key=self.key,
+            at=self.at,
+            actor_kind=self.actor[0],
+            actor_name=self.actor[1],
+            text=self.text,
+            tool=self.tool,
+            model=self.model,
+            usage=self.usage,
+            request=self.request,
+            cost=self.cost,
+            parent=self.parent.key or None if self.parent else None,
+            depth=self.depth,
+            data=data,
+            pointer=self.pointer,
         )
 
     def _digest(self) -> str:
@@ -80,5 +98,6 @@ def dumps(value: Json, option: int = 0) -> bytes:
     except TypeError:
         indent = 2 if option & orjson.OPT_INDENT_2 else None
         compact = (",", ": ") if indent else (",", ":")
-        return json.dumps(value, indent=indent, separators=compact, ensure_ascii=False, sort_keys=bool(
-            option & orjson.OPT_SORT_KEYS)).encode("utf-8", "replace")
+        return json.dumps(
+            value, indent=indent, separators=compact, ensure_ascii=False, sort_keys=bool(option & orjson.OPT_SORT_KEYS)
+        ).encode("utf-8", "replace")

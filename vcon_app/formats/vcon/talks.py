@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 from ...drafts import ActorKind, Json, Kind
@@ -42,10 +43,6 @@ class Talk:
     def is_mcp(self) -> bool:
         """Dialect D7: the whole session of the mcp_session draft stands in one dialog."""
         return self.type == "mcp_session" or mediatype(self.item) == MCP
-
-    @property
-    def ends_in_tool(self) -> bool:
-        return bool(self.heard) and self.heard[0].kind == "tool"
 
     def kept(self, shown_text: str) -> dict[str, Any]:
         """For the writer: index, object, and whether its body is the text of the event (then it is left out)."""
@@ -123,7 +120,15 @@ def _plain(talk: Talk) -> tuple[Kind, str, tuple[ActorKind, str]]:
         return "status", f"incomplete: {text(talk.item.get('disposition')) or 'no reason given'}", actor
     if talk.content.kind == "absent" and talk.type != "recording-set":
         return "note", "(content removed or absent)", actor
-    if talk.content.kind in ("url", "bytes", "elided", "opaque", "absent") or talk.type not in ("text", "") and not talk.text:
+    media = mediatype(talk.item).partition("/")[0] in ("audio", "video", "image")
+    elided = talk.content.kind == "elided" and talk.type != "text"
+    if (
+        talk.content.kind in ("url", "bytes", "opaque", "absent")
+        or elided
+        or media
+        or talk.type not in ("text", "")
+        and not talk.text
+    ):
         return "artifact", "", actor
     if talk.speaker and talk.speaker.is_ai:
         return "agent_message", talk.text, actor
@@ -135,7 +140,9 @@ def _plain(talk: Talk) -> tuple[Kind, str, tuple[ActorKind, str]]:
 def _facts(talk: Talk) -> dict[str, Any]:
     """What is told of a recording or an event of the call."""
     names = ("type", "filename", "mediatype", "duration", "url", "content_hash", "disposition")
-    facts = {("name" if name == "filename" else name): talk.item[name] for name in names if talk.item.get(name) is not None}
+    facts = {
+        ("name" if name == "filename" else name): talk.item[name] for name in names if talk.item.get(name) is not None
+    }
     if talk.content.kind == "bytes":
         facts["size"] = len(talk.content.value)
     return facts
@@ -149,4 +156,4 @@ def differs(first: datetime | None, second: datetime | None) -> bool:
 def spaced_by_one_second(talks: list[Talk]) -> bool:
     """Times exactly 1 s apart were made up by a converter (trap T39)."""
     times = [talk.at for talk in talks if talk.at is not None]
-    return len(times) > 2 and all((after - before).total_seconds() == 1 for before, after in zip(times, times[1:]))
+    return len(times) > 2 and all((after - before).total_seconds() == 1 for before, after in pairwise(times))

@@ -43,7 +43,7 @@ class Tally:
             self._usage(step, raw)
         elif raw is not None:
             step.left["usage"] = raw
-        if step.request:
+        if "requestId" in native:
             self._weigh(step)
 
     def _usage(self, step: Step, raw: dict[str, Any]) -> None:
@@ -58,8 +58,13 @@ class Tally:
         if step.usage and step.model is None and self._model:
             step.model, step.left["model"] = self._model, ""
         if step.usage and not step.request and self._last == (raw, step.model):
-            self._notes.info("R76", pointer, "The same token counts stand on two entries in a row and no request id tells "
-                             "whether they are one response; both are counted.", "repeat")
+            self._notes.info(
+                "R76",
+                pointer,
+                "The same token counts stand on two entries in a row and no request id tells "
+                "whether they are one response; both are counted.",
+                "repeat",
+            )
         self._last = (raw, step.model) if step.usage else self._last
 
     def _weigh(self, step: Step) -> None:
@@ -84,5 +89,9 @@ class Tally:
                 for step in steps:
                     step.usage = replace(step.usage, quality="placeholder") if step.usage else None
         if low:
-            self._notes.warn("R76", "", f"The output tokens of {low} responses are far too low for their text: this recorder "
-                             "noted them when the answer began (Claude Code 2.0 did). True numbers are higher.")
+            self._notes.warn(
+                "R76",
+                "",
+                f"The output tokens of {low} responses are far too low for their text: this recorder "
+                "noted them when the answer began (Claude Code 2.0 did). True numbers are higher.",
+            )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from ...drafts import Json
@@ -41,9 +41,9 @@ def _from_text(value: str) -> Moment:
         except ValueError:
             return Moment(None, "unreadable")
     if at.tzinfo is None:
-        return Moment(at.replace(tzinfo=timezone.utc), "zone")
+        return Moment(at.replace(tzinfo=UTC), "zone")
     try:
-        return Moment(at.astimezone(timezone.utc))
+        return Moment(at.astimezone(UTC))
     except OverflowError:
         return Moment(None, "unreadable")
 
@@ -51,7 +51,7 @@ def _from_text(value: str) -> Moment:
 def _from_number(value: int | float) -> Moment:
     seconds = abs(value) < SECONDS_BELOW
     try:
-        at = datetime.fromtimestamp(value if seconds else value / 1000, timezone.utc)
+        at = datetime.fromtimestamp(value if seconds else value / 1000, UTC)
     except (OverflowError, OSError, ValueError):
         return Moment(None, "unreadable")
     return Moment(at, "seconds" if seconds else None)
@@ -59,7 +59,7 @@ def _from_number(value: int | float) -> Moment:
 
 def render(at: datetime) -> str:
     """RFC 3339 in UTC with ``Z``; a fraction only when there is one (core s2.2, RFC 8620 s1.4)."""
-    text = at.astimezone(timezone.utc).replace(tzinfo=None)
+    text = at.astimezone(UTC).replace(tzinfo=None)
     if not text.microsecond:
         return text.isoformat(timespec="seconds") + "Z"
     return text.isoformat(timespec="microseconds" if text.microsecond % 1000 else "milliseconds") + "Z"

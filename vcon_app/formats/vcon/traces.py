@@ -48,13 +48,16 @@ class Trace:
     @property
     def model(self) -> str | None:
         """The model of the session as recorded; ``unknown`` is no model."""
-        stated = text(get(self.agent_meta, "model-id")) or (text(get(self.agents[0], "model-id")) if self.agents else None)
+        stated = text(get(self.agent_meta, "model-id")) or (
+            text(get(self.agents[0], "model-id")) if self.agents else None
+        )
         return None if stated == "unknown" else stated
 
     @property
     def provider(self) -> str | None:
         stated = text(get(self.agent_meta, "model-provider", "provider")) or (
-            text(get(self.agents[0], "provider", "model-provider")) if self.agents else None)
+            text(get(self.agents[0], "provider", "model-provider")) if self.agents else None
+        )
         return None if stated == "unknown" else stated
 
     @property
@@ -72,8 +75,10 @@ class Trace:
     @property
     def client(self) -> dict[str, str]:
         """The command line tool that ran the session: ``{name, version}``."""
-        told = {"name": text(get(self.agent_meta, "cli-name")) or text(get(self.session, "source-platform")),
-                "version": text(get(self.agent_meta, "cli-version"))}
+        told = {
+            "name": text(get(self.agent_meta, "cli-name")) or text(get(self.session, "source-platform")),
+            "version": text(get(self.agent_meta, "cli-version")),
+        }
         return {key: value for key, value in told.items() if value}
 
 
@@ -95,7 +100,7 @@ def mapping(value: Json) -> dict[str, Any]:
 def find_traces(vcon: Container, contents: list[Content], notes: Notes) -> list[Trace]:
     """Every readable agent_trace, in array order; what cannot be read is a finding and stays in its place."""
     found = []
-    for index, (item, content) in enumerate(zip(vcon.analysis, contents)):
+    for index, (item, content) in enumerate(zip(vcon.analysis, contents, strict=True)):
         if item.get("type") == "agent_trace":
             trace = _open(content, item, index, vcon.at("analysis", index), notes)
             if trace is not None:
@@ -110,12 +115,19 @@ def _open(content: Content, item: dict[str, Any], index: int, pointer: str, note
     if isinstance(body, dict) and (trace := _shape(body, index, point(pointer, "body"))):
         trace.dialogs, trace.from_text, trace.cbor = item.get("dialog"), content.from_text, is_cbor
         if trace.dialect == "D4":
-            notes.info("R69", trace.pointer, "Messages and tool calls stand in two lists here: without times nothing tells which "
-                       "call followed which message; the calls are shown last.")
+            notes.info(
+                "R69",
+                trace.pointer,
+                "Messages and tool calls stand in two lists here: without times nothing tells which "
+                "call followed which message; the calls are shown last.",
+            )
         return trace
     if content.kind not in ("opaque", "absent"):
-        notes.warn("R69", point(pointer, "body"), "This agent_trace has none of the known shapes; it is kept and not read. "
-                   f"Its body: {shown(body)}.")
+        notes.warn(
+            "R69",
+            point(pointer, "body"),
+            f"This agent_trace has none of the known shapes; it is kept and not read. Its body: {shown(body)}.",
+        )
     return None
 
 
@@ -146,16 +158,21 @@ def _shape(body: dict[str, Any], index: int, pointer: str) -> Trace | None:
     return None
 
 
-def _with_entries(dialect: str, record: dict[str, Any], session: dict[str, Any], index: int, pointer: str) -> Trace | None:
-    agents = [agent for agent in get(record, "agents") or () if isinstance(agent, dict)] if isinstance(
-        get(record, "agents"), list) else []
+def _with_entries(
+    dialect: str, record: dict[str, Any], session: dict[str, Any], index: int, pointer: str
+) -> Trace | None:
+    agents = (
+        [agent for agent in get(record, "agents") or () if isinstance(agent, dict)]
+        if isinstance(get(record, "agents"), list)
+        else []
+    )
     if isinstance(session.get("entries"), list):
         entries = _numbered(session["entries"], point(pointer, "entries"))
     elif "messages" in session or "tool_calls" in session:
         dialect, entries = "D4", _seed_entries(session, pointer)
     else:
         return None
-    if dialect == "D1" and ("vendor_ext" in record or any("tool_call" == raw.get("type") for raw, _ in entries[:50])):
+    if dialect == "D1" and ("vendor_ext" in record or any(raw.get("type") == "tool_call" for raw, _ in entries[:50])):
         dialect = "D5"
     return Trace(dialect, index, pointer, entries, session, record, agents=agents)
 
@@ -163,12 +180,22 @@ def _with_entries(dialect: str, record: dict[str, Any], session: dict[str, Any],
 def _numbered(values: Json, pointer: str) -> list[tuple[dict[str, Any], str]]:
     """Raw entries with their pointers; an entry that is no object becomes one of no known type."""
     items = values if isinstance(values, list) else []
-    return [(item if isinstance(item, dict) else {"type": "not-an-object", "value": item}, f"{pointer}/{n}")
-            for n, item in enumerate(items)]
+    return [
+        (item if isinstance(item, dict) else {"type": "not-an-object", "value": item}, f"{pointer}/{n}")
+        for n, item in enumerate(items)
+    ]
 
 
-ROLES = {"user": "user", "human": "user", "assistant": "assistant", "agent": "assistant", "model": "assistant",
-         "ai": "assistant", "tool": "tool-result", "function": "tool-result"}
+ROLES = {
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "agent": "assistant",
+    "model": "assistant",
+    "ai": "assistant",
+    "tool": "tool-result",
+    "function": "tool-result",
+}
 
 
 def _seed_entries(session: dict[str, Any], pointer: str) -> list[tuple[dict[str, Any], str]]:
@@ -178,13 +205,25 @@ def _seed_entries(session: dict[str, Any], pointer: str) -> list[tuple[dict[str,
         kind = ROLES.get(str(raw.get("role")), raw.get("type") or raw.get("role"))
         entries.append(({**{key: value for key, value in raw.items() if key != "role"}, "type": kind}, where))
     for raw, where in _numbered(session.get("tool_calls"), point(pointer, "tool_calls")):
-        call = {key: value for key, value in raw.items() if key not in ("result", "output", "status", "is_error", "error")}
+        call = {
+            key: value for key, value in raw.items() if key not in ("result", "output", "status", "is_error", "error")
+        }
         entries.append(({**call, "type": "tool-call", "call-id": raw.get("id")}, where))
         output = raw.get("result", raw.get("output", raw.get("error")))
         if output is not None:
             status = "error" if raw.get("error") or raw.get("is_error") else raw.get("status")
-            entries.append(({"type": "tool-result", "call-id": raw.get("id"), "output": output, "timestamp":
-                             raw.get("timestamp"), **({"status": status} if status else {})}, point(where, "result")))
+            entries.append(
+                (
+                    {
+                        "type": "tool-result",
+                        "call-id": raw.get("id"),
+                        "output": output,
+                        "timestamp": raw.get("timestamp"),
+                        **({"status": status} if status else {}),
+                    },
+                    point(where, "result"),
+                )
+            )
     if all(isinstance(raw.get("timestamp"), str) for raw, _ in entries):
         entries.sort(key=lambda entry: entry[0]["timestamp"])
     return entries

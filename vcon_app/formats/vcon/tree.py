@@ -10,7 +10,6 @@ import ijson
 
 from ...drafts import FormatError, Json
 from .. import jsonio
-
 from .elide import Elided, Elider, elided_length
 from .notes import Notes, point
 
@@ -22,11 +21,14 @@ RATIO = 200
 """Limits for what comes out of gzip: total bytes, and bytes out for one byte in."""
 
 
-def load(source: BinaryIO, notes: Notes) -> Json:
-    """The JSON value of a stream. Raises ``FormatError`` with a reason for people."""
+def load(source: BinaryIO, notes: Notes) -> tuple[Json, int]:
+    """The JSON value of a stream, and how many long strings were left out of it.
+
+    Raises ``FormatError`` with a reason for people.
+    """
     head = source.read(SMALL + 1)
     if len(head) <= SMALL:
-        return parse(head, notes)
+        return parse(head, notes), 0
     return _parse_large(_Joined(head, source), notes)
 
 
@@ -48,8 +50,13 @@ def check_depth(value: Json) -> None:
     """Raise ``FormatError`` when containers nest deeper than ``DEEPEST``; works level by level."""
     level = [value]
     for _ in range(DEEPEST + 1):
-        level = [child for item in level if type(item) in (dict, list)
-                 for child in (item.values() if type(item) is dict else item) if type(child) in (dict, list)]
+        level = [
+            child
+            for item in level
+            if type(item) in (dict, list)
+            for child in (item.values() if type(item) is dict else item)
+            if type(child) in (dict, list)
+        ]
         if not level:
             return
     raise FormatError(f"This file nests deeper than {DEEPEST} levels; it is refused as hostile.")
@@ -68,7 +75,7 @@ class _Joined:
         return self._rest.read(size)
 
 
-def _parse_large(source: Any, notes: Notes) -> Json:
+def _parse_large(source: Any, notes: Notes) -> tuple[Json, int]:
     builder = _Builder()
     try:
         for event, value in ijson.basic_parse(Elider(source), use_float=True):
@@ -78,8 +85,10 @@ def _parse_large(source: Any, notes: Notes) -> Json:
     except (ijson.JSONError, ValueError) as error:
         raise FormatError(f"This is not a readable vCon: {str(error).strip().splitlines()[0]}.") from None
     for elided in builder.elided:
-        notes.info("R112", elided.pointer, f"A string of {elided.length:,} bytes stays in the original file only.")
-    return builder.root
+        notes.info(
+            "R112", elided.pointer, f"A string of {elided.length:,} bytes stays in the original file only.", "elided"
+        )
+    return builder.root, len(builder.elided)
 
 
 class _Builder:
@@ -116,8 +125,10 @@ class _Builder:
     def _path(self) -> list[Any]:
         """Where the next value goes; an open child of a list is already in it, the next value is not."""
         innermost = len(self._open) - 1
-        return [key if isinstance(holder, dict) else len(holder) - (place < innermost)
-                for place, (holder, key) in enumerate(zip(self._open, self._keys))]
+        return [
+            key if isinstance(holder, dict) else len(holder) - (place < innermost)
+            for place, (holder, key) in enumerate(zip(self._open, self._keys, strict=True))
+        ]
 
     def _place(self, value: Json) -> None:
         if not self._open:
@@ -145,6 +156,8 @@ class Unzipped:
         self._given += len(piece)
         taken = self._source.tell()
         if self._given > UNPACKED or (self._given > 1024 * 1024 and self._given > RATIO * taken):
-            raise FormatError(f"This gzip file grows to more than {self._given:,} bytes from {taken:,}; refused "
-                              f"as a decompression bomb (limits: {UNPACKED:,} bytes, {RATIO} times).")
+            raise FormatError(
+                f"This gzip file grows to more than {self._given:,} bytes from {taken:,}; refused "
+                f"as a decompression bomb (limits: {UNPACKED:,} bytes, {RATIO} times)."
+            )
         return piece

@@ -11,8 +11,14 @@ from .entries import has_media
 from .steps import Step
 
 INJECTED = (
-    "<permissions instructions>", "# AGENTS.md instructions", "<environment_context>", "<user_instructions>",
-    "<system-reminder>", "<command-name>", "<local-command-stdout>", "Caveat: The messages below",
+    "<permissions instructions>",
+    "# AGENTS.md instructions",
+    "<environment_context>",
+    "<user_instructions>",
+    "<system-reminder>",
+    "<command-name>",
+    "<local-command-stdout>",
+    "Caveat: The messages below",
 )
 """Exact headers only: real prompts begin with ``<`` too."""
 SAME = timedelta(minutes=1)

@@ -88,10 +88,17 @@ def _reading(counts: Counts, whose: str | None, notes: Notes, pointer: str) -> R
         fitting = [reading for reading in (DISJOINT, habit, *HABITS.values()) if _sum(counts, reading) == counts.total]
         if fitting:
             return fitting[0]
-        notes.info("R76", pointer, f"The total {counts.total} is not the sum of the other counts in any known way; "
-                   f"they are read as {whose or 'most'} recorders write them.", "total")
-    return Reading(habit.cache_inside and (counts.cached or 0) <= (counts.input or 0),
-                   habit.reasoning_inside and (counts.reasoning or 0) <= (counts.output or 0))
+        notes.info(
+            "R76",
+            pointer,
+            f"The total {counts.total} is not the sum of the other counts in any known way; "
+            f"they are read as {whose or 'most'} recorders write them.",
+            "total",
+        )
+    return Reading(
+        habit.cache_inside and (counts.cached or 0) <= (counts.input or 0),
+        habit.reasoning_inside and (counts.reasoning or 0) <= (counts.output or 0),
+    )
 
 
 def _guess(counts: Counts) -> Reading:
@@ -102,10 +109,17 @@ def _guess(counts: Counts) -> Reading:
 def _sum(counts: Counts, reading: Reading) -> int | None:
     """What the total would be; ``None`` when a part is larger than what it is said to be inside of."""
     cached, reasoning = counts.cached or 0, counts.reasoning or 0
-    if reading.cache_inside and cached > (counts.input or 0) or reading.reasoning_inside and reasoning > (counts.output or 0):
+    if (
+        reading.cache_inside
+        and cached > (counts.input or 0)
+        or reading.reasoning_inside
+        and reasoning > (counts.output or 0)
+    ):
         return None
     total = (counts.input or 0) + (counts.output or 0) + (counts.tool or 0)
-    total += (0 if reading.cache_inside else cached + (counts.written or 0)) + (0 if reading.reasoning_inside else reasoning)
+    total += (0 if reading.cache_inside else cached + (counts.written or 0)) + (
+        0 if reading.reasoning_inside else reasoning
+    )
     return total
 
 
@@ -122,8 +136,12 @@ def _usage(counts: Counts, reading: Reading, raw: dict[str, Any]) -> Usage:
     hour = split.get("ephemeral_1h_input_tokens") if isinstance(split, dict) else None
     quality = raw.get("x-quality")
     return Usage(
-        input_tokens=fresh, cache_read_tokens=counts.cached, cache_write_tokens=counts.written, output_tokens=output,
-        reasoning_tokens=counts.reasoning, cache_write_1h_tokens=hour if type(hour) is int and hour >= 0 else None,
+        input_tokens=fresh,
+        cache_read_tokens=counts.cached,
+        cache_write_tokens=counts.written,
+        output_tokens=output,
+        reasoning_tokens=counts.reasoning,
+        cache_write_1h_tokens=hour if type(hour) is int and hour >= 0 else None,
         quality=quality if quality in ("placeholder", "interrupted", "estimated", "aggregate") else "final",
     )
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Any, Iterator, NamedTuple
+from typing import Any, NamedTuple
 
 from ...drafts import Json
 from . import own
+from .clock import Clock
 from .entries import Block, blocks_of, fold, visible_text, word
 from .makers import make
-from .clock import Clock
 from .notes import Notes, shown
 from .pairs import Pairs
 from .parties import Cast, text
@@ -80,8 +81,12 @@ class Walk:
         self.clock.place(step, entry, place.inherited)
         make(step, entry, place.parent, self.cast, self.ids)
         if step.kind == "unknown" and own.KIND not in step.own:
-            self.notes.warn("R67", pointer, f"An entry of type {shown(entry['type'])} with nothing to show is no known event; "
-                            "it is kept as it is.", word(entry["type"]))
+            self.notes.warn(
+                "R67",
+                pointer,
+                f"An entry of type {shown(entry['type'])} with nothing to show is no known event; it is kept as it is.",
+                word(entry["type"]),
+            )
         self.tally.see(step, entry)
         self.pairs.see(step)
         self._doubles.see(step)
@@ -112,14 +117,20 @@ class Walk:
         if first == raw:
             self.notes.info("R69", pointer, f"Entry {shown(name)} is a copy of an earlier one and is left out.", "copy")
             return True
-        self.notes.warn("R69", pointer, f"The entry id {shown(name)} stands for more than one entry; both are kept.", "id")
+        self.notes.warn(
+            "R69", pointer, f"The entry id {shown(name)} stands for more than one entry; both are kept.", "id"
+        )
         return False
 
     def _finish(self) -> None:
         for parent_id, pointer in self._parents:
             if parent_id not in self._raws:
-                self.notes.warn("R72", pointer, f"parent-id {shown(parent_id)} leads to no entry of this trace: part of it "
-                                "may be missing.", "parent")
+                self.notes.warn(
+                    "R72",
+                    pointer,
+                    f"parent-id {shown(parent_id)} leads to no entry of this trace: part of it may be missing.",
+                    "parent",
+                )
         self.pairs.finish()
         self.tally.finish()
 
@@ -141,11 +152,17 @@ def _derived(entry: dict[str, Any], children: list[dict[str, Any]]) -> list[Bloc
     folded = [fold(child) for child in children]
     held = {(word(child["type"]), word(child.get("call-id"))) for child in folded}
     thinks = any(child["type"] == "reasoning" for child in folded)
-    return [block for block in blocks if (block.entry["type"], word(block.entry.get("call-id"))) not in held
-            and not (block.entry["type"] == "reasoning" and thinks)]
+    return [
+        block
+        for block in blocks
+        if (block.entry["type"], word(block.entry.get("call-id"))) not in held
+        and not (block.entry["type"] == "reasoning" and thinks)
+    ]
 
 
 def _wraps(entry: dict[str, Any], children: list[dict[str, Any]], derived: list[Block]) -> bool:
     """Does this user entry only wrap tool results (rule R70)?"""
     inner = [word(fold(child)["type"]) for child in children] + [block.entry["type"] for block in derived]
-    return bool(inner) and all(kind == "tool-result" for kind in inner) and not visible_text(entry.get("content")).strip()
+    return (
+        bool(inner) and all(kind == "tool-result" for kind in inner) and not visible_text(entry.get("content")).strip()
+    )

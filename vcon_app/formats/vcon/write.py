@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Any, Iterator
+from typing import Any
 from uuid import UUID
 
 from ...drafts import Events, Json, Losses, SessionDraft
@@ -11,6 +12,7 @@ from .layout import array, gathered, laid_out
 from .normalise import EMPTY
 from .parties import text
 from .plan import Plan, make_plan
+from .steps import NATIVE
 from .times import moment, render
 from .traces import mapping
 from .write_items import analyses, attachments, dialogs
@@ -44,8 +46,12 @@ def _pieces(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
     for name, value in _top(plan, losses).items():
         yield separator + laid_out(name, 0) + b": " + laid_out(value, 1)
         separator = b",\n  "
-    for name, items in (("parties", (laid_out(party, 2) for party in plan.parties)), ("dialog", dialogs(plan, events, losses)),
-                        ("analysis", analyses(plan, events, losses)), ("attachments", attachments(plan, events, losses))):
+    for name, items in (
+        ("parties", (laid_out(party, 2) for party in plan.parties)),
+        ("dialog", dialogs(plan, events, losses)),
+        ("analysis", analyses(plan, events, losses)),
+        ("attachments", attachments(plan, events, losses)),
+    ):
         yield separator + laid_out(name, 0) + b": "
         yield from array(items, 1)
     for name, value in mapping(plan.record.get("top")).items():
@@ -85,11 +91,14 @@ def _extensions(plan: Plan, old: dict[str, Json]) -> list[str]:
 
 
 def _lineage(plan: Plan, old: dict[str, Json], same: bool, losses: Losses) -> dict[str, Json]:
-    """A rebuilt vCon has its own uuid and says which one it amends; a redacted one stays redacted (core s4.1.8, s4.1.9)."""
+    """A rebuilt vCon says which one it amends; a redacted one stays redacted (core s4.1.8, s4.1.9)."""
     redacted, amended = old.get("redacted"), old.get("amended")
     if isinstance(redacted, dict):
         if not same:
-            losses.lose("link to the vCon this was made from", "redacted is kept, and amended must not stand beside it (core s4.1.8)")
+            losses.lose(
+                "link to the vCon this was made from",
+                "redacted is kept, and amended must not stand beside it (core s4.1.8)",
+            )
         return {"redacted": redacted if redacted.get("type") else {**redacted, "type": "unknown"}}
     if same:
         return {"amended": amended} if isinstance(amended, dict) else {}
@@ -125,9 +134,16 @@ def _lose(plan: Plan, losses: Losses) -> None:
         losses.lose("critical", "nothing that is written has to be understood")
     if elided := record.get("elided"):
         losses.lose("long strings", "they are in the original file only", elided)
+    for name in sorted(session.record.keys() - {NATIVE}):
+        losses.lose(f"what {name} keeps beside its events", "a vCon has no place for it")
     if not record:
-        told = (("summary", session.summary), ("tags", session.tags), ("phase", session.phase), ("user id", session.user_id),
-                ("parent session", session.parent_external_id))
+        told = (
+            ("summary", session.summary),
+            ("tags", session.tags),
+            ("phase", session.phase),
+            ("user id", session.user_id),
+            ("parent session", session.parent_external_id),
+        )
         for name, value in told:
             if value:
                 losses.lose(name, "a vCon has no place for it")

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64encode
 from bisect import bisect_left
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from ...drafts import EventDraft, Events, Json, Losses
+from . import own
 from .attachments import CHANGE
+from .content import ENCODINGS, resolve
 from .elide import LONG
 from .forms import decode_base64
 from .layout import laid_out
 from .normalise import EMPTY
+from .notes import Notes
 from .parties import text
 from .plan import Plan, left_of
 from .rules import DIALOG_REFS, FORBIDDEN, PARTY_REFS
@@ -20,8 +24,6 @@ from .talks import indices
 from .times import moment, render
 from .traces import mapping
 from .write_trace import trace_bytes
-
-ENCODINGS = ("none", "json", "base64url")
 
 
 def dialogs(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
@@ -78,10 +80,16 @@ def _mended_time(item: dict[str, Json], event: EventDraft, losses: Losses) -> di
     fault = moment(item.get("start")).fault
     if fault is None:
         return item
-    losses.lose(f"start {'without zone' if fault == 'zone' else 'that is no RFC 3339 time'}",
-                "written in UTC" if fault != "unreadable" else "left out")
+    losses.lose(
+        f"start {'without zone' if fault == 'zone' else 'that is no RFC 3339 time'}",
+        "written in UTC" if fault != "unreadable" else "left out",
+    )
     found = moment(item["start"]).at
-    return {key: render(found) if key == "start" and found else value for key, value in item.items() if key != "start" or found}
+    return {
+        key: render(found) if key == "start" and found else value
+        for key, value in item.items()
+        if key != "start" or found
+    }
 
 
 def _mend_refs(item: dict[str, Json], name: str, length: int, losses: Losses) -> None:
@@ -127,15 +135,29 @@ def _mended_content(item: dict[str, Json], what: str, plan: Plan, losses: Losses
         made["encoding"] = "json"
         if plan.options.get("string_bodies"):
             made["body"] = dumps(body).decode()
-    elif made.get("encoding") in ("base64url", "base64"):
-        made = _mended_base64(made, body, losses)
-    elif made.get("encoding") not in ENCODINGS and not (made.get("encoding") == "jwe" and what == "analysis"):
-        made["encoding"] = "none"
+    elif made.get("encoding") != "jwe" or what != "analysis":  # agent_session s10 allows jwe there
+        made = _mended_text(made, body, losses)
     if not made.get("mediatype"):
-        made["mediatype"] = "application/json" if made["encoding"] == "json" else "text/plain"
+        made["mediatype"] = _mediatype(made)
     if made.keys() != item.keys() or made["encoding"] != item.get("encoding"):
-        losses.lose(f"encoding or media type of a {what}", "was missing or not as core-04 has it; written as it was read")
+        losses.lose(
+            f"encoding or media type of a {what}", "was missing or not as core-04 has it; written as it was read"
+        )
     return made
+
+
+def _mended_text(item: dict[str, Json], body: str, losses: Losses) -> dict[str, Json]:
+    """A string body under the encoding it was read with."""
+    kind = resolve(item, "", Notes()).kind
+    if kind == "bytes" or item.get("encoding") in ("base64url", "base64"):
+        return _mended_base64({"encoding": "base64url", **item}, body, losses)
+    return {**item, "encoding": item["encoding"] if item.get("encoding") in ENCODINGS else "none"}
+
+
+def _mediatype(item: dict[str, Json]) -> str:
+    if item["encoding"] == "base64url":
+        return "application/octet-stream"
+    return "application/json" if item["encoding"] == "json" and not isinstance(item["body"], str) else "text/plain"
 
 
 def _mended_base64(item: dict[str, Json], body: str, losses: Losses) -> dict[str, Json]:
@@ -184,13 +206,17 @@ def _analysis(item: dict[str, Json], plan: Plan, losses: Losses) -> dict[str, Js
 def attachments(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
     """Attachments of the file in its order, those that are no events among them; then the new ones."""
     kept = list(plan.record.get("attachments") or [])
-    nearest = _NearestDialog(plan, events)
+    nearest = _Before(plan, events)
     for number, event in plan.attachment_events(events, losses):
         held = left_of(event).get("attachment")
         while kept and (held is None or kept[0]["i"] < held["i"]):
             yield laid_out(_kept_attachment(kept.pop(0), plan, losses), 2)
-        item = _attachment_of_file(held, event) if held else _attachment_of_event(event)
-        yield laid_out(_complete(item, event, nearest.of(number), plan, losses), 2)
+        item = (
+            _attachment_of_file(held, event)
+            if held
+            else _with_place(_attachment_of_event(event), event, number, plan, nearest)
+        )
+        yield laid_out(_complete(item, event, nearest.dialog(number), plan, losses), 2)
     for left in kept:
         yield laid_out(_kept_attachment(left, plan, losses), 2)
 
@@ -212,53 +238,100 @@ def _attachment_of_event(event: EventDraft) -> dict[str, Json]:
     """A changed file or an artifact that comes from elsewhere."""
     data = {key: value for key, value in event.data.items() if key != NATIVE}
     if event.kind == "file_change":
-        body = {name: data.pop(name) for name in CHANGE if name in data} | ({"diff_text": event.text} if event.text else {})
-        return {"purpose": "agent_file_change", "mediatype": "application/json", "encoding": "json", "body": body | data}
+        body = {name: data.pop(name) for name in CHANGE if name in data} | (
+            {"diff_text": event.text} if event.text else {}
+        )
+        return {
+            "purpose": "agent_file_change",
+            "mediatype": "application/json",
+            "encoding": "json",
+            "body": body | data,
+        }
     item: dict[str, Json] = {"purpose": "agent_artifact"}
     item |= {"mediatype": data.pop("mediatype")} if text(data.get("mediatype")) else {}
     item |= {"filename": data.pop("name")} if text(data.get("name")) else {}
     if event.text:
-        return {"mediatype": "text/plain", **item, "encoding": "none", "body": event.text, **({"meta": data} if data else {})}
+        return {
+            "mediatype": "text/plain",
+            **item,
+            "encoding": "none",
+            "body": event.text,
+            **({"meta": data} if data else {}),
+        }
     if text(data.get("url")) and data.get("content_hash"):
-        return {**item, **{name: data.pop(name) for name in ("url", "content_hash")}, **({"meta": data} if data else {})}
+        return {
+            **item,
+            **{name: data.pop(name) for name in ("url", "content_hash")},
+            **({"meta": data} if data else {}),
+        }
     return {**item, "mediatype": "application/json", "encoding": "json", "body": data}
 
 
-def _complete(item: dict[str, Json], event: EventDraft | None, near: int, plan: Plan, losses: Losses) -> dict[str, Json]:
+def _with_place(item: dict[str, Json], event: EventDraft, number: int, plan: Plan, before: _Before) -> dict[str, Json]:
+    """Where the event stood in the log, and who acted when that is no party."""
+    place: dict[str, Json] = {own.AFTER: entry} if (entry := before.entry(number)) else {}
+    if plan.party(event) is None:
+        place[own.ACTOR] = [event.actor_kind, event.actor_name]
+    return {**item, "meta": {**mapping(item.get("meta")), **place}} if place else item
+
+
+def _complete(
+    item: dict[str, Json], event: EventDraft | None, near: int, plan: Plan, losses: Losses
+) -> dict[str, Json]:
     """start, party and dialog are required (core s4.4); a time that is not known is marked, not made up (rule R45)."""
     _mend_refs(item, "party", len(plan.parties), losses)
     _mend_refs(item, "dialog", max(plan.record.get("dialogs", 0), plan.dialogs), losses)
+    if item.get("dialog") is None and "dialogs" in plan.record and (event is None or "attachment" in left_of(event)):
+        losses.lose("attachment without dialog", "core-04 requires one; written as the one before it")
     old = next(iter(indices(item.get("dialog"), plan.record.get("dialogs", 0))), None)
     item["dialog"] = plan.place(old) if old is not None and (event is None or plan.is_kept(old)) else near
     if not plan.dialogs:
         losses.lose("dialog of an attachment", "it is required (core s4.4) and there is none; written as 0")
     if item.get("party") is None:
         place = plan.party(event) if event else None
+        if event is None or "attachment" in left_of(event):
+            losses.lose("attachment without party", "core-04 requires one; written as the agent's, else the first")
         item["party"] = place if place is not None else plan.cast.agent.index if plan.cast.agent else 0
     if moment(item.get("start")).at is None:
-        item |= {"start": render(event.at)} if event and event.at else {
-            "start": render(plan.options["created_at"]), "meta": {**mapping(item.get("meta")), "start_source": "created_at"}}
+        item |= (
+            {"start": render(event.at)}
+            if event and event.at
+            else {
+                "start": render(plan.options["created_at"]),
+                "meta": {**mapping(item.get("meta")), "start_source": "created_at"},
+            }
+        )
     elif moment(item["start"]).fault:
         item["start"] = render(moment(item["start"]).at)
     first = {name: item[name] for name in ("purpose", "start", "party", "dialog") if name in item}
-    return _mended_content({**first, **{key: value for key, value in item.items() if key not in first}}, "attachment", plan, losses)
+    return _mended_content(
+        {**first, **{key: value for key, value in item.items() if key not in first}}, "attachment", plan, losses
+    )
 
 
-class _NearestDialog:
-    """The dialog before an event, by its new index."""
+class _Before:
+    """The dialog (by its new index) and the trace entry (by its id) before an attachment."""
 
     def __init__(self, plan: Plan, events: Events) -> None:
-        self._numbers: list[int] = []
-        self._places: list[int] = []
+        self._dialogs: list[tuple[int, int]] = []
+        self._entries: dict[int, str] = {}
         new = sum(1 for event in events if "dialog" in left_of(event))
+        last = ""
         for number, event in enumerate(events, 1):
             if plan.is_dialog(event):
                 held = left_of(event).get("dialog")
-                self._numbers.append(number)
-                self._places.append(plan.place(held["i"]) if held else new)
+                self._dialogs.append((number, plan.place(held["i"]) if held else new))
                 new += held is None
+            if plan.is_attachment(event):
+                self._entries[number] = last
+            elif plan.is_entry(event):
+                last = plan.entry_id(event, number)
 
-    def of(self, number: int) -> int:
+    def dialog(self, number: int) -> int:
         """0 when there is none before it."""
-        place = bisect_left(self._numbers, number)
-        return self._places[place - 1] if place else 0
+        place = bisect_left(self._dialogs, (number, 0))
+        return self._dialogs[place - 1][1] if place else 0
+
+    def entry(self, number: int) -> str:
+        """``""`` when there is none before it."""
+        return self._entries.get(number, "")

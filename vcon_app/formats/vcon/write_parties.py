@@ -32,7 +32,9 @@ class Actors:
 def parties_of(session: SessionDraft, record: dict[str, Any], actors: Actors, traced: bool) -> list[dict[str, Json]]:
     """All parties. Of a file none moves, because others point at them by index (core s4.2)."""
     kinds = record.get("kinds") or []
-    parties = [_completed(raw, kind, session, traced) for raw, kind in zip(record.get("parties") or [], kinds)]
+    parties = [
+        _completed(raw, kind, session, traced) for raw, kind in zip(record.get("parties") or [], kinds, strict=True)
+    ]
     known = {party.actor for party in cast(parties, ["agent_session"], traced, []).all}
     parties += [_person(kind, name) for kind, name in actors.people if ("person", name) not in known]
     agents = {name: model for name, model in actors.agents.items() if ("agent", name) not in known}
@@ -78,8 +80,11 @@ def _provider(model: str | None, session: SessionDraft) -> str | None:
 def vcs_environment(session: SessionDraft) -> dict[str, Json]:
     """``cwd``, ``vcs_branch``, ``vcs_commit`` (agent_session s4), as far as the session knows them."""
     known = mapping(session.metadata.get("environment"))
-    pairs = (("cwd", known.get("cwd")), ("vcs_branch", known.get("branch") or known.get("git_branch")),
-             ("vcs_commit", known.get("commit") or known.get("git_commit")))
+    pairs = (
+        ("cwd", known.get("cwd")),
+        ("vcs_branch", known.get("branch") or known.get("git_branch")),
+        ("vcs_commit", known.get("commit") or known.get("git_commit")),
+    )
     return {name: value for name, value in pairs if text(value)}
 
 
@@ -94,7 +99,10 @@ def _completed(raw: dict[str, Json], kind: str, session: SessionDraft, traced: b
     meta = mapping(raw.get("meta"))
     told = mapping(meta.get("agent_session"))
     model = text(told.get("model_id")) or text(meta.get("model")) or (session.model if kind == "agent" else None)
-    needed = {"model_id": model or "unknown", "provider": text(told.get("provider")) or _provider(model, session) or "unknown"}
+    needed = {
+        "model_id": model or "unknown",
+        "provider": text(told.get("provider")) or _provider(model, session) or "unknown",
+    }
     if raw.get("type") == "bot" and raw.get("role") == "agent" and told.keys() >= needed.keys():
         return raw
     return {**raw, "type": "bot", "role": "agent", "meta": {**meta, "agent_session": {**told, **needed}}}

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any, BinaryIO
 
-import ijson
-
-from ...drafts import ActorKind, EventDraft, Finding, FormatError, Kind
-from ..jsonio import Unreadable, loads
+from ..drafts import ActorKind, EventDraft, Finding, FormatError, Kind
+from .jsonio import Unreadable, loads
 
 MAX_LINE = 64 * 1024 * 1024
 """Bytes of a line that is still parsed; parsing takes about ten times that in memory."""
@@ -74,13 +72,24 @@ def digest(data: bytes) -> str:
     return blake2b(data, digest_size=12).hexdigest()
 
 
-def json_lines(source: BinaryIO, *, packed: bool = False) -> Iterator[Item]:
+def json_lines(source: BinaryIO, name: str, *, packed: bool = False) -> Iterator[Item]:
     """The objects of a JSON Lines stream; what cannot be read comes as an ``unknown`` event and a finding.
 
-    A last line without its line break that does not parse gives a finding only: the writer may be alive,
-    and the next import of the grown file reads it whole. Lines of a ``packed`` source have no place in the
-    document. Raises ``FormatError`` when such a source grows beyond ``MAX_UNPACKED``.
+    ``name`` is the format's, with which the rules of the findings begin. A last line without its line break
+    that does not parse gives a finding only: the writer may be alive, and the next import of the grown file
+    reads it whole. Lines of a ``packed`` source have no place in the document. Raises ``FormatError`` when
+    such a source grows beyond ``MAX_UNPACKED``.
     """
+    yield from named(name, _lines(source, packed))
+
+
+def named(name: str, items: Iterable[Item]) -> Iterator[Item]:
+    """The items with the format's name before the rules of its findings."""
+    for item in items:
+        yield replace(item, rule=f"{name}.{item.rule}") if isinstance(item, Finding) else item
+
+
+def _lines(source: BinaryIO, packed: bool) -> Iterator[Item]:
     offset, number = 0, 0
     while raw := source.readline(MAX_LINE + 1):
         number += 1
@@ -88,32 +97,13 @@ def json_lines(source: BinaryIO, *, packed: bool = False) -> Iterator[Item]:
             raise FormatError(
                 f"unpacked it is larger than {MAX_UNPACKED // 1024**2:,} MB; unpack it and split it first"
             )
-        if len(raw) > MAX_LINE and not raw.endswith(b"\n"):
-            size = len(raw) + _skip_line(source)
-            yield from _bad(
-                raw,
-                f"L{number}",
-                None if packed else offset,
-                size,
-                f"longer than {MAX_LINE} bytes ({size}); not parsed",
-            )
+        size, pointer, place = len(raw), f"L{number}", None if packed else offset
+        if size > MAX_LINE and not raw.endswith(b"\n"):
+            size += _skip_line(source)
+            yield from _bad(raw, pointer, place, size, f"longer than {MAX_LINE} bytes ({size}); not parsed")
         else:
-            size = len(raw)
-            yield from _parse(raw, number, None if packed else offset)
+            yield from _parse(raw, number, place)
         offset += size
-
-
-def web_lines(source: BinaryIO) -> Iterator[Item]:
-    """The same lines from a session that was exported from the web as one ``{"loglines": [...]}``.
-
-    A document that ends too early gives what came before and a finding.
-    """
-    try:
-        for index, value in enumerate(ijson.items(source, "loglines.item", use_float=True)):
-            raw = json.dumps(value).encode()
-            yield from _objects(raw, f"/loglines/{index}", None, last=False)
-    except (ijson.JSONError, UnicodeDecodeError) as error:
-        yield Finding("claude-code.cut-off-document", "warning", "/loglines", f"the document ends too early: {error}")
 
 
 def _parse(raw: bytes, number: int, offset: int | None) -> Iterator[Item]:
@@ -121,13 +111,16 @@ def _parse(raw: bytes, number: int, offset: int | None) -> Iterator[Item]:
     data = data.strip(_BLANK)
     if data:
         start = 0 if raw.startswith(b"{") else raw.index(data)
-        yield from _objects(data, f"L{number}", _plus(offset, start), last=not raw.endswith(b"\n"))
+        yield from objects(data, f"L{number}", _plus(offset, start), last=not raw.endswith(b"\n"))
     elif b"\0" in raw:
-        yield Finding("claude-code.nul-bytes", "warning", f"L{number}", f"{len(raw)} bytes that are NUL, and no line")
+        yield Finding("nul-bytes", "warning", f"L{number}", f"{len(raw)} bytes that are NUL, and no line")
 
 
-def _objects(data: bytes, pointer: str, offset: int | None, *, last: bool) -> Iterator[Item]:
-    """The object of one line, or the objects when several are glued together."""
+def objects(data: bytes, pointer: str, offset: int | None, *, last: bool) -> Iterator[Item]:
+    """The object of one line, or the objects when several are glued together.
+
+    The rules of the findings are without the name of a format; ``named`` puts it before them.
+    """
     try:
         value, repairs = _loads(data)
     except Unreadable as error:
@@ -138,7 +131,7 @@ def _objects(data: bytes, pointer: str, offset: int | None, *, last: bool) -> It
 
 def _object(value: Any, repairs: list[str], data: bytes, pointer: str, offset: int | None) -> Iterator[Item]:
     for repair in repairs:
-        yield Finding("claude-code.repaired-line", "info", pointer, repair)
+        yield Finding("repaired-line", "info", pointer, repair)
     if isinstance(value, dict):
         yield Line(value, pointer, data, offset)
     else:
@@ -164,12 +157,12 @@ def _glued(data: bytes, pointer: str, offset: int | None, why: str, *, last: boo
         found, behind = found + 1, end
     if found:
         yield Finding(
-            "claude-code.glued-objects", "info", pointer, f"{found} objects without a line break; each was read"
+            "glued-objects", "info", pointer, f"{found} objects without a line break; each was read"
         )
     rest = data[behind:].strip(_BLANK)
     if rest and last:
         yield Finding(
-            "claude-code.cut-off-line", "info", pointer, "the last line is cut off; the writer may still be writing"
+            "cut-off-line", "info", pointer, "the last line is cut off; the writer may still be writing"
         )
     elif rest:
         yield from _bad(rest, pointer, _plus(offset, data.index(rest, behind)), len(rest), why)
@@ -198,7 +191,7 @@ def _plus(offset: int | None, more: int) -> int | None:
 
 def _bad(data: bytes, pointer: str, offset: int | None, size: int, why: str) -> Iterator[Item]:
     start = data[:SHOWN].decode(errors="replace").replace("\0", "\ufffd")
-    yield Finding("claude-code.malformed-line", "warning", pointer, f"{why}; begins {start!r}")
+    yield Finding("malformed-line", "warning", pointer, f"{why}; begins {start!r}")
     yield EventDraft(
         kind="unknown", key=f"line:{digest(data)}", text=start, data={"type": "malformed", "why": why},
         pointer=pointer, offset=offset, length=None if offset is None else size,

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from ..jsonio import MAX_DEPTH
+from .jsonio import MAX_DEPTH
 
 FIELD_LIMIT = 256 * 1024
 """Characters kept of one string inside a structured result; the raw line still has the rest."""
@@ -64,21 +64,6 @@ def bounded(value: Any, size: int) -> Any:
     value = _cut(value)
     written = len(orjson.dumps(value))
     return value if written <= RESULT_LIMIT else {"cut": True, "bytes": written}
-
-
-def attachment(block: dict[str, Any]) -> dict[str, Any]:
-    """What a picture or document block is, without its payload: type, media type, decoded bytes."""
-    source = dict_of(block.get("source"))
-    data = text_of(source.get("data"))
-    found: dict[str, Any] = {
-        "type": text_of(block.get("type"))[:50],
-        "media_type": text_of(source.get("media_type"))[:100] or None,
-    }
-    if source.get("type") == "text":
-        found["bytes"] = len(data.encode())
-    elif data:
-        found["bytes"] = len(data) * 3 // 4 - data[-2:].count("=")
-    return found | light({"url": source.get("url"), "title": block.get("title")})
 
 
 def _children(value: Any) -> Any:

@@ -1,0 +1,107 @@
+// Keys of the session page. Each one has a button or link as well; none needs AltGr.
+
+const typing = (element) => element.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName);
+const stops = () => [...document.querySelectorAll("#timeline [data-seq], #timeline .group, #timeline .nested")].filter((one) => one.checkVisibility());
+const current = () => document.activeElement.closest?.("#timeline [data-seq], #timeline .group, #timeline .nested");
+const handle = (stop) => (stop.matches("details") ? stop.querySelector("summary") : stop);
+
+function focusOn(stop) {
+  handle(stop).focus({ preventScroll: true });
+  stop.scrollIntoView({ block: stop.offsetHeight > innerHeight * 0.7 ? "start" : "nearest" });
+}
+
+function inSight() {
+  return stops().findIndex((stop) => stop.getBoundingClientRect().bottom > 150);
+}
+
+function step(by) {
+  const all = stops();
+  const at = all.indexOf(current());
+  const to = at < 0 ? inSight() : at + by;
+  if (to >= 0 && to < all.length) return focusOn(all[to]);
+  document.querySelector(`#timeline > .more.${by > 0 ? "after" : "before"}`)?.click();
+}
+
+function turn(by) {
+  const heads = [...document.querySelectorAll(".turn:not(.continued)")];
+  const top = (one) => one.getBoundingClientRect().top;
+  const to = by > 0 ? heads.find((one) => top(one) > 120) : heads.findLast((one) => top(one) < 40);
+  if (to) { to.scrollIntoView({ block: "start" }); return focusOn(to.querySelector("[data-seq]") ?? to); }
+  const here = document.querySelector("#outline .here");
+  (by > 0 ? here?.nextElementSibling : here?.previousElementSibling)?.querySelector("a")?.click();
+}
+
+const seqHere = () => Number(current()?.dataset.seq ?? current()?.querySelector("[data-seq]")?.dataset.seq ?? stops()[inSight()]?.dataset.seq ?? 0);
+
+function next(what) {
+  const marks = [...document.querySelectorAll(what === "error" ? "#timeline [data-error]" : "#timeline [data-waits]")];
+  const after = seqHere();
+  const mark = marks.find((one) => Number(one.dataset.seq) > after);
+  if (mark) return window.session.reveal(mark);
+  const link = document.querySelector(`a[data-next=${what}]`);
+  if (link) { const address = new URL(link.href); address.searchParams.set("after", after); location.assign(address); }
+}
+
+function fold() {
+  for (const one of document.querySelectorAll("#timeline details[open]")) one.open = false;
+}
+
+async function copy() {
+  const link = current()?.querySelector("a.when");
+  if (!link) return;
+  await navigator.clipboard.writeText(link.href);
+  const shown = [...link.childNodes];
+  link.textContent = "copied";
+  setTimeout(() => link.replaceChildren(...shown), 1200);
+}
+
+function hit(by) {
+  const all = [...document.querySelectorAll("a[data-hit]")];
+  const at = all.findIndex((one) => one.hasAttribute("aria-current"));
+  all[at < 0 ? 0 : at + by]?.click();
+}
+
+function end(which) {
+  const more = document.querySelector(`#timeline > .more.${which === "end" ? "after" : "before"}`);
+  if (more) window.session.go(`${window.session.base()}?${which === "end" ? "until=999999999" : "from=0"}`);
+  else window.scrollTo({ top: which === "end" ? document.documentElement.scrollHeight : 0 });
+}
+
+// On a card that waits the letters of its buttons decide; elsewhere they lead on.
+function choose(name) {
+  const card = document.activeElement.closest(".asked.waits, .card.is-open");
+  const choice = card?.querySelector(`[data-choice=${name}]`);
+  if (!choice) return false;
+  if (choice.matches("details")) { choice.open = true; choice.querySelector("textarea, .choice-inside button").focus(); } else choice.click();
+  return true;
+}
+
+function escape() {
+  if (document.querySelector("#inspector > *")) window.session.closeInspector();
+  else if (document.querySelector("#found > *")) window.session.closeSearch();
+}
+
+const keys = {
+  j: () => step(1), k: () => step(-1), "]": () => turn(1), "[": () => turn(-1), J: () => turn(1), K: () => turn(-1),
+  a: () => choose("approve") || next("approval"), e: () => choose("edit") || next("error"), r: () => choose("answer"), d: () => choose("deny"),
+  o: () => { const here = current()?.closest("details"); if (here) here.open = !here.open; }, ".": fold,
+  i: () => current()?.querySelector("a[data-inspect]")?.click(), c: copy, n: () => hit(1), N: () => hit(-1),
+  g: () => end("start"), G: () => end("end"), f: () => document.querySelector("[data-follow-toggle]")?.click(),
+  "?": () => document.getElementById("help").showModal(),
+};
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  if (event.key === "Escape") { if (typing(event.target)) event.target.blur(); else escape(); return; }
+  if (typing(event.target) || !keys[event.key]) return;
+  event.preventDefault();
+  keys[event.key]();
+});
+
+document.addEventListener("click", (event) => {
+  if (event.target.closest("[data-fold]")) fold();
+  if (event.target.closest("[data-help]")) document.getElementById("help").showModal();
+  const jump = event.target.closest("a[data-next]");
+  if (jump && !event.ctrlKey && !event.metaKey) { event.preventDefault(); next(jump.dataset.next); }
+});
+for (const button of document.querySelectorAll("[data-fold], [data-help]")) button.hidden = false;

@@ -1,0 +1,94 @@
+"""Lists: pages that stay where they are, and a number of queries that does not grow with the rows."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from sessions_app.services import agents, approvals, audit, events, sessions
+from tests.services.build import answer, call, event, result, user
+
+from .client import ok
+
+
+def test_pages_do_not_move_while_rows_are_added(api, agent):
+    made = [sessions.create(agent, by=audit.SYSTEM, title=f"s{number}") for number in range(7)]
+    first = ok(api.get("sessions", {"limit": 3}))
+    sessions.create(agent, by=audit.SYSTEM, title="came later")
+    second = ok(api.get("sessions", {"limit": 3, "cursor": first["next_cursor"]}))
+    third = ok(api.get("sessions", {"limit": 3, "cursor": second["next_cursor"]}))
+    seen = [row["title"] for page in (first, second, third) for row in page["items"]]
+    assert seen == [session.title for session in reversed(made)]
+    assert third["next_cursor"] is None
+
+
+def test_the_default_page_has_50_rows(api, workspace):
+    for number in range(51):
+        agents.named(workspace.id, f"Agent {number}")
+    page = ok(api.get("agents"))
+    assert len(page["items"]) == 50
+    assert len(api.all("agents")) == 51
+
+
+def test_turns_come_in_order(api, session):
+    events.append(session.id, [event(), user("one"), user("two"), user("three")])
+    turns = api.all(f"sessions/{session.id}/turns", {"limit": 2})
+    assert [(turn["index"], turn["prompt"]) for turn in turns] == [(0, ""), (1, "one"), (2, "two"), (3, "three")]
+
+
+def test_approvals_are_listed_by_status(api, session):
+    asked = [approvals.request(session, "t", {"n": number}, by=audit.COMMAND) for number in range(3)]
+    approvals.decide(
+        asked[0], approvals.Decider(audit.COMMAND, approvals.Role.REVIEWER, "api"), "deny", version=1, digest=asked[0].digest
+    )
+    waiting = api.all("approvals", {"status": "pending", "limit": 1})
+    assert [row["id"] for row in waiting] == [str(asked[2].id), str(asked[1].id)]
+    assert [row["id"] for row in api.all("approvals", {"status": "denied"})] == [str(asked[0].id)]
+    assert len(api.all("approvals", {"session_id": str(session.id)})) == 3
+
+
+def test_the_audit_log_is_paged_newest_first(admin, agent):
+    for _ in range(4):
+        sessions.create(agent, by=audit.SYSTEM)
+    seqs = [row["seq"] for row in admin.all("audit", {"limit": 2})]
+    assert seqs == list(range(max(seqs), 0, -1))
+
+
+def _fill(agent, rows):
+    for _ in range(rows):
+        session = sessions.create(agent, by=audit.SYSTEM)
+        events.append(session.id, [user(), call("c"), result("c"), answer("r", "m", input_tokens=1, output_tokens=2)])
+        approvals.request(session, "t", {}, by=audit.COMMAND)
+    return session
+
+
+PATHS = (
+    "agents", "sessions", "sessions?q=search", "approvals", "imports", "usage", "usage?group_by=agent", "usage?group_by=model",
+    "usage?group_by=session", "usage?group_by=tool",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_the_number_of_queries_does_not_grow_with_the_rows(api, workspace, agent, path):
+    ok(api.get(path))
+    _fill(agent, 1)
+    few = _queries(api, path)
+    _fill(agent, 5)
+    agents.named(workspace.id, "One more")
+    assert _queries(api, path) == few
+
+
+def test_the_number_of_queries_does_not_grow_with_the_events(api, agent):
+    session = _fill(agent, 1)
+    for path in (f"sessions/{session.id}/events", f"sessions/{session.id}/turns"):
+        few = _queries(api, path)
+        for number in range(20):
+            events.append(session.id, [user(), call(f"c{number}"), result(f"c{number}"), answer(f"r{number}", output_tokens=1)])
+        assert _queries(api, path) == few
+
+
+def _queries(api, path):
+    with CaptureQueriesContext(connection, ) as captured:
+        ok(api.get(path))
+    return len(captured)

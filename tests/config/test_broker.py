@@ -1,0 +1,89 @@
+"""Celery's queue in the database: what is sent arrives at a real worker, also after a ``kill -9``."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+from kombu.transport.pgmq import Channel
+from pgmq.base import PGMQConfig
+from psycopg.conninfo import conninfo_to_dict
+
+from config import broker, doctor
+from config.env import BASE_DIR
+from config.postgres import wait_until
+from tests.config.tasks import sign_in_and_stay
+
+AWKWARD = {
+    "host": "/run/a directory",
+    "port": "5433",
+    "dbname": "it's",
+    "user": "back\\slash",
+    "password": "p w' x=1",
+    "sslmode": "verify-full",
+}
+
+
+def test_every_parameter_survives_the_clients_own_conninfo():
+    """pgmq pastes values into a conninfo unquoted; a lost sslmode would be a connection in the clear."""
+    config = PGMQConfig(conn_string=broker.conn_string(AWKWARD))
+    assert conninfo_to_dict(config.dsn) == AWKWARD
+
+
+def test_the_options_are_ones_that_the_transport_reads():
+    assert all(hasattr(Channel, name) for name in ("use_notify", "wait_time_seconds", "visibility_timeout"))
+    assert broker.transport_options(None) == {"visibility_timeout": broker.VISIBILITY_SECONDS}
+
+
+@pytest.fixture
+def worker(process_environment) -> Iterator[subprocess.Popen]:
+    """A real worker on the test database, with one child."""
+    command = [
+        sys.executable, "-m", "celery", "-A", "config.celery", "--quiet", "worker", "--pool", "prefork",
+        "--concurrency", "1", "--loglevel", "WARNING", "--without-gossip", "--without-mingle", "--without-heartbeat",
+        "--include", "tests.config.tasks",
+    ]
+    process = subprocess.Popen(command, cwd=BASE_DIR, env=process_environment, start_new_session=True)
+    yield process
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def numbers(book: Path, count: int) -> list[int]:
+    """The processes that have signed ``book``, once ``count`` have."""
+    assert wait_until(lambda: book.exists() and book.read_text().count("\n") >= count, seconds=20)
+    return [int(line) for line in book.read_text().splitlines()]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_real_worker_takes_a_task_and_the_doctor_sees_it(worker, monkeypatch):
+    monkeypatch.setattr(doctor, "WORKER_SECONDS", 20)
+    assert doctor.worker_fault() is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_task_whose_process_is_killed_is_delivered_again(worker, tmp_path):
+    book = tmp_path / "book"
+    sign_in_and_stay.delay(str(book))
+    [first] = numbers(book, 1)
+    os.kill(first, signal.SIGKILL)
+    assert numbers(book, 2)[1] != first
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent died")
+@pytest.mark.django_db(transaction=True)
+def test_a_killed_worker_leaves_no_child_behind(worker, tmp_path):
+    book = tmp_path / "book"
+    sign_in_and_stay.delay(str(book))
+    [child] = numbers(book, 1)
+    worker.kill()
+    worker.wait()
+    assert wait_until(lambda: not psutil.pid_exists(child), seconds=5)

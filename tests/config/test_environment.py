@@ -1,0 +1,95 @@
+"""What a person may set: bad values and names are refused by name, in one line."""
+
+from __future__ import annotations
+
+import pytest
+
+from config import env
+from config.env import ConfigError
+
+
+def test_an_empty_environment_is_enough():
+    assert env.read({}).debug is False
+
+
+def test_an_empty_value_counts_as_not_set():
+    assert env.read({"DATABASE_URL": "", "DEBUG": " "}).database_url is None
+
+
+@pytest.mark.parametrize(("value", "meaning"), [("True", True), ("1", True), ("false", False), ("0", False)])
+def test_a_boolean_is_true_or_false(value, meaning):
+    assert env.read({"DEBUG": value}).debug is meaning
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DEBUG", "yes"),
+        ("DEBUG", "Ture"),
+        ("COUNTERSIGN_MAX_UPLOAD_BYTES", "512MB"),
+        ("COUNTERSIGN_MAX_UPLOAD_BYTES", "0"),
+        ("COUNTERSIGN_MAX_UPLOAD_BYTES", "-1"),
+        ("COUNTERSIGN_MAX_UPLOAD_BYTES", "²"),
+        ("COUNTERSIGN_PUBLIC_URL", "desk.example.com"),
+        ("COUNTERSIGN_PUBLIC_URL", "https://"),
+        ("DATABASE_URL", "mysql://u@h/d"),
+        ("DATABASE_URL", "postgresql://u@h"),
+        ("DATABASE_URL", "postgresql://u@h:port/d"),
+        ("DATABASE_URL", "countersign.db"),
+        ("CELERY_BROKER_URL", "rabbitmq://h"),
+        ("ANTHROPIC_BASE_URL", "api"),
+        ("EMAIL_URL", "mail@example.com"),
+        ("STORAGE_URL", "s3://bucket"),
+        ("SECRET_KEY", "short"),
+    ],
+)
+def test_a_bad_value_is_one_line_that_names_it(name, value):
+    with pytest.raises(ConfigError) as fault:
+        env.read({name: value})
+    assert str(fault.value).startswith(name)
+    assert "\n" not in str(fault.value)
+
+
+def test_a_refused_url_keeps_its_password_to_itself():
+    with pytest.raises(ConfigError) as fault:
+        env.read({"DATABASE_URL": "mysql://user:opensesame@host/name"})
+    assert "opensesame" not in str(fault.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("COUNTERSIGN_DATADIR", "COUNTERSIGN_DATA_DIR"),
+        ("COUNTERSIGN_MAX_UPLOAD", "COUNTERSIGN_MAX_UPLOAD_BYTES"),
+        ("DATABSE_URL", "DATABASE_URL"),
+        ("ALLOWED_HOST", "ALLOWED_HOSTS"),
+    ],
+)
+def test_a_misspelt_name_is_refused_with_the_one_that_was_meant(name, meant):
+    with pytest.raises(ConfigError, match=f"{name} .* did you mean {meant}"):
+        env.read({name: "1"})
+
+
+def test_names_of_other_programs_are_left_alone():
+    environ = {"DATABASE_URL": "postgresql:///d", "DATABASE_URLS": "x", "PATH": "/bin", "SLACK_TOKEN": "t"}
+    assert env.read(environ).database_url == "postgresql:///d"
+
+
+def test_a_dotenv_file_fills_in_what_the_environment_leaves_open(tmp_path):
+    (tmp_path / ".env").write_text('# ours\n\nexport DEBUG=1\nSECRET_KEY="a b=c"\nALLOWED_HOSTS=a,b\n')
+    environ = {"ALLOWED_HOSTS": "mine"}
+    env.load_dotenv(tmp_path / ".env", environ)
+    assert environ == {"DEBUG": "1", "SECRET_KEY": "a b=c", "ALLOWED_HOSTS": "mine"}
+
+
+def test_a_bad_line_of_a_dotenv_file_is_named(tmp_path):
+    (tmp_path / ".env").write_text("DEBUG=1\nDEBUG 1\n")
+    with pytest.raises(ConfigError, match=r"\.env line 2"):
+        env.load_dotenv(tmp_path / ".env", {})
+
+
+def test_the_example_file_names_every_setting_and_no_other():
+    lines = (env.BASE_DIR / ".env.example").read_text().splitlines()
+    named = {line[1:].split("=")[0] for line in lines if line.startswith("#") and line[1:2].isupper() and "=" in line}
+    internal = {"COUNTERSIGN_DATABASE_POOL", "COUNTERSIGN_HOST"}
+    assert named == {*env.OURS, *env.COMMON} - internal

@@ -1,0 +1,165 @@
+"""``manage.py up``: the ready line, the refusals, and that nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import psutil
+import pytest
+
+from config.env import BASE_DIR
+from config.postgres import wait_until
+
+MANAGE = [sys.executable, str(BASE_DIR / "manage.py")]
+READY = re.compile(r"ready (http://127\.0\.0\.1:(\d+)/) sign in: (http://127\.0\.0\.1:\d+/sign-in/[^/ ]+/)\n")
+
+
+@dataclass
+class Up:
+    """A running `up`: its process, its address and its sign-in link."""
+
+    process: subprocess.Popen[str]
+    address: str
+    port: int
+    link: str
+    data_dir: Path
+
+    def tree(self) -> list[psutil.Process]:
+        return psutil.Process(self.process.pid).children(recursive=True)
+
+    def child(self, word: str) -> psutil.Process:
+        """The direct child whose command line has ``word``."""
+        children = psutil.Process(self.process.pid).children()
+        return next(child for child in children if any(word in part for part in child.cmdline()))
+
+
+def environment(data_dir: Path) -> dict[str, str]:
+    return os.environ | {"COUNTERSIGN_DATA_DIR": str(data_dir), "DATABASE_URL": ""}
+
+
+def start(data_dir: Path) -> Up:
+    process = subprocess.Popen(
+        [*MANAGE, "up", "--port", "0"], env=environment(data_dir), stdout=subprocess.PIPE, text=True
+    )
+    found = READY.fullmatch(line := process.stdout.readline())
+    assert found, f"no ready line but {line!r}: {(data_dir / 'logs' / 'web.log').read_text()[-2000:]}"
+    return Up(process, found[1], int(found[2]), found[3], data_dir)
+
+
+def refusal(data_dir: Path, *options: str, **env: str) -> str:
+    """What `up` says on standard error when it does not start, which has to be one line and status 2."""
+    done = subprocess.run(
+        [*MANAGE, "up", *options], env=environment(data_dir) | env, capture_output=True, text=True, timeout=20
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    return done.stderr
+
+
+def all_gone(processes: list[psutil.Process]) -> bool:
+    return wait_until(lambda: not any(process.is_running() for process in processes), seconds=3)
+
+
+@pytest.fixture(scope="module")
+def data_dir() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="countersign-test-") as directory:
+        yield Path(directory)
+
+
+@pytest.fixture(scope="module")
+def up(data_dir: Path) -> Iterator[Up]:
+    running = start(data_dir)
+    yield running
+    if running.process.poll() is None:
+        running.process.terminate()
+        running.process.wait(timeout=10)
+
+
+def test_the_sign_in_link_of_the_ready_line_works(up):
+    with urlopen(up.link) as page:
+        assert page.status == 200
+
+
+def test_a_second_up_on_the_same_data_directory_is_refused(up):
+    assert "another `up` runs on" in refusal(up.data_dir, "--port", "0")
+
+
+def test_a_taken_port_is_refused_before_anything_starts(up, tmp_path):
+    assert f"port {up.port}" in refusal(tmp_path, "--port", str(up.port))
+    assert not (tmp_path / "postgres").exists()
+
+
+def test_a_number_that_is_no_port_is_refused(tmp_path):
+    assert "--port 99999" in refusal(tmp_path, "--port", "99999")
+
+
+def test_a_directory_that_cannot_be_written_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert "cannot write to" in refusal(tmp_path / "file" / "data")
+
+
+@pytest.mark.parametrize(("name", "value"), [("DEBUG", "Ture"), ("COUNTERSIGN_DATADIR", "/x"), ("DATABASE_URL", "no")])
+def test_a_bad_setting_is_refused_by_name(tmp_path, name, value):
+    assert name in refusal(tmp_path, **{name: value})
+
+
+def test_a_command_works_beside_it(up):
+    done = subprocess.run([*MANAGE, "doctor"], env=environment(up.data_dir), capture_output=True, text=True)
+    assert (done.returncode, done.stdout.count("ok ")) == (0, 7), done.stdout + done.stderr
+
+
+def test_secrets_are_closed_to_other_users(up):
+    assert (up.data_dir / "secret_key").stat().st_mode & 0o077 == 0
+    assert (up.data_dir / "documents").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("part", ["celery", "uvicorn", "postgres"])
+def test_a_part_that_is_killed_comes_back(up, part):
+    dead = up.child(part)
+    orphans = dead.children(recursive=True)
+    dead.kill()
+    assert all_gone([dead, *orphans])
+    assert wait_until(lambda: serves(up.address + "readyz") and up.child(part).pid != dead.pid, seconds=20)
+
+
+def serves(address: str) -> bool:
+    try:
+        with urlopen(address, timeout=10) as page:
+            return page.status == 200
+    except (HTTPError, OSError):
+        return False
+
+
+def test_sigterm_stops_everything_within_ten_seconds(up):
+    tree, began = up.tree(), time.monotonic()
+    up.process.send_signal(signal.SIGTERM)
+    assert up.process.wait(timeout=10) == 0
+    assert time.monotonic() - began < 10
+    assert len(tree) > 5
+    assert all_gone(tree)
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", up.port)) != 0
+
+
+def test_a_killed_supervisor_takes_everything_with_it_and_the_next_start_works(data_dir):
+    if sys.platform != "linux":
+        pytest.skip("only Linux tells a process that its parent died")
+    first = start(data_dir)
+    tree = first.tree()
+    first.process.kill()
+    first.process.wait()
+    assert all_gone(tree)
+    second = start(data_dir)
+    second.process.send_signal(signal.SIGINT)
+    assert second.process.wait(timeout=10) == 0

@@ -1,0 +1,79 @@
+"""The first page: what waits, what runs, what went wrong, what came in, what it cost."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from sessions_app.models import Approval, Session
+from sessions_app.queries import home
+
+from .build import asks, session_of, words
+
+
+def section(page: str, title: str) -> str:
+    """The words between one heading and the next."""
+    headings = ("Waits for a person", "Runs now", "Went wrong today", "Came in lately")
+    rest = page.split(title, 1)[1] if title in page else ""
+    ends = [rest.index(other) for other in headings if other in rest]
+    return rest[: min(ends)] if ends else rest
+
+
+def test_an_empty_desk_offers_three_ways_to_begin(admin):
+    page = admin.get("/")
+    for way in ("Drop a file", "Connect an agent", "See the demo"):
+        assert way in words(page)
+    assert "http://testserver/api/v1/approvals" in page.content.decode()
+    assert 'action="/demo/"' in page.content.decode()
+
+
+def test_the_demo_is_one_click(admin, settings, tmp_path):
+    settings.DOCUMENTS_DIR = tmp_path
+    assert admin.post("/demo/").url == "/"
+    assert Session.objects.count() == 3
+    assert Approval.objects.filter(status="pending").count() == 1
+    admin.post("/demo/")
+    assert Session.objects.count() == 3, "a second click adds nothing"
+
+
+def test_what_waits_stands_first_and_the_oldest_before_the_others(viewer, agent):
+    young, old = asks(session_of(agent, "Young")), asks(session_of(agent, "Old"))
+    Approval.objects.filter(pk=old.pk).update(requested_at=timezone.now() - timedelta(hours=5))
+    waits = section(words(viewer.get("/")), "Waits for a person")
+    assert waits.index("5 h ago") < waits.index("just now")
+    assert young.pk != old.pk
+
+
+def test_each_session_stands_where_it_belongs(viewer, agent):
+    session_of(agent, "Runner", status="running")
+    session_of(agent, "Failure", errors=1)
+    session_of(agent, "Crash", phase="crashed")
+    yesterday = timezone.now() - timedelta(days=2)
+    session_of(agent, "Old failure", errors=1)
+    Session.objects.filter(title="Old failure").update(started_at=yesterday, ended_at=yesterday)
+    page = words(viewer.get("/"))
+    assert "Runner" in section(page, "Runs now") and "Failure" not in section(page, "Runs now")
+    wrong = section(page, "Went wrong today")
+    assert "Failure" in wrong and "Crash" in wrong and "Old failure" not in wrong and "Runner" not in wrong
+    assert "Old failure" in section(page, "Came in lately")
+
+
+def test_money_of_today_is_only_that_of_today(viewer, agent, workspace, monkeypatch):
+    session_of(agent, cost="0.25")
+    session_of(agent, cost="1.50")
+    assert "$1.75 today (UTC), 2.4 k tokens in 2 sessions" in words(viewer.get("/"))
+    monkeypatch.setattr(home, "midnight", lambda: timezone.now() + timedelta(seconds=1))
+    assert "No agent was at work today (UTC)." in words(viewer.get("/"))
+
+
+def test_money_of_today_is_at_least_when_a_model_has_no_price(viewer, agent):
+    session_of(agent, cost="0.25")
+    session_of(agent, cost=None)
+    assert "≥ $0.25 today" in words(viewer.get("/"))
+
+
+def test_the_bar_counts_what_waits(viewer, agent):
+    assert "Approvals Imports" in words(viewer.get("/agents/"))
+    asks(session_of(agent))
+    assert "Approvals 1 waiting Imports" in words(viewer.get("/agents/"))

@@ -1,0 +1,179 @@
+"""A file on its way in: taken, read, told of; and every way in which that can be refused."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from datetime import timedelta
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils import timezone
+
+from sessions_app.models import Session
+from vcon_app.models import Import, SourceDocument
+from vcon_app.services import documents, imports
+
+from .build import TRANSCRIPT, words
+
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture(autouse=True)
+def kept_apart(settings, tmp_path):
+    settings.DOCUMENTS_DIR = tmp_path / "documents"
+
+
+def upload(client, *files: tuple[str, bytes], headers=None, **form: str):
+    """Send files as a browser does."""
+    return client.post(
+        "/imports/", {"file": [SimpleUploadedFile(name, content) for name, content in files], **form}, headers=headers
+    )
+
+
+def read_all() -> None:
+    """What the worker does."""
+    for imported in Import.objects.filter(status=Import.Status.QUEUED):
+        imports.run(imported.id)
+
+
+def test_a_file_becomes_a_session_and_the_page_says_so(reviewer, workspace):
+    assert upload(reviewer, ("shelf.json", TRANSCRIPT)).url == "/imports/"
+    assert "Waits for a worker." in words(reviewer.get("/imports/"))
+    read_all()
+    session = Session.objects.get()
+    page = reviewer.get("/imports/")
+    assert re.search(r"done shelf\.json 1 session, \d+ events", words(page))
+    assert f"/chat/{session.id}" in page.content.decode()
+    detail = words(reviewer.get(f"/imports/{Import.objects.get().id}/"))
+    assert hashlib.sha256(TRANSCRIPT).hexdigest() in detail
+    assert "recognised by its content" in detail
+    assert "by Rosa" in detail
+
+
+def test_several_files_come_at_once(reviewer):
+    upload(reviewer, ("one.json", TRANSCRIPT), ("two.json", TRANSCRIPT.replace(b"Restock", b"Sweep")))
+    assert set(Import.objects.values_list("filename", flat=True)) == {"one.json", "two.json"}
+
+
+def test_a_hostile_name_is_a_name_and_nothing_else(reviewer, settings):
+    upload(reviewer, ("../../etc/passwd", TRANSCRIPT), ("..\\..\\evil\u202ecod.exe\n", b"no"))
+    names = set(Import.objects.values_list("filename", flat=True))
+    assert names == {"passwd", "evilcod.exe"}
+    stored = [path for path in settings.DOCUMENTS_DIR.rglob("*") if path.is_file()]
+    assert sorted(path.name for path in stored) == sorted(SourceDocument.objects.values_list("sha256", flat=True))
+
+
+def test_the_original_comes_back_as_an_attachment_that_no_browser_renders(reviewer):
+    upload(reviewer, ('<img src=x onerror="alert(1)">.html', TRANSCRIPT))
+    imported = Import.objects.get()
+    answer = reviewer.get(f"/imports/{imported.id}/document")
+    assert b"".join(answer.streaming_content) == TRANSCRIPT if not answer.is_async else True
+    assert answer.headers["Content-Disposition"].startswith("attachment; filename=")
+    assert answer.headers["Content-Type"] == "application/octet-stream"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["Content-Security-Policy"].startswith("sandbox")
+    assert answer.headers["Content-Length"] == str(len(TRANSCRIPT))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("empty.json", b"", "it is empty"),
+        ("cut.json", b'{"vcon": "0.0.2", "dialog": [{', "the file ends in the middle"),
+        ("picture.png", b"\x89PNG\r\n\x1a\n" + bytes(99), "it is a PNG image"),
+        ("words.txt", b"Dear Kim,\n", "it is text, not JSON"),
+        ("zeros", bytes(4000), "Known are"),
+        ("tags.json", b'{"<script>alert(1)</script>": 1}', "<script>"),
+    ],
+)
+def test_a_file_that_cannot_be_read_says_why(reviewer, name, content, says):
+    upload(reviewer, (name, content))
+    read_all()
+    imported = Import.objects.get()
+    for path in ("/imports/", f"/imports/{imported.id}/"):
+        page = reviewer.get(path)
+        assert "failed" in words(page) and name in words(page)
+        assert says in words(page)
+        assert "<script>alert" not in page.content.decode()
+        assert "Traceback" not in page.content.decode()
+    assert not Session.objects.exists()
+
+
+def test_a_file_over_the_limit_is_refused_by_name_and_the_others_come_in(reviewer, settings):
+    settings.MAX_UPLOAD_BYTES = 1_000
+    answer = upload(reviewer, ("huge.json", bytes(1_001)), ("shelf.json", TRANSCRIPT))
+    assert answer.status_code == 422
+    assert "huge.json: the file has 1.0 kB, the limit is 1.0 kB" in words(answer)
+    assert Import.objects.get().filename == "shelf.json"
+    assert SourceDocument.objects.count() == 1
+
+
+@pytest.mark.parametrize("headers", [None, HTMX])
+def test_no_file_is_told(reviewer, headers):
+    answer = reviewer.post("/imports/", headers=headers)
+    assert answer.status_code == 422
+    assert "No file came with this" in words(answer)
+
+
+def test_an_unknown_format_is_told(reviewer):
+    answer = upload(reviewer, ("shelf.json", TRANSCRIPT), format="papyrus")
+    assert answer.status_code == 422
+    assert '"papyrus" is not a format' in words(answer)
+    assert not Import.objects.exists()
+
+
+def test_the_same_bytes_again_say_of_what_they_are_a_copy(reviewer):
+    upload(reviewer, ("first.json", TRANSCRIPT))
+    read_all()
+    upload(reviewer, ("second.json", TRANSCRIPT))
+    assert "second.json The same bytes as first.json , imported just now" in words(reviewer.get("/imports/"))
+    assert Session.objects.count() == 1
+
+
+def test_to_htmx_an_upload_answers_with_the_rows(reviewer):
+    answer = upload(reviewer, ("shelf.json", TRANSCRIPT), headers=HTMX)
+    assert answer.status_code == 200
+    assert answer.content.decode().lstrip().startswith('<section id="imports"')
+
+
+def test_rows_are_asked_for_again_only_while_something_runs(reviewer):
+    upload(reviewer, ("shelf.json", TRANSCRIPT))
+    imported = Import.objects.get()
+    Import.objects.update(status="running", progress=0.42)
+    for path in ("/imports/", f"/imports/{imported.id}/"):
+        page = reviewer.get(path, headers=HTMX)
+        assert "every 1500ms" in page.content.decode()
+        assert "42 % read" in words(page)
+    Import.objects.update(status="queued")
+    read_all()
+    for path in ("/imports/", f"/imports/{imported.id}/"):
+        assert "every" not in reviewer.get(path, headers=HTMX).content.decode()
+
+
+def test_remarks_are_told_in_the_sentence_and_listed_with_rule_and_place(reviewer, workspace):
+    upload(reviewer, ("shelf.json", TRANSCRIPT))
+    read_all()
+    places = [{"rule": "time.made", "severity": "info", "path": f"/dialog/{n}", "message": "time made up"} for n in range(7)]
+    bad = {"rule": "call.open", "severity": "warning", "path": "L3", "message": "a call has no <b>result</b>"}
+    Import.objects.update(findings=[*places, bad])
+    assert "2 remarks: a call has no <b>result</b>; time made up" in words(reviewer.get("/imports/"))
+    page = words(reviewer.get(f"/imports/{Import.objects.get().id}/"))
+    assert page.index("call.open") < page.index("time.made"), "what is worse comes first"
+    assert "2 more places" in page and "/dialog/6" in page
+
+
+def test_older_imports_follow(reviewer, workspace):
+    document = SourceDocument.objects.create(workspace=workspace, sha256="0" * 64, size=1)
+    for number in range(35):
+        Import.objects.create(workspace=workspace, document=document, filename=f"file-{number:02}", status="done")
+    first = reviewer.get("/imports/").content.decode()
+    more = re.search(r'href="(\?before=[^"]*)"', first)[1]
+    rest = words(reviewer.get(f"/imports/{more}", headers=HTMX))
+    assert "file-34" in first and "file-05" in first and "file-04" not in first
+    assert all(f"file-{number:02}" in rest for number in range(5)) and "file-05" not in rest
+
+
+@pytest.mark.parametrize("before", ["x", "%00", "9" * 400])
+def test_a_nonsense_place_in_the_list_begins_it_again(reviewer, before):
+    assert reviewer.get(f"/imports/?before={before}").status_code == 200

@@ -1,0 +1,63 @@
+"""No list runs a number of queries that grows with its rows."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from sessions_app.models import ApiKey, Role
+from sessions_app.services import agents, audit, people
+from vcon_app.models import Import, ImportedSession, SourceDocument
+
+from .build import asks, session_of
+from .conftest import member_of
+
+FEW, MANY = 10, 50
+
+
+def queries(client: Client, path: str) -> int:
+    with CaptureQueriesContext(connection, ) as captured:
+        assert client.get(path).status_code == 200
+    return len(captured)
+
+
+def fill(workspace, start: int, stop: int) -> None:
+    """In each list of the desk, rows from ``start`` to ``stop``."""
+    document, _ = SourceDocument.objects.get_or_create(workspace=workspace, sha256="0" * 64, size=1)
+    for number in range(start, stop):
+        session = session_of(agents.named(workspace.id, f"Agent {number}"), f"Session {number}", errors=number % 2)
+        asks(session)
+        finding = {"rule": f"r{number}", "severity": "info", "path": "/a", "message": "odd"}
+        imported = Import.objects.create(
+            workspace=workspace, document=document, filename=f"{number}.json", status="done", format="vcon",
+            findings=[finding] * 3,
+        )  # fmt: skip
+        ImportedSession.objects.create(imported=imported, session=session, document=document, events=3)
+        member_of(workspace, Role.VIEWER, f"Member{number}")
+        people.create_api_key(workspace, f"key {number}", Role.VIEWER, by=audit.COMMAND)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/sessions/", "/sessions/?q=parcel&sort=-cost", "/agents/", "/agents/agent-1/", "/approvals/", "/imports/",
+     "/settings/", "/audit/"],
+)  # fmt: skip
+def test_queries_do_not_grow_with_rows(admin, workspace, path):
+    fill(workspace, 0, FEW)
+    before = queries(admin, path)
+    fill(workspace, FEW, MANY)
+    assert ApiKey.objects.count() == MANY
+    assert queries(admin, path) == before
+    assert before <= 20
+
+
+def test_the_page_of_an_import_does_not_ask_per_session(admin, workspace, agent):
+    fill(workspace, 0, 1)
+    imported = Import.objects.get()
+    before = queries(admin, f"/imports/{imported.id}/")
+    for number in range(MANY):
+        session = session_of(agent, f"More {number}")
+        ImportedSession.objects.create(imported=imported, session=session, document=imported.document)
+    assert queries(admin, f"/imports/{imported.id}/") == before

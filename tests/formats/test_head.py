@@ -1,0 +1,39 @@
+"""The first bytes of a file, looked at once for all formats."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from vcon_app.formats.head import SIZES, Head
+
+
+def test_the_shape_tells_the_outer_levels_of_the_first_document() -> None:
+    head = Head(b'{"a": {"b": {"c": {"d": {"e": 1}}}}, "f": [{"g": 1}, {"h": 2}], "i": null}\n{"z": 1}')
+    assert head.shape == {
+        "": "{", "a": "{", "a.b": "{", "a.b.c": "{", "a.b.c.d": "{", "f": "[", "f.item": "{", "f.item.g": 1,
+        "f.item.h": 2, "i": None,
+    }  # fmt: skip
+    assert head.keys == {"a", "f", "i"}
+
+
+@pytest.mark.parametrize("rest", [b'"', b"[1,]", b"\x97", b"NaN", b"// x", b"1" * 5_000])
+def test_what_stands_before_a_fault_still_counts(rest: bytes) -> None:
+    assert Head(b'{"feed_type": "session", "x": ' + rest).shape["feed_type"] == "session"
+
+
+@pytest.mark.parametrize("unit", [b"[", b'{"a":', b'[{"a":'])
+def test_millions_of_levels_take_no_time(unit: bytes) -> None:
+    assert len(Head(unit * (SIZES[2] // len(unit))).shape) < 10
+
+
+def test_a_gzip_bomb_is_unpacked_no_further_than_asked() -> None:
+    bomb = gzip.compress(b" " * 50_000_000)
+    assert len(Head(bomb).data) == SIZES[0]
+    assert len(Head(bomb, SIZES[1]).data) == SIZES[1]
+
+
+def test_lines_are_the_objects_among_the_first_fifty() -> None:
+    assert [line["n"] for line in Head(b'{"n": 1}\nnoise\n[2]\n{"n": 3}\n{"n":').lines] == [1, 3]
+    assert len(Head(b"{}\n" * 80).lines) == 50

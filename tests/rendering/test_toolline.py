@@ -1,0 +1,67 @@
+"""A tool call on one line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sessions_app.rendering import toolline
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "line"),
+    [
+        ("Bash", {"command": "git status\nls", "description": "look"}, ("terminal", "run", "git status")),
+        ("shell", {"command": ["bash", "-lc", "ls -la"]}, ("terminal", "run", "ls -la")),
+        ("exec_command", {"cmd": "make"}, ("terminal", "run", "make")),
+        ("Read", {"file_path": "/etc/hosts", "offset": 3}, ("file", "read", "/etc/hosts")),
+        ("str_replace_editor", {"command": "create", "path": "/a"}, ("pencil", "edit", "/a")),
+        ("Grep", {"path": "/src", "pattern": "TODO.*"}, ("search", "search", "TODO.*")),
+        ("WebFetch", {"prompt": "sum up", "url": "https://a.example"}, ("globe", "fetch", "https://a.example")),
+        ("WebSearch", {"query": "tea"}, ("globe", "search the web", "tea")),
+        ("Task", {"description": "review", "prompt": "long"}, ("agent", "ask an agent", "review")),
+        ("TodoWrite", {"todos": []}, ("list", "plan", "")),
+        ("mcp__orders__refund", {"order": 4711, "amount": 9}, ("plug", "orders › refund", "order=4711 amount=9")),
+        ("lookup_shipment", {"order": 4711}, ("tool", "lookup_shipment", "order=4711")),
+        (None, None, ("tool", "unnamed tool", "")),
+    ],
+)  # fmt: skip
+def test_a_call_says_what_a_person_would_ask(name: str | None, arguments: Any, line: tuple[str, str, str]) -> None:
+    assert toolline.of_call(name, arguments) == toolline.ToolLine(*line)
+
+
+def test_a_server_makes_it_a_plug() -> None:
+    assert toolline.of_call("query", {"sql": "select 1"}, "db").icon == "plug"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"text": "a\nb\n", "status": "ok"}, "2 lines"),
+        ({"text": "done", "status": "ok"}, "done"),
+        ({"text": "", "status": None}, ""),
+        ({"text": "", "status": "denied"}, "denied"),
+        ({"text": "", "result": {"exitCode": 0}, "status": "ok"}, ""),
+        ({"text": "boom", "result": {"metadata": {"exit_code": 2}}, "status": "error"}, "error · exit 2 · boom"),
+        ({"text": "Exit code 127\nnot found", "status": "error"}, "error · exit 127 · 2 lines"),
+        (
+            {"text": "", "name": "Edit", "arguments": {"file_path": "/a", "old_string": "a", "new_string": "b\nc"}},
+            "+2 −1",
+        ),
+    ],
+)
+def test_a_glance_says_what_came_of_it(given: dict[str, Any], said: str) -> None:
+    assert toolline.glance(**given) == said
+
+
+@pytest.mark.parametrize(
+    "value", [None, True, 7, 1.5, "x" * 9_000, "\u202e\x1b[31m", [], [[]], {}, {"a": {"b": []}}, ["a", 1]]
+)
+def test_no_value_raises_or_makes_a_long_line(value: Any) -> None:
+    for name in ("Bash", "Read", "unknown", "TodoWrite", ""):
+        for arguments in (value, {"command": value, "file_path": value, "x": value}):
+            line = toolline.of_call(name, arguments)
+            assert len(line.subject) <= toolline.MAX_SUBJECT
+            assert "\u202e" not in line.subject
+            assert isinstance(toolline.glance("", value, None, name=name, arguments=arguments), str)

@@ -1,0 +1,134 @@
+"""Dependencies point one way: config, vcon_app, sessions_app; and inside an app doors, services, queries, models."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("sessions_app", "vcon_app", "config")
+"""Each may import itself and those before it."""
+LAYERS = (
+    {"ids", "migrations", "models", "drafts"},
+    {"queries"},
+    {"services", "registry"},
+    {"api", "apps", "live", "management", "tasks", "templatetags", "urls", "views"},
+)
+"""Parts of an app; each may import its own layer and those before it."""
+PURE = ("vcon_app.formats", "vcon_app.drafts", "vcon_app.registry", "sessions_app.rendering", "sessions_app.ids")
+"""These know no Django, no settings and no other part of an app but those among them."""
+EXCEPTIONS: dict[tuple[str, str], str] = {}
+"""(module, what it imports): why it may."""
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Name -> file of every module of ours, tests and tools left out."""
+    files = (path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+    return {name_of(path): path for path in files}
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(name: str) -> Iterator[str]:
+    """Absolute names of everything a module imports, also inside of functions."""
+    path = modules()[name]
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join(package.split(".")[: len(package.split(".")) - node.level + 1]) if node.level else ""
+            source = ".".join(filter(None, (base, node.module)))
+            # `from package import module` imports the module, `from module import name` the module it is in
+            yield from (f"{source}.{alias.name}" if f"{source}.{alias.name}" in modules() else source for alias in node.names)
+
+
+def edges() -> Iterator[tuple[str, str]]:
+    """Imports among modules of ours, without those that are allowed by name."""
+    for name in modules():
+        for imported in set(imports_of(name)):
+            if imported.split(".")[0] in PACKAGES and (name, imported) not in EXCEPTIONS:
+                yield name, imported
+
+
+def layer(name: str) -> int | None:
+    """Number of a module's layer in its app; None for what has none (an app itself, pure parts)."""
+    part = (name.split(".") + [""])[1]
+    return next((number for number, parts in enumerate(LAYERS) if part in parts), None)
+
+
+def is_pure(name: str) -> bool:
+    return any(name == pure or name.startswith(f"{pure}.") for pure in PURE)
+
+
+def test_there_is_something_to_walk():
+    assert len(modules()) > 80
+    assert ("vcon_app.tasks", "vcon_app.services.imports") in set(edges())
+
+
+def test_packages_import_only_those_below():
+    rank = PACKAGES.index
+    assert [(a, b) for a, b in edges() if rank(a.split(".")[0]) < rank(b.split(".")[0])] == []
+
+
+def test_parts_of_an_app_import_only_those_below():
+    def upwards(importer: str, imported: str) -> bool:
+        mine, theirs = layer(importer), layer(imported)
+        return mine is not None and theirs is not None and mine < theirs
+
+    assert [(a, b) for a, b in edges() if upwards(a, b)] == []
+
+
+def test_every_part_of_an_app_has_its_place():
+    parts = {name.split(".")[1] for name in modules() if name.startswith(PACKAGES[:2]) and "." in name}
+    pure = {name.split(".")[1] for name in PURE}
+    assert parts - set().union(*LAYERS) - pure == set()
+
+
+def test_pure_parts_import_neither_django_nor_the_rest_of_the_app():
+    impure = [
+        (name, imported)
+        for name in modules()
+        if is_pure(name)
+        for imported in set(imports_of(name))
+        if imported.split(".")[0] in ("django", "ninja", "celery", "psycopg", *PACKAGES)
+        and not is_pure(imported)
+        and imported != "vcon_app"
+        and (name, imported) not in EXCEPTIONS
+    ]
+    assert impure == []
+
+
+def test_exceptions_are_still_needed():
+    assert [edge for edge in EXCEPTIONS if edge[1] not in imports_of(edge[0])] == []
+
+
+def test_only_append_writes_events():
+    writers = [name for name, path in modules().items() if "Event.objects.create" in (text := path.read_text()) or "Event.objects.bulk_create" in text]
+    assert writers == []
+    copies = [name for name, path in modules().items() if "COPY sessions_app_event" in path.read_text()]
+    assert copies == ["sessions_app.services.events"]
+
+
+@pytest.mark.parametrize("constant", ["INDEX_SESSION", "RUN_IMPORT", "RUN_EXPORT"])
+def test_a_bell_rings_for_a_task_that_there_is(constant):
+    from config.celery import app
+    from sessions_app.services import bell
+
+    app.loader.import_default_modules()
+    assert getattr(bell, constant) in app.tasks
+
+
+def test_what_beat_rings_for_is_there():
+    from config.celery import app
+
+    app.loader.import_default_modules()
+    assert [entry["task"] for entry in app.conf.beat_schedule.values() if entry["task"] not in app.tasks] == []

@@ -1,0 +1,157 @@
+"""One pass over the lines of a transcript, whatever tool wrote it: the session first, then the events.
+
+A format subclasses ``Reading`` and says what a line means; memory stays flat however long the file is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ..drafts import Draft, EventDraft, Finding, FormatError, SessionDraft
+from .lines import Item, Line
+from .times import parse
+from .values import bounded, text_of
+
+BUFFERED_LINES = 200
+BUFFERED_BYTES = 8 * 1024 * 1024
+"""Lines held back until one of them says which session it is."""
+FINDINGS_PER_RULE = 49
+"""Listed one by one; the fiftieth says how many more there are."""
+RAW_LIMIT = 64 * 1024
+"""Bytes of an unknown line that are copied into its event; more can be read from the source document."""
+TYPES = 50
+
+
+class Findings:
+    """Passes findings on, at most ``FINDINGS_PER_RULE`` of a rule, and counts the others."""
+
+    def __init__(self, name: str) -> None:
+        """``name`` is the format's, with which its rules begin."""
+        self._name = name
+        self._counts: dict[str, int] = {}
+        self._types: dict[str, tuple[str, int]] = {}
+
+    def let(self, finding: Finding | None) -> Iterator[Finding]:
+        """The finding, unless there were too many like it."""
+        if finding is None:
+            return
+        count = self._counts[finding.rule] = self._counts.get(finding.rule, 0) + 1
+        if count <= FINDINGS_PER_RULE:
+            yield finding
+
+    def unknown(self, what: str, pointer: str) -> None:
+        """Count something of a type that is not known."""
+        what = what if what in self._types or len(self._types) < TYPES else "others"
+        first, count = self._types.get(what, (pointer, 0))
+        self._types[what] = first, count + 1
+
+    def close(self) -> Iterator[Finding]:
+        """One finding for each unknown type, and one for each rule that was cut short."""
+        for what, (first, count) in self._types.items():
+            yield Finding(
+                f"{self._name}.unknown-type",
+                "warning",
+                first,
+                f"{what}: not known to this reader, kept as it is ({count} times)",
+            )
+        for rule, count in self._counts.items():
+            if count > FINDINGS_PER_RULE:
+                yield Finding(rule, "info", "", f"{count - FINDINGS_PER_RULE} more of these are not listed")
+
+
+class Reading:
+    """The state of one file while it is read. Nothing in it grows with the file."""
+
+    name: str
+    title: str
+
+    def __init__(self) -> None:
+        self.findings = Findings(self.name)
+
+    def see(self, line: Line) -> bool:
+        """Take from a line what it says of the session; whether the session and its place are known now."""
+        raise NotImplementedError
+
+    def settle(self) -> None:
+        """The first events are about to go out: the id of the session does not change any more."""
+
+    def place(self, line: Line) -> Iterator[Finding]:
+        """Give a line its key, and its depth where it has one."""
+        raise NotImplementedError
+
+    def events(self, line: Line) -> Iterable[Draft]:
+        """What happened, as far as this line tells."""
+        raise NotImplementedError
+
+    def closing(self) -> Iterator[Finding]:
+        """What can only be said at the end of the file."""
+        yield from ()
+
+    def session(self, *, complete: bool) -> SessionDraft:
+        """The session as known before its first event, and once more at the end of the file."""
+        raise NotImplementedError
+
+    def run(self, items: Iterable[Item]) -> Iterator[Draft]:
+        """The drafts of a file. Raises ``FormatError`` when it holds no JSON object among its first lines."""
+        items = iter(items)
+        held = list(self._hold(items))
+        self.settle()
+        if not any(isinstance(item, Line) for item in held):
+            raise FormatError(
+                f"it is no {self.title} transcript: none of its first {BUFFERED_LINES} lines is a JSON object"
+            )
+        yield self.session(complete=False)
+        for item in held:
+            yield from self._item(item)
+        for item in items:
+            yield from self._item(item)
+        for finding in self.closing():
+            yield from self.findings.let(finding)
+        yield from self.findings.close()
+        yield self.session(complete=True)
+
+    def unknown(
+        self, line: Line, what: str, value: Any = None, *, more: dict[str, Any] | None = None, **place: Any
+    ) -> EventDraft:
+        """The event of a line, or of one block of it, that nobody can read: raw, and counted."""
+        value = line.value if value is None else value
+        self.findings.unknown(what, line.pointer)
+        data = {"type": text_of(value.get("type"))[:100] or None, **(more or {})}
+        if len(line.raw) <= RAW_LIMIT:
+            data["raw"] = bounded(value, len(line.raw))
+        return line.event("unknown", actor=("unknown", ""), data=data, **place)
+
+    def _hold(self, items: Iterator[Item]) -> Iterator[Item]:
+        """The first items, up to a line that tells the session and where it runs."""
+        size = 0
+        for count, item in enumerate(items, 1):
+            yield item
+            if isinstance(item, Line):
+                size += len(item.raw)
+                item.at, _ = parse(item.value.get("timestamp"))
+                if self.see(item):
+                    return
+            if count >= BUFFERED_LINES or size >= BUFFERED_BYTES:
+                return
+
+    def _item(self, item: Item) -> Iterator[Draft]:
+        if isinstance(item, Finding):
+            yield from self.findings.let(item)
+        elif isinstance(item, EventDraft):
+            yield item
+        else:
+            yield from self._timed(item)
+            yield from self.place(item)
+            yield from self.events(item)
+
+    def _timed(self, line: Line) -> Iterator[Finding]:
+        if stamp := line.value.get("timestamp"):
+            line.at, doubt = parse(stamp)
+            if doubt:
+                yield from self.findings.let(Finding(f"{self.name}.time", "info", line.pointer, doubt))
+
+
+def unknown_type(kind: Any) -> str:
+    """What to call a line of that type in a finding."""
+    return f"line type {kind[:100]!r}" if isinstance(kind, str) else "line without a type"

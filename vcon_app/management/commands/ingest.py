@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from sessions_app.management.arguments import add_workspace, workspace_named
+from sessions_app.models import Agent, Workspace
+from sessions_app.services import agents, audit
+from vcon_app import registry
+from vcon_app.api.imports import Import as Shape
+from vcon_app.management.progress import Progress, printable
+from vcon_app.models import Import
+from vcon_app.queries.imports import complete, sentence
+from vcon_app.services import documents, imports
+
+POLL_SECONDS = 0.2
+TAKE_OVER_AFTER = timedelta(seconds=5)
+"""A worker takes 0.1 s to begin. An import that waits for longer is read here: no worker runs, or it is busy."""
+
+
+class Command(BaseCommand):
+    help = "Files, and folders with all that is in them, through the same pipeline as the upload page."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("paths", nargs="+", metavar="PATH", type=Path, help="hidden files of folders are left out")
+        parser.add_argument("--agent", metavar="NAME", help="whose sessions these are; default: what the file says")
+        parser.add_argument(
+            "--format", default=imports.AUTO, choices=[imports.AUTO, *sorted(registry.readers())], metavar="FORMAT",
+            help="default: %(default)s, which recognises the content; else one of %(choices)s",
+        )  # fmt: skip
+        add_workspace(parser)
+        parser.add_argument("--json", action="store_true", help="one JSON object a line: the import, and its path")
+        parser.add_argument("--no-wait", action="store_true", help="leave the reading to the worker and end at once")
+
+    def handle(self, *args: Any, paths: list[Path], agent: str | None, workspace: str, **options: Any) -> None:
+        self.as_json = options["json"]
+        self.failed = False
+        place = workspace_named(workspace)
+        owner = agents.named(place.id, agent) if agent and agent.strip() else None
+        files = list(_files(paths))
+        if not files:
+            raise CommandError(f"there are no files in {', '.join(str(path) for path in paths)}")
+        with Progress(sys.stderr, len(files)) as self.progress:
+            waiting = dict(self._start_all(files, place, owner, options["format"]))
+            if options["no_wait"]:
+                self._tell_all(waiting)
+            else:
+                self._wait(waiting)
+        if self.failed:
+            raise SystemExit(1)
+
+    def _start_all(
+        self, files: Iterable[Path], workspace: Workspace, agent: Agent | None, format: str
+    ) -> Iterator[tuple[UUID, Path]]:
+        for path in files:
+            try:
+                with path.open("rb") as file:
+                    chunks = documents.chunks_of(file)
+                    started = imports.start_import(
+                        workspace, _name(path.name), chunks, by=audit.COMMAND, agent=agent, format=format
+                    )
+            except OSError as error:
+                self._tell_fault(path, error.strerror or str(error))
+            except documents.TooLarge as error:
+                self._tell_fault(path, str(error))
+            else:
+                yield started.id, path
+
+    def _wait(self, waiting: dict[UUID, Path]) -> None:
+        while waiting:
+            rows = list(complete(Import.objects.filter(pk__in=waiting)))
+            for row in rows:
+                if row.status in (Import.Status.DONE, Import.Status.FAILED):
+                    self._tell(row, waiting.pop(row.pk))
+            self.progress.show(sum(row.progress for row in rows if row.pk in waiting))
+            left_alone = [row for row in rows if _is_left_alone(row)]
+            if left_alone:
+                imports.run(left_alone[0].pk)
+            elif waiting:
+                time.sleep(POLL_SECONDS)
+
+    def _tell_all(self, started: dict[UUID, Path]) -> None:
+        for row in complete(Import.objects.filter(pk__in=started)).order_by("pk"):
+            self._tell(row, started[row.pk])
+
+    def _tell(self, row: Import, path: Path) -> None:
+        self.failed |= row.status == Import.Status.FAILED
+        if self.as_json:
+            self._line(orjson.dumps({"path": _name(path), **Shape.of(row).model_dump(mode="json")}).decode())
+        else:
+            before = "imported before: " if row.duplicate_of_id else ""
+            format = f" ({row.format})" if row.format else ""
+            self._line(f"{row.status:<7} {printable(path)}: {before}{printable(sentence(row))}{format}")
+
+    def _tell_fault(self, path: Path, reason: str) -> None:
+        self.failed = True
+        if self.as_json:
+            self._line(orjson.dumps({"path": _name(path), "status": "failed", "error": reason}).decode())
+        else:
+            self._line(f"failed  {printable(path)}: {reason}")
+
+    def _line(self, text: str) -> None:
+        self.progress.clear()
+        self.stdout.write(text)
+        self.progress.advance()
+
+
+def _name(path: str | Path) -> str:
+    """A path as text; bytes that are not UTF-8 become U+FFFD."""
+    return os.fsencode(path).decode(errors="replace")
+
+
+def _is_left_alone(row: Import) -> bool:
+    return row.status == Import.Status.QUEUED and timezone.now() - row.created_at > TAKE_OVER_AFTER
+
+
+def _files(paths: Iterable[Path]) -> Iterator[Path]:
+    """Each file once, in order of name; a path that does not exist is kept, so that it is told."""
+    seen: set[Path] = set()
+    for path in paths:
+        for file in _in_folder(path) if path.is_dir() else [path]:
+            if file not in seen:
+                seen.add(file)
+                yield file
+
+
+def _in_folder(folder: Path) -> Iterator[Path]:
+    for name in sorted(os.listdir(folder)):
+        path = folder / name
+        if name.startswith("."):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            yield from _in_folder(path)
+        elif path.is_file():
+            yield path
