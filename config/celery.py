@@ -5,7 +5,6 @@ import warnings
 from celery import Celery
 from celery.platforms import SecurityWarning
 from celery.signals import beat_embedded_init, celeryd_init, worker_process_init
-
 from django.db import connection
 
 from config.process import die_with_parent

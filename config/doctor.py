@@ -18,7 +18,7 @@ from config import health
 from config.celery import PONG_CHANNEL, pong
 from config.prepare import connection_parameters
 
-WORKER_SECONDS = 5
+WORKER_SECONDS = 10
 CLOCK_SECONDS = 5
 FREE_BYTES = 1024**3
 
@@ -93,7 +93,7 @@ Part = tuple[str, Callable[[], str | None], str]
 NEED_DATABASE: list[Part] = [
     ("migrations", health.migrations_fault, "run script/manage migrate, or restart script/server"),
     ("broker", health.broker_fault, "check CELERY_BROKER_URL and that its server runs"),
-    ("worker", worker_fault, "start script/server; if it runs, its worker is busy or broken: read logs/worker.log in the data directory"),
+    ("worker", worker_fault, "start script/server; if it runs, read logs/worker.log in the data directory"),
     ("clock", clock_fault, "let both hosts set their clocks by NTP"),
 ]
 NEED_NOTHING: list[Part] = [

@@ -87,8 +87,8 @@ class StaticFiles(WhiteNoise):
 
 def _read(file: StaticFile, scope: Message) -> tuple[Response, bytes]:
     names = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
-    asked = {f"HTTP_{name.decode().upper().replace('-', '_')}": _header(scope, name).decode("latin-1") for name in names}
-    response = file.get_response(scope["method"], {name: value for name, value in asked.items() if value})
+    asked = {name.decode().upper().replace("-", "_"): _header(scope, name).decode("latin-1") for name in names}
+    response = file.get_response(scope["method"], {f"HTTP_{name}": value for name, value in asked.items() if value})
     if response.file is None:
         return response, b""
     with response.file as opened:

@@ -24,6 +24,8 @@ from config.process import die_with_parent, open_lock, try_lock
 
 READY_SECONDS = 60
 POLL_SECONDS = 0.2
+ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""Addresses that mean all of this machine's, and one of those to reach it by."""
 WARM_SECONDS = 4.0
 """Of the contract's 10 s from the signal: web and worker finish what they do, then lose it; a task comes again."""
 
@@ -88,7 +90,8 @@ class Supervisor:
     def run(self) -> int:
         """Start, announce, watch; whatever happens, nothing that was started here stays."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, lambda *_: self._stop.set())
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup
+                signal.signal(number, lambda *_: self._stop.set())
         with ExitStack() as stack:
             if self.cluster:
                 stack.enter_context(postgres.in_use(self.cluster))
@@ -106,12 +109,15 @@ class Supervisor:
         link = self._prepare()
         if link is None:
             return
-        self.children = self._children()
-        for child in self.children:
-            child.start()
+        web, worker = self._web(), self._worker()
+        self._start(web)
         fault = self._first_page_fault()
         if fault:
-            return say(f"{fault}: see {self._logs / 'web.log'}")
+            say(f"{fault}: see {self._logs / 'web.log'}")
+            return
+        self._start(worker)  # not earlier: on a busy machine it would take the first page's time
+        if self.host in ANY_ADDRESS and not (self.environment.allowed_hosts or self.environment.public_url):
+            say("other machines get 400 until ALLOWED_HOSTS names the host that they use")
         print(f"ready {self.address}/ sign in: {self.address}{link}", flush=True)
         while True:
             self._pause()
@@ -132,26 +138,34 @@ class Supervisor:
         output = preparing.communicate()[0].splitlines()
         return output[-1] if preparing.returncode == 0 and output else None
 
-    def _children(self) -> list[Child]:
-        """Web server, and worker with beat in it: a beat of its own would import everything once more."""
-        python = [sys.executable, "-m"]
-        web = [
+    def _start(self, child: Child) -> None:
+        self.children.append(child)
+        child.start()
+
+    def _web(self) -> Child:
+        """uvicorn: one process, where granian keeps a second one of 20 MB beside its worker."""
+        command = [
             "uvicorn", "config.asgi:application", "--host", self.host, "--port", str(self.port),
             "--loop", "asyncio", "--http", "httptools", "--ws", "none", "--lifespan", "off",
-            "--no-access-log", "--log-level", "warning", "--timeout-graceful-shutdown", "3",
+            "--no-access-log", "--no-server-header", "--log-level", "warning", "--timeout-graceful-shutdown", "3",
         ]
-        worker = [
+        # Django spools bodies to the temporary directory, which elsewhere may be small or in memory.
+        return self._child("web", command, TMPDIR=str(self.environment.data_dir / "uploads"))
+
+    def _worker(self) -> Child:
+        """Two children, so that a sweep runs beside an import; and beat, which forked from it takes 8 MB of its own
+        (25 counted with what it shares), where a process of its own would import everything once more.
+        """
+        command = [
             "celery", "-A", "config.celery", "--quiet", "worker", "--beat", "--scheduler", "celery.beat:Scheduler",
             "--hostname", "worker@countersign", "--pool", "prefork", "--concurrency", "2",
             "--loglevel", "WARNING", "--without-gossip", "--without-mingle", "--without-heartbeat",
         ]
-        # Django spools bodies to the temporary directory, which elsewhere may be small or in memory.
-        uploads = {"TMPDIR": str(self.environment.data_dir / "uploads")}
-        common = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings"}
-        return [
-            Child("web", python + web, common | uploads, self._logs),
-            Child("worker", python + worker, common, self._logs),
-        ]
+        return self._child("worker", command)
+
+    def _child(self, name: str, module: list[str], **env: str) -> Child:
+        environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", **env}
+        return Child(name, [sys.executable, "-m", *module], environment, self._logs)
 
     def _keep_running(self) -> None:
         if self.server and not self.server.alive():
@@ -203,7 +217,7 @@ class Supervisor:
 
     @property
     def _connect_host(self) -> str:
-        return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
+        return ANY_ADDRESS.get(self.host, self.host)
 
     @property
     def _logs(self) -> Path:

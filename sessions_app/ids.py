@@ -9,11 +9,11 @@ from uuid import UUID
 
 def uuid7() -> UUID:
     """One new id; Python has its own only from 3.14 on."""
-    return uuid7_batch(1)[0]
+    return UUID(uuid7_texts(1)[0])
 
 
-def uuid7_batch(count: int) -> list[UUID]:
-    """``count`` new ids in ascending order: one read of the clock and of the random source for all.
+def uuid7_texts(count: int) -> list[str]:
+    """``count`` new ids as 32 hexadecimal digits, in ascending order: one read of the clock and of randomness for all.
 
     The 12 bits of ``rand_a`` hold a counter (RFC 9562 §6.2, method 1), so order holds for 4,096 ids of a
     millisecond; after that the millisecond moves on.
@@ -24,5 +24,5 @@ def uuid7_batch(count: int) -> list[UUID]:
     for i in range(count):
         millisecond, counter = start + (i >> 12), i & 0xFFF
         tail = int.from_bytes(noise[8 * i : 8 * i + 8]) & 0x3FFF_FFFF_FFFF_FFFF
-        ids.append(UUID(int=millisecond << 80 | 0x7 << 76 | counter << 64 | 0x2 << 62 | tail))
+        ids.append(f"{millisecond << 80 | 0x7 << 76 | counter << 64 | 0x2 << 62 | tail:032x}")
     return ids

@@ -24,6 +24,7 @@ session_urls = [
     path(f"{PAGE}/find", session.find, name="session-find"),
     path(f"{PAGE}/next", session.next_mark, name="session-next"),
     path(f"{PAGE}/archive", session.archive, name="session-archive"),
+    path(f"{PAGE}/message", session.message, name="session-message"),
     path(f"{PAGE}/events/<int:seq>", session.inspector, name="event-inspector"),
     path(f"{PAGE}/events/<int:seq>/body", session.body, name="event-body"),
     path(f"{PAGE}/events/<int:seq>/whole", session.whole, name="event-whole"),

@@ -62,15 +62,14 @@ async def read_approval(request: HttpRequest, approval_id: UUID, wait: Wait) -> 
     return reply(schemas.Approval.of(approval))
 
 
-@router.post("/approvals", auth=writer, response={200: schemas.Approval, 201: schemas.Approval})
+@router.post("/approvals", auth=writer, response={201: schemas.Approval})
 @once
 def ask(request: HttpRequest, question: Question) -> HttpResponse:
-    """Ask whether a tool call may be made. The same ``client_id`` again is the same question (200).
+    """Ask whether a tool call may be made. The same ``client_id`` again is the same question.
 
     409 when the client id was used for another question, or the session is archived.
     """
     refuse_repaired(request)
-    before = timezone.now()
     about = {
         "by": request.auth.actor, "server": question.tool.server, "context": question.context or "",
         "risk": question.risk or "", "expires_in": question.expires_in, "client_id": question.client_id or "",
@@ -81,7 +80,7 @@ def ask(request: HttpRequest, question: Question) -> HttpResponse:
     else:
         workspace, tool = request.auth.workspace, question.tool
         approval = asks.request_for(workspace.id, question.agent, tool.name, tool.arguments, **about)
-    return reply(schemas.Approval.of(approval), 201 if approval.requested_at >= before else 200)
+    return reply(schemas.Approval.of(approval), 201)
 
 
 @router.post("/approvals/{uuid:approval_id}/decision", auth=writer, response=schemas.Approval)

@@ -57,7 +57,8 @@ def today(workspace_id: UUID) -> Today:
         start=Coalesce(F("input_tokens"), 0),
     )
     row = requests.annotate(
-        priced=Case(When(unrecorded, then="cost_priced")), unpriced=Case(When(unrecorded & Q(cost_priced=None), then=total))
+        priced=Case(When(unrecorded, then="cost_priced")),
+        unpriced=Case(When(unrecorded & Q(cost_priced=None), then=total)),
     ).aggregate(
         unpriced_tokens=Sum("unpriced"), cost_priced=Sum("priced"), cost_recorded=Sum("cost_recorded"),
         **{name: Sum(name) for name in ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")},

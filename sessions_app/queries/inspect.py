@@ -103,3 +103,16 @@ def children(session_id: UUID) -> list[Session]:
     """Sessions that this one started, the first first; at most 100."""
     found = Session.objects.filter(parent_id=session_id).select_related("agent").defer("source_record", "metadata")
     return list(found.order_by("started_at", "id")[:100])
+
+
+def seq_at(session_id: UUID, pointer: str) -> int | None:
+    """The first event read from a place of the source document: that very place, inside it, or what holds it."""
+    events = Event.objects.filter(session_id=session_id)
+    inside = events.filter(Q(pointer=pointer) | Q(pointer__startswith=f"{pointer}/")).order_by("seq")
+    found = inside.values_list("seq", flat=True).first()
+    if found is None and pointer:
+        parts = pointer.split("/")[:200]
+        above = ["/".join(parts[:count]) for count in range(1, len(parts))]
+        around = events.filter(pointer__in=[path for path in above if path]).order_by(Length("pointer").desc(), "seq")
+        found = around.values_list("seq", flat=True).first()
+    return found

@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce, Left
 
 from sessions_app.models import Approval, Event, ToolCall, Turn
 
-PAGE = 40
+PAGE = 24
 """Turns of the outline that come with the page; a long one is fetched in pieces of ``MORE`` as it is scrolled."""
 MORE = 200
 STEPS = 20

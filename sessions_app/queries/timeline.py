@@ -19,7 +19,8 @@ from django.db.models.functions import Left
 
 from sessions_app.models import Approval, Event, ModelRequest, Session, ToolCall, Turn
 
-ROWS = 48
+ROWS = 36
+"""With their results about 60 events: what a screen and a half of reading takes."""
 BEFORE = 12
 """Rows shown above an event that a link leads to."""
 TEXT = 8 * 1024

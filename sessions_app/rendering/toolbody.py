@@ -90,7 +90,7 @@ def of_result(name: str | None, text: str, result: Any) -> list[Part]:
         code = _code(text)
         shown = code or clamp(text, characters=TEXT, lines=LINES)
         parts.append(Part("code" if code else "text", "Result", "text", shown))
-    facts = _facts(result)
+    facts = _facts(result, has_text=bool(parts))
     if isinstance(facts, dict) and facts:
         parts.append(Part("table", "Details" if parts else "Result", "result", table(facts)))
     elif facts not in (None, {}, []):
@@ -164,11 +164,11 @@ def _code(text: str) -> Code | None:
     return Code(tuple(lines), shown.cut, shown.characters)
 
 
-SHOWN_ELSEWHERE = frozenset({"structuredPatch", "newTodos", "filePath", "file_path", "interrupted", "isImage", "type"})
+SHOWN_ELSEWHERE = frozenset({"structuredPatch", "newTodos", "filePath", "file_path", "file", "isImage", "type"})
 
 
-def _facts(result: Any) -> Any:
-    """A result without what the card shows already."""
-    if not isinstance(result, dict):
+def _facts(result: Any, *, has_text: bool) -> Any:
+    """A structured result without what the card shows already, and without its flags that are off."""
+    if not isinstance(result, dict) or not has_text:
         return result
-    return {key: value for key, value in result.items() if key not in SHOWN_ELSEWHERE}
+    return {key: value for key, value in result.items() if key not in SHOWN_ELSEWHERE and value not in (None, False, "", [], {})}

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
 from django.db import connection, transaction
 
-from sessions_app.ids import uuid7_batch
+from sessions_app.ids import uuid7_texts
 from sessions_app.models import Session
 
 from . import notify, projections
@@ -116,7 +116,11 @@ class Appended:
 
 def key_of(natural_key: str) -> UUID:
     """The 16 bytes by which an event is known in its session."""
-    return UUID(bytes=hashlib.blake2b(natural_key.encode("utf-8", "surrogatepass"), digest_size=16).digest())
+    return UUID(hex=_hex_key(natural_key))
+
+
+def _hex_key(natural_key: str) -> str:
+    return hashlib.blake2b(natural_key.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 @transaction.atomic
@@ -153,72 +157,81 @@ def append(
     )
 
 
+class _Fresh(NamedTuple):
+    """A new event, with its key and that of its parent. Both as text: a UUID object costs as much as the hash."""
+
+    key: str
+    parent: str | None
+    event: EventLike
+
+
 class _Log:
     """The end of one session's log while an append holds it."""
 
     def __init__(self, session: Session, document: str | None) -> None:
-        self.session_id = session.id
+        self.session_id = str(session.id)
         self.document = document
         self.seq = session.last_seq
         self.turn = session.last_turn
-        self._seqs: OrderedDict[UUID, int] = OrderedDict()
+        self._seqs: OrderedDict[str, int] = OrderedDict()
 
     def write(self, batch: list[EventLike]) -> None:
-        keys = [key_of(event.key) for event in batch]
-        fresh = self._only_new(batch, keys)
+        fresh = self._only_new(batch)
         self._remember_parents(fresh)
-        ids = uuid7_batch(len(fresh))
+        ids = uuid7_texts(len(fresh))
         with connection.wrap_database_errors, connection.cursor() as cursor, cursor.copy(COPY) as copy:
-            for (key, event), id_ in zip(fresh, ids, strict=True):
-                copy.write_row(self._row(key, plausible(event), id_))
+            for new, id_ in zip(fresh, ids, strict=True):
+                copy.write_row(self._row(new, plausible(new.event), id_))
         while len(self._seqs) > PARENTS_REMEMBERED:
             self._seqs.popitem(last=False)
 
-    def _only_new(self, batch: list[EventLike], keys: list[UUID]) -> list[tuple[UUID, EventLike]]:
+    def _only_new(self, batch: list[EventLike]) -> list[_Fresh]:
+        keys = [_hex_key(event.key) for event in batch]
         known = self._lookup(keys).keys() if self.seq else ()
         fresh = []
         for key, event in zip(keys, batch, strict=True):
             if key not in known and key not in self._seqs:
-                fresh.append((key, event))
+                fresh.append(_Fresh(key, _hex_key(event.parent) if event.parent else None, event))
                 self._seqs[key] = 0  # reserved: a repeat in the same batch is a duplicate too
         return fresh
 
-    def _lookup(self, keys: list[UUID]) -> dict[UUID, int]:
+    def _lookup(self, keys: Iterable[str]) -> dict[str, int]:
         with connection.cursor() as cursor:
             cursor.execute(
-                "SELECT key, seq FROM sessions_app_event WHERE session_id = %s AND key = ANY(%s)",
-                [self.session_id, keys],
+                "SELECT key, seq FROM sessions_app_event WHERE session_id = %s AND key = ANY(%s::uuid[])",
+                [self.session_id, f"{{{','.join(keys)}}}"],
             )
-            return dict(cursor.fetchall())
+            return {key.hex: seq for key, seq in cursor.fetchall()}
 
-    def _remember_parents(self, fresh: list[tuple[UUID, EventLike]]) -> None:
+    def _remember_parents(self, fresh: list[_Fresh]) -> None:
         """Give seqs to the new events, and fetch those of parents that are not in memory any more."""
-        for offset, (key, _) in enumerate(fresh, start=1):
-            self._seqs[key] = self.seq + offset
-        wanted = {key_of(event.parent) for _, event in fresh if event.parent}
-        if missing := [key for key in wanted if key not in self._seqs]:
+        for seq, new in enumerate(fresh, start=self.seq + 1):
+            self._seqs[new.key] = seq
+        if missing := {new.parent for new in fresh if new.parent and new.parent not in self._seqs}:
             self._seqs.update(self._lookup(missing))
 
-    def _parent_seq(self, event: EventLike) -> int | None:
+    def _parent_seq(self, key: str | None) -> int | None:
         """Of an event before this one: one that comes later has no number yet when the log grows in small pieces."""
-        seq = self._seqs.get(key_of(event.parent)) if event.parent else None
+        seq = self._seqs.get(key) if key else None
         return seq if seq is not None and seq < self.seq else None
 
-    def _row(self, key: UUID, event: EventLike, id_: UUID) -> tuple[Any, ...]:
+    def _row(self, new: _Fresh, event: EventLike, id_: str) -> tuple[Any, ...]:
+        """What ``COPY`` takes; times and money as text, which PostgreSQL reads and psycopg need not look at."""
         self.seq += 1
         if event.kind == "user_message" and event.depth == 0:
             self.turn += 1
-        tool, usage = event.tool, event.usage
+        at, cost, tool, usage = event.at, event.cost, event.tool, event.usage
         return (
-            self.session_id, self.seq, id_, key, event.kind, event.at, self.turn, min(event.depth, MAX_SMALLINT),
-            self._parent_seq(event), event.actor_kind, text(event.actor_name), text(event.text),
+            self.session_id, self.seq, id_, new.key, event.kind, at if at is None else str(at), self.turn,
+            min(event.depth, MAX_SMALLINT), self._parent_seq(new.parent), event.actor_kind,
+            text(event.actor_name), text(event.text),
             *((identifier(tool.call_id), text(tool.name), text(tool.server), text(tool.status),
                json_text(tool.arguments), json_text(tool.result)) if tool else NO_TOOL),
             text(event.model), identifier(event.request),
             *((usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens, usage.output_tokens,
                usage.reasoning_tokens, usage.cache_write_1h_tokens, usage.quality) if usage else NO_USAGE),
-            event.cost, json_text(event.data) if event.data else "{}", text(event.key), self.document,
-            text(event.pointer), event.offset, event.length,
+            cost if cost is None else str(cost), json_text(event.data) if event.data else "{}", text(event.key),
+            self.document, text(event.pointer), event.offset, event.length,
         )  # fmt: skip
 
 

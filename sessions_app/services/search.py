@@ -51,7 +51,7 @@ def index(session_id: UUID) -> None:
 def _watermark(session_id: UUID) -> tuple[int, int]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT indexed_seq, last_seq FROM sessions_app_session WHERE id = %s", [session_id])
-        return cursor.fetchone()
+        return cursor.fetchone() or (0, 0)  # the session was erased meanwhile: there is nothing to index
 
 
 def sessions_behind() -> list[UUID]:

@@ -60,7 +60,8 @@ def money(of: Any) -> SafeString:
     """The cost of anything with the columns of ``Money``: ``$0.031``, ``≥`` when a part has no price, else —."""
     amount, unpriced = of.cost_amount, of.unpriced_tokens
     if amount is None:
-        return _titled(numbers.UNKNOWN, "no price is known for its model" if unpriced else "the source states no tokens")
+        why = "no price is known for its model" if unpriced else "the source states no tokens"
+        return _titled(numbers.UNKNOWN, why)
     return _titled(numbers.money(amount, partial=bool(unpriced)), _basis(of.cost_basis, amount, unpriced))
 
 

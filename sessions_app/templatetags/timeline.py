@@ -1,4 +1,4 @@
-"""Filters and tags of the session page: strangers' text made visible, addresses of events, bodies of cards."""
+"""Filters and tags of the session page: addresses of events, times, costs, and what an approval asks for."""
 
 from __future__ import annotations
 
@@ -19,12 +19,6 @@ from sessions_app.views.session import event_url
 
 register = template.Library()
 register.simple_tag(event_url, name="event_url")
-
-
-@register.filter
-def visible(value: Any) -> str:
-    """Text of a stranger with everything invisible in it shown; the template escapes it as any other text."""
-    return text.clean(str(value))
 
 
 @register.filter

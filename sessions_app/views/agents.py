@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from sessions_app.queries import agents as queries
 from sessions_app.queries import sessions as session_queries
@@ -22,7 +22,7 @@ RUNTIMES = {
 }
 
 
-@require_GET
+@require_safe
 @access.viewer
 def index(request: access.DeskRequest) -> HttpResponse:
     """What each agent did, what it cost, and what of it waits."""
@@ -31,7 +31,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
     return render(request, "agents/index.html", {"page": page, "rows": queries.rows(page.object_list)})
 
 
-@require_GET
+@require_safe
 @access.viewer
 def detail(request: access.DeskRequest, slug: str) -> HttpResponse:
     """One agent: its definition and its sessions."""

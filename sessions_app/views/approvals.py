@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from sessions_app.queries import approvals as queries
 
@@ -14,16 +14,16 @@ from .pages import page_or_fragment
 CARDS = 50
 
 
-@require_GET
+@require_safe
 @access.viewer
 def index(request: access.DeskRequest) -> HttpResponse:
     """The inbox: each card can be decided right here, the one that waits longest first."""
     workspace_id = request.member.workspace_id
-    context = {"waiting": queries.waiting(workspace_id)[:CARDS], "decided": queries.decided(workspace_id)}
+    context = {"waiting": queries.with_turns(queries.waiting(workspace_id)[:CARDS]), "decided": queries.decided(workspace_id)}
     return page_or_fragment(request, "approvals/index.html", "approvals/_list.html", context)
 
 
-@require_GET
+@require_safe
 @access.viewer
 def count(request: access.DeskRequest) -> HttpResponse:
     """How many wait, for the mark in the bar after a decision."""

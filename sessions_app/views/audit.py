@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from django.http import HttpResponse
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from sessions_app.queries import audit as queries
 from sessions_app.services import audit
@@ -18,7 +18,7 @@ BROKEN = 20
 """Broken rows that a check shows: one is enough to distrust the rest."""
 
 
-@require_GET
+@require_safe
 @access.admin
 def index(request: access.DeskRequest) -> HttpResponse:
     """``?before=`` pages, ``?subject=`` narrows to one thing, ``?check=1`` walks the whole chain."""

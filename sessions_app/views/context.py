@@ -4,16 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
+from sessions_app.models import Member
 from sessions_app.queries import approvals
+
+from . import access
 
 
 def desk(request: HttpRequest) -> dict[str, Any]:
-    """Context processor: the member, their workspace, how many approvals wait. Empty before a door was passed."""
-    member = getattr(request, "member", None)
+    """Context processor: the member, their workspace, how many approvals wait; no member before the sign-in."""
+    member = getattr(request, "member", None) or _behind_no_door(request)
     if member is None:
         return {"member": None}
     waiting = SimpleLazyObject(lambda: approvals.waiting_count(member.workspace_id))
     return {"member": member, "workspace": member.workspace, "waiting_count": waiting}
+
+
+def _behind_no_door(request: HttpRequest) -> Member | None:
+    """Pages that need no door (an address that is not there) still have the way back for who is signed in."""
+    user = getattr(request, "user", None)
+    if user is None or not user.is_authenticated:
+        return None
+    try:
+        return access.member_of(request)
+    except PermissionDenied:
+        return None

@@ -9,9 +9,10 @@ import orjson
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
-from sessions_app.models import Approval, Turn
+from sessions_app.models import Approval
+from sessions_app.queries.approvals import with_turns
 from sessions_app.services import approvals
 
 from . import access
@@ -22,7 +23,7 @@ TYPED = ("arguments", "answer", "reason")
 """Fields whose text comes back with the card when the decision could not be taken."""
 
 
-@require_GET
+@require_safe
 @access.viewer
 def card(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
     """The card as things stand now."""
@@ -92,7 +93,5 @@ def _back(request: access.DeskRequest, approval: Approval) -> str:
 
 
 def _card(request: access.DeskRequest, approval: Approval, status: int = 200, **shown: Any) -> HttpResponse:
-    seq = approval.event_seq
-    turn = Turn.objects.filter(session=approval.session, first_seq__lte=seq, last_seq__gte=seq).first() if seq else None
-    context = {"approval": approval, "turn": turn, "session": approval.session, **shown}
+    context = {"approval": with_turns([approval])[0], **shown}
     return page_or_fragment(request, "approvals/alone.html", "approvals/_card.html", context, status=status)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from sessions_app.queries import approvals
 from sessions_app.queries import home as queries
@@ -14,7 +14,7 @@ from . import access
 CARDS = 5
 
 
-@require_GET
+@require_safe
 @access.viewer
 def index(request: access.DeskRequest) -> HttpResponse:
     """Empty workspaces get three ways to begin instead."""

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app.models import Session, Turn
 from sessions_app.queries import inspect, outline, search
@@ -71,17 +71,28 @@ def session_at(request: access.DeskRequest, agent_id: UUID, session_id: UUID) ->
     return session
 
 
-@require_GET
+def _at(session: Session, place: Place, **more: Any) -> dict[str, Any]:
+    """What every piece of the page needs: the session, and what its links begin and end with."""
+    kept = f"&show={place.show}" if place.show != EVERYTHING else ""
+    return {"session": session, "place": place, "base": event_url(session, None), "kept": kept, **more}
+
+
+@require_safe
 @access.viewer
 def page(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
-    """The whole page; to htmx only the timeline, when a link leads elsewhere in it."""
+    """The whole page; to htmx only the timeline, when a link leads elsewhere in it.
+
+    ``?at=POINTER`` leads to the event that was read from that place of the source document.
+    """
     session = session_at(request, agent_id, session_id)
+    if "at" in request.GET:
+        return redirect(event_url(session, inspect.seq_at(session.pk, request.GET["at"]), tab="source"))
     place = _place(session, request.GET)
     window = _window(session, place)
     shown = _shown(session, window, place)
-    context = {"session": session, "place": place, "shown": shown, "opened": _opened(session, place), **_missing(place, shown)}
+    context = _at(session, place, shown=shown, opened=_opened(session, place), **_missing(place, shown))
     if not wants_fragment(request):
-        context |= _around_the_timeline(session, place, shown)
+        context |= _around_the_timeline(session, place, shown, request.GET.get("tab", ""))
     return page_or_fragment(request, "sessions/session.html", "sessions/_timeline.html", context)
 
 
@@ -105,8 +116,9 @@ def _window(session: Session, place: Place) -> Window:
 
 
 def _shown(session: Session, window: Window, place: Place) -> layout.Fitted:
-    for approval in window.approvals.values():
-        approval.session = session
+    turns = {entry.seq: window.turns.get(entry.turn) for entry in window.entries}
+    for seq, approval in window.approvals.items():
+        approval.session, approval.turn = session, turns[seq]
     return layout.sections(window, place.opened)
 
 
@@ -122,18 +134,18 @@ def _missing(place: Place, shown: layout.Fitted) -> dict[str, Any]:
     return {"no_event": place.event if place.event and not place.path else None, "is_empty": not shown.sections}
 
 
-def _around_the_timeline(session: Session, place: Place, shown: layout.Fitted) -> dict[str, Any]:
+def _around_the_timeline(session: Session, place: Place, shown: layout.Fitted, tab: str) -> dict[str, Any]:
     """Outline, hits of a search and the inspector: what a fragment of the timeline leaves alone."""
     current = place.turn if place.turn is not None else shown.sections[0].index if shown.sections else 0
     context: dict[str, Any] = {"outline": outline.around(session.pk, current), "current_turn": current, "depths": DEPTHS}
     if place.words:
         context["found"] = search.find(session.pk, place.words)
     if place.event:
-        context |= _inspected(session, place.event, "")
+        context |= _inspected(session, place.event, tab)
     return context
 
 
-@require_GET
+@require_safe
 @access.viewer
 def rows(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """More of the timeline: ``?after=SEQ``, ``?before=SEQ`` or ``?only=SEQ``; with ``under=SEQ`` of a sub-agent."""
@@ -144,7 +156,7 @@ def rows(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
     window = _asked_window(Timeline(session.pk, place.show, asked["under"]), asked)
     if (tail or asked["only"] is not None) and not window.entries:
         return HttpResponse(status=204)  # htmx leaves the page as it is and keeps listening
-    context = {"session": session, "place": place, "shown": _shown(session, window, place), "under": asked["under"], "tail": tail}
+    context = _at(session, place, shown=_shown(session, window, place), under=asked["under"], tail=tail)
     context["direction"] = next((name for name in ("only", "before") if asked[name] is not None), "after")
     return _fragment(request, "sessions/_rows_of_session.html", context, "More of the session")
 
@@ -156,7 +168,7 @@ def _asked_window(timeline: Timeline, asked: dict[str, int | None]) -> Window:
     return timeline.after(asked["after"] or 0)
 
 
-@require_GET
+@require_safe
 @access.viewer
 def outline_rows(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """More turns of the outline: ``?after=INDEX`` or ``?before=INDEX``."""
@@ -164,11 +176,11 @@ def outline_rows(request: access.DeskRequest, agent_id: UUID, session_id: UUID) 
     before = number(request.GET.get("before"))
     after = number(request.GET.get("after"))
     found = outline.before(session.pk, before) if before is not None else outline.after(session.pk, -1 if after is None else after)
-    context = {"session": session, "outline": found, "place": _place(session, request.GET)}
+    context = _at(session, _place(session, request.GET), outline=found)
     return _fragment(request, "sessions/_outline_rows.html", context, "Outline")
 
 
-@require_GET
+@require_safe
 @access.viewer
 def head(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """The totals in the head of the page, as they are now."""
@@ -176,7 +188,7 @@ def head(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
     return _fragment(request, "sessions/_head.html", {"session": session}, "The session")
 
 
-@require_GET
+@require_safe
 @access.viewer
 def facts(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """Everything known of the session as a whole: tools with counts, recorder, environment, source, findings."""
@@ -185,7 +197,7 @@ def facts(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> Http
     return _fragment(request, "sessions/_facts.html", context, "About this session")
 
 
-@require_GET
+@require_safe
 @access.viewer
 def find(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """Hits of ``?q=`` after the event ``?after=``; without words nothing, which empties the list."""
@@ -193,33 +205,32 @@ def find(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
     place = _place(session, request.GET)
     found = search.find(session.pk, place.words, number(request.GET.get("after")) or 0) if place.words else None
     template = "sessions/_hits.html" if "after" in request.GET else "sessions/_found.html"
-    return _fragment(request, template, {"session": session, "place": place, "found": found}, "Search")
+    return _fragment(request, template, _at(session, place, found=found), "Search")
 
 
-@require_GET
+@require_safe
 @access.viewer
 def next_mark(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """On to the next ``?what=error`` or ``?what=approval`` behind ``?after=SEQ``."""
     session = session_at(request, agent_id, session_id)
     seq = number(request.GET.get("after")) or 0
     step = outline.next_approval if request.GET.get("what") == "approval" else outline.next_error
-    return redirect(event_url(session, step(session.pk, seq), request.GET.get("show")))
+    return redirect(event_url(session, step(session.pk, seq), request.GET.get("show", "")))
 
 
-def event_url(session: Session, seq: int | None, show: str | None = None) -> str:
+def event_url(session: Session, seq: int | None, show: str = "", tab: str = "") -> str:
     """The permanent address of an event, or of the session when there is none."""
     base = reverse("session-detail", args=[session.agent_id, session.pk])
     kept = f"&show={show}" if show in DEPTHS and show != EVERYTHING else ""
-    return f"{base}?event={seq}{kept}#e-{seq}" if seq else base
+    return f"{base}?event={seq}{kept}{f'&tab={tab}' if tab else ''}#e-{seq}" if seq else base
 
 
-@require_GET
+@require_safe
 @access.viewer
 def inspector(request: access.DeskRequest, agent_id: UUID, session_id: UUID, seq: int) -> HttpResponse:
     """One event in full, under the tab ``?tab=``."""
     session = session_at(request, agent_id, session_id)
-    context = {"session": session, "place": _place(session, request.GET)}
-    context |= _inspected(session, seq, request.GET.get("tab", ""))
+    context = _at(session, _place(session, request.GET), **_inspected(session, seq, request.GET.get("tab", "")))
     if "inspected" not in context:
         raise Http404(f"There is no event {seq} in this session.")
     return _fragment(request, "sessions/_inspector.html", context, f"Event {seq}")
@@ -247,7 +258,7 @@ def _tab(session: Session, inspected: inspect.Inspected, tab: str) -> dict[str, 
     return {"values": [found for found in values if found[3] and found[3].characters]}
 
 
-@require_GET
+@require_safe
 @access.viewer
 def body(request: access.DeskRequest, agent_id: UUID, session_id: UUID, seq: int) -> HttpResponse:
     """The inside of a tool card: arguments and result."""
@@ -261,11 +272,11 @@ def body(request: access.DeskRequest, agent_id: UUID, session_id: UUID, seq: int
     parts = body_of(
         asked["tool_name"], asked["light_arguments"], answer["head"] if answer else "", answer["light_result"] if answer else None
     )
-    context = {"session": session, "entry": inspected.entry, "result": inspected.result or inspected.entry, **parts}
+    context = _at(session, _place(session, request.GET), entry=inspected.entry, result=inspected.result or inspected.entry, **parts)
     return _fragment(request, "sessions/rows/_body.html", context, f"Event {seq}")
 
 
-@require_GET
+@require_safe
 @access.viewer
 def whole(request: access.DeskRequest, agent_id: UUID, session_id: UUID, seq: int) -> HttpResponse:
     """All of a long value, ``?of=`` text, arguments, result or data; of the very largest the first 2 MB."""
@@ -275,7 +286,7 @@ def whole(request: access.DeskRequest, agent_id: UUID, session_id: UUID, seq: in
     if value is None:
         raise Http404(f"Event {seq} has no {column[:20]} in this session.")
     is_message = column == "text" and request.GET.get("as") == "message"
-    context = {"session": session, "value": value, "seq": seq, "html": html_of(value.text) if is_message else None}
+    context = _at(session, _place(session, request.GET), value=value, seq=seq, html=html_of(value.text) if is_message else None)
     return _fragment(request, "sessions/_whole.html", context, f"Event {seq}")
 
 
@@ -286,6 +297,24 @@ def archive(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> Ht
     session = session_at(request, agent_id, session_id)
     session_services.archive(session, by=access.actor(request))
     return redirect("session-detail", session.agent_id, session.pk)
+
+
+@require_POST
+@access.reviewer
+def message(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+    """A message to the agent, at the end of the log; 409 when the session was archived meanwhile."""
+    session = session_at(request, agent_id, session_id)
+    said = request.POST.get("text", "").strip()
+    try:
+        if said:
+            session_services.add_message(session, said, by=access.actor(request))
+    except session_services.Archived as archived:
+        return render(request, "sessions/_composer.html", {"session": session, "typed": said, "problem": str(archived)}, status=409)
+    if not wants_fragment(request):
+        return redirect(event_url(session, None))
+    response = render(request, "sessions/_composer.html", {"session": session})
+    response.headers["HX-Trigger-After-Swap"] = "said"
+    return response
 
 
 def _fragment(request: access.DeskRequest, template: str, context: dict[str, Any], title: str) -> HttpResponse:

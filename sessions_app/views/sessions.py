@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.http import HttpResponse
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from sessions_app.models import Agent, Session
 from sessions_app.queries import sessions as queries
@@ -31,7 +31,7 @@ NAMED = {
 }  # fmt: skip
 
 
-@require_GET
+@require_safe
 @access.viewer
 def index(request: access.DeskRequest) -> HttpResponse:
     """All sessions of the workspace; the URL holds filter, order and place."""

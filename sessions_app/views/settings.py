@@ -6,10 +6,11 @@ from typing import Any
 from uuid import UUID
 
 from django import forms
+from django.conf import settings as django_settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app.models import ApiKey, Member, Role
 from sessions_app.queries import people as queries
@@ -37,7 +38,7 @@ class NameForm(forms.Form):
     name = forms.CharField(max_length=200)
 
 
-@require_GET
+@require_safe
 @access.viewer
 def index(request: access.DeskRequest) -> HttpResponse:
     return _page(request)
@@ -55,6 +56,7 @@ def _page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpR
         "member_form": MemberForm(),
         "key_form": KeyForm(),
         "prices": pricing.SOURCE,
+        "version": django_settings.VERSION,
         "address": request.build_absolute_uri("/").rstrip("/"),
         **shown,
     }

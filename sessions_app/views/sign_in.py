@@ -15,6 +15,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from sessions_app.services import people
 
+BY_LINK = "by_link"
+"""In the browser session of who came by a link: they need not know their password to choose another."""
+
 
 @require_GET  # a HEAD, as programs that preview links send it, must not use the link up
 @never_cache
@@ -24,18 +27,19 @@ def link(request: HttpRequest, token: str) -> HttpResponse:
     if user is None:
         return render(request, "sign_in/link_used.html", status=410)
     login(request, user)
+    request.session[BY_LINK] = True
     return redirect("home" if user.has_usable_password() else "password-set")
 
 
 @sensitive_post_parameters("password")
 @never_cache
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def form(request: HttpRequest) -> HttpResponse:
     """Sign in by e-mail (or user name) and password."""
     target = _next(request)
     if request.user.is_authenticated:
         return redirect(target)
-    if request.method == "GET":
+    if request.method != "POST":
         return render(request, "sign_in/form.html", {"next": target})
     name, secret = request.POST.get("email", "").strip().lower(), request.POST.get("password", "")
     user = authenticate(request, username=name.replace("\0", ""), password=secret)
@@ -56,30 +60,43 @@ def _next(request: HttpRequest) -> str:
 class PasswordForm(forms.Form):
     name = forms.CharField(max_length=150)
     email = forms.EmailField(max_length=150)
+    current = forms.CharField(strip=False)
     password = forms.CharField(strip=False)
 
+    def __init__(self, request: HttpRequest) -> None:
+        self.user = request.user
+        known = {"name": self.user.get_full_name(), "email": self.user.email}
+        super().__init__(request.POST if request.method == "POST" else None, initial=known)
+        # Invitations go by e-mail: nobody may take another person's for theirs.
+        self.fields["email"].disabled = bool(self.user.email)
+        if BY_LINK in request.session or not self.user.has_usable_password():
+            del self.fields["current"]
+
+    def clean_current(self) -> str:
+        if not self.user.check_password(self.cleaned_data["current"]):
+            raise forms.ValidationError("This is not your password.")
+        return self.cleaned_data["current"]
+
     def clean_password(self) -> str:
-        password_validation.validate_password(self.cleaned_data["password"])
+        password_validation.validate_password(self.cleaned_data["password"], self.user)
         return self.cleaned_data["password"]
 
 
-@sensitive_post_parameters("password")
+@sensitive_post_parameters("password", "current")
 @never_cache
 @login_required
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def password(request: HttpRequest) -> HttpResponse:
     """Choose a name, an e-mail and a password for the next time."""
-    user = request.user
-    known = {"name": user.get_full_name(), "email": user.email}
-    entered = PasswordForm(request.POST if request.method == "POST" else None, initial=known)
-    entered.fields["email"].disabled = bool(user.email)  # invitations go by e-mail: nobody takes another's for theirs
+    entered = PasswordForm(request)
     if entered.is_bound and entered.is_valid():
+        wanted = {name: entered.cleaned_data[name] for name in ("name", "email", "password")}
         try:
-            people.set_password(user, **entered.cleaned_data)
+            people.set_password(request.user, **wanted)
         except people.Refused as refused:
             entered.add_error("email", str(refused))
         else:
-            update_session_auth_hash(request, user)
+            update_session_auth_hash(request, request.user)
             messages.success(request, "Saved. Next time you can sign in with your e-mail and this password.")
             return redirect("home")
     status = 422 if entered.is_bound else 200

@@ -45,11 +45,11 @@ function isTyping(element) {
   return element.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName);
 }
 
-// j and k walk the rows of the list of a page (links with data-row); Enter then follows the link as links do.
+// j and k walk the rows of a page (what has data-row); on a link Enter then does what it does on links.
 function step(by) {
-  const rows = [...document.querySelectorAll("a[data-row]")];
+  const rows = [...document.querySelectorAll("[data-row]")];
   if (!rows.length) return;
-  const at = rows.indexOf(document.activeElement);
+  const at = rows.indexOf(document.activeElement.closest("[data-row]"));
   const next = at < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, at + by));
   rows[next].focus();
   rows[next].scrollIntoView({ block: "nearest" });

@@ -59,7 +59,11 @@ function renewCard(approval) {
   const typed = [...card.querySelectorAll("textarea")].some((field) => field.value !== field.defaultValue);
   if (!typed) htmx.trigger(card, "changed");
 }
-document.addEventListener("decided", renewHead);
+function renewTail() {
+  if (tail()) htmx.trigger(tail(), "news");
+}
+document.addEventListener("decided", () => { renewHead(); renewTail(); });
+document.addEventListener("said", renewTail);
 
 const belowSight = (row) => row.getBoundingClientRect().top > innerHeight;
 

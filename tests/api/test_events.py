@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from sessions_app.models import Event
@@ -53,7 +55,7 @@ def test_a_seq_that_cannot_be_is_refused(api, session, after):
 
 def test_tokens_and_money_stand_once_for_each_response(api, session):
     events.append(session.id, [
-        answer("r1", "m", input_tokens=10, output_tokens=1), answer("r1", "m", input_tokens=10, output_tokens=4, cost="0.5"), answer("r2", "m", input_tokens=3),
+        answer("r1", "m", input_tokens=10, output_tokens=1), answer("r1", "m", input_tokens=10, output_tokens=4, cost=Decimal("0.5")), answer("r2", "m", input_tokens=3),
     ])  # fmt: skip
     first, second, third = read(api, session)["items"]
     assert (first["usage"], first["cost"]) == (None, None)

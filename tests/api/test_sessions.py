@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from sessions_app.models import Session
@@ -48,7 +50,7 @@ def test_unknown_amounts_are_null_and_not_0(api, session):
 def test_totals_of_tokens_and_money(api, session):
     events.append(session.id, [
         user(), call("c1", "grep"), result("c1"),
-        answer("r1", "m", input_tokens=100, cache_read_tokens=50, output_tokens=20, reasoning_tokens=5, cost="0.0123450000"),
+        answer("r1", "m", input_tokens=100, cache_read_tokens=50, output_tokens=20, reasoning_tokens=5, cost=Decimal("0.0123450000")),
         answer("r2", "unheard-of", input_tokens=7),
     ])  # fmt: skip
     shown = ok(api.get(f"sessions/{session.id}"))
@@ -65,7 +67,7 @@ def test_a_turn_says_its_time_its_tokens_and_its_money(api, session, settings):
 
     start = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     late = start + timedelta(milliseconds=1500)
-    events.append(session.id, [user("Go", at=start), answer("r", "m", input_tokens=1, cost="1.5"), event("error", at=late)])
+    events.append(session.id, [user("Go", at=start), answer("r", "m", input_tokens=1, cost=Decimal("1.5")), event("error", at=late)])
     turn = ok(api.get(f"sessions/{session.id}/turns"))["items"][0]
     assert (turn["index"], turn["prompt"], turn["first_seq"], turn["last_seq"], turn["errors"]) == (1, "Go", 1, 3, 1)
     assert (turn["started_at"], turn["ended_at"], turn["duration_ms"]) == ("2026-01-02T03:04:05Z", "2026-01-02T03:04:06.500000Z", 1500)
@@ -75,7 +77,7 @@ def test_a_turn_says_its_time_its_tokens_and_its_money(api, session, settings):
 def test_lists_are_narrowed_down(api, agent, session, seed):
     other = ok(api.post("agents", {"name": "Other"}), 201)
     ok(api.post(f"/dashboard/agents/{other['id']}/sessions", {"title": "Elsewhere"}), 201)
-    events.append(session.id, [user("find the zebra"), event("error"), answer("r", cost="2.50")])
+    events.append(session.id, [user("find the zebra"), event("error"), answer("r", cost=Decimal("2.50"))])
     approvals.request(session, "t", {}, by=audit.COMMAND)
     Session.objects.filter(pk=session.pk).update(tags=["vip"])
     mine = [{"agent": str(agent.id)}, {"agent": "refund-agent"}, {"q": "zebra"}, {"tag": "vip"}, {"min_cost": "2.5"},
@@ -103,7 +105,7 @@ def test_times_bound_the_list_and_a_day_counts_to_its_end(api, session):
 def test_every_order_pages_through_all_rows_once(api, agent, sort):
     for number in range(5):
         made = sessions.create(agent, by=audit.SYSTEM, title=f"s{number % 2}")
-        events.append(made.id, [user(), answer(str(number), cost=str(number % 3))])
+        events.append(made.id, [user(), answer(str(number), cost=Decimal(number % 3))])
     rows = [row["id"] for row in api.all("sessions", {"sort": sort, "limit": 2})]
     assert len(rows) == len(set(rows)) == 5
 

@@ -10,7 +10,6 @@ import pytest
 
 from config.gateway import BodyLimit, StaticFiles
 
-
 STYLE = b"body { color: black }\n" * 50
 
 

@@ -23,7 +23,9 @@ TRANSCRIPT = b"""{"feed_type": "session", "metadata": {"origin": "https://exampl
  "outputs": [{"type": "text/markdown", "value": "Two boxes of **screws**."}]}"""
 
 
-def session_of(agent: Agent, title: str = "Order 4711", cost: str | None = "0.25", errors: int = 0, **changes: Any) -> Session:
+def session_of(
+    agent: Agent, title: str = "Order 4711", cost: str | None = "0.25", errors: int = 0, **changes: Any
+) -> Session:
     """A session with one turn that began a minute ago, cost this much and went wrong so often."""
     at = timezone.now() - timedelta(minutes=1)
     session = session_services.create(agent, by=ASKER, title=title)

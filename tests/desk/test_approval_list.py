@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from django.utils import timezone
 
-from sessions_app.models import Approval
+from sessions_app.models import Approval, Role
 from sessions_app.services import approvals, audit
-from sessions_app.models import Role
 
 from .build import asks, session_of, words
 

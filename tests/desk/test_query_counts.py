@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -15,10 +14,14 @@ from .build import asks, session_of
 from .conftest import member_of
 
 FEW, MANY = 10, 50
+PATHS = (
+    "/", "/sessions/", "/sessions/?q=parcel&sort=-cost", "/agents/", "/agents/agent-1/", "/approvals/", "/imports/",
+    "/settings/", "/audit/",
+)  # fmt: skip
 
 
 def queries(client: Client, path: str) -> int:
-    with CaptureQueriesContext(connection, ) as captured:
+    with CaptureQueriesContext(connection) as captured:
         assert client.get(path).status_code == 200
     return len(captured)
 
@@ -39,18 +42,13 @@ def fill(workspace, start: int, stop: int) -> None:
         people.create_api_key(workspace, f"key {number}", Role.VIEWER, by=audit.COMMAND)
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["/", "/sessions/", "/sessions/?q=parcel&sort=-cost", "/agents/", "/agents/agent-1/", "/approvals/", "/imports/",
-     "/settings/", "/audit/"],
-)  # fmt: skip
-def test_queries_do_not_grow_with_rows(admin, workspace, path):
+def test_queries_do_not_grow_with_rows(admin, workspace):
     fill(workspace, 0, FEW)
-    before = queries(admin, path)
+    before = {path: queries(admin, path) for path in PATHS}
     fill(workspace, FEW, MANY)
     assert ApiKey.objects.count() == MANY
-    assert queries(admin, path) == before
-    assert before <= 20
+    assert {path: queries(admin, path) for path in PATHS} == before
+    assert max(before.values()) <= 20
 
 
 def test_the_page_of_an_import_does_not_ask_per_session(admin, workspace, agent):

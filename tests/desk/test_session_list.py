@@ -72,7 +72,7 @@ def test_more_rows_follow_without_a_gap_with_htmx_and_without(viewer, agent, mon
     page = viewer.get("/sessions/?sort=title")
     assert titles(page) == ["Number 0", "Number 1"]
     more = re.search(r'href="(\?[^"]*cursor=[^"]*)"', page.content.decode())[1].replace("&amp;", "&")
-    session_of(agent, "Number 00", )
+    session_of(agent, "Number 00")
     fragment = viewer.get(f"/sessions/{more}", headers={"HX-Request": "true"})
     assert titles(fragment) == ["Number 2", "Number 3"]
     assert "<html" not in fragment.content.decode()

@@ -86,6 +86,27 @@ def test_an_invited_member_cannot_take_the_e_mail_of_another(workspace):
     assert member.user.has_usable_password()
 
 
+def test_changing_a_password_needs_the_one_until_now(workspace):
+    user = member_of(workspace, Role.VIEWER, "Vito").user
+    people.set_password(user, "Vito", "vito@example.org", PASSWORD)
+    client = Client()
+    client.post("/sign-in/", {"email": "vito@example.org", "password": PASSWORD})
+    form = {"name": "Vito", "password": "another long password", "current": "a guess"}
+    refused = client.post("/sign-in/password/", form)
+    assert "This is not your password." in words(refused)
+    assert client.post("/sign-in/password/", form | {"current": PASSWORD}).url == "/"
+    user.refresh_from_db()
+    assert user.check_password("another long password")
+
+
+def test_who_forgot_the_password_chooses_another_after_a_link(workspace):
+    member = member_of(workspace, Role.VIEWER, "Vito")
+    people.set_password(member.user, "Vito", "vito@example.org", PASSWORD)
+    client = Client()
+    client.get(people.new_sign_in_path(member, by=people.audit.COMMAND))
+    assert client.post("/sign-in/password/", {"name": "Vito", "password": "another long password"}).url == "/"
+
+
 def test_a_wrong_password_is_told_without_saying_which_half_is_wrong(workspace):
     member_of(workspace, Role.VIEWER, "Vito")
     known = Client().post("/sign-in/", {"email": "vito@example.org", "password": "x"})
@@ -109,8 +130,9 @@ def test_after_signing_in_nobody_is_sent_to_another_site(link, evil):
 def test_after_signing_in_the_page_that_was_wanted_comes(link):
     people.set_password(get_user_model().objects.get(), "Ada", "ada@example.org", PASSWORD)
     client = Client()
-    wanted = client.get("/sessions/?has_errors=true").url
-    answer = client.post(wanted, {"email": "ada@example.org", "password": PASSWORD, "next": "/sessions/?has_errors=true"})
+    page = client.get("/sessions/?has_errors=true", follow=True)
+    wanted = page.context["next"]
+    answer = client.post("/sign-in/", {"email": "ada@example.org", "password": PASSWORD, "next": wanted})
     assert answer.url == "/sessions/?has_errors=true"
 
 

@@ -61,22 +61,22 @@ def in_the_middle() -> bool:
 def test_a_worker_imports_a_file_and_makes_its_text_searchable(workers, workspace):
     worker = workers()
     waiting = start(workspace, transcript(600))
-    until(lambda: status(waiting) == Import.Status.DONE, 40, f"done (log: {worker.log})")
-    until(lambda: Session.objects.get().indexed_seq == 600, 30, "searchable")
+    until(lambda: status(waiting) == Import.Status.DONE, 40, "done", worker)
+    until(lambda: Session.objects.get().indexed_seq == 600, 30, "searchable", worker)
 
 
 def test_an_import_whose_worker_gets_kill_9_finishes_with_the_next_and_has_every_event_once(workers, workspace):
     waiting = start(workspace, transcript(LINES))
     worker = workers()
-    until(in_the_middle, 40, f"begun (log: {worker.log})")
+    until(in_the_middle, 40, "begun", worker)
     worker.kill()
     assert (status(waiting), Session.objects.count()) == (Import.Status.RUNNING, 0)
 
     Import.objects.update(heartbeat_at=timezone.now() - imports.SILENT_AFTER - timedelta(seconds=1))  # 20 s pass
-    until(lambda: not in_the_middle(), 20, "rolled back")
+    until(lambda: not in_the_middle(), 20, "rolled back", worker)
     assert imports.sweep() == 1
-    workers()
-    until(lambda: status(waiting) == Import.Status.DONE, 60, f"done (log: {worker.log})")
+    worker = workers()
+    until(lambda: status(waiting) == Import.Status.DONE, 60, "done", worker)
     done = Import.objects.get()
     assert (done.attempt, done.events) == (2, LINES)
     assert list(Event.objects.order_by("seq").values_list("seq", flat=True)) == list(range(1, LINES + 1))
@@ -118,7 +118,7 @@ def test_an_import_outlives_a_database_that_stops_meanwhile(process_environment)
         manage(PREPARE, environment)
         manage(START, environment, transcript(LINES))
         worker = Worker(environment, data_dir / "worker.log")
-        until(lambda: ask(WRITING)[0], 40, f"begun (log: {worker.log})")
+        until(lambda: ask(WRITING)[0], 40, "begun", worker)
         server.stop()
         time.sleep(AWAY_SECONDS)
         server = postgres.start(cluster, with_parent=True)
@@ -126,7 +126,7 @@ def test_an_import_outlives_a_database_that_stops_meanwhile(process_environment)
         assert ask("SELECT count(*) FROM sessions_app_event") == (0,)
         ask("UPDATE vcon_app_import SET heartbeat_at = heartbeat_at - interval '30 s' RETURNING id")  # 20 s pass
         assert manage(SWEEP, environment) == "1"
-        until(lambda: ask("SELECT status FROM vcon_app_import") == ("done",), 60, f"done (log: {worker.log})")
+        until(lambda: ask("SELECT status FROM vcon_app_import") == ("done",), 60, "done", worker)
         assert ask("SELECT count(*), count(DISTINCT key), max(seq) FROM sessions_app_event") == (LINES,) * 3
     finally:
         if worker:

@@ -38,9 +38,10 @@ class Worker:
         self._process.wait()
 
 
-def until(condition: Callable[[], Any], seconds: float, what: str) -> None:
-    """Wait for a condition, looking often; fail with ``what`` after ``seconds``."""
+def until(condition: Callable[[], Any], seconds: float, what: str, worker: Worker) -> None:
+    """Wait for a condition, looking often; fail with ``what`` and the end of the worker's log after ``seconds``."""
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, f"{what} within {seconds:g} s"
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not {what} within {seconds:g} s; the worker said:\n{worker.log.read_text()[-4_000:]}")
         time.sleep(0.01)

@@ -156,14 +156,10 @@ def _glued(data: bytes, pointer: str, offset: int | None, why: str, *, last: boo
         yield from _object(value, repairs, data[start:end], pointer, _plus(offset, start))
         found, behind = found + 1, end
     if found:
-        yield Finding(
-            "glued-objects", "info", pointer, f"{found} objects without a line break; each was read"
-        )
+        yield Finding("glued-objects", "info", pointer, f"{found} objects without a line break; each was read")
     rest = data[behind:].strip(_BLANK)
     if rest and last:
-        yield Finding(
-            "cut-off-line", "info", pointer, "the last line is cut off; the writer may still be writing"
-        )
+        yield Finding("cut-off-line", "info", pointer, "the last line is cut off; the writer may still be writing")
     elif rest:
         yield from _bad(rest, pointer, _plus(offset, data.index(rest, behind)), len(rest), why)
 

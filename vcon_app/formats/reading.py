@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..drafts import Draft, EventDraft, Finding, FormatError, SessionDraft
-from .lines import Item, Line
+from .lines import Item, Line, digest
 from .times import parse
 from .values import bounded, text_of
 
@@ -21,6 +21,8 @@ FINDINGS_PER_RULE = 49
 RAW_LIMIT = 64 * 1024
 """Bytes of an unknown line that are copied into its event; more can be read from the source document."""
 TYPES = 50
+REMEMBERED = 4096
+"""Lines in which a repeat is looked for; equal bytes with equal times stand close together."""
 
 
 class Findings:
@@ -76,7 +78,7 @@ class Reading:
     def settle(self) -> None:
         """The first events are about to go out: the id of the session does not change any more."""
 
-    def place(self, line: Line) -> Iterator[Finding]:
+    def place(self, line: Line) -> Iterable[Finding]:
         """Give a line its key, and its depth where it has one."""
         raise NotImplementedError
 
@@ -84,9 +86,9 @@ class Reading:
         """What happened, as far as this line tells."""
         raise NotImplementedError
 
-    def closing(self) -> Iterator[Finding]:
+    def closing(self) -> Iterable[Finding]:
         """What can only be said at the end of the file."""
-        yield from ()
+        return ()
 
     def session(self, *, complete: bool) -> SessionDraft:
         """The session as known before its first event, and once more at the end of the file."""
@@ -150,6 +152,28 @@ class Reading:
             line.at, doubt = parse(stamp)
             if doubt:
                 yield from self.findings.let(Finding(f"{self.name}.time", "info", line.pointer, doubt))
+
+
+class Keys:
+    """Keys of lines that have no id: their bytes, and how often the same bytes were there before.
+
+    A line without a time is known by the line before it too, for ``{"type": "saved"}`` may come a thousand times.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[str, int] = {}
+        self._previous = b""
+
+    def of(self, kind: str, line: Line) -> str:
+        """The key of this line, the same each time the file is read, also when it has grown."""
+        name = digest(line.raw if line.at else line.raw + self._previous)
+        count = self._seen.pop(name, 0)
+        self._seen[name] = count + 1
+        if len(self._seen) > REMEMBERED:
+            del self._seen[next(iter(self._seen))]
+        key = f"{kind[:40]}:{name}#{count}" if count else f"{kind[:40]}:{name}"
+        self._previous = key.encode(errors="replace")
+        return key
 
 
 def unknown_type(kind: Any) -> str:

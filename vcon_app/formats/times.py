@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 
@@ -16,6 +16,19 @@ def parse(value: Any) -> tuple[datetime | None, str]:
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC), assumed
     except (ValueError, OverflowError):
         return None, f"{value[:60]!r} is not a time"
+
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def from_epoch(value: Any, per_second: int) -> datetime | None:
+    """A count of seconds (``per_second`` 1), milliseconds (1,000) and so on since 1970; ``None`` when it is none."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    try:
+        return EPOCH + timedelta(seconds=value / per_second) if value > 0 else None
+    except (OverflowError, ValueError):
+        return None
 
 
 def rfc3339(moment: datetime) -> str:

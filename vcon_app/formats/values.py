@@ -12,6 +12,8 @@ FIELD_LIMIT = 256 * 1024
 """Characters kept of one string inside a structured result; the raw line still has the rest."""
 RESULT_LIMIT = 16 * FIELD_LIMIT
 """Bytes of JSON kept of a whole structured result."""
+MOST_TOKENS = 10**12
+"""More than any response has: a larger number in a file is nonsense and counts as not stated."""
 LABEL_LIMIT = 500
 """Characters kept of a string that only describes an event (``data``)."""
 
@@ -24,6 +26,17 @@ def text_of(value: Any) -> str:
 def dict_of(value: Any) -> dict[str, Any]:
     """The value when it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
+
+
+def list_of(value: Any) -> list[Any]:
+    """The value when it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def count_of(value: Any) -> int | None:
+    """The value when it is a count of tokens that can be, else ``None``: 0 is a count, unknown is not 0."""
+    number = number_of(value, MOST_TOKENS)
+    return None if number is None else int(number)
 
 
 def number_of(value: Any, below: int) -> float | int | None:

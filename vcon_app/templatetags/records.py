@@ -7,7 +7,6 @@ from typing import Any
 from django import template
 
 from sessions_app.models import Event, Session
-from sessions_app.queries.timeline import Entry
 from vcon_app import registry
 from vcon_app.queries import imports, sources
 from vcon_app.services import exports, records

@@ -8,8 +8,8 @@ from uuid import UUID
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse, StreamingHttpResponse
-from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_http_methods
+from django.shortcuts import redirect
+from django.views.decorators.http import require_http_methods, require_safe
 
 from sessions_app.models import Agent, Role
 from sessions_app.rendering import numbers
@@ -25,7 +25,7 @@ ROWS = 30
 NO_FILE = "No file came with this. Choose one or more files, or drop them on the page."
 
 
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 @access.viewer
 def index(request: access.DeskRequest) -> HttpResponse:
     return _upload(request) if request.method == "POST" else _page(request)
@@ -81,7 +81,7 @@ def _agent(request: access.DeskRequest) -> Agent | None:
     return access.agent_read(request, slug) if slug else None
 
 
-@require_GET
+@require_safe
 @access.viewer
 def detail(request: access.DeskRequest, import_id: UUID) -> HttpResponse:
     """What came of one file, with every remark and its place."""
@@ -90,7 +90,7 @@ def detail(request: access.DeskRequest, import_id: UUID) -> HttpResponse:
     return page_or_fragment(request, "imports/detail.html", "imports/_detail.html", context)
 
 
-@require_GET
+@require_safe
 @access.viewer
 def document(request: access.DeskRequest, import_id: UUID) -> StreamingHttpResponse:
     """The bytes that came in."""

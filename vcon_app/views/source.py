@@ -6,7 +6,7 @@ import io
 from uuid import UUID
 
 from django.http import Http404, HttpResponse, HttpResponseBase
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from sessions_app.models import Event
 from sessions_app.views import access
@@ -19,7 +19,7 @@ from .downloads import attachment
 MOST = 2**31 - 1
 
 
-@require_GET
+@require_safe
 @access.viewer
 def event_source(request: access.DeskRequest, session_id: UUID, seq: int) -> HttpResponseBase:
     """The record of one event, at most 256 KB of it; ``?download=1`` gives it as a file."""

@@ -6,6 +6,7 @@ that the template escapes; nothing else is marked safe.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -46,6 +47,7 @@ class Said(Row):
 
     template = "sessions/rows/_said.html"
     html: SafeString
+    cut: bool
     attachments: list[dict[str, Any]]
 
     @property
@@ -163,7 +165,7 @@ def row_of(entry: Entry, window: Window) -> Row:
     approval = window.approvals.get(entry.seq)
     common = {
         "entry": entry,
-        "actor": entry.actor_kind if entry.actor_kind in ACTORS else "system",
+        "actor": _actor(entry),
         "label": _label(entry),
         "request": window.requests.get(entry.seq),
         "nested": window.nested.get(entry.seq),
@@ -180,6 +182,15 @@ def row_of(entry: Entry, window: Window) -> Row:
 
 
 ACTORS = ("person", "trigger", "agent", "subagent", "tool", "system")
+
+
+def _actor(entry: Entry) -> str:
+    """Whose edge the row has. A call of the agent has that of the tool: what it says is one line above."""
+    if entry.kind in ("tool_call", "tool_result") and entry.actor_kind != "subagent":
+        return "tool"
+    return entry.actor_kind if entry.actor_kind in ACTORS else "system"
+
+
 KINDS = {"user_message": "person", "agent_message": "agent", "tool_call": "tool", "tool_result": "tool"}
 
 
@@ -187,7 +198,7 @@ def _label(entry: Entry) -> str:
     """Who it is, in a word or two."""
     if entry.kind in ("tool_call", "tool_result"):
         return "sub-agent" if entry.actor_kind == "subagent" else "tool"
-    if entry.kind in ("reasoning", "system", "injected_context", "model_request", "unknown"):
+    if entry.kind in ("reasoning", "system", "injected_context", "model_request", "unknown", "approval"):
         return {"injected_context": "context", "model_request": "request"}.get(entry.kind, entry.kind)
     return entry.actor_name or {"unknown": KINDS.get(entry.kind, ""), "subagent": "sub-agent"}.get(entry.actor_kind, entry.actor_kind)
 
@@ -197,10 +208,18 @@ def html_of(value: str) -> SafeString:
     return mark_safe(markdown.render(value))  # noqa: S308 - rendered without raw HTML and sanitised by an allow-list
 
 
+PROMPT, PROMPT_LINES = 2_400, 32
+"""Characters and lines of a prompt that stand in the timeline; long ones are pasted files, rarely read twice."""
+
+
 def _said(entry: Entry, common: dict[str, Any]) -> Said:
     attachments = entry.data.get("attachments")
     known = [item for item in attachments if isinstance(item, dict)] if isinstance(attachments, list) else []
-    return Said(html=html_of(entry.head), attachments=known[:20], **common)
+    shown, cut = entry.head, entry.cut
+    if entry.kind == "user_message":
+        clamped = text.clamp(entry.head, characters=PROMPT, lines=PROMPT_LINES)
+        shown, cut = clamped.text, cut or clamped.cut
+    return Said(html=html_of(shown), cut=cut, attachments=known[:20], **common)
 
 
 def _call(entry: Entry, window: Window, common: dict[str, Any]) -> Call:
@@ -236,9 +255,23 @@ def _glance(entry: Entry, result: Entry | None, status: str) -> str:
     if result is None:
         return ""
     if status in ("error", "denied", "cancelled"):
-        return text.first_line(result.head, 100)
+        return _fault(result.head)
     asked = entry.light_arguments if (entry.arguments_size or 0) <= 4_000 else None  # a diff of more costs too much here
     return toolline.glance(result.head, result.light_result, name=entry.tool_name, arguments=asked, lines=result.lines)
+
+
+_EXIT = re.compile(r"\s*(?:Error: )?Exit code (\d{1,5})\s+", re.IGNORECASE)
+_TELLS = re.compile(r"^.*(?:error|fail|exception|denied|not found|no such|cannot|invalid).*$", re.IGNORECASE | re.MULTILINE)
+
+
+def _fault(said: str) -> str:
+    """What went wrong, in a line: behind an exit code the first line of the output that says it."""
+    match = _EXIT.match(said)
+    if not match:
+        return text.first_line(said, 140)
+    output = said[match.end() : match.end() + 2_000]
+    telling = _TELLS.search(output)
+    return f"exit {match[1]}: {text.first_line(telling[0] if telling else output, 140)}"
 
 
 def _bodies(entry: Entry, result: Entry | None) -> dict[str, list[toolbody.Part] | None]:
@@ -270,7 +303,6 @@ NOTABLE = {
     "artifact": ("file", "quiet", "artifact"),
     "file_change": ("pencil", "quiet", "file changed"),
     "escalation": ("waits", "waits", "escalation"),
-    "approval": ("done", "quiet", "approval"),
     "status": ("note", "quiet", "status"),
     "note": ("note", "note", "note"),
 }
@@ -282,6 +314,8 @@ def _aside(entry: Entry, common: dict[str, Any]) -> Row:
     kind = str(entry.data.get("attachment_type") or entry.data.get("progress_type") or entry.data.get("type") or "")
     told = {key: value for key, value in entry.data.items() if key not in PLUMBING and value not in (None, "", [], {})}
     aside = {"what": kind.replace("_", " ").replace("-", " "), "line": text.first_line(entry.head, 160), "facts": toolbody.table(told)}
+    if entry.kind == "approval":
+        return Quiet(**{**aside, "what": "", "facts": []}, **common)
     if entry.kind == "compaction":
         before, after = _compacted(entry.data)
         return Compaction(before=before, after=after, **aside, **common)

@@ -92,4 +92,3 @@ class Reading(reading.Reading):
             line.agent = "subagent", call.agent_type if call else ""
         else:
             line.agent = "agent", AGENT
-

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ...drafts import EventDraft, ToolDraft
+from ..calls import server_of
 from ..lines import Line
 from ..values import bounded, dict_of, light, text_of
 from .blocks import attachment
@@ -87,12 +88,6 @@ def status_of(block: dict[str, Any], text: str, structured: Any) -> str:
     if not block.get("is_error"):
         return "ok"
     return "denied" if text.startswith(REFUSED) or NOT_ALLOWED.match(text) else "error"
-
-
-def server_of(name: str | None) -> str | None:
-    """The MCP server in a tool's name ``mcp__<server>__<tool>``."""
-    parts = name.split("__", 2) if name and name.startswith("mcp__") else ()
-    return parts[1] if len(parts) == 3 else None
 
 
 def readable(content: Any) -> tuple[str, list[dict[str, Any]]]:

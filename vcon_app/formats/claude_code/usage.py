@@ -6,13 +6,12 @@ from decimal import Decimal
 from typing import Any
 
 from ...drafts import Finding, Usage
-from ..values import dict_of, light, number_of
+from ..values import count_of, dict_of, light, number_of
 
 OPEN_RESPONSES = 64
 """Responses whose lines may still follow; Claude Code writes the lines of one response close together."""
-MOST_TOKENS = 10**12
 MOST_DOLLARS = 10**6
-"""More than any response has or costs: a larger number in a file is nonsense and counts as not stated."""
+"""More than any response costs: a larger number in a file is nonsense and counts as not stated."""
 CHARACTERS_PER_TOKEN = 8
 """Text of a model has about four characters a token; below half of that the count cannot be true."""
 
@@ -29,13 +28,12 @@ def usage_of(message: dict[str, Any]) -> Usage | None:
     split = dict_of(usage.get("cache_creation"))
     hour = _count(split, "ephemeral_1h_input_tokens") if split else None
     written = _count(usage, "cache_creation_input_tokens") or (hour or 0) + _count(split, "ephemeral_5m_input_tokens")
-    thinking = number_of(dict_of(usage.get("output_tokens_details")).get("thinking_tokens"), MOST_TOKENS)
     return Usage(
         input_tokens=_count(usage, "input_tokens"),
         cache_read_tokens=_count(usage, "cache_read_input_tokens"),
         cache_write_tokens=written,
         output_tokens=_count(usage, "output_tokens"),
-        reasoning_tokens=None if thinking is None else int(thinking),
+        reasoning_tokens=count_of(dict_of(usage.get("output_tokens_details")).get("thinking_tokens")),
         cache_write_1h_tokens=hour,
     )
 
@@ -100,4 +98,4 @@ class Outputs:
 
 
 def _count(usage: dict[str, Any], name: str) -> int:
-    return int(number_of(usage.get(name), MOST_TOKENS) or 0)
+    return count_of(usage.get(name)) or 0

@@ -13,10 +13,10 @@ from .elide import Elided
 from .join import after, spread
 from .normalise import Container, mediatype
 from .notes import Notes, point
-from .parties import Cast, text
+from .parties import Cast
 from .steps import Step
 from .talks import indices, keep
-from .traces import mapping
+from .values import mapping, text
 
 EVIDENCE = ("scitt_receipt", "agent_trace_cose_sign1")
 GRANTS = ("lawful_basis", "consent")

@@ -8,7 +8,8 @@ from typing import Any
 
 from ...drafts import Json
 
-DEEPEST = 200
+DEEPEST = 100
+"""A level costs four Python frames, of which there are a thousand."""
 _FLOATS = {25: ">e", 26: ">f", 27: ">d"}
 _SIMPLE = {20: False, 21: True, 22: None, 23: None}
 
@@ -22,8 +23,11 @@ def loads(data: bytes) -> Json:
     return value
 
 
-class _Break(Exception):
-    """The end of an item of indefinite length."""
+class _Break(ValueError):
+    """The end of an item of indefinite length; anywhere else it is an error."""
+
+    def __init__(self) -> None:
+        super().__init__("CBOR break outside of an item of indefinite length")
 
 
 class _Reader:
@@ -37,12 +41,16 @@ class _Reader:
         major, info = first >> 5, first & 31
         if major == 7:
             return self._simple(info)
+        if major in (0, 1, 6):
+            return self._whole(major, self._size(info), depth)
         size = None if info == 31 else self._size(info)
-        if major in (0, 1, 6) and size is None:
-            raise ValueError(f"CBOR byte {first:#04x} at {self.place - 1} is not well formed")
-        return (self._unsigned, self._negative, self._bytes, self._text, self._array, self._map, self._tag)[major](
-            size, depth
-        )
+        return (self._bytes, self._text, self._array, self._map)[major - 2](size, depth)
+
+    def _whole(self, major: int, size: int, depth: int) -> Json:
+        """A number, or what a tag stands before; the tag itself says nothing here."""
+        if major == 6:
+            return self.item(depth + 1)
+        return size if major == 0 else -1 - size
 
     def _take(self, count: int) -> bytes:
         if self.place + count > len(self.data):
@@ -64,12 +72,6 @@ class _Reader:
             value = struct.unpack(_FLOATS[info], self._take(1 << (info - 24)))[0]
             return value if value == value and abs(value) != float("inf") else None
         return _SIMPLE.get(self._take(1)[0] if info == 24 else info)
-
-    def _unsigned(self, size: int, _: int) -> int:
-        return size
-
-    def _negative(self, size: int, _: int) -> int:
-        return -1 - size
 
     def _chunks(self, size: int | None, depth: int) -> bytes:
         if size is not None:
@@ -105,13 +107,10 @@ class _Reader:
                 value = self.item(depth + 1)
             except _Break:
                 if size is not None:
-                    raise ValueError("CBOR break outside of an item of indefinite length") from None
+                    raise
                 return
             yield value
             count += 1
-
-    def _tag(self, _: int, depth: int) -> Json:
-        return self.item(depth + 1)
 
 
 def _key(value: Json) -> str:

@@ -91,7 +91,7 @@ def _encoding(item: dict[str, Any], pointer: str, notes: Notes) -> Json:
 
 def _note_native(body: Json, encoding: Json, pointer: str, notes: Notes) -> None:
     if encoding != "json":
-        kind = {dict: "an object", list: "an array"}.get(type(body), shown(body))
+        kind = "an object" if isinstance(body, dict) else "an array" if isinstance(body, list) else shown(body)
         notes.warn(
             "R55",
             pointer,

@@ -12,9 +12,10 @@ from .entries import output_text
 from .normalise import Container
 from .notes import Notes, point
 from .pairs import Pairs
-from .parties import Cast, text
+from .parties import Cast
 from .steps import Step
 from .talks import Talk, indices, spaced_by_one_second, step_of
+from .values import text
 
 THOUGHTS = "chain-of-thought"
 CALL_NAMES = ("tool", "name", "action")
@@ -101,10 +102,11 @@ def _step(talk: Talk, waiting: dict[int, list[Step]]) -> Step:
 
 
 def _make_call(step: Step, talk: Talk, name: str, given: Json, body: dict[str, Any]) -> None:
-    step.kind, step.text, step.data = "tool_call", "", {}
+    step.kind, step.text = "tool_call", ""
     step.tool = ToolDraft(text(body.get("id")), name, arguments=given)
     extra = {key: value for key, value in body.items() if key not in ("tool", "name", "input", "id")}
-    step.left = {"source": "dialog", "was": talk.index, **({"native": extra} if extra else {})}
+    step.data = {"details": extra} if extra else {}
+    step.left = {"source": "dialog", "was": talk.index}
 
 
 def _make_result(step: Step, talk: Talk, waiting: list[Step]) -> None:

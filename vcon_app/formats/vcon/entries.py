@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from ...drafts import Json
 from ..jsonio import Unreadable, loads
 from .elide import Elided
+from .values import word
 
 TYPES = frozenset({"user", "assistant", "tool-call", "tool-result", "reasoning", "system-event"})
 """The discriminators of VAC s3.8; anything else is an unknown entry."""
@@ -36,7 +37,6 @@ SYNONYMS = {
     "usage": "token-usage",
 }
 KINDS = {
-    "message": None,
     "event": "system-event",
     "thinking": "reasoning",
     "tool-use": "tool-call",
@@ -51,16 +51,11 @@ RESULTS = frozenset({"tool_result", "mcp_tool_result"})
 THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning"})
 
 
-def word(value: Json) -> str:
-    """The value when it is a string, else ``""``: discriminators are looked up in sets, and lists do not hash."""
-    return value if isinstance(value, str) else ""
-
-
 class Block(NamedTuple):
     """A native content block that is an event of its own unless ``children`` hold it already."""
 
     entry: dict[str, Any]
-    index: int
+    place: int
 
 
 def fold(raw: dict[str, Any]) -> dict[str, Any]:
@@ -158,8 +153,8 @@ def blocks_of(content: Json) -> list[Block]:
     """Calls, results and thoughts that stand as blocks in native content, as entries."""
     if not isinstance(content, list):
         return []
-    entries = [(index, _block_entry(block)) for index, block in enumerate(content) if isinstance(block, dict)]
-    return [Block(entry, index) for index, entry in entries if entry]
+    entries = [(place, _block_entry(block)) for place, block in enumerate(content) if isinstance(block, dict)]
+    return [Block(entry, place) for place, entry in entries if entry]
 
 
 def _block_entry(block: dict[str, Any]) -> dict[str, Any] | None:

@@ -166,22 +166,20 @@ def _note_signature(value: dict[str, Any], opened: Opened, notes: Notes) -> None
     opened.header_uuids += filter(None, map(_header_uuid, signatures))
     opened.forms.append("jws")
     where = point(opened.pointer, "signatures")
-    if not signatures or any(name == "none" for name in algorithms):
-        state, detail = (
-            "invalid",
-            "signed with alg none, which protects nothing" if signatures else "no signature in it",
-        )
+    if not signatures or "none" in algorithms:
+        detail = "signed with alg none, which protects nothing" if signatures else "no signature in it"
         notes.error("R86", where, f"The vCon claims to be signed, but: {detail}. Treat it as unsigned.")
+        found = Signature(state="invalid", detail=detail)
     else:
-        state, detail = "uncheckable", f"signature present ({', '.join(algorithms)}), not checked by this version"
+        names = ", ".join(algorithms)
         notes.warn(
             "R86",
             where,
-            f"{len(signatures)} signature(s) present, {', '.join(algorithms)}; not checked by this "
-            "version, so nobody has confirmed who signed or that nothing was changed.",
+            f"{len(signatures)} signature(s) present, {names}; not checked by this version, so nobody "
+            "has confirmed who signed or that nothing was changed.",
         )
-    if opened.signature is None:
-        opened.signature = Signature(state=state, detail=detail)  # the outer one counts
+        found = Signature(state="uncheckable", detail=f"signature present ({names}), not checked by this version")
+    opened.signature = opened.signature or found  # the outer one counts
 
 
 def _algorithm(signature: Json) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import Any
 
 from ...drafts import Json
@@ -11,11 +12,11 @@ from .clock import Clock
 from .content import canonical
 from .normalise import Container
 from .notes import Notes, point, shown
-from .parties import text
 from .times import moment
+from .values import text
 
 BASES = ("consent", "contract", "legal_obligation", "vital_interests", "public_task", "legitimate_interests")
-HASHES = {
+HASHES: dict[str, Callable[[bytes], Any]] = {
     "sha-256": hashlib.sha256,
     "sha-3-256": hashlib.sha3_256,
     "blake2b-256": lambda data: hashlib.blake2b(data, digest_size=32),

@@ -16,19 +16,16 @@ MESSAGES = ("user_message", "agent_message", "injected_context")
 def join(steps: list[Step], ids: dict[str, Step], talks: list[Talk], notes: Notes) -> list[Step]:
     """Match dialogs with messages; what is left over is put between the steps. The trace's time wins."""
     pairs = match(steps, ids, talks)
-    late = 0
-    for talk, step in pairs.items():
-        late += _merge(talk, step, notes)
+    made_up = spaced_by_one_second(talks)
+    late = sum(_merge(talk, step, made_up, notes) for talk, step in pairs.items())
     if late:
         notes.warn(
             "R75",
             "",
-            f"The times of {late} dialogs differ from the agent trace by more than 2 seconds; the trace's "
-            "times are shown"
-            + (
-                ", those of the dialogs are exactly 1 s apart and look made up." if spaced_by_one_second(talks) else "."
-            ),
+            f"The times of {late} dialogs differ from the agent trace by more than 2 seconds; the trace's are shown.",
         )
+    if made_up and pairs:
+        notes.info("R75", "", "The dialogs are exactly 1 second apart: their times look made up.")
     left = [talk for talk in talks if talk not in pairs]
     if pairs and left:
         notes.info(
@@ -98,8 +95,11 @@ class _Shelf:
         return None
 
 
-def _merge(talk: Talk, step: Step, notes: Notes) -> bool:
-    """One event with two sources; answers whether their times disagree."""
+def _merge(talk: Talk, step: Step, made_up: bool, notes: Notes) -> bool:
+    """One event with two sources; answers whether their times disagree.
+
+    Where the trace has no time the dialog's is taken, unless it looks made up.
+    """
     step.left["dialog"] = talk.kept(step.text)
     if (
         talk.speaker is not None
@@ -116,6 +116,8 @@ def _merge(talk: Talk, step: Step, notes: Notes) -> bool:
             "message; the trace is shown, the other text is kept beside it.",
             "text",
         )
+    if step.at is None and talk.at is not None and not made_up:
+        step.at, step.data["time_source"] = talk.at, "dialog"
     if not differs(talk.at, step.at):
         return False
     step.data["dialog_time"] = render(talk.at) if talk.at else None

@@ -8,10 +8,11 @@ from typing import Any
 from ...drafts import Json, ToolDraft
 from . import own
 from .elide import Elided
-from .entries import MEMBERS, arguments, outcome, output_text, unknown_members, visible_text, word
-from .parties import Cast, text
+from .entries import MEMBERS, arguments, outcome, output_text, unknown_members, visible_text
+from .parties import Cast
 from .steps import Step
 from .turns import user_kind
+from .values import text, word
 
 TASKS = ("subagent_type", "agent_type", "agent", "name")
 """Arguments of a call that name the sub-agent it starts."""

@@ -7,13 +7,13 @@ from typing import Any
 
 from ...drafts import Json, ToolDraft
 from .clock import Clock
-from .entries import output_text, visible_text, word
+from .entries import output_text, visible_text
 from .notes import Notes, point, shown
 from .pairs import Pairs
-from .parties import Cast, Party, text
+from .parties import Cast, Party
 from .steps import Step
 from .talks import Talk, indices
-from .traces import mapping
+from .values import mapping, text, word
 
 ROLES = {
     "user": "person",

@@ -7,9 +7,15 @@ from typing import Any, Literal
 
 from ...drafts import ActorKind, Json
 from .notes import Notes, shown
+from .values import mapping, text, word
 
 PartyKind = Literal["person", "agent", "subagent", "tool", "organization", "unknown"]
-MACHINES = {"ai_agent": "agent", "llm": "agent", "mcp_server": "tool", "automated_system": "agent"}
+MACHINES: dict[str, PartyKind] = {
+    "ai_agent": "agent",
+    "llm": "agent",
+    "mcp_server": "tool",
+    "automated_system": "agent",
+}
 """``meta.party_type`` of the mcp_session draft (s7.4)."""
 IDENTIFIERS = ("mailto", "tel", "sip", "did", "uuid", "id")
 ACTORS: dict[str, ActorKind] = {
@@ -112,11 +118,6 @@ class Cast:
             )
 
 
-def text(value: Json) -> str | None:
-    """A non-empty string, else ``None``."""
-    return value if isinstance(value, str) and value else None
-
-
 def cast(parties: list[dict[str, Any]], extensions: list[str], has_trace: bool, agents: list[dict[str, Any]]) -> Cast:
     """Classify every party. ``agents`` are those an adapter-shaped trace lists (dialect D3)."""
     listed = {name: agent for agent in agents for name in (text(agent.get("name")),) if name}
@@ -130,8 +131,8 @@ def cast(parties: list[dict[str, Any]], extensions: list[str], has_trace: bool, 
 
 
 def _party(index: int, raw: dict[str, Any], agentic: bool, listed: dict[str, dict[str, Any]]) -> Party:
-    meta = raw.get("meta") if isinstance(raw.get("meta"), dict) else {}
-    session = meta.get("agent_session") if isinstance(meta.get("agent_session"), dict) else {}
+    meta = mapping(raw.get("meta"))
+    session = mapping(meta.get("agent_session"))
     kind, why = _kind(raw, meta, "agent_session" in meta, agentic, listed)
     told = session or listed.get(text(raw.get("name")) or "", {})
     parent = text(told.get("parent_agent_id")) or text(told.get("parent-agent-id"))
@@ -154,11 +155,11 @@ def _kind(
     raw: dict[str, Any], meta: dict[str, Any], session: bool, agentic: bool, listed: dict[str, Any]
 ) -> tuple[PartyKind, str]:
     """First evidence that applies; ``role: agent`` alone is a human call-centre agent (CC extension s3.1)."""
-    machine = MACHINES.get(str(meta.get("party_type")))
+    machine = MACHINES.get(word(meta.get("party_type")))
     if session:
         return "agent", "meta.agent_session"
     if machine:
-        return machine, f"meta.party_type {meta['party_type']}"  # type: ignore[return-value]
+        return machine, f"meta.party_type {meta['party_type']}"
     if raw.get("type") == "bot":
         return "agent", "type bot"
     if text(raw.get("name")) in listed:

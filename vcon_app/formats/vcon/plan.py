@@ -11,7 +11,7 @@ from typing import Any
 from ...drafts import EventDraft, Events, Json, Losses, SessionDraft
 from .parties import Cast, cast
 from .steps import NATIVE
-from .traces import mapping
+from .values import mapping
 from .write_parties import Actors, parties_of
 
 PASSES = 16

@@ -10,17 +10,18 @@ from ...drafts import Draft
 from . import core_only, mcp, rules
 from .attachments import attached, insert
 from .content import Content, resolve
-from .entries import visible_text, word
+from .entries import visible_text
 from .forms import Opened, open_vcon
 from .grants import grants_of
 from .join import join
 from .normalise import Container, normalise
 from .notes import Notes, shown
-from .parties import Cast, cast, text
+from .parties import Cast, cast
 from .sessions import Facts, session_draft
 from .steps import Step
 from .talks import Talk, indices, talks_of
 from .traces import Trace, find_traces
+from .values import text, word
 from .walk import Walk
 
 TRANSCRIPTS = ("transcript", "wtf_transcription")
@@ -128,10 +129,19 @@ def _session(run: Run, number: int, attachments: list[tuple[int, Step]], facts: 
     steps = insert(steps, attachments)
     if number == 0:
         steps = insert(steps, _transcripts(facts))
+    _name(steps)
     rules.note_marks(((step.pointer, step.text) for step in steps), notes)
     yield session_draft(run.id, run.dialect, run.traces, number, facts, steps, models)
     yield from notes.drain()
     yield from (step.freeze() for step in steps)
+
+
+def _name(steps: list[Step]) -> None:
+    """Only the first of several steps with one id has it as its key."""
+    seen: set[str] = set()
+    for step in steps:
+        step.unique = step.id not in seen
+        seen.add(step.id)
 
 
 def _steps(run: Run, facts: Facts, notes: Notes) -> tuple[list[Step], list[str]]:

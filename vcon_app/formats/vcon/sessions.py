@@ -12,13 +12,13 @@ from . import core_only
 from .attachments import Attached
 from .content import Content, canonical
 from .elide import LONG, Elided
-from .entries import word
 from .forms import Opened
 from .normalise import Container
-from .parties import Cast, text
+from .parties import Cast
 from .steps import NATIVE, Step, dumps
 from .times import moment
-from .traces import Trace, get, mapping
+from .traces import Trace, get
+from .values import mapping, text, word
 
 TOP = ("uuid", "created_at", "updated_at", "extensions", "critical", "redacted", "amended", "group")
 RENAMED_SESSION = {

@@ -14,8 +14,9 @@ from .elide import LONG, Elided
 from .entries import visible_text
 from .normalise import Container, mediatype
 from .notes import Notes, point
-from .parties import Cast, Party, text
+from .parties import Cast, Party
 from .steps import Step
+from .values import text
 
 MCP = "application/vnd.mcp-session+json"
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from . import usage
 from .notes import Notes, point
-from .parties import text
 from .steps import Step
 from .traces import Trace
+from .values import text
 
 REQUESTS = ("requestId", "request-id", "request_id", "messageId", "message-id")
 """Native ids of a model response; its entries repeat the id, and the usage with it."""

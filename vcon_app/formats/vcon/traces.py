@@ -16,7 +16,7 @@ from . import cbor
 from .content import Content
 from .normalise import Container
 from .notes import Notes, point, shown
-from .parties import text
+from .values import mapping, text
 
 RECORDS = ("verifiable-agent-record", "agent-convo-record")
 SESSIONS = ("session", "session-trace")
@@ -90,11 +90,6 @@ def get(holder: Json, *names: str) -> Json:
                 if spelling in holder:
                     return holder[spelling]
     return None
-
-
-def mapping(value: Json) -> dict[str, Any]:
-    """The value when it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}
 
 
 def find_traces(vcon: Container, contents: list[Content], notes: Notes) -> list[Trace]:

@@ -104,7 +104,8 @@ class _Builder:
         if event == "map_key":
             self._keys[-1] = value
         elif event in ("start_map", "start_array"):
-            self._place(new := {} if event == "start_map" else [])
+            new: Json = {} if event == "start_map" else []
+            self._place(new)
             self._open.append(new)
             self._keys.append(None)
             if len(self._open) > DEEPEST:

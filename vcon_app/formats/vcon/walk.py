@@ -9,15 +9,16 @@ from typing import Any, NamedTuple
 from ...drafts import Json
 from . import own
 from .clock import Clock
-from .entries import Block, blocks_of, fold, visible_text, word
+from .entries import Block, blocks_of, fold, visible_text
 from .makers import make
 from .notes import Notes, shown
 from .pairs import Pairs
-from .parties import Cast, text
+from .parties import Cast
 from .steps import Step
 from .tally import Tally
 from .traces import Trace
 from .turns import Doubles
+from .values import text, word
 
 
 class Place(NamedTuple):
@@ -81,12 +82,7 @@ class Walk:
         self.clock.place(step, entry, place.inherited)
         make(step, entry, place.parent, self.cast, self.ids)
         if step.kind == "unknown" and own.KIND not in step.own:
-            self.notes.warn(
-                "R67",
-                pointer,
-                f"An entry of type {shown(entry['type'])} with nothing to show is no known event; it is kept as it is.",
-                word(entry["type"]),
-            )
+            self._note_unknown(entry, pointer)
         self.tally.see(step, entry)
         self.pairs.see(step)
         self._doubles.see(step)
@@ -96,16 +92,21 @@ class Walk:
         if place.wrapper:
             step.left["wrapper"] = place.wrapper.pop()
         if step.id:
-            step.unique = self.ids.setdefault(step.id, step) is step
+            self.ids.setdefault(step.id, step)
         if parent_id := step.left.get("parent_id"):
             self._parents.append((parent_id, pointer))
         self.steps.append(step)
         return step
 
+    def _note_unknown(self, entry: dict[str, Any], pointer: str) -> None:
+        kind = shown(entry["type"])
+        said = "A user entry has no content" if entry["type"] == "user" else f"Entries of type {kind} are not known"
+        self.notes.warn("R67", pointer, f"{said}; it is kept as it is, as an event of no known kind.", kind)
+
     def _derive(self, block: Block, pointer: str, place: Place) -> None:
         """A content block that no child repeats is an event; the writer finds it in its message again."""
         wrapper = place.wrapper[0] if place.wrapper else None
-        step = self._step(block.entry, f"{pointer}/content/{block.index}", place)
+        step = self._step(block.entry, f"{pointer}/content/{block.place}", place)
         step.left = {"id": "", "derived": True, **({"wrapper": wrapper, "level": place.level} if wrapper else {})}
 
     def _repeated(self, entry: dict[str, Any], raw: dict[str, Any], pointer: str) -> bool:

@@ -10,11 +10,10 @@ from uuid import UUID
 from ...drafts import Events, Json, Losses, SessionDraft
 from .layout import array, gathered, laid_out
 from .normalise import EMPTY
-from .parties import text
 from .plan import Plan, make_plan
 from .steps import NATIVE
 from .times import moment, render
-from .traces import mapping
+from .values import mapping, text
 from .write_items import analyses, attachments, dialogs
 
 VERSION = "0.4.0"

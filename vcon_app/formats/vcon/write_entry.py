@@ -80,7 +80,8 @@ def tool_of(event: EventDraft) -> Json:
 def timestamp_of(event: EventDraft, left: dict[str, Any]) -> Json:
     if "timestamp" in left:
         return left["timestamp"]
-    if event.at is None or (event.data.get("time_inherited") and "id" in left):
+    borrowed = event.data.get("time_inherited") or event.data.get("time_source")
+    if event.at is None or (borrowed and "id" in left):
         return None
     return render(event.at)
 

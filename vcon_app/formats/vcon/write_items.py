@@ -16,14 +16,17 @@ from .forms import decode_base64
 from .layout import laid_out
 from .normalise import EMPTY
 from .notes import Notes
-from .parties import text
-from .plan import Plan, left_of
+from .plan import MESSAGES, Plan, left_of
 from .rules import DIALOG_REFS, FORBIDDEN, PARTY_REFS
 from .steps import NATIVE, dumps
 from .talks import indices
 from .times import moment, render
-from .traces import mapping
+from .values import mapping, text
 from .write_trace import trace_bytes
+
+
+SINGLE = ("transfer_target", "original", "consultation", "target_dialog")
+"""References of a transfer that were arrays until core-03 (s4.3.13)."""
 
 
 def dialogs(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
@@ -31,7 +34,7 @@ def dialogs(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
     for number, event in plan.dialog_events(events, losses):
         held = left_of(event).get("dialog")
         item = _dialog_of_file(held, event, plan, losses) if held else _dialog_of_event(event, plan)
-        if plan.is_entry(event):
+        if plan.is_entry(event) and event.kind in MESSAGES and not (held and plan.had_trace):
             item.setdefault("message_id", plan.entry_id(event, number))
         yield laid_out(item, 2)
 
@@ -63,6 +66,9 @@ def _dialog_of_file(held: dict[str, Any], event: EventDraft, plan: Plan, losses:
         _mend_refs(item, name, plan.record.get("dialogs", 0), losses)
         if name in item:
             item[name] = _moved(item[name], plan)
+    for name in SINGLE:
+        if isinstance(item.get(name), list) and len(item[name]) == 1:
+            item[name] = item[name][0]
     return _mended_content(item, "dialog", plan, losses)
 
 
@@ -211,14 +217,18 @@ def attachments(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
         held = left_of(event).get("attachment")
         while kept and (held is None or kept[0]["i"] < held["i"]):
             yield laid_out(_kept_attachment(kept.pop(0), plan, losses), 2)
-        item = (
-            _attachment_of_file(held, event)
-            if held
-            else _with_place(_attachment_of_event(event), event, number, plan, nearest)
-        )
+        item = _attachment_of_file(held, event) if held else _attachment_of_event(event)
+        if not held or not _keeps_dialog(item, plan):
+            item = _with_place(item, event, number, plan, nearest)
         yield laid_out(_complete(item, event, nearest.dialog(number), plan, losses), 2)
     for left in kept:
         yield laid_out(_kept_attachment(left, plan, losses), 2)
+
+
+def _keeps_dialog(item: dict[str, Json], plan: Plan) -> bool:
+    """Is the dialog that an attachment of the file names still a dialog?"""
+    named = indices(item.get("dialog"), plan.record.get("dialogs", 0))
+    return not named or plan.is_kept(named[0])
 
 
 def _kept_attachment(kept: dict[str, Any], plan: Plan, losses: Losses) -> dict[str, Json]:
@@ -278,35 +288,43 @@ def _with_place(item: dict[str, Json], event: EventDraft, number: int, plan: Pla
 def _complete(
     item: dict[str, Json], event: EventDraft | None, near: int, plan: Plan, losses: Losses
 ) -> dict[str, Json]:
-    """start, party and dialog are required (core s4.4); a time that is not known is marked, not made up (rule R45)."""
+    """start, party and dialog are required (core s4.4). ``near`` is the dialog before it."""
+    from_file = event is None or "attachment" in left_of(event)
     _mend_refs(item, "party", len(plan.parties), losses)
     _mend_refs(item, "dialog", max(plan.record.get("dialogs", 0), plan.dialogs), losses)
-    if item.get("dialog") is None and "dialogs" in plan.record and (event is None or "attachment" in left_of(event)):
-        losses.lose("attachment without dialog", "core-04 requires one; written as the one before it")
-    old = next(iter(indices(item.get("dialog"), plan.record.get("dialogs", 0))), None)
-    item["dialog"] = plan.place(old) if old is not None and (event is None or plan.is_kept(old)) else near
+    for name, length in (("party", len(plan.parties)), ("dialog", plan.record.get("dialogs", 0))):
+        if from_file and not indices(item.get(name), length):
+            losses.lose(f"attachment without {name}", "core-04 requires one; the nearest was written")
     if not plan.dialogs:
         losses.lose("dialog of an attachment", "it is required (core s4.4) and there is none; written as 0")
-    if item.get("party") is None:
-        place = plan.party(event) if event else None
-        if event is None or "attachment" in left_of(event):
-            losses.lose("attachment without party", "core-04 requires one; written as the agent's, else the first")
-        item["party"] = place if place is not None else plan.cast.agent.index if plan.cast.agent else 0
-    if moment(item.get("start")).at is None:
-        item |= (
-            {"start": render(event.at)}
-            if event and event.at
-            else {
-                "start": render(plan.options["created_at"]),
-                "meta": {**mapping(item.get("meta")), "start_source": "created_at"},
-            }
-        )
-    elif moment(item["start"]).fault:
-        item["start"] = render(moment(item["start"]).at)
-    first = {name: item[name] for name in ("purpose", "start", "party", "dialog") if name in item}
-    return _mended_content(
-        {**first, **{key: value for key, value in item.items() if key not in first}}, "attachment", plan, losses
-    )
+    old = next(iter(indices(item.get("dialog"), plan.record.get("dialogs", 0))), None)
+    first = {
+        **({"purpose": item["purpose"]} if "purpose" in item else {}),
+        **_start(item, event, plan),
+        "party": _party(item, event, plan),
+        "dialog": plan.place(old) if old is not None and (event is None or plan.is_kept(old)) else near,
+    }
+    meta = {"meta": {**mapping(item.get("meta")), **first.pop("meta")}} if "meta" in first else {}
+    rest = {key: value for key, value in item.items() if key not in (*first, "start")}
+    return _mended_content(first | rest | meta, "attachment", plan, losses)
+
+
+def _start(item: dict[str, Json], event: EventDraft | None, plan: Plan) -> dict[str, Json]:
+    """A time that is not known is marked, not made up (rule R45)."""
+    stated = moment(item.get("start"))
+    if stated.at is not None:
+        return {"start": render(stated.at) if stated.fault else item["start"]}
+    if event is not None and event.at is not None:
+        return {"start": render(event.at)}
+    return {"start": render(plan.options["created_at"]), "meta": {"start_source": "created_at"}}
+
+
+def _party(item: dict[str, Json], event: EventDraft | None, plan: Plan) -> int:
+    """As stated, else who acted, else the agent (agent_session s7), else the first."""
+    if item.get("party") is not None:
+        return (indices(item["party"], len(plan.parties)) or [0])[0]
+    place = plan.party(event) if event is not None else None
+    return place if place is not None else plan.cast.agent.index if plan.cast.agent else 0
 
 
 class _Before:

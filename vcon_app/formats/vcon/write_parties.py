@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...drafts import EventDraft, Json, SessionDraft
-from .parties import cast, text
-from .traces import mapping
+from .parties import cast
 from .usage import family
+from .values import mapping, text
 
 
 @dataclass(slots=True)

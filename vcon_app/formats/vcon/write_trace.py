@@ -8,12 +8,11 @@ from typing import Any
 from ...drafts import EventDraft, Events, Json, Losses
 from . import own
 from .layout import Tree, as_text, laid_out
-from .parties import text
 from .plan import Plan, left_of
 from .steps import NATIVE
 from .times import render
-from .traces import mapping
 from .usage import family
+from .values import mapping, text
 from .write_entry import CONTENTS, TYPES, needed, timestamp_of, token_usage, tool_of
 from .write_parties import vcs_environment
 

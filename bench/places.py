@@ -1,0 +1,39 @@
+"""Where the benchmarks keep things: what can be used again in a cache, an installation of their own in a temporary directory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from config import env, postgres
+
+ROOT = Path(__file__).resolve().parent.parent
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "countersign-bench"
+CACHE.mkdir(parents=True, exist_ok=True)
+
+
+@contextmanager
+def installation() -> Iterator[dict[str, str]]:
+    """An empty installation with its own PostgreSQL, as shipped; the environment of processes that work on it."""
+    data_dir = Path(tempfile.mkdtemp(prefix="countersign-bench-"))
+    cluster = postgres.Cluster(data_dir)
+    environment = os.environ | dict.fromkeys((*env.OURS, *env.COMMON), "")
+    environment |= {"COUNTERSIGN_DATA_DIR": str(data_dir), "DJANGO_SETTINGS_MODULE": "config.settings", "PYTHONPATH": str(ROOT)}
+    try:
+        with postgres.on_demand(cluster):
+            run(environment, "-c", "import django; django.setup(); from config import prepare; prepare.database()")
+            yield environment
+    finally:
+        shutil.rmtree(data_dir, ignore_errors=True)
+
+
+def run(environment: dict[str, str], *arguments: str) -> str:
+    """Run Python on an installation; its standard output. Raises ``CalledProcessError``."""
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()

@@ -1,0 +1,38 @@
+"""The worker's part of an import in a process of its own, to be measured from outside."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from time import monotonic
+
+import django
+
+django.setup()
+
+from sessions_app.models import Session  # noqa: E402
+from sessions_app.services import audit, people, search  # noqa: E402
+from vcon_app.models import Import  # noqa: E402
+from vcon_app.services import documents, imports  # noqa: E402
+
+
+def start(path: str) -> None:
+    """Take a file in, as an upload does; prints the id of the import."""
+    with Path(path).open("rb") as file:
+        print(imports.start_import(people.default_workspace(), path, documents.chunks_of(file), by=audit.COMMAND).pk)
+
+
+def run(import_id: str) -> None:
+    """Import it and make it searchable; prints what came of it as JSON."""
+    imports.run(import_id)
+    done, imported = monotonic(), Import.objects.get(pk=import_id)
+    assert imported.status == Import.Status.DONE, imported.error
+    session = Session.objects.get(import_links__imported=imported)
+    search.index(session.pk)
+    counts = {"prompts": session.turn_count, "tool_calls": session.tool_call_count, "output_tokens": session.output_tokens}
+    print(json.dumps(counts | {"searchable": monotonic() - done}))
+
+
+if __name__ == "__main__":
+    {"start": start, "run": run}[sys.argv[1]](sys.argv[2])

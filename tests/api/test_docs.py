@@ -1,0 +1,62 @@
+"""The description of the API, and the page that shows it, under the site's own content security policy."""
+
+from __future__ import annotations
+
+import re
+
+from django.test import Client
+
+from .client import ok
+
+LITERALLY = {
+    "/dashboard/agents/{agent_id}/sessions": {"get", "post"},
+    "/dashboard/agents/{agent_id}/sessions/{session_id}": {"get"},
+    "/dashboard/agents/{agent_id}/sessions/{session_id}/events": {"get"},
+    "/dashboard/agents/{agent_id}/sessions/{session_id}/stream": {"get"},
+    "/dashboard/agents/{agent_id}/sessions/{session_id}/messages": {"post"},
+    "/dashboard/agents/{agent_id}/sessions/{session_id}/interrupt": {"post"},
+    "/dashboard/agents/{agent_id}/sessions/{session_id}/archive": {"post"},
+    "/api/v1/imports": {"get", "post"},
+    "/api/v1/imports/{import_id}": {"get"},
+    "/api/v1/agents": {"get", "post"},
+    "/api/v1/agents/{agent_id}": {"get", "patch"},
+    "/api/v1/sessions": {"get"},
+    "/api/v1/sessions/{session_id}": {"get"},
+    "/api/v1/sessions/{session_id}/turns": {"get"},
+    "/api/v1/sessions/{session_id}/events": {"get", "post"},
+    "/api/v1/sessions/{session_id}/stream": {"get"},
+    "/api/v1/sessions/{session_id}/export": {"get"},
+    "/api/v1/sessions/{session_id}/export/report": {"get"},
+    "/api/v1/approvals": {"get", "post"},
+    "/api/v1/approvals/{approval_id}": {"get"},
+    "/api/v1/approvals/{approval_id}/decision": {"post"},
+    "/api/v1/usage": {"get"},
+    "/api/v1/audit": {"get"},
+}
+
+
+def test_the_description_has_every_route_and_says_what_it_takes(db):
+    schema = ok(Client().get("/api/v1/openapi.json"))
+    assert schema["openapi"].startswith("3.")
+    assert {path: set(methods) for path, methods in schema["paths"].items()} == LITERALLY
+    ids = [operation["operationId"] for methods in schema["paths"].values() for operation in methods.values()]
+    assert len(ids) == len(set(ids))
+    assert all(operation["security"] for methods in schema["paths"].values() for operation in methods.values())
+    assert "text/event-stream" in schema["paths"]["/api/v1/sessions/{session_id}/stream"]["get"]["responses"]["200"]["content"]
+
+
+def test_every_reference_in_the_description_leads_somewhere(db):
+    text = Client().get("/api/v1/openapi.json").content.decode()
+    schemas = ok(Client().get("/api/v1/openapi.json"))["components"]["schemas"]
+    assert {"Session", "Event", "Turn", "Approval", "Import", "Usage", "Cost", "Signature"} <= schemas.keys()
+    assert set(re.findall(r"#/components/schemas/([^\"]+)", text)) <= schemas.keys()
+
+
+def test_the_page_loads_everything_from_here(db):
+    page = Client().get("/api/v1/docs")
+    assert page.status_code == 200
+    text = page.content.decode()
+    assert re.findall(r'(?:src|href)="([^"]+)"', text)
+    assert all(address.startswith("/static/") for address in re.findall(r'(?:src|href)="([^"]+)"', text))
+    scripts = re.findall(r"<script(.*?)>", text)
+    assert all("src=" in script or "application/json" in script for script in scripts)

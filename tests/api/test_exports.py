@@ -1,0 +1,118 @@
+"""Sessions out over the API: a file that no browser runs, and what it could not carry."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from django.test import AsyncClient
+
+from sessions_app.models import Session
+from sessions_app.services import events
+from tests.services.build import call, result, user
+from vcon_app.models import Export
+from vcon_app.services import exports, imports
+
+from .client import ok, pointers, refused
+from .live import elsewhere
+from .test_imports import file
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def imported(api):
+    taken = ok(api.upload(file(name='no"tes é.jsonl')), 202)
+    imports.run(taken["id"])
+    return ok(api.get(f"imports/{taken['id']}"))["sessions"][0]
+
+
+def fetch(api, session, format):
+    """The answer; ``body`` reads its file."""
+    return asyncio.run(_fetch(api, session, format))
+
+
+async def _fetch(api, session, format):
+    answer = await AsyncClient().get(f"/api/v1/sessions/{session}/export", {"format": format}, headers=api.headers)
+    if answer.streaming:
+        answer.file = b"".join([piece async for piece in answer])
+    return answer
+
+
+def body(answer):
+    return answer.file
+
+
+def test_the_original_is_equal_byte_for_byte(api, imported):
+    answer = fetch(api, imported, "original")
+    assert answer.status_code == 200
+    assert body(answer) == file().getvalue()
+    assert answer.headers["Countersign-Loss"] == "none"
+    assert answer.headers["Content-Length"] == str(len(file().getvalue()))
+    assert answer.headers["Content-Disposition"] == "attachment; filename*=utf-8''no%22tes%20%C3%A9.jsonl"
+
+
+def test_no_browser_runs_what_comes_out(api, imported):
+    for format in ("original", "html"):
+        answer = fetch(api, imported, format)
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert "sandbox" in answer.headers["Content-Security-Policy"]
+        assert answer.headers["Content-Disposition"].startswith("attachment")
+
+
+def test_every_format_is_written_and_reported(api, imported):
+    for format in exports.formats_of(Session.objects.get(pk=imported)):
+        answer = fetch(api, imported, format)
+        assert answer.status_code == 200, format
+        assert answer.headers["Content-Type"].startswith(exports.media_type(format))
+        assert len(body(answer)) == int(answer.headers["Content-Length"])
+        report = ok(api.get(f"sessions/{imported}/export/report", {"format": format}))
+        assert report["loss"] == answer.headers["Countersign-Loss"]
+        assert sum(row["count"] for row in report["items"]) == (0 if report["loss"] == "none" else int(report["loss"]))
+
+
+def test_a_format_that_is_none_is_refused_with_those_there_are(api, imported):
+    for path in ("export", "export/report"):
+        problem = refused(api.get(f"sessions/{imported}/{path}", {"format": "stone"}), 422)
+        assert pointers(problem) == {"/format"}
+        assert "original" in problem["detail"]
+        assert pointers(refused(api.get(f"sessions/{imported}/{path}"), 422)) == {"/format"}
+
+
+def test_what_was_not_imported_has_no_original(api, session):
+    refused(fetch(api, session.id, "original"), 422)
+
+
+def test_a_stranger_is_told_nothing(stranger, session):
+    refused(fetch(stranger, session.id, "html"), 404)
+    refused(stranger.get(f"sessions/{session.id}/export/report", {"format": "html"}), 404)
+
+
+def test_a_viewer_may_take_a_session_away(viewer, imported):
+    assert fetch(viewer, imported, "original").status_code == 200
+
+
+def test_a_large_session_is_waited_for_until_a_worker_has_written_it(api, session, monkeypatch):
+    monkeypatch.setattr(exports, "INLINE_EVENTS", 1)
+    events.append(session.id, [user(), call("c"), result("c")])
+
+    async def run():
+        waiting = asyncio.create_task(_fetch(api, session.id, "html"))
+        while not await elsewhere(Export.objects.exists):
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(0.3)
+        assert not waiting.done()
+        export = await elsewhere(Export.objects.get)
+        await elsewhere(exports.run, export.id)
+        return await asyncio.wait_for(waiting, 10)
+
+    answer = asyncio.run(run())
+    assert answer.status_code == 200
+    assert len(body(answer)) == int(answer.headers["Content-Length"]) > 0
+
+
+def test_an_export_that_failed_says_so(api, session, monkeypatch):
+    monkeypatch.setattr(exports, "path_of", lambda export: Path("/dev/null/no-folder"))
+    events.append(session.id, [user()])
+    assert "could not be written" in refused(fetch(api, session.id, "html"), 500)["detail"]

@@ -1,0 +1,134 @@
+"""Files in over the API: taken at once, read by a worker, told in the shape that was promised."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from sessions_app.models import Agent
+from vcon_app.models import Import, SourceDocument
+from vcon_app.services import imports
+
+from .client import ok, pointers, refused
+
+FIELDS = {
+    "id", "status", "filename", "sha256", "size", "format", "duplicate_of", "sessions", "events", "findings", "signature", "error",
+    "created_at", "finished_at",
+}  # fmt: skip
+LINES = [
+    {"type": "user", "uuid": "u1", "parentUuid": None, "sessionId": "5e55", "timestamp": "2026-03-01T10:00:00.000Z",
+     "message": {"role": "user", "content": "Sum up the notes"}},
+    {"type": "assistant", "uuid": "a1", "parentUuid": "u1", "sessionId": "5e55", "timestamp": "2026-03-01T10:00:03.000Z",
+     "message": {"id": "m1", "role": "assistant", "model": "claude-sonnet-4-5", "content": [{"type": "text", "text": "Three notes."}],
+                 "usage": {"input_tokens": 12, "output_tokens": 4}}},
+]  # fmt: skip
+
+
+def file(content=None, name="notes.jsonl"):
+    data = content if content is not None else "\n".join(json.dumps(line) for line in LINES).encode()
+    stream = io.BytesIO(data)
+    stream.name = name
+    return stream
+
+
+def finished(api, answer):
+    """What a worker makes of it."""
+    taken = ok(answer, 202)
+    imports.run(taken["id"])
+    return ok(api.get(f"imports/{taken['id']}"))
+
+
+def test_a_file_is_taken_in_before_it_is_read(api):
+    taken = ok(api.upload(file()), 202)
+    assert FIELDS <= taken.keys()
+    assert (taken["status"], taken["format"], taken["sessions"], taken["finished_at"]) == ("queued", None, [], None)
+    assert (taken["filename"], taken["size"], len(taken["sha256"])) == ("notes.jsonl", len(file().getvalue()), 64)
+    assert taken["signature"]["state"] == "uncheckable"
+
+
+def test_what_came_of_it(api):
+    done = finished(api, api.upload(file()))
+    assert (done["status"], done["format"], done["error"], done["duplicate_of"]) == ("done", "claude-code", None, None)
+    assert done["events"] == 2
+    assert done["signature"] == {"state": "unsigned", "signer": None, "detail": ""}
+    session = ok(api.get(f"sessions/{done['sessions'][0]}"))
+    assert session["imported_from"] == {"import_id": done["id"], "format": "claude-code"}
+    assert (session["origin"], session["external_id"], session["signature"]) == ("import", "5e55", done["signature"])
+    assert session["usage"]["total_tokens"] == 16
+    event = ok(api.get(f"sessions/{session['id']}/events"))["items"][0]
+    assert event["source"]["document"] == done["sha256"]
+    assert event["source"]["pointer"].startswith("L1")
+    assert ok(api.get("imports"))["items"] == [done]
+
+
+def test_the_same_bytes_again_are_the_same_import(api):
+    first = finished(api, api.upload(file()))
+    again = ok(api.upload(file(name="copy.jsonl")), 202)
+    assert (again["status"], again["duplicate_of"], again["sessions"]) == ("done", first["id"], first["sessions"])
+    assert (again["events"], again["id"] != first["id"], again["format"]) == (0, True, "claude-code")
+    assert ok(api.get(f"sessions/{first['sessions'][0]}"))["imported_from"]["import_id"] == first["id"]
+
+
+def test_an_agent_can_be_named_by_name_or_id(api, agent):
+    done = finished(api, api.upload(file(), {"agent": "Note taker"}))
+    assert ok(api.get(f"sessions/{done['sessions'][0]}"))["agent"]["name"] == "Note taker"
+    assert Agent.objects.get(name="Note taker").runtime == "external"
+    other = b"\n".join(json.dumps(line | {"sessionId": "other"}).encode() for line in LINES)
+    done = finished(api, api.upload(file(other), {"agent": str(agent.id)}))
+    assert ok(api.get(f"sessions/{done['sessions'][0]}"))["agent"]["id"] == str(agent.id)
+
+
+def test_an_agent_of_another_workspace_is_not_found(api, stranger):
+    theirs = ok(stranger.post("agents", {"name": "Theirs"}), 201)
+    assert pointers(refused(api.upload(file(), {"agent": theirs["id"]}), 422)) == {"/agent"}
+
+
+def test_a_format_that_is_none_is_refused_with_those_there_are(api):
+    problem = refused(api.upload(file(), {"format": "parchment"}), 422)
+    assert pointers(problem) == {"/format"}
+    assert "claude-code" in problem["detail"]
+    assert not Import.objects.exists()
+
+
+def test_a_form_without_a_file_is_refused(api):
+    answer = api.client.post("/api/v1/imports", {"agent": "A"}, headers=api.headers)
+    assert pointers(refused(answer, 422)) == {"/file"}
+
+
+def test_a_form_that_is_cut_off_is_refused(api):
+    refused(api.send("POST", "imports", b"--x\r\nContent-Disp", "multipart/form-data; boundary=x"), 422)
+    refused(api.send("POST", "imports", b"x", "multipart/form-data"), 400)
+
+
+def test_a_file_over_the_limit_is_413_and_leaves_nothing(api, settings):
+    settings.MAX_UPLOAD_BYTES = 100
+    problem = refused(api.upload(file(b"x" * 101)), 413)
+    assert pointers(problem) == {"/file"}
+    assert not Import.objects.exists()
+    assert not SourceDocument.objects.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 1000, b"{", b"not json at all", b"[" * 5000, b'{"a": NaN}'])
+def test_a_file_that_cannot_be_read_says_why(api, content):
+    failed = finished(api, api.upload(file(content, "strange.bin")))
+    assert failed["status"] == "failed"
+    assert "strange.bin" in failed["error"]
+    assert (failed["sessions"], failed["events"]) == ([], 0)
+    assert failed["finished_at"].endswith("Z")
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "..\\..\\windows", "a\r\nb.txt", "\u202egnp.exe", "x" * 900])
+def test_a_name_leads_nowhere(api, name):
+    taken = ok(api.upload(file(name=name)), 202)
+    assert "/" not in taken["filename"]
+    assert "\\" not in taken["filename"]
+    assert "\n" not in taken["filename"]
+    assert len(taken["filename"]) <= 255
+
+
+def test_imports_of_another_workspace_are_not_there(api, stranger):
+    taken = ok(api.upload(file()), 202)
+    refused(stranger.get(f"imports/{taken['id']}"), 404)
+    assert ok(stranger.get("imports"))["items"] == []

@@ -1,0 +1,223 @@
+"""The desk in a browser: files dropped, rows that follow, keys, decisions, a phone, no script."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from sessions_app.models import Approval, Role, Session
+from sessions_app.services import agents, audit, people
+from tests.desk.build import TRANSCRIPT, asks, session_of
+from vcon_app.models import Import
+from vcon_app.services import imports
+
+from .conftest import PHONE
+
+PAGES = ["/", "/sessions/", "/agents/", "/agents/refund-agent/", "/approvals/", "/imports/", "/settings/", "/audit/"]
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+DROP = """([name, content]) => {
+  const bytes = Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0));
+  const transfer = new DataTransfer();
+  transfer.items.add(new File([bytes], name));
+  for (const kind of ["dragenter", "dragover", "drop"])
+    document.body.dispatchEvent(new DragEvent(kind, { dataTransfer: transfer, bubbles: true, cancelable: true }));
+}"""
+
+
+@pytest.fixture(autouse=True)
+def kept_apart(settings, tmp_path):
+    settings.DOCUMENTS_DIR = tmp_path
+
+
+@pytest.fixture
+def agent(workspace):
+    return agents.named(workspace.id, "Refund agent")
+
+
+@pytest.fixture
+def admin(workspace):
+    return people.add_member(workspace, "ada@example.org", "Ada", Role.ADMIN, by=audit.COMMAND)[0]
+
+
+def a_file(name: str, content: bytes = TRANSCRIPT) -> dict[str, object]:
+    return {"name": name, "mimeType": "application/json", "buffer": content}
+
+
+def drop(page, name: str, content: bytes = TRANSCRIPT) -> None:
+    page.evaluate(DROP, [name, base64.b64encode(content).decode()])
+
+
+def read_all() -> None:
+    """What the worker does."""
+    for imported in Import.objects.filter(status=Import.Status.QUEUED):
+        imports.run(imported.id)
+
+
+def test_a_dropped_file_gets_a_row_that_turns_from_queued_to_done_by_itself(open_page):
+    page = open_page("/imports/")
+    drop(page, "shelf.json")
+    page.get_by_text("Waits for a worker.").wait_for()
+    read_all()
+    page.get_by_text("1 session, ").wait_for(timeout=5_000)
+    page.get_by_role("link", name="shelf.json").click()
+    page.get_by_text("recognised by its content").wait_for()
+
+
+def test_several_chosen_files_come_in_and_a_hostile_name_runs_nothing(open_page):
+    page = open_page("/imports/")
+    page.set_input_files("#files", [a_file("../../etc/passwd"), a_file("<img src=x onerror=alert(1)>.json", b"{")])
+    page.get_by_role("link", name="passwd").wait_for()
+    page.locator(".import").nth(1).wait_for()
+    read_all()
+    page.get_by_text("failed").wait_for(timeout=5_000)
+    assert page.locator("main img").count() == 0
+
+
+def test_a_file_over_the_limit_is_told_before_it_is_sent(open_page, settings):
+    settings.MAX_UPLOAD_BYTES = 1_000
+    page = open_page("/imports/")
+    drop(page, "huge.json", bytes(1_001))
+    page.get_by_text("huge.json: the file has 1.00 kB, the limit is 1.00 kB").wait_for()
+    assert not Import.objects.exists()
+
+
+def test_a_refusal_of_the_server_stands_beside_the_file(open_page):
+    page = open_page("/imports/")
+    page.locator("select[name=format]").evaluate("(one) => one.options[0].value = 'papyrus'")
+    drop(page, "shelf.json")
+    page.get_by_text('shelf.json: "papyrus" is not a format').wait_for()
+
+
+def test_the_empty_desk_takes_a_file_and_leads_to_its_row(open_page):
+    page = open_page("/")
+    drop(page, "shelf.json")
+    page.wait_for_url("**/imports/")
+    page.get_by_role("link", name="shelf.json").wait_for()
+
+
+def test_without_a_script_a_form_imports(open_page):
+    page = open_page("/imports/", java_script_enabled=False)
+    page.set_input_files("#files", [a_file("one.json"), a_file("two.json", b"{}")])
+    page.get_by_role("button", name="Import").click()
+    assert page.locator(".import").count() == 2
+
+
+def test_without_a_script_a_decision_is_made(open_page, agent):
+    approval = asks(session_of(agent))
+    page = open_page("/approvals/", java_script_enabled=False)
+    page.get_by_role("button", name="Approve").first.click()
+    page.get_by_text("Nothing waits for a person").wait_for()
+    approval.refresh_from_db()
+    assert (approval.status, approval.decision["by"]) == ("approved", "Rosa")
+
+
+def test_a_key_decides_the_focused_card_and_the_next_one_follows(open_page, agent):
+    first, second = asks(session_of(agent), tool="first_tool"), asks(session_of(agent), tool="second_tool")
+    page = open_page("/approvals/")
+    page.keyboard.press("a")
+    assert Approval.objects.filter(status="pending").count() == 2, "no card is focused, so no key decides"
+    page.keyboard.press("j")
+    page.keyboard.press("a")
+    page.locator(f"#approval-{first.id}:not(.is-open)").wait_for()
+    page.locator(f"#approval-{second.id}:focus").wait_for()
+    page.locator(".nav .badge", has_text="1").wait_for()
+    first.refresh_from_db()
+    assert first.status == "approved"
+    page.keyboard.press("d")
+    page.keyboard.type("Already refunded")
+    page.get_by_role("button", name="Deny and tell the agent why").click()
+    page.locator(f"#approval-{second.id}:not(.is-open)").wait_for()
+    second.refresh_from_db()
+    assert second.decision["reason"] == "Already refunded"
+
+
+def test_keys_walk_the_list_of_sessions_and_open_one(open_page, agent):
+    for title in ("One", "Two"):
+        session_of(agent, title)
+    page = open_page("/sessions/?sort=title")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.textContent") == "Two"
+    page.keyboard.press("k")
+    page.keyboard.press("/")
+    page.keyboard.type("two")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/sessions/?*q=two*")
+    page.get_by_text("1 session ").wait_for()
+    page.keyboard.press("Escape")
+    page.locator("body").click(position={"x": 5, "y": 500})
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/chat/{Session.objects.get(title='Two').id}")
+
+
+def test_a_filter_changes_the_address_and_the_back_button_takes_it_off(open_page, agent):
+    session_of(agent, "Fine")
+    session_of(agent, "Broken", errors=1)
+    page = open_page("/sessions/")
+    page.get_by_role("link", name="With errors").click()
+    page.wait_for_url("**/sessions/?has_errors=true")
+    page.get_by_role("link", name="Fine").wait_for(state="detached")
+    page.go_back()
+    page.get_by_role("link", name="Fine").wait_for()
+
+
+def test_more_sessions_follow_in_place(open_page, agent, monkeypatch):
+    monkeypatch.setattr("sessions_app.views.sessions.ROWS", 2)
+    for number in range(5):
+        session_of(agent, f"Number {number}")
+    page = open_page("/sessions/?sort=title")
+    for rows in (4, 5):
+        page.get_by_role("link", name="Show more").click()
+        page.locator("a[data-row]").nth(rows - 1).wait_for()
+    assert page.get_by_role("link", name="Show more").count() == 0
+    assert page.url.endswith("?sort=title")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_phone_nothing_runs_over_the_edge(open_page, agent, admin, scheme):
+    asks(session_of(agent, f"{HOSTILE} {'very' * 40} long", errors=3), context="x" * 400)
+    imports.run(imports.start_import(agent.workspace, f"{HOSTILE}{'y' * 200}", [b"{"], by=audit.COMMAND).id)
+    page = open_page("/", member=admin, viewport=PHONE, color_scheme=scheme)
+    for path in PAGES:
+        page.goto(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
+
+
+def test_every_page_is_reached_by_keyboard_with_a_visible_focus(open_page, agent, admin):
+    session_of(agent)
+    page = open_page("/", member=admin)
+    for path in PAGES:
+        page.goto(path)
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.className") == "skip", path
+        page.keyboard.press("Tab")
+        outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline == "solid", path
+
+
+def test_signing_in_by_link_choosing_a_password_and_signing_out(open_page, workspace):
+    page = open_page(people.one_time_link_for_first_admin(), member=None)
+    page.get_by_label("Your name").fill("Ada")
+    page.get_by_label("E-mail").fill("ada@example.org")
+    page.get_by_label("Password").fill("seven quiet herons")
+    page.get_by_role("button", name="Save and go on").click()
+    page.get_by_text("Saved. Next time").wait_for()
+    page.locator(".account summary").click()
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/sign-in/")
+    page.get_by_label("E-mail").fill("ada@example.org")
+    page.get_by_label("Password").fill("seven quiet herons")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_text("Nothing is here yet").wait_for()
+
+
+def test_the_key_that_is_shown_once_can_be_copied(open_page, admin):
+    page = open_page("/settings/", member=admin, permissions=["clipboard-read", "clipboard-write"])
+    page.get_by_placeholder("refund agent, production").fill("robot")
+    page.get_by_role("button", name="Make a key").click()
+    page.get_by_role("button", name="Copy").first.click()
+    page.get_by_text("Copied").wait_for()
+    secret = page.evaluate("navigator.clipboard.readText()")
+    assert people.find_api_key(secret).name == "robot"

@@ -1,0 +1,73 @@
+"""Messages that form a tree: an edited prompt or a second answer leaves the older one behind as a branch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+LOST = "unreachable"
+"""The branch of messages that no path from a first message leads to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A message and the one it answers. ``when`` says which of two is newer."""
+
+    id: str
+    parent: str | None
+    value: Any
+    when: float = 0.0
+
+
+def walk(nodes: list[Node], current: str | None) -> Iterator[tuple[Node, str]]:
+    """Each message behind the one it answers, with the id of the branch it is on: "" on the way to ``current``.
+
+    Of several answers those that were left come first: a chat that goes on, on this or on a new branch,
+    only grows at its end. Without links all are on the one path, in their order; without ``current`` the
+    path leads to the deepest leaf, of several the newest.
+    """
+    known = {node.id: node for node in nodes}
+    if not any(node.parent in known for node in nodes):
+        yield from ((node, "") for node in nodes)
+        return
+    answers: dict[str | None, list[Node]] = {}
+    for node in known.values():
+        answers.setdefault(node.parent if node.parent in known else None, []).append(node)
+    path = _path(known, current if current in known else _leaf(answers))
+    reached = set()
+    for node, branch in _below(answers, path):
+        reached.add(node.id)
+        yield node, branch
+    yield from ((node, LOST) for node in known.values() if node.id not in reached)
+
+
+def _below(answers: dict[str | None, list[Node]], path: set[str]) -> Iterator[tuple[Node, str]]:
+    stack = _ordered(answers.get(None, []), "", path)
+    while stack:
+        node, branch = stack.pop()
+        yield node, branch
+        stack += _ordered(answers.get(node.id, []), branch, path)
+
+
+def _ordered(nodes: list[Node], branch: str, path: set[str]) -> list[tuple[Node, str]]:
+    """Answers to one message, the last one first: a stack gives them back in their order."""
+    placed = [(node, "" if node.id in path else branch or node.id) for node in reversed(nodes)]
+    return sorted(placed, key=lambda pair: pair[0].id not in path)
+
+
+def _path(known: dict[str, Node], leaf: str | None) -> set[str]:
+    path: set[str] = set()
+    while leaf in known and leaf not in path:
+        path.add(leaf)
+        leaf = known[leaf].parent
+    return path
+
+
+def _leaf(answers: dict[str | None, list[Node]]) -> str | None:
+    """The deepest message that nothing answers, of several the newest."""
+    level, found = answers.get(None, []), None
+    while level:
+        found = max(level, key=lambda node: node.when).id
+        level = [answer for node in level for answer in answers.get(node.id, ())]
+    return found
