@@ -27,7 +27,7 @@ def installation() -> Iterator[dict[str, str]]:
     environment |= {"COUNTERSIGN_DATA_DIR": str(data_dir), "DJANGO_SETTINGS_MODULE": "config.settings", "PYTHONPATH": str(ROOT)}
     try:
         with postgres.on_demand(cluster):
-            run(environment, "-c", "import django; django.setup(); from config import prepare; prepare.database()")
+            run(environment, "-c", "import django; django.setup(); from config import prepare; prepare.database(); prepare.static_files()")
             yield environment
     finally:
         shutil.rmtree(data_dir, ignore_errors=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from time import monotonic
+from time import monotonic, process_time
 
 import django
 
@@ -24,14 +24,16 @@ def start(path: str) -> None:
 
 
 def run(import_id: str) -> None:
-    """Import it and make it searchable; prints what came of it as JSON."""
+    """Import it and make it searchable; prints what came of it and what it took as JSON."""
+    start_up, began = process_time(), monotonic()
     imports.run(import_id)
     done, imported = monotonic(), Import.objects.get(pk=import_id)
     assert imported.status == Import.Status.DONE, imported.error
     session = Session.objects.get(import_links__imported=imported)
     search.index(session.pk)
     counts = {"prompts": session.turn_count, "tool_calls": session.tool_call_count, "output_tokens": session.output_tokens}
-    print(json.dumps(counts | {"searchable": monotonic() - done}))
+    times = {"imported": done - began, "searchable": monotonic() - done}
+    print(json.dumps({"counts": counts, "start_up": start_up, "cpu": process_time() - start_up} | times))
 
 
 if __name__ == "__main__":

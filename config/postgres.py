@@ -18,8 +18,8 @@ import socket
 import stat
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -143,7 +143,7 @@ def revive(cluster: Cluster) -> Server:
         return running(cluster) or start(cluster, with_parent=True)
 
 
-def _starting(cluster: Cluster):
+def _starting(cluster: Cluster) -> AbstractContextManager[None]:
     return locked(cluster.data_dir / "postgres.start")
 
 
@@ -181,7 +181,7 @@ def running(cluster: Cluster) -> Server | None:
     return None
 
 
-def wait_until(condition, seconds: float) -> bool:
+def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
     """Whether ``condition()`` came true within ``seconds``."""
     deadline = time.monotonic() + seconds
     while not condition():

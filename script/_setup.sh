@@ -36,7 +36,7 @@ make_venv() {
 
 # uv leaves out the byte code unless told, which would cost the first start five seconds.
 install() {
-    local wanted=$root/$1 stamp=$venv/.$1.sum sum
+    local wanted=$root/$1 stamp=$venv/.$(basename "$1").sum sum
     sum=$(cksum <"$wanted")
     # One set-up at a time, where the system has flock; it is let go before the program starts.
     exec 9>"$root/.venv.lock"

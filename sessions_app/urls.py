@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, path
 
-from .views import agents, approvals, audit, decisions, home, session, sessions, settings, sign_in
+from .views import agents, approvals, audit, decisions, event, home, session, sessions, settings, sign_in
 
 sign_in_urls = [
     path("sign-in/", sign_in.form, name="sign-in"),
@@ -25,9 +25,9 @@ session_urls = [
     path(f"{PAGE}/next", session.next_mark, name="session-next"),
     path(f"{PAGE}/archive", session.archive, name="session-archive"),
     path(f"{PAGE}/message", session.message, name="session-message"),
-    path(f"{PAGE}/events/<int:seq>", session.inspector, name="event-inspector"),
-    path(f"{PAGE}/events/<int:seq>/body", session.body, name="event-body"),
-    path(f"{PAGE}/events/<int:seq>/whole", session.whole, name="event-whole"),
+    path(f"{PAGE}/events/<int:seq>", event.inspector, name="event-inspector"),
+    path(f"{PAGE}/events/<int:seq>/body", event.body, name="event-body"),
+    path(f"{PAGE}/events/<int:seq>/whole", event.whole, name="event-whole"),
 ]
 
 agent_urls = [

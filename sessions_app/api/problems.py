@@ -77,6 +77,6 @@ def _as_problem(request: HttpRequest, response: HttpResponseBase) -> HttpRespons
     if response.status_code < 400 or is_problem or not request.path.startswith(PATHS):
         return response
     detail = DETAILS.get(response.status_code, HTTPStatus(response.status_code).phrase.lower())
-    allow = response.headers.get("Allow", "")
-    headers = {"Allow": allow} if allow else {}
-    return Problem(response.status_code, detail.format(method=request.method, allow=allow), headers=headers).response()
+    detail = detail.format(method=request.method, allow=response.headers.get("Allow", "none"))
+    kept = {name: value for name, value in response.headers.items() if name not in ("Content-Type", "Content-Length")}
+    return Problem(response.status_code, detail, headers=kept).response()

@@ -23,10 +23,16 @@ def waiting(workspace_id: UUID) -> QuerySet[Approval]:
 def with_turns(approvals: Iterable[Approval]) -> list[Approval]:
     """The same approvals, each with the turn it was asked in as ``turn`` (None where it is in none): one query."""
     found = list(approvals)
-    asked = [Q(session_id=a.session_id, first_seq__lte=a.event_seq, last_seq__gte=a.event_seq) for a in found if a.event_seq]
+    asked = [
+        Q(session_id=a.session_id, first_seq__lte=a.event_seq, last_seq__gte=a.event_seq) for a in found if a.event_seq
+    ]
     turns = list(Turn.objects.filter(reduce(or_, asked))) if asked else []
     for one in found:
-        mine = (turn for turn in turns if turn.session_id == one.session_id and turn.first_seq <= (one.event_seq or 0) <= turn.last_seq)
+        mine = (
+            turn
+            for turn in turns
+            if turn.session_id == one.session_id and turn.first_seq <= (one.event_seq or 0) <= turn.last_seq
+        )
         one.turn = next(mine, None)
     return found
 

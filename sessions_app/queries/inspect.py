@@ -19,7 +19,9 @@ WHOLE = 2 * 1024 * 1024
 """Characters that the inspector shows, and that "show all" loads at most."""
 CARD = 512 * 1024
 JSON = ("arguments", "result", "data")
-COLUMNS = {"text": F("text")} | {name: Func(F(name), function="jsonb_pretty", output_field=TextField()) for name in JSON}
+COLUMNS = {"text": F("text")} | {
+    name: Func(F(name), function="jsonb_pretty", output_field=TextField()) for name in JSON
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,11 @@ def card(session_id: UUID, seq: int) -> dict[str, Any] | None:
     JSON is whole up to ``CARD`` bytes, so that the diff of a long edit is the whole diff.
     """
     found = Event.objects.filter(session_id=session_id, seq=seq)
-    cut = {"head": Left("text", SHOWN), "light_arguments": Light("arguments", CARD), "light_result": Light("result", CARD)}
+    cut = {
+        "head": Left("text", SHOWN),
+        "light_arguments": Light("arguments", CARD),
+        "light_result": Light("result", CARD),
+    }
     return found.annotate(**cut).values("kind", "tool_name", *cut).first()
 
 
@@ -96,7 +102,11 @@ def tool_counts(session_id: UUID) -> list[dict[str, Any]]:
     """Calls, failures and time of each tool of a session, the most used first."""
     took = ExpressionWrapper(F("ended_at") - F("started_at"), output_field=DurationField())
     counts = ToolCall.objects.filter(session_id=session_id).values("name", "server")
-    return list(counts.annotate(calls=Count("seq"), failed=Count("seq", filter=Q(status="error")), took=Sum(took)).order_by("-calls", "name")[:200])
+    return list(
+        counts.annotate(calls=Count("seq"), failed=Count("seq", filter=Q(status="error")), took=Sum(took)).order_by(
+            "-calls", "name"
+        )[:200]
+    )
 
 
 def children(session_id: UUID) -> list[Session]:
@@ -107,7 +117,7 @@ def children(session_id: UUID) -> list[Session]:
 
 def seq_at(session_id: UUID, pointer: str) -> int | None:
     """The first event read from a place of the source document: that very place, inside it, or what holds it."""
-    events = Event.objects.filter(session_id=session_id)
+    events, pointer = Event.objects.filter(session_id=session_id), pointer.replace("\0", "")
     inside = events.filter(Q(pointer=pointer) | Q(pointer__startswith=f"{pointer}/")).order_by("seq")
     found = inside.values_list("seq", flat=True).first()
     if found is None and pointer:

@@ -60,16 +60,22 @@ def before(session_id: UUID, index: int) -> Outline:
     return Outline(_marks(session_id, found[:MORE][::-1]), len(found) > MORE, False)
 
 
+def first_seq(session_id: UUID, index: int) -> int | None:
+    """Where a turn begins, or the one after it when there is none of this number."""
+    turns = Turn.objects.filter(session_id=session_id, index__gte=index).order_by("index")
+    return turns.values_list("first_seq", flat=True).first()
+
+
 COST = Coalesce(F("cost_recorded"), Decimal(0)) + Coalesce(F("cost_priced"), Decimal(0))
 TOKENS = sum(
-    (Coalesce(F(f"{name}_tokens"), 0) for name in ("cache_read", "cache_write", "output")), start=Coalesce(F("input_tokens"), 0)
+    (Coalesce(F(f"{name}_tokens"), 0) for name in ("cache_read", "cache_write", "output")),
+    start=Coalesce(F("input_tokens"), 0),
 )
 
 
 def _turns(session_id: UUID) -> QuerySet[Turn]:
-    return Turn.objects.filter(session_id=session_id).annotate(line=Left("prompt", 160), spent=COST, used=TOKENS).values(
-        "index", "first_seq", "last_seq", "line", "tool_calls", "errors", "spent", "used"
-    )  # fmt: skip
+    found = Turn.objects.filter(session_id=session_id).annotate(line=Left("prompt", 160), spent=COST, used=TOKENS)
+    return found.values("index", "first_seq", "last_seq", "line", "tool_calls", "errors", "spent", "used")
 
 
 def _marks(session_id: UUID, turns: list[dict]) -> list[Mark]:
@@ -101,7 +107,9 @@ def next_error(session_id: UUID, seq: int) -> int | None:
     errors = Event.objects.filter(session_id=session_id, kind="error")
     calls = ToolCall.objects.filter(session_id=session_id, status="error")
     for least in (seq, 0):
-        found = [rows.filter(seq__gt=least).order_by("seq").values_list("seq", flat=True).first() for rows in (errors, calls)]
+        found = [
+            rows.filter(seq__gt=least).order_by("seq").values_list("seq", flat=True).first() for rows in (errors, calls)
+        ]
         if known := [one for one in found if one is not None]:
             return min(known)
     return None

@@ -18,8 +18,9 @@ START, STOP = "\x02", "\x03"
 
 SNIPPETS = f"""
 SELECT e.seq, e.kind, e.turn, e.tool_name, e.actor_kind, e.actor_name, ts_headline('simple',
-    translate(concat_ws(' ', left(e.text, {READ}), left(e.arguments #>> '{{}}', {READ}), left(e.result #>> '{{}}', {READ})),
-              '{START}{STOP}', ''),
+    translate(
+        concat_ws(' ', left(e.text, {READ}), left(e.arguments #>> '{{}}', {READ}), left(e.result #>> '{{}}', {READ})),
+        '{START}{STOP}', ''),
     websearch_to_tsquery('simple', %s),
     'StartSel={START}, StopSel={STOP}, MaxFragments=1, MaxWords=24, MinWords=8, FragmentDelimiter=" … "')
 FROM sessions_app_event e WHERE e.session_id = %s AND e.seq = ANY(%s) ORDER BY e.seq
@@ -51,7 +52,9 @@ class Found:
 def find(session_id: UUID, words: str, after: int = 0) -> Found:
     """Events after ``after`` that say all of the words, as in a web search: ``refund "order 4711" -test``."""
     words = words.replace("\0", " ")[:500]
-    said = EventText.objects.filter(session_id=session_id, words=SearchQuery(words, config="simple", search_type="websearch"))
+    said = EventText.objects.filter(
+        session_id=session_id, words=SearchQuery(words, config="simple", search_type="websearch")
+    )
     seqs = list(said.filter(seq__gt=after).order_by("seq").values_list("seq", flat=True)[: HITS + 1])
     return Found(_hits(session_id, words, seqs[:HITS]), said.count(), len(seqs) > HITS)
 

@@ -29,7 +29,17 @@ SMALL = 16_000
 """Bytes of JSON that are read whole; of larger values the beginnings of their parts."""
 
 PROMPTS = ("user_message",)
-CONVERSATION = (*PROMPTS, "agent_message", "approval", "escalation", "handoff", "error", "compaction", "artifact", "note")
+CONVERSATION = (
+    *PROMPTS,
+    "agent_message",
+    "approval",
+    "escalation",
+    "handoff",
+    "error",
+    "compaction",
+    "artifact",
+    "note",
+)
 TOOLS = (*CONVERSATION, "tool_call", "tool_result", "file_change")
 MAX_NESTING = 8
 """Sub-agents below sub-agents that a link can lead through; deeper ones are reached by opening."""
@@ -221,7 +231,9 @@ class Timeline:
         window.calls.update({call.seq: call for call in ToolCall.objects.filter(seq__in=calls, **own)})
         window.results.update(_results(window.calls, **own))
         window.requests.update({request.seq: request for request in ModelRequest.objects.filter(seq__in=seqs, **own)})
-        window.approvals.update({asked.event_seq: asked for asked in Approval.objects.filter(event_seq__in=seqs, **own)})
+        window.approvals.update(
+            {asked.event_seq: asked for asked in Approval.objects.filter(event_seq__in=seqs, **own)}
+        )
         window.nested.update(_nested(self.session_id, seqs))
         window.children.update(_children(self.session_id, window))
         window.turns.update({turn.index: turn for turn in Turn.objects.filter(index__in=turns, **own)})
@@ -279,7 +291,9 @@ GROUP BY e.parent_seq
 def _nested(session_id: UUID, seqs: list[int]) -> dict[int, Nested]:
     with connection.cursor() as cursor:
         cursor.execute(NESTED, [session_id, seqs])
-        return {parent: Nested(rows, calls, names or [], *rest) for parent, rows, calls, names, *rest in cursor.fetchall()}
+        return {
+            parent: Nested(rows, calls, names or [], *rest) for parent, rows, calls, names, *rest in cursor.fetchall()
+        }
 
 
 def path_to(session_id: UUID, seq: int) -> list[int]:
@@ -297,6 +311,12 @@ def path_to(session_id: UUID, seq: int) -> list[int]:
             return path
         seq = event.parent_seq
     return path
+
+
+def hides(session_id: UUID, show: str, seqs: list[int]) -> bool:
+    """Whether a depth leaves one of these events out."""
+    kinds = DEPTHS[show]
+    return bool(kinds) and Event.objects.filter(session_id=session_id, seq__in=seqs).exclude(kind__in=kinds).exists()
 
 
 def _position(session_id: UUID, seq: int) -> Event | None:

@@ -171,4 +171,8 @@ def _facts(result: Any, *, has_text: bool) -> Any:
     """A structured result without what the card shows already, and without its flags that are off."""
     if not isinstance(result, dict) or not has_text:
         return result
-    return {key: value for key, value in result.items() if key not in SHOWN_ELSEWHERE and value not in (None, False, "", [], {})}
+    return {
+        key: value
+        for key, value in result.items()
+        if key not in SHOWN_ELSEWHERE and value not in (None, False, "", [], {})
+    }

@@ -15,7 +15,7 @@ from sessions_app.queries.outline import Outline
 from sessions_app.queries.search import Found
 from sessions_app.queries.timeline import Nested
 from sessions_app.rendering import numbers, text, toolbody, toolline
-from sessions_app.views.session import event_url
+from sessions_app.views.places import event_url
 
 register = template.Library()
 register.simple_tag(event_url, name="event_url")
@@ -31,7 +31,12 @@ def clock(at: datetime | None, otherwise: str = "") -> SafeString | str:
     """``09:12:04`` with the exact time in the title."""
     if at is None:
         return otherwise
-    return format_html('<time datetime="{}" title="{} UTC">{}</time>', at.isoformat(), f"{at:%Y-%m-%d %H:%M:%S.%f}"[:-3], f"{at:%H:%M:%S}")
+    return format_html(
+        '<time datetime="{}" title="{} UTC">{}</time>',
+        at.isoformat(),
+        f"{at:%Y-%m-%d %H:%M:%S.%f}"[:-3],
+        f"{at:%H:%M:%S}",
+    )
 
 
 @register.filter
@@ -60,7 +65,9 @@ def spent(request: ModelRequest) -> SafeString | str:
     if amount is None:
         return ""
     source = "stated by the recorder" if request.cost_recorded is not None else f"computed with {request.price_source}"
-    return format_html('<span class="num" title="{}, {}">{}</span>', numbers.dollars(amount), source, numbers.money(amount))
+    return format_html(
+        '<span class="num" title="{}, {}">{}</span>', numbers.dollars(amount), source, numbers.money(amount)
+    )
 
 
 @register.filter
@@ -110,7 +117,11 @@ def took(of: timedelta | None) -> str:
 @register.filter
 def exactly(at: datetime | None) -> SafeString | str:
     """``2026-03-02 09:12:04.120 UTC``; — when unknown."""
-    return format_html('<time datetime="{}">{} UTC</time>', at.isoformat(), f"{at:%Y-%m-%d %H:%M:%S.%f}"[:-3]) if at else numbers.UNKNOWN
+    return (
+        format_html('<time datetime="{}">{} UTC</time>', at.isoformat(), f"{at:%Y-%m-%d %H:%M:%S.%f}"[:-3])
+        if at
+        else numbers.UNKNOWN
+    )
 
 
 @register.simple_tag

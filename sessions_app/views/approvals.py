@@ -19,7 +19,8 @@ CARDS = 50
 def index(request: access.DeskRequest) -> HttpResponse:
     """The inbox: each card can be decided right here, the one that waits longest first."""
     workspace_id = request.member.workspace_id
-    context = {"waiting": queries.with_turns(queries.waiting(workspace_id)[:CARDS]), "decided": queries.decided(workspace_id)}
+    waiting = queries.with_turns(queries.waiting(workspace_id)[:CARDS])
+    context = {"waiting": waiting, "decided": queries.decided(workspace_id)}
     return page_or_fragment(request, "approvals/index.html", "approvals/_list.html", context)
 
 

@@ -17,7 +17,7 @@ from sessions_app.services import approvals
 
 from . import access
 from .pages import page_or_fragment, wants_fragment
-from .session import event_url, number
+from .places import event_url, number
 
 TYPED = ("arguments", "answer", "reason")
 """Fields whose text comes back with the card when the decision could not be taken."""

@@ -22,7 +22,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
     if queries.is_empty(workspace_id):
         return render(request, "home/begin.html", {"address": request.build_absolute_uri("/").rstrip("/")})
     context = {
-        "waiting": approvals.waiting(workspace_id)[:CARDS],
+        "waiting": approvals.with_turns(approvals.waiting(workspace_id)[:CARDS]),
         "running": queries.running(workspace_id),
         "went_wrong": queries.went_wrong(workspace_id),
         "came_in": queries.came_in(workspace_id),

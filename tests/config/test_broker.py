@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import psutil
 import pytest
 from kombu.transport.pgmq import Channel
 from pgmq.base import PGMQConfig
@@ -76,14 +75,3 @@ def test_a_task_whose_process_is_killed_is_delivered_again(worker, tmp_path):
     [first] = numbers(book, 1)
     os.kill(first, signal.SIGKILL)
     assert numbers(book, 2)[1] != first
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent died")
-@pytest.mark.django_db(transaction=True)
-def test_a_killed_worker_leaves_no_child_behind(worker, tmp_path):
-    book = tmp_path / "book"
-    sign_in_and_stay.delay(str(book))
-    [child] = numbers(book, 1)
-    worker.kill()
-    worker.wait()
-    assert wait_until(lambda: not psutil.pid_exists(child), seconds=5)

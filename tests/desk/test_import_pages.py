@@ -9,6 +9,7 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from sessions_app.ids import uuid7_texts
 from sessions_app.models import Session
 from vcon_app.models import Import, SourceDocument
 from vcon_app.services import imports
@@ -169,8 +170,10 @@ def test_remarks_are_told_in_the_sentence_and_listed_with_rule_and_place(reviewe
 
 def test_older_imports_follow(reviewer, workspace):
     document = SourceDocument.objects.create(workspace=workspace, sha256="0" * 64, size=1)
-    for number in range(35):
-        Import.objects.create(workspace=workspace, document=document, filename=f"file-{number:02}", status="done")
+    for number, id_ in enumerate(uuid7_texts(35)):
+        Import.objects.create(
+            id=id_, workspace=workspace, document=document, filename=f"file-{number:02}", status="done"
+        )
     first = reviewer.get("/imports/").content.decode()
     more = re.search(r'href="(\?before=[^"]*)"', first)[1]
     rest = words(reviewer.get(f"/imports/{more}", headers=HTMX))

@@ -1,6 +1,7 @@
 """Our samples, one of each dialect, read and compared with what is stored beside them."""
 
 import io
+import json
 
 import pytest
 
@@ -61,7 +62,11 @@ def test_two_session_ids_in_one_vcon_are_two_sessions():
     other = {"type": "agent_trace", "dialog": [4], "vendor": "x", "encoding": "json"}
     entries = [{"type": "user", "id": "o1", "content": "Good. Publish it."}]
     meta = {"model-id": "m", "model-provider": "p"}
-    other["body"] = {"version": "1", "id": "r", "session": {"session-id": "other", "agent-meta": meta, "entries": entries}}
+    other["body"] = {
+        "version": "1",
+        "id": "r",
+        "session": {"session-id": "other", "agent-meta": meta, "entries": entries},
+    }
     document["analysis"].append(other)
     document["analysis"][1]["dialog"] = [0, 1, 2, 3]
     found = sessions(drafts(document))
@@ -111,8 +116,6 @@ def test_a_trace_without_an_ai_party_shows_one_that_is_marked():
 
 
 def test_the_same_trace_as_text_and_as_object_is_the_same_session():
-    import json
-
     document = sample("night-rota.vcon")
     plain = events(drafts(document))
     item = document["analysis"][1]

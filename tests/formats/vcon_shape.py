@@ -144,6 +144,6 @@ def _entry(entry: dict[str, Any], where: str) -> Iterator[str]:
     if _no_time(entry, "timestamp"):
         yield f"{where}: timestamp {entry['timestamp']!r}"
     usage = entry.get("token-usage", {})
-    yield from (f"{where}: {name}" for name in COUNTS if name in usage and not (type(usage[name]) is int))
+    yield from (f"{where}: {name}" for name in COUNTS if name in usage and type(usage[name]) is not int)
     for index, child in enumerate(entry.get("children", [])):
         yield from _entry(child, f"{where}/{index}")

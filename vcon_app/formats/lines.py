@@ -15,7 +15,7 @@ from hashlib import blake2b
 from typing import Any, BinaryIO
 
 from ..drafts import ActorKind, EventDraft, Finding, FormatError, Kind
-from .jsonio import Unreadable, loads
+from .jsonio import Unreadable, dumps, loads
 
 MAX_LINE = 64 * 1024 * 1024
 """Bytes of a line that is still parsed; parsing takes about ten times that in memory."""
@@ -70,6 +70,11 @@ Item = Line | EventDraft | Finding
 def digest(data: bytes) -> str:
     """A short fingerprint for keys of what has no id of its own."""
     return blake2b(data, digest_size=12).hexdigest()
+
+
+def fingerprint(value: Any) -> str:
+    """Twelve digits that change with a value: what tells two versions of one thing apart in keys."""
+    return digest(dumps(value))[:12]
 
 
 def json_lines(source: BinaryIO, name: str, *, packed: bool = False) -> Iterator[Item]:

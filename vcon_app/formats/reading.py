@@ -143,11 +143,12 @@ class Reading:
         elif isinstance(item, EventDraft):
             yield item
         else:
-            yield from self._timed(item)
+            yield from self.timed(item)
             yield from self.place(item)
             yield from self.events(item)
 
-    def _timed(self, line: Line) -> Iterator[Finding]:
+    def timed(self, line: Line) -> Iterator[Finding]:
+        """Give a line its time, and tell what is wrong with it."""
         if stamp := line.value.get("timestamp"):
             line.at, doubt = parse(stamp)
             if doubt:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
+
+from ..drafts import Draft, EventDraft
+from .calls import ID_LIMIT
+from .lines import Line
 
 LOST = "unreachable"
 """The branch of messages that no path from a first message leads to."""
@@ -18,6 +22,28 @@ class Node:
     parent: str | None
     value: Any
     when: float = 0.0
+
+
+class Branches:
+    """Gives messages their depth, and those of a branch the event that the branch left from."""
+
+    def __init__(self) -> None:
+        self._tips: dict[str, str | None] = {}
+        """Message -> key of its last event, or of the last one before it."""
+        self._forks: dict[str, str | None] = {}
+
+    def place(self, line: Line, node: Node, branch: str) -> None:
+        """Before the events of a message: events of a branch have depth 1, so they open no turns."""
+        before = self._tips[node.id] = self._tips.get(node.parent or "")
+        if branch:
+            line.depth, line.data = 1, {"branch": branch[:ID_LIMIT]}
+            line.parent = self._forks.setdefault(branch, before)
+
+    def told(self, node: Node, drafts: Iterable[Draft]) -> None:
+        """Behind the events of a message."""
+        for draft in drafts:
+            if isinstance(draft, EventDraft):
+                self._tips[node.id] = draft.key
 
 
 def walk(nodes: list[Node], current: str | None) -> Iterator[tuple[Node, str]]:

@@ -39,7 +39,7 @@ def recent(workspace_id: UUID, *, limit: int, before: UUID | None = None) -> lis
     """With their document, their sessions and what they are a repeat of: three queries however many rows."""
     found = complete(Import.objects.filter(workspace_id=workspace_id))
     if before:
-        found = found.filter(pk__lt=before)  # ids are made in the order of time
+        found = found.filter(pk__lt=before)  # ids sort by time, to the millisecond
     return list(found.order_by("-pk")[:limit])
 
 

@@ -16,7 +16,9 @@ def links(session_id: UUID) -> QuerySet[ImportedSession]:
     """The imports a session came from, the newest first, each with its document and its number of findings."""
     found = ImportedSession.objects.filter(session_id=session_id, imported__duplicate_of=None)
     count = Func("imported__findings", function="jsonb_array_length", output_field=IntegerField())
-    return found.select_related("imported", "document").defer("imported__findings").annotate(remarks=count).order_by("-pk")
+    return (
+        found.select_related("imported", "document").defer("imported__findings").annotate(remarks=count).order_by("-pk")
+    )
 
 
 def link_of(event: Event) -> ImportedSession | None:

@@ -60,7 +60,9 @@ def read(event: Event, document: SourceDocument, limit: int = SHOWN) -> Record:
                 file.seek(event.offset)
                 return Record(file.read(min(event.length, limit)), event.length, is_exact=True)
             if document.size > PARSED:
-                raise NotShown("The file is too large to find one part of it here; download it and look at the pointer.")
+                raise NotShown(
+                    "The file is too large to find one part of it here; download it and look at the pointer."
+                )
             data = _value(file.read(), event.pointer)
     except FileNotFoundError:
         raise NotShown("The bytes of this document are not in the storage any more.") from None
@@ -72,7 +74,9 @@ def _value(document: bytes, pointer: str) -> bytes:
         value = at_pointer(jsonio.loads(document)[0], pointer)
         return orjson.dumps(value, option=orjson.OPT_INDENT_2)
     except (jsonio.Unreadable, LookupError, ValueError) as error:
-        raise NotShown(f"The place {pointer or 'of the whole file'} cannot be found again in the file: {error}.") from None
+        raise NotShown(
+            f"The place {pointer or 'of the whole file'} cannot be found again in the file: {error}."
+        ) from None
 
 
 def at_pointer(value: Any, pointer: str) -> Any:

@@ -42,7 +42,12 @@ def source_facts(session: Session) -> dict[str, Any]:
 def event_source(session: Session, event: Event) -> dict[str, Any]:
     """The document an event was read from, the place in it, and what was found odd there."""
     link = sources.link_of(event)
-    return {"session": session, "event": event, "link": link, "findings": sources.findings_at(link, event.pointer) if link else []}
+    return {
+        "session": session,
+        "event": event,
+        "link": link,
+        "findings": sources.findings_at(link, event.pointer) if link else [],
+    }
 
 
 @register.inclusion_tag("sources/_record.html")

@@ -24,7 +24,9 @@ MOST = 2**31 - 1
 def event_source(request: access.DeskRequest, session_id: UUID, seq: int) -> HttpResponseBase:
     """The record of one event, at most 256 KB of it; ``?download=1`` gives it as a file."""
     session = access.session_read(request, session_id)
-    event = Event.objects.filter(session=session, seq=min(seq, MOST)).defer("text", "arguments", "result", "data").first()
+    event = (
+        Event.objects.filter(session=session, seq=min(seq, MOST)).defer("text", "arguments", "result", "data").first()
+    )
     link = sources.link_of(event) if event else None
     if event is None or link is None:
         raise Http404("This event was not read from a file.")
@@ -34,7 +36,14 @@ def event_source(request: access.DeskRequest, session_id: UUID, seq: int) -> Htt
         found, problem = records.read(event, link.document), ""
     except records.NotShown as reason:
         found, problem = None, str(reason)
-    context = {"session": session, "event": event, "link": link, "found": found, "problem": problem, "template": "sources/_record.html"}
+    context = {
+        "session": session,
+        "event": event,
+        "link": link,
+        "found": found,
+        "problem": problem,
+        "template": "sources/_record.html",
+    }
     context["title"] = f"Event {event.seq}, as it stands in the file"
     return page_or_fragment(request, "sessions/alone.html", "sources/_record.html", context)
 

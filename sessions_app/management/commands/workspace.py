@@ -19,11 +19,14 @@ class Command(BaseCommand):
         create.add_argument("--name", default="", help="what people read; default: the slug")
 
     def handle(self, *args: Any, slug: str, name: str, **options: Any) -> None:
-        longest = Workspace._meta.get_field("slug").max_length
+        for value, field in ((slug, "slug"), (name, "name")):
+            longest = Workspace._meta.get_field(field).max_length
+            if len(value) > longest:
+                raise CommandError(f"a {field} has at most {longest} characters, this one has {len(value)}")
         try:
             validate_slug(slug)
             people.default_workspace()
-            workspace = people.create_workspace(slug[: longest + 1], name, by=audit.COMMAND)
+            workspace = people.create_workspace(slug, name, by=audit.COMMAND)
         except ValidationError:
             raise CommandError(f'"{slug}" is no slug; use letters, digits, - and _') from None
         except people.Refused as refused:

@@ -200,7 +200,9 @@ def _label(entry: Entry) -> str:
         return "sub-agent" if entry.actor_kind == "subagent" else "tool"
     if entry.kind in ("reasoning", "system", "injected_context", "model_request", "unknown", "approval"):
         return {"injected_context": "context", "model_request": "request"}.get(entry.kind, entry.kind)
-    return entry.actor_name or {"unknown": KINDS.get(entry.kind, ""), "subagent": "sub-agent"}.get(entry.actor_kind, entry.actor_kind)
+    return entry.actor_name or {"unknown": KINDS.get(entry.kind, ""), "subagent": "sub-agent"}.get(
+        entry.actor_kind, entry.actor_kind
+    )
 
 
 def html_of(value: str) -> SafeString:
@@ -256,12 +258,16 @@ def _glance(entry: Entry, result: Entry | None, status: str) -> str:
         return ""
     if status in ("error", "denied", "cancelled"):
         return _fault(result.head)
-    asked = entry.light_arguments if (entry.arguments_size or 0) <= 4_000 else None  # a diff of more costs too much here
+    asked = (
+        entry.light_arguments if (entry.arguments_size or 0) <= 4_000 else None
+    )  # a diff of more costs too much here
     return toolline.glance(result.head, result.light_result, name=entry.tool_name, arguments=asked, lines=result.lines)
 
 
 _EXIT = re.compile(r"\s*(?:Error: )?Exit code (\d{1,5})\s+", re.IGNORECASE)
-_TELLS = re.compile(r"^.*(?:error|fail|exception|denied|not found|no such|cannot|invalid).*$", re.IGNORECASE | re.MULTILINE)
+_TELLS = re.compile(
+    r"^.*(?:error|fail|exception|denied|not found|no such|cannot|invalid).*$", re.IGNORECASE | re.MULTILINE
+)
 
 
 def _fault(said: str) -> str:
@@ -313,7 +319,11 @@ PLUMBING = frozenset({"type", "raw", "attachments"})
 def _aside(entry: Entry, common: dict[str, Any]) -> Row:
     kind = str(entry.data.get("attachment_type") or entry.data.get("progress_type") or entry.data.get("type") or "")
     told = {key: value for key, value in entry.data.items() if key not in PLUMBING and value not in (None, "", [], {})}
-    aside = {"what": kind.replace("_", " ").replace("-", " "), "line": text.first_line(entry.head, 160), "facts": toolbody.table(told)}
+    aside = {
+        "what": kind.replace("_", " ").replace("-", " "),
+        "line": text.first_line(entry.head, 160),
+        "facts": toolbody.table(told),
+    }
     if entry.kind == "approval":
         return Quiet(**{**aside, "what": "", "facts": []}, **common)
     if entry.kind == "compaction":

@@ -47,7 +47,7 @@ class Replay:
 
 def _turn(kind: str, payload: dict[str, Any]) -> str | None:
     """The turn that begins or is named with this line; ``""`` for one without an id, as old versions have it."""
-    if kind == "turn_context" or (kind == "event_msg" and payload.get("type") in MARKERS):
+    if kind == "turn_context" or (kind == "event_msg" and text_of(payload.get("type")) in MARKERS):
         return text_of(payload.get("turn_id"))
     passed = dict_of(payload.get("internal_chat_message_metadata_passthrough"))
     return text_of(passed.get("turn_id")) or None

@@ -38,7 +38,7 @@ def blocks_of(content: Any) -> list[dict[str, Any]]:
 def block_text(block: dict[str, Any]) -> str | None:
     """The text of a block, ``None`` when it is no text."""
     text = block.get("text")
-    return text if isinstance(text, str) and block.get("type", "text") in TEXTS else None
+    return text if isinstance(text, str) and text_of(block.get("type", "text")) in TEXTS else None
 
 
 def attachment(block: dict[str, Any]) -> dict[str, Any]:

@@ -170,6 +170,8 @@ def _kind(
         return "person", "stated"
     if raw.get("type") == "organization":
         return "organization", "stated"
+    if text(meta.get("party_type")):
+        return "unknown", f"meta.party_type {shown(meta['party_type'])}"
     return ("person", "not stated to be a machine") if raw else ("unknown", "empty placeholder")
 
 

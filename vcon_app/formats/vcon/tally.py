@@ -55,8 +55,7 @@ class Tally:
         family = usage.family(None, step.model, None) or self._family
         step.usage = usage.read_usage(raw, family, self._notes, pointer)
         step.cost = usage.read_cost(raw, self._notes, pointer)
-        if step.usage and step.model is None and self._model:
-            step.model, step.left["model"] = self._model, ""
+        self._assume_model(step)
         if step.usage and not step.request and self._last == (raw, step.model):
             self._notes.info(
                 "R76",
@@ -66,6 +65,11 @@ class Tally:
                 "repeat",
             )
         self._last = (raw, step.model) if step.usage else self._last
+
+    def _assume_model(self, step: Step) -> None:
+        """Counts without a model are those of the session's, unless the entry says that it is unknown."""
+        if step.usage and step.model is None and self._model and "model" not in step.left:
+            step.model, step.left["model"] = self._model, ""
 
     def _weigh(self, step: Step) -> None:
         size = len(step.text) + (len(str(step.tool.arguments)) if step.tool and step.kind == "tool_call" else 0)
@@ -79,8 +83,7 @@ class Tally:
             step, total = self._running
             counted = usage.read_usage(total, self._family, self._notes, point(step.pointer, "token-usage"))
             step.usage = replace(counted, quality="aggregate") if counted else None
-            if step.usage and step.model is None and self._model:
-                step.model, step.left["model"] = self._model, ""
+            self._assume_model(step)
         low = 0
         for request, steps in self._responses.items():
             output = max(step.usage.output_tokens or 0 for step in steps if step.usage)

@@ -24,7 +24,6 @@ from .times import moment, render
 from .values import mapping, text
 from .write_trace import trace_bytes
 
-
 SINGLE = ("transfer_target", "original", "consultation", "target_dialog")
 """References of a transfer that were arrays until core-03 (s4.3.13)."""
 

@@ -53,9 +53,9 @@ def parties_of(session: SessionDraft, record: dict[str, Any], actors: Actors, tr
 def _person(kind: str, name: str) -> dict[str, Json]:
     """A trigger (a schedule, a webhook) is no person, and no bot that could be taken for the agent."""
     party: dict[str, Json] = {"name": name} if name else {}
-    if kind == "person":
-        party["type"] = "person"
-    return {**party, "validation": "none" if kind == "person" else "system"} if name else party
+    if kind != "person":
+        return {**party, "validation": "system", "meta": {"party_type": kind}}
+    return {**party, "type": "person", "validation": "none"} if name else {"type": "person"}
 
 
 def _agent(name: str, model: str | None, session: SessionDraft, primary: bool, ids: dict[str, Json]) -> dict[str, Json]:

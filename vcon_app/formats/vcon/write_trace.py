@@ -185,7 +185,7 @@ class _Entries:
             entry["parent-id"] = parent_id
         if (timestamp := timestamp_of(event, left)) is not None:
             entry["timestamp"] = timestamp
-        if model := left.get("model", event.model):
+        if model := left.get("model", event.model or ("unknown" if event.usage else None)):
             entry["model-id"] = model
         entry |= CONTENTS[kind](event, left)
         if (usage := left["usage"] if "usage" in left else token_usage(event)) is not None:

@@ -1,0 +1,58 @@
+"""``export``: one session to a file or to standard output."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from tests.api.test_imports import LINES
+from vcon_app.services import exports, imports
+from sessions_app.models import Session
+from sessions_app.services import audit, people
+
+DATA = "\n".join(json.dumps(line) for line in LINES).encode()
+
+
+@pytest.fixture
+def session(db) -> Session:
+    taken = imports.start_import(people.default_workspace(), "notes.jsonl", [DATA], by=audit.COMMAND)
+    imports.run(taken.id)
+    return Session.objects.get()
+
+
+def test_the_original_goes_to_standard_output_byte_for_byte(session, capfdbinary):
+    call_command("export", str(session.id), "--format", "original")
+    assert capfdbinary.readouterr().out == DATA
+
+
+def test_a_file_is_written_where_it_was_said(session, tmp_path):
+    call_command("export", str(session.id), "--format", "html", "--output", str(tmp_path / "page.html"))
+    assert b"<html" in (tmp_path / "page.html").read_bytes()
+
+
+def test_a_folder_gets_a_file_of_its_own_name(session, tmp_path):
+    call_command("export", str(session.id), "--format", "original", "--output", str(tmp_path))
+    assert (tmp_path / "notes.jsonl").read_bytes() == DATA
+
+
+def test_a_large_session_is_written_without_a_worker(session, tmp_path, monkeypatch):
+    monkeypatch.setattr(exports, "INLINE_EVENTS", 0)
+    call_command("export", str(session.id), "--format", "html", "--output", str(tmp_path / "page.html"))
+    assert (tmp_path / "page.html").stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    ("id_", "format", "said"),
+    [("x", "original", "no session id"), ("01900000-0000-7000-8000-000000000000", "original", "no session 019"), (None, "stone", "original")],
+)
+def test_what_cannot_be_is_refused(session, id_, format, said):
+    with pytest.raises(CommandError, match=said):
+        call_command("export", id_ or str(session.id), "--format", format)
+
+
+def test_a_place_that_cannot_be_written_is_refused(session, tmp_path):
+    with pytest.raises(CommandError, match="No such file or directory"):
+        call_command("export", str(session.id), "--format", "original", "--output", str(tmp_path / "no" / "folder"))

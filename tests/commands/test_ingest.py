@@ -1,0 +1,115 @@
+"""``ingest``: files and folders through the pipeline of the upload page, a result line for each."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from sessions_app.models import AuditEntry, Session
+from tests.api.test_imports import FIELDS, LINES
+from vcon_app.management.commands import ingest
+from vcon_app.models import Import
+
+
+@pytest.fixture(autouse=True)
+def _no_worker(monkeypatch):
+    """None runs in these tests, so that the command reads the files itself."""
+    monkeypatch.setattr(ingest, "TAKE_OVER_AFTER", timedelta())
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, id_ in (("a.jsonl", "one"), ("sub/b.jsonl", "two"), (".hidden/c.jsonl", "three")):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("\n".join(json.dumps(line | {"sessionId": id_}) for line in LINES))
+    return tmp_path
+
+
+def run(*arguments):
+    """Exit status of the command."""
+    try:
+        call_command("ingest", *map(str, arguments))
+    except SystemExit as ended:
+        return ended.code
+    return 0
+
+
+def test_a_folder_is_read_with_all_that_is_in_it(db, folder, capsys):
+    assert run(folder) == 0
+    out = capsys.readouterr()
+    lines = out.out.splitlines()
+    assert len(lines) == 2
+    assert lines[0] == f"done    {folder / 'a.jsonl'}: 1 session, 2 events (claude-code)"
+    assert str(folder / "sub/b.jsonl") in lines[1]
+    assert out.err == ""
+    assert set(Session.objects.values_list("external_id", flat=True)) == {"one", "two"}
+    assert AuditEntry.objects.filter(action="import.started", actor_kind="command").count() == 2
+
+
+def test_the_same_file_again_is_said_to_be_known(db, folder, capsys):
+    run(folder / "a.jsonl")
+    assert run(folder / "a.jsonl", folder / "a.jsonl") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2
+    assert "imported before" in lines[1]
+
+
+def test_one_file_that_fails_makes_the_exit_status_1_and_stops_no_other(db, folder, capsys):
+    (folder / "broken.jsonl").write_bytes(b"\0\0\0")
+    assert run(folder, folder / "not-there.jsonl") == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert sorted(line.split()[0] for line in lines) == ["done", "done", "failed", "failed"]
+    assert any("not-there.jsonl: No such file or directory" in line for line in lines)
+
+
+def test_json_is_one_import_a_line(db, folder, capsys):
+    (folder / "empty").write_bytes(b"")
+    assert run(folder, folder / "not-there", "--json") == 1
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    by_name = {row["path"].rsplit("/", 1)[-1]: row for row in rows}
+    assert FIELDS <= by_name["a.jsonl"].keys()
+    assert (by_name["a.jsonl"]["status"], len(by_name["a.jsonl"]["sessions"])) == ("done", 1)
+    assert by_name["empty"]["status"] == "failed"
+    assert by_name["not-there"]["status"] == "failed"
+
+
+def test_an_agent_and_a_format_can_be_said(db, folder, capsys):
+    assert run(folder / "a.jsonl", "--agent", "Note taker", "--format", "claude-code") == 0
+    assert Session.objects.get().agent.name == "Note taker"
+    with pytest.raises(CommandError):
+        run(folder / "a.jsonl", "--format", "parchment")
+    with pytest.raises(CommandError):
+        run(folder / "a.jsonl", "--workspace", "nowhere")
+
+
+def test_no_wait_leaves_the_reading_to_the_worker(db, folder, capsys):
+    assert run(folder, "--no-wait", "--json") == 0
+    assert {json.loads(line)["status"] for line in capsys.readouterr().out.splitlines()} == {"queued"}
+    assert Import.objects.filter(status="queued").count() == 2
+
+
+def test_a_folder_without_files_is_refused(db, tmp_path):
+    with pytest.raises(CommandError, match="no files"):
+        run(tmp_path)
+
+
+def test_names_do_not_command_the_terminal(db, folder, capsys):
+    name = os.fsencode(folder) + b"/x\x1b[2J\n\xff.jsonl"
+    with open(name, "wb") as file:  # noqa: PTH123 - a name that is not UTF-8
+        file.write((folder / "a.jsonl").read_bytes().replace(b"one", b"four"))
+    assert run(folder / "sub" / "..") == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert len(out.splitlines()) == 3
+
+
+def test_a_file_over_the_limit_fails_by_name(db, folder, settings, capsys):
+    settings.MAX_UPLOAD_BYTES = 10
+    assert run(folder / "a.jsonl") == 1
+    assert "a.jsonl: the file is larger than the limit" in capsys.readouterr().out

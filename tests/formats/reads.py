@@ -1,0 +1,134 @@
+"""What a reader makes of bytes, sorted; and who claims the files of the corpus."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from vcon_app.drafts import Draft, EventDraft, Finding, SessionDraft, Usage
+from vcon_app.formats.head import SIZES, Head
+
+CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
+TRANSCRIPTS = CORPUS / "transcripts"
+
+
+def read(format: Any, data: Any) -> list[Draft]:
+    """Drafts of bytes, or of a value that is written as JSON first."""
+    return list(format.read(io.BytesIO(data if isinstance(data, bytes) else json.dumps(data).encode())))
+
+
+def events(drafts: Iterable[Draft]) -> list[EventDraft]:
+    return [draft for draft in drafts if isinstance(draft, EventDraft)]
+
+
+def sessions(drafts: Iterable[Draft]) -> list[SessionDraft]:
+    return [draft for draft in drafts if isinstance(draft, SessionDraft)]
+
+
+def findings(drafts: Iterable[Draft]) -> dict[str, Finding]:
+    """The last finding of each rule."""
+    return {draft.rule: draft for draft in drafts if isinstance(draft, Finding)}
+
+
+def kinds(drafts: Iterable[Draft]) -> list[str]:
+    return [event.kind for event in events(drafts)]
+
+
+def counted(drafts: Iterable[Draft]) -> list[Usage]:
+    """One usage a response: of those with one request id the one with the greatest output, as the log counts."""
+    best: dict[str, Usage] = {}
+    for event in events(drafts):
+        key = event.request or event.key
+        if event.usage and (key not in best or (event.usage.output_tokens or 0) > (best[key].output_tokens or 0)):
+            best[key] = event.usage
+    return list(best.values())
+
+
+def tokens(drafts: Iterable[Draft]) -> dict[str, int]:
+    """Sums under the names of the manifest."""
+    usages = counted(drafts)
+    names = {
+        "input": "input_tokens",
+        "output": "output_tokens",
+        "cache_read": "cache_read_tokens",
+        "cache_write": "cache_write_tokens",
+        "reasoning": "reasoning_tokens",
+    }
+    return {name: sum(getattr(usage, field) or 0 for usage in usages) for name, field in names.items()}
+
+
+ODD = (None, 7, "x", [], {}, [None], {"": 1}, -1.5, True, "\0", ["x"])
+
+
+def mutants(value: Any) -> Iterator[Any]:
+    """The value with one part after the other replaced by something that should not be there."""
+    for number, path in enumerate(_paths(value)):
+        yield _replaced(value, path, ODD[number % len(ODD)])
+        yield _replaced(value, path, ODD[(number + 4) % len(ODD)])
+
+
+def assert_sound(drafts: Iterable[Draft]) -> None:
+    """What holds of every file: a session before its events, keys told apart, parents that came before."""
+    keys: set[str] | None = None
+    for draft in drafts:
+        if isinstance(draft, SessionDraft):
+            keys = set()
+            assert draft.external_id
+        if isinstance(draft, EventDraft):
+            assert keys is not None and draft.key not in keys, draft
+            assert draft.parent is None or draft.parent in keys, draft
+            keys.add(draft.key)
+            orjson.dumps([draft.data, draft.tool, draft.text])
+
+
+def _paths(value: Any) -> Iterator[tuple[Any, ...]]:
+    yield ()
+    for name, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from ((name, *path) for path in _paths(item))
+
+
+def _replaced(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    if not path:
+        return new
+    changed = dict(value) if isinstance(value, dict) else list(value)
+    changed[path[0]] = _replaced(value[path[0]], path[1:], new)
+    return changed
+
+
+def manifest(folder: str) -> list[dict[str, Any]]:
+    """The entries of one folder, by file name; empty where the corpus is not there."""
+    return sorted(_entries(folder), key=lambda entry: entry["file"])
+
+
+def _entries(folder: str) -> Iterator[dict[str, Any]]:
+    path = TRANSCRIPTS / "manifest.jsonl"
+    for line in path.read_text().splitlines() if path.exists() else ():
+        entry = json.loads(line)
+        if entry["file"].startswith(f"{folder}/"):
+            yield entry
+
+
+def drafts_in(format: Any, entry: dict[str, Any]) -> list[Draft]:
+    with (TRANSCRIPTS / entry["file"]).open("rb") as source:
+        return list(format.read(source))
+
+
+def claimed(format: Any) -> set[str]:
+    """Files of the whole corpus that the format claims, by their path in it."""
+    return {name for name, head in _heads().items() if format.detect(head)}
+
+
+@cache
+def _heads() -> dict[str, Head]:
+    return {path.relative_to(CORPUS).as_posix(): _head(path) for path in CORPUS.rglob("*") if path.is_file()}
+
+
+def _head(path: Path) -> Head:
+    with path.open("rb") as source:
+        return Head(source.read(SIZES[0]))

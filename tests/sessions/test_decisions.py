@@ -1,0 +1,153 @@
+"""The approval card: what it shows, and each way a decision on it can end."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sessions_app.models import Approval
+from sessions_app.services import approvals
+
+from .build import BOT, Page, asked, path_of, priced, said, session_with
+
+FETCHED = {"HTTP_HX_REQUEST": "true"}
+ARGUMENTS = {"order": 4711, "amount": "420.00", "note": "lost in transit " * 100}
+
+
+@pytest.fixture
+def approval(agent) -> Approval:
+    usage = priced("0.031", input_tokens=10, output_tokens=5)
+    session = session_with(agent, [asked("p", "Refund it"), said("m", "I will ask", **usage)])
+    return approvals.request(
+        session, "issue_refund", ARGUMENTS, by=BOT, context="The carrier lost it.", expires_in=3_600, client_id="call-1"
+    )
+
+
+def decide(client, approval, verdict, *, status=200, headers=FETCHED, **form):
+    form = {"verdict": verdict, "version": approval.version, "digest": approval.digest} | form
+    response = client.post(f"/approvals/{approval.pk}/decision", form, **headers)
+    assert response.status_code == status, response.content
+    return response
+
+
+def now(approval) -> Approval:
+    return Approval.objects.get(pk=approval.pk)
+
+
+def test_the_card_shows_the_question_in_full_and_what_it_cost_so_far(reviewer, approval):
+    page = Page(reviewer.get(path_of(approval.session)).content)
+    for words in ("waits for you", "issue_refund", "The carrier lost it.", "asked by refund-bot", "order 4711", "amount 420.00",
+                  "1,600 characters", "expires in", "turn so far $0.031", "session so far $0.031"):  # fmt: skip
+        assert words in page.text
+    assert page.text.count("lost in transit") >= 100
+    assert page.all("input", name="digest", value=approval.digest)
+
+
+@pytest.mark.parametrize(("tool", "arguments", "words"), [
+    ("Bash", {"command": "rm -rf build/"}, "rm -rf build/"),
+    ("Edit", {"file_path": "a.py", "old_string": "one", "new_string": "two"}, "a.py +1 −1"),
+    ("noop", {}, "Without arguments"),
+    ("odd", [1, 2], "1, 2"),
+])  # fmt: skip
+def test_commands_edits_and_odd_arguments_have_their_own_shape(reviewer, agent, tool, arguments, words):
+    asked_for = approvals.request(session_with(agent, []), tool, arguments, by=BOT)
+    assert words in Page(reviewer.get(f"/approvals/{asked_for.pk}/").content).text
+
+
+def test_a_viewer_reads_the_card_and_cannot_decide(viewer, approval):
+    page = Page(viewer.get(path_of(approval.session)).content)
+    assert "You are a viewer" in page.text and not page.all("button", name="verdict")
+    decide(viewer, approval, "approve", status=403)
+    assert now(approval).status == "pending"
+
+
+def test_a_stranger_finds_no_card(charlie, approval):
+    assert charlie.get(f"/approvals/{approval.pk}/").status_code == 404
+    decide(charlie, approval, "approve", status=404)
+
+
+def test_approving_answers_with_one_line_about_it(reviewer, approval):
+    text = Page(decide(reviewer, approval, "approve").content).text
+    assert "approved" in text and "by Rosa" in text and "not delivered yet" in text and "not executed" in text
+    decided = now(approval)
+    assert (decided.status, decided.decision["by"], decided.decision["channel"]) == ("approved", "Rosa", "web")
+
+
+def test_without_javascript_a_decision_leads_back_to_its_place(reviewer, approval):
+    response = decide(reviewer, approval, "approve", status=302, headers={})
+    assert response.url == f"{path_of(approval.session)}?event={approval.event_seq}#e-{approval.event_seq}"
+
+
+@pytest.mark.parametrize(("next_", "leads"), [("/approvals/", "/approvals/"), ("https://evil.example/", None), ("//evil.example", None)])
+def test_only_pages_of_ours_are_led_back_to(reviewer, approval, next_, leads):
+    assert decide(reviewer, approval, "approve", status=302, headers={}, next=next_).url.startswith(leads or path_of(approval.session))
+
+
+def test_edited_arguments_are_approved_as_edited(reviewer, approval):
+    decide(reviewer, approval, "edit", arguments=json.dumps({**ARGUMENTS, "amount": "20.00"}))
+    assert now(approval).status == "approved_edited"
+    assert now(approval).decision["arguments"]["amount"] == "20.00"
+
+
+def test_the_text_of_the_editor_is_not_used_by_a_plain_approval(reviewer, approval):
+    decide(reviewer, approval, "approve", arguments='{"amount": "9999"}')
+    assert now(approval).status == "approved"
+
+
+@pytest.mark.parametrize("typed", ["{", "null", '{"a": NaN}', ""])
+def test_arguments_that_are_no_json_come_back_with_what_was_typed(reviewer, approval, typed):
+    page = Page(decide(reviewer, approval, "edit", status=422, arguments=typed).content)
+    assert page.all("textarea", name="arguments", **{"aria-invalid": "true"})
+    assert typed in page.text and now(approval).status == "pending"
+
+
+def test_a_denial_needs_its_reason_and_keeps_it(reviewer, approval):
+    assert "Say why" in Page(decide(reviewer, approval, "deny", status=422, reason="  ").content).text
+    decide(reviewer, approval, "deny", reason="Ask the customer first")
+    assert (now(approval).status, now(approval).decision["reason"]) == ("denied", "Ask the customer first")
+    assert "Ask the customer first" in Page(reviewer.get(path_of(approval.session)).content).text
+
+
+def test_an_answer_needs_its_text(reviewer, approval):
+    assert "an answer needs its text" in Page(decide(reviewer, approval, "answer", status=422).content).text
+    decide(reviewer, approval, "answer", answer="Refund half of it")
+    assert now(approval).decision["answer"] == "Refund half of it"
+
+
+def test_who_comes_second_sees_who_was_first_and_keeps_what_was_typed(reviewer, admin, approval):
+    decide(admin, approval, "approve")
+    text = Page(decide(reviewer, approval, "deny", status=409, reason="Too much money").content).text
+    assert "Ada decided this already: approved" in text and "Too much money" in text
+    assert now(approval).status == "approved"
+
+
+def test_the_same_decision_twice_is_one(reviewer, approval):
+    decide(reviewer, approval, "approve")
+    decide(reviewer, approval, "approve")
+    assert now(approval).votes.count() == 1
+
+
+@pytest.mark.parametrize("stale", [{"version": 7}, {"digest": "0" * 64}, {"version": "x"}, {"version": "", "digest": ""}])
+def test_a_card_that_is_out_of_date_decides_nothing(reviewer, approval, stale):
+    page = Page(decide(reviewer, approval, "deny", status=409, reason="No, because", **stale).content)
+    assert "changed since you looked" in page.text and "No, because" in page.text
+    assert page.all("button", name="verdict") and now(approval).status == "pending"
+
+
+def test_a_verdict_nobody_knows_is_refused_in_words(reviewer, approval):
+    assert "is no verdict" in Page(decide(reviewer, approval, "shrug", status=422).content).text
+
+
+def test_high_risk_is_asked_twice(reviewer, agent):
+    risky = approvals.request(session_with(agent, []), "drop_table", {"name": "orders"}, by=BOT, risk="high")
+    page = Page(reviewer.get(f"/approvals/{risky.pk}/").content)
+    assert "Yes, run it" in page.text and "risk: high" in page.text
+    assert not page.all("button", **{"data-choice": "approve"})
+
+
+def test_the_page_of_a_decided_one_tells_delivered_and_executed_apart(reviewer, approval):
+    decide(reviewer, approval, "approve")
+    Approval.objects.filter(pk=approval.pk).update(delivery="delivered", execution="errored")
+    text = Page(reviewer.get(path_of(approval.session)).content).text
+    assert "delivered" in text and "executed, and failed" in text

@@ -1,0 +1,55 @@
+"""The data export of ChatGPT (``conversations.json`` and its shards), and single conversations that savers fetch.
+
+A file holds many chats; each becomes a session. A chat is a tree: what leads to ``current_node`` is the session,
+other children (edits, second answers) are branches: their events have depth 1 and ``data.branch`` (the id of the
+first node), and open no turns. The export states no tokens. There is no published schema; the types come from
+files of 2023 to 2026.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from ...drafts import Draft, Finding
+from ..head import Head
+from ..lines import Line
+from ..reading import Findings
+from ..records import records
+from .chat import Chat
+
+NAME = "chatgpt-export"
+TITLE = "ChatGPT export"
+GROWS = "document"
+
+WRAPPER = "conversations"
+NODE_KEYS = ("message", "parent", "children")
+CHAT_KEYS = ("current_node", "create_time", "conversation_id")
+
+
+def detect(head: Head) -> bool:
+    """By the ``mapping`` of the first conversation, whose nodes have messages."""
+    return any(_is_chat(head, place) for place in ("", "item.", f"{WRAPPER}.item."))
+
+
+def _is_chat(head: Head, place: str) -> bool:
+    if head.shape.get(f"{place}mapping") != "{":
+        return False
+    nodes = (path for path in head.shape if path.startswith(f"{place}mapping."))
+    return any(path.rpartition(".")[2] in NODE_KEYS for path in nodes) or any(
+        place + key in head.shape for key in CHAT_KEYS
+    )
+
+
+def read(source: BinaryIO) -> Iterator[Draft]:
+    """Drafts of all chats, one chat in memory at a time. Raises ``FormatError`` for what is no JSON."""
+    findings = Findings(NAME)
+    for item in records(source, NAME, WRAPPER):
+        if isinstance(item, Line) and isinstance(item.value.get("mapping"), dict):
+            yield from Chat(item, findings).drafts()
+        elif isinstance(item, Line):
+            message = "it has no mapping of nodes, so it is no conversation; left out"
+            yield from findings.let(Finding(f"{NAME}.no-conversation", "warning", item.pointer, message))
+        elif isinstance(item, Finding):
+            yield from findings.let(item)
+    yield from findings.close()

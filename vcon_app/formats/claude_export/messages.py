@@ -1,0 +1,168 @@
+"""What a message and its content blocks say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ...drafts import EventDraft, ToolDraft
+from ..calls import Call, id_of, server_of
+from ..lines import Actor, Line
+from ..times import parse
+from ..unknown import unknown_event
+from ..values import bounded, dict_of, light, list_of, text_of
+
+if TYPE_CHECKING:
+    from .chat import Chat
+
+AGENT: Actor = ("agent", "Claude")
+PERSON: Actor = ("person", "")
+SPOKEN = ("text", "voice_note")
+PICTURED = ("image", "document", "file")
+NOTES = ("token_budget", "flag")
+FLAT = frozenset({"uuid", "parent_message_uuid", "created_at", "updated_at", "text", "sender", "index"})
+"""Keys of a message that are told elsewhere."""
+BLOCK = frozenset({
+    "type", "text", "thinking", "id", "name", "start_timestamp", "stop_timestamp", "tool_use_id", "is_error", "input",
+    "content",
+})  # fmt: skip
+BODY = frozenset({"extracted_content"})
+LISTED = 100
+
+
+def message_events(chat: Chat, line: Line) -> Iterator[EventDraft]:
+    """The events of a message: one for a person's, one for each block of Claude's."""
+    sender = line.value.get("sender")
+    blocks = _blocks(line.value)
+    if sender == "human":
+        yield from _prompt(chat, line, blocks)
+    elif sender == "assistant":
+        yield from _answer(chat, line, blocks)
+    else:
+        yield unknown_event(chat.findings, line, f"sender {text_of(sender)[:100]!r}")
+
+
+def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """The content blocks; ``text`` repeats them flattened and counts only where they say nothing."""
+    blocks = [block if isinstance(block, dict) else {"value": block} for block in list_of(message.get("content"))]
+    flat = text_of(message.get("text"))
+    return blocks if blocks or not flat else [{"type": "text", "text": flat}]
+
+
+def _prompt(chat: Chat, line: Line, blocks: list[dict[str, Any]]) -> Iterator[EventDraft]:
+    """What the person wrote, then what was attached: a long paste is an attachment without a name."""
+    said = [text for block in blocks if block.get("type") in SPOKEN and (text := text_of(block.get("text")))]
+    pasted = [held for held in list_of(line.value.get("attachments")) if isinstance(held, dict)]
+    data = light(line.value, FLAT)
+    if not said and (nameless := [held for held in pasted if not held.get("file_name") and _content(held)]):
+        said, data["pasted"] = [_content(held) for held in nameless], True
+        pasted = [held for held in pasted if held not in nameless]
+    if files := [*pasted, *_files(line.value), *(block for block in blocks if block.get("type") in PICTURED)]:
+        data["attachments"] = [{"type": "file"} | light(held, BODY) for held in files[:LISTED]]
+    yield line.event("user_message", "\n\n".join(said), actor=PERSON, data=data)
+    for index, held in enumerate(pasted):
+        if text := _content(held):
+            data = {"type": "attachment"} | light(held, BODY)
+            yield line.event("injected_context", text, part=f":a{index}", at_path=f"/attachments/{index}", data=data)
+    for index, block in enumerate(blocks):
+        if block.get("type") not in SPOKEN + PICTURED:
+            yield _block(chat, line, block, f":{index}", f"/content/{index}")
+
+
+def _answer(chat: Chat, line: Line, blocks: list[dict[str, Any]]) -> Iterator[EventDraft]:
+    data = light(line.value, FLAT)
+    if files := _files(line.value):
+        data["attachments"] = [{"type": "file"} | light(held) for held in files[:LISTED]]
+    if not blocks:  # the person stopped it before the first word
+        yield line.event("agent_message", actor=AGENT, data=data)
+    for index, block in enumerate(blocks):
+        event = _block(chat, line, block, f":{index}" if index else "", f"/content/{index}")
+        last = index == len(blocks) - 1
+        yield replace(event, data={**data, **event.data}) if last and data else event
+
+
+def _block(chat: Chat, line: Line, block: dict[str, Any], part: str, path: str) -> EventDraft:
+    kind = block.get("type")
+    line = replace(line, at=parse(block.get("start_timestamp"))[0] or line.at)
+    place: dict[str, Any] = {"part": part, "at_path": path}
+    if kind in SPOKEN and isinstance(block.get("text"), str):
+        data = {"type": kind, **light({"title": block.get("title")})} if kind != "text" else _cited(block)
+        return line.event("agent_message", block["text"], actor=AGENT, data=data, **place)
+    if kind in ("thinking", "redacted_thinking"):
+        return line.event("reasoning", text_of(block.get("thinking")), actor=AGENT, data=_thought(block), **place)
+    if kind == "tool_use":
+        return _call(chat, line, block, place)
+    if kind == "tool_result":
+        return _result(chat, line, block, place)
+    if kind in PICTURED:
+        return line.event("artifact", actor=AGENT, data=light(block), **place)
+    if kind in NOTES:
+        return line.event("system", data=light(block), **place)
+    return unknown_event(chat.findings, line, f"block type {text_of(kind)[:100]!r}", block, part=part, path=path)
+
+
+def _call(chat: Chat, line: Line, block: dict[str, Any], place: dict[str, Any]) -> EventDraft:
+    call_id, name = id_of(block.get("id")), id_of(block.get("name"))
+    tool = ToolDraft(call_id, name, server_of(name), bounded(block.get("input"), len(line.raw)))
+    event = line.event("tool_call", actor=AGENT, tool=tool, data=light(block, BLOCK), **place)
+    chat.calls.add(call_id, Call(event.key, name or "", tool.server))
+    chat.open[event.key] = name or ""
+    return event
+
+
+def _result(chat: Chat, line: Line, block: dict[str, Any], place: dict[str, Any]) -> EventDraft:
+    """A result names its call by id, in older exports not at all: then it is that of the oldest open call."""
+    call_id = id_of(block.get("tool_use_id"))
+    call = chat.calls.of(call_id) or _oldest(chat, id_of(block.get("name")))
+    if call:
+        chat.open.pop(call.key, None)
+    name = call.name if call else id_of(block.get("name"))
+    failed = block.get("is_error")
+    status = ("error" if failed else "ok") if isinstance(failed, bool) else None
+    text, rest = _told(block)
+    tool = ToolDraft(call_id, name, call.server if call else None, None, bounded(rest, len(line.raw)) or None, status)
+    return line.event(
+        "tool_result", text, actor=("tool", name or ""), parent=call.key if call else None, tool=tool,
+        data=light(block, BLOCK), **place,
+    )  # fmt: skip
+
+
+def _oldest(chat: Chat, name: str | None) -> Call | None:
+    keys = [key for key, called in chat.open.items() if called == name] or list(chat.open)
+    return Call(keys[0], chat.open[keys[0]]) if keys else None
+
+
+def _told(block: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The text of a result, and what in it is more than text (found pages, pictures without their bytes)."""
+    content = block.get("content")
+    items = [dict_of(item) for item in list_of(content)]
+    texts = [text_of(content)] if isinstance(content, str) else [text_of(item.get("text")) for item in items]
+    others = [light(item, frozenset({"text", "data", "base64"})) for item in items if item.get("type") != "text"]
+    rest = {"content": others[:LISTED], "structured_content": block.get("structured_content")}
+    return "\n".join(filter(None, texts)), {key: value for key, value in rest.items() if value}
+
+
+def _cited(block: dict[str, Any]) -> dict[str, Any]:
+    """The pages that a text cites."""
+    pages = (dict_of(dict_of(item).get("details")) or dict_of(item) for item in list_of(block.get("citations")))
+    cited = [light(page) for page in pages if page]
+    return {"citations": cited[:LISTED]} if cited else {}
+
+
+def _thought(block: dict[str, Any]) -> dict[str, Any]:
+    summaries = [text_of(dict_of(item).get("summary")) for item in list_of(block.get("summaries"))]
+    data = light(block, BLOCK) | ({"summaries": summaries[:LISTED]} if any(summaries) else {})
+    if block.get("type") == "redacted_thinking":
+        return {"encrypted": True}
+    return data if text_of(block.get("thinking")) else data | {"not_recorded": True}
+
+
+def _files(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """Files and synced sources; ``files_v2`` repeats ``files`` with more about each."""
+    lists = (message.get("files_v2") or message.get("files"), message.get("sync_sources"))
+    return [held if isinstance(held, dict) else {"file_name": held} for files in lists for held in list_of(files)]
+
+
+def _content(held: dict[str, Any]) -> str:
+    return text_of(held.get("extracted_content"))
