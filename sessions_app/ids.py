@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from uuid import UUID
+
+_lock = threading.Lock()
+_last = 0
 
 
 def uuid7() -> UUID:
@@ -13,16 +17,25 @@ def uuid7() -> UUID:
 
 
 def uuid7_texts(count: int) -> list[str]:
-    """``count`` new ids as 32 hexadecimal digits, in ascending order: one read of the clock and of randomness for all.
+    """``count`` new ids as hexadecimal digits, each greater than all that this process made before.
 
-    The 12 bits of ``rand_a`` hold a counter (RFC 9562 §6.2, method 1), so order holds for 4,096 ids of a
-    millisecond; after that the millisecond moves on.
+    The 12 bits of ``rand_a`` count within a millisecond (RFC 9562 §6.2, method 1); the count carries over into
+    the milliseconds, so a clock that stands or goes back does not disturb the order.
     """
-    start = time.time_ns() // 1_000_000
+    start = _reserve(count)
     noise = os.urandom(8 * count)
     ids = []
     for i in range(count):
-        millisecond, counter = start + (i >> 12), i & 0xFFF
+        millisecond, counter = divmod(start + i, 1 << 12)
         tail = int.from_bytes(noise[8 * i : 8 * i + 8]) & 0x3FFF_FFFF_FFFF_FFFF
         ids.append(f"{millisecond << 80 | 0x7 << 76 | counter << 64 | 0x2 << 62 | tail:032x}")
     return ids
+
+
+def _reserve(count: int) -> int:
+    """The first of ``count`` ticks (a tick is 1/4096 of a millisecond) that nobody in this process has yet."""
+    global _last
+    with _lock:
+        start = max(_last + 1, (time.time_ns() // 1_000_000) << 12)
+        _last = start + count - 1
+        return start

@@ -14,7 +14,7 @@ from sessions_app.models import Approval, Event, ModelRequest, Session, ToolCall
 
 from .timeline import Entry, Light, read
 
-SHOWN = 64 * 1024
+SHOWN = 12 * 1024
 WHOLE = 2 * 1024 * 1024
 """Characters that the inspector shows, and that "show all" loads at most."""
 CARD = 512 * 1024

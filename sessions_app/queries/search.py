@@ -10,7 +10,9 @@ from django.db import connection
 
 from sessions_app.models import EventText
 
-HITS = 50
+HITS = 40
+SNIPPET = 300
+"""Characters of a hit that are shown."""
 READ = 20_000
 """Characters of an event in which the words are marked; search.MAX_WORDS of them are indexed."""
 START, STOP = "\x02", "\x03"
@@ -66,5 +68,5 @@ def _hits(session_id: UUID, words: str, seqs: list[int]) -> list[Hit]:
 
 
 def _pieces(headline: str) -> list[str]:
-    """Text and found words in turns."""
-    return headline.replace(STOP, START).split(START)
+    """Text and found words in turns. What is called a word may be a megabyte of base64."""
+    return headline[:SNIPPET].replace(STOP, START).split(START)

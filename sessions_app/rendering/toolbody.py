@@ -16,6 +16,7 @@ TEXT, LINES = 8 * 1024, 120
 VALUE = 1_000
 ROWS = 50
 """Characters of one argument in a table, and rows of the table."""
+KEY = 100
 TODOS = 200
 
 Form = Literal["diff", "todos", "command", "code", "text", "table", "json"]
@@ -102,9 +103,9 @@ def of_result(name: str | None, text: str, result: Any) -> list[Part]:
     return parts
 
 
-def table(value: dict[str, Any], most: int = VALUE) -> list[Pair]:
-    """The first rows of an object, each value on its own and cut to ``most`` characters."""
-    return [_pair(key, item, most) for key, item in list(value.items())[:ROWS]]
+def table(value: dict[str, Any], most: int = VALUE, rows: int = ROWS) -> list[Pair]:
+    """The first ``rows`` of an object, each value on its own and cut to ``most`` characters."""
+    return [_pair(key, item, most) for key, item in list(value.items())[:rows]]
 
 
 def as_text(value: Any) -> str:
@@ -129,7 +130,7 @@ def _command(name: str | None, arguments: dict[str, Any]) -> str:
 
 
 def _pair(key: str, value: Any, most: int) -> Pair:
-    return Pair(clean(key), clamp(as_text(value), characters=most, lines=most // 50), isinstance(value, str))
+    return Pair(clean(key[:KEY]), clamp(as_text(value), characters=most, lines=most // 40), isinstance(value, str))
 
 
 _DONE = {"completed": "done", "done": "done", "in_progress": "doing", "inProgress": "doing"}

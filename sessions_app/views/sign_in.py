@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from sessions_app.services import people
+from sessions_app.services import people, throttle
 
 BY_LINK = "by_link"
 """In the browser session of who came by a link: they need not know their password to choose another."""
@@ -42,12 +42,19 @@ def form(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return render(request, "sign_in/form.html", {"next": target})
     name, secret = request.POST.get("email", "").strip().lower(), request.POST.get("password", "")
+    subjects = name, request.META.get("REMOTE_ADDR", "")
+    if throttle.paused(*subjects):
+        return _again(request, target, name, "Too many wrong passwords. Wait five minutes, then try again.", 429)
     user = authenticate(request, username=name.replace("\0", ""), password=secret)
     if user is None:
-        context = {"next": target, "email": name, "error": "No member has this e-mail and password."}
-        return render(request, "sign_in/form.html", context, status=422)
+        throttle.note_failure(*subjects)
+        return _again(request, target, name, "No member has this e-mail and password.", 422)
     login(request, user)
     return redirect(target)
+
+
+def _again(request: HttpRequest, target: str, name: str, error: str, status: int) -> HttpResponse:
+    return render(request, "sign_in/form.html", {"next": target, "email": name, "error": error}, status=status)
 
 
 def _next(request: HttpRequest) -> str:

@@ -34,7 +34,9 @@ def call(key: str, name: str, arguments: Any, seconds: float = 2, **more: Any) -
     return NewEvent(kind="tool_call", key=key, at=at(seconds), actor_kind="agent", tool=tool, **more)
 
 
-def result(of: str, text: str = "", status: str | None = "ok", seconds: float = 3, value: Any = None, **more: Any) -> NewEvent:
+def result(
+    of: str, text: str = "", status: str | None = "ok", seconds: float = 3, value: Any = None, **more: Any
+) -> NewEvent:
     tool = Tool(call_id=of, result=value, status=status)
     more = {"key": f"{of}:result", "parent": of} | more
     return NewEvent(kind="tool_result", at=at(seconds), actor_kind="tool", text=text, tool=tool, **more)

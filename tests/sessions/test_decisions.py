@@ -79,9 +79,13 @@ def test_without_javascript_a_decision_leads_back_to_its_place(reviewer, approva
     assert response.url == f"{path_of(approval.session)}?event={approval.event_seq}#e-{approval.event_seq}"
 
 
-@pytest.mark.parametrize(("next_", "leads"), [("/approvals/", "/approvals/"), ("https://evil.example/", None), ("//evil.example", None)])
+@pytest.mark.parametrize(
+    ("next_", "leads"), [("/approvals/", "/approvals/"), ("https://evil.example/", None), ("//evil.example", None)]
+)
 def test_only_pages_of_ours_are_led_back_to(reviewer, approval, next_, leads):
-    assert decide(reviewer, approval, "approve", status=302, headers={}, next=next_).url.startswith(leads or path_of(approval.session))
+    assert decide(reviewer, approval, "approve", status=302, headers={}, next=next_).url.startswith(
+        leads or path_of(approval.session)
+    )
 
 
 def test_edited_arguments_are_approved_as_edited(reviewer, approval):
@@ -128,7 +132,9 @@ def test_the_same_decision_twice_is_one(reviewer, approval):
     assert now(approval).votes.count() == 1
 
 
-@pytest.mark.parametrize("stale", [{"version": 7}, {"digest": "0" * 64}, {"version": "x"}, {"version": "", "digest": ""}])
+@pytest.mark.parametrize(
+    "stale", [{"version": 7}, {"digest": "0" * 64}, {"version": "x"}, {"version": "", "digest": ""}]
+)
 def test_a_card_that_is_out_of_date_decides_nothing(reviewer, approval, stale):
     page = Page(decide(reviewer, approval, "deny", status=409, reason="No, because", **stale).content)
     assert "changed since you looked" in page.text and "No, because" in page.text

@@ -29,7 +29,16 @@ def session(agent) -> Session:
 
 def test_the_head_says_what_it_is_how_it_stands_and_what_it_cost(viewer, session):
     text = Page(viewer.get(path_of(session)).content).text
-    for words in ("Refund agent", "Order 4711", "2 turns", "43.4 k tokens", "90 % cached", "$0.031", "stated by the recorder", "1 error"):
+    for words in (
+        "Refund agent",
+        "Order 4711",
+        "2 turns",
+        "43.4 k tokens",
+        "90 % cached",
+        "$0.031",
+        "stated by the recorder",
+        "1 error",
+    ):
         assert words in text
 
 
@@ -42,7 +51,9 @@ def test_each_turn_has_its_tokens_apart_and_its_cost(viewer, session):
 def test_what_nobody_knows_the_price_of_is_at_least_or_unknown(viewer, agent):
     known = priced("0.50", "r1", input_tokens=10, output_tokens=5)
     unknown = priced(None, "r2", input_tokens=70, output_tokens=7)
-    session = session_with(agent, [asked("p", "Go"), said("a", "1", **known), said("b", "2", model="nobody-knows-it", **unknown)])
+    session = session_with(
+        agent, [asked("p", "Go"), said("a", "1", **known), said("b", "2", model="nobody-knows-it", **unknown)]
+    )
     assert "≥ $0.50" in Page(viewer.get(path_of(session)).content).text
     session = session_with(agent, [asked("p", "Go"), said("b", "2", model="nobody-knows-it", **unknown)])
     text = Page(viewer.get(path_of(session)).content).text
@@ -70,13 +81,24 @@ def test_unknown_events_show_their_raw_payload(viewer, session):
 
 
 def test_reasoning_that_is_not_there_says_why(viewer, agent):
-    session = session_with(agent, [asked("p", "Go"), other("a", "reasoning", data={"encrypted": True}), other("b", "reasoning", data={"not_recorded": True})])
+    session = session_with(
+        agent,
+        [
+            asked("p", "Go"),
+            other("a", "reasoning", data={"encrypted": True}),
+            other("b", "reasoning", data={"not_recorded": True}),
+        ],
+    )
     text = Page(viewer.get(path_of(session)).content).text
     assert "encrypted: the recorder kept it" in text and "not recorded" in text
 
 
 def test_many_tool_calls_in_a_row_are_folded_and_say_how_many_failed(viewer, agent):
-    calls = [event for number in range(6) for event in (call(f"c{number}", "Read", {}), result(f"c{number}", status="error" if number == 3 else "ok"))]
+    calls = [
+        event
+        for number in range(6)
+        for event in (call(f"c{number}", "Read", {}), result(f"c{number}", status="error" if number == 3 else "ok"))
+    ]
     session = session_with(agent, [asked("p", "Go"), *calls, call("e", "Edit", {}), result("e")])
     page = Page(viewer.get(path_of(session)).content)
     assert "7 tool calls 6 Read, 1 Edit 1 failed" in page.text
@@ -112,7 +134,9 @@ def test_a_turn_opens_at_its_prompt(viewer, session):
 def test_a_depth_is_kept_in_the_links(viewer, session):
     page = Page(viewer.get(f"{path_of(session)}?show=conversation").content)
     assert page.seqs == [1, 3, 8, 10]
-    assert {link["href"] for link in page.all("a", **{"data-inspect": "3"})} == {f"{path_of(session)}?event=3&show=conversation#e-3"}
+    assert {link["href"] for link in page.all("a", **{"data-inspect": "3"})} == {
+        f"{path_of(session)}?event=3&show=conversation#e-3"
+    }
     assert 4 in Page(viewer.get(f"{path_of(session)}?show=prompts&event=4").content).seqs  # a link to an event shows it
 
 
@@ -125,7 +149,10 @@ def test_nonsense_in_the_address_is_never_a_fault(viewer, session, query):
 
 
 def test_an_event_that_does_not_exist_is_said_so(viewer, session):
-    assert "There is no event 500 in this session; it has 10." in Page(viewer.get(f"{path_of(session)}?event=500").content).text
+    assert (
+        "There is no event 500 in this session; it has 10."
+        in Page(viewer.get(f"{path_of(session)}?event=500").content).text
+    )
 
 
 def test_an_empty_session_says_what_will_come(viewer, agent):
@@ -185,7 +212,9 @@ def test_search_finds_folded_and_nested_text_and_marks_it(viewer, session):
     search.index(session.pk)
     page = Page(viewer.get(f"{path_of(session)}?q=rule").content)
     assert "2 events say" in page.text
-    assert [link["href"] for link in page.all("a") if "data-hit" in link] == [f"{path_of(session)}?event={seq}&q=rule#e-{seq}" for seq in (2, 7)]
+    assert [link["href"] for link in page.all("a") if "data-hit" in link] == [
+        f"{path_of(session)}?event={seq}&q=rule#e-{seq}" for seq in (2, 7)
+    ]
     assert len(page.all("mark")) == 2
     assert "No event says" in Page(viewer.get(f"{path_of(session)}/find?q=zebra", **FETCHED).content).text
 
@@ -210,7 +239,12 @@ def test_a_card_opens_to_arguments_and_result(viewer, session):
 
 
 def test_all_of_a_long_text_is_one_click_away(viewer, session):
-    assert Page(viewer.get(f"{path_of(session)}/events/8/whole?of=text&as=message", **FETCHED).content).text.count("please") == 1_000
+    assert (
+        Page(viewer.get(f"{path_of(session)}/events/8/whole?of=text&as=message", **FETCHED).content).text.count(
+            "please"
+        )
+        == 1_000
+    )
 
 
 def test_facts_count_tools_and_name_children(viewer, session, agent):
@@ -222,12 +256,32 @@ def test_facts_count_tools_and_name_children(viewer, session, agent):
 
 def test_a_stranger_and_a_wrong_agent_find_nothing(charlie, viewer, session, agent):
     other_agent = type(agent).objects.create(workspace=agent.workspace, name="Other", slug="other")
-    for path in ("", "/rows", "/outline", "/head", "/facts", "/find?q=a", "/next", "/events/1", "/events/1/body", "/events/1/whole"):
+    for path in (
+        "",
+        "/rows",
+        "/outline",
+        "/head",
+        "/facts",
+        "/find?q=a",
+        "/next",
+        "/events/1",
+        "/events/1/body",
+        "/events/1/whole",
+    ):
         assert charlie.get(path_of(session) + path).status_code == 404
         assert viewer.get(path_of(session).replace(str(agent.pk), str(other_agent.pk)) + path).status_code == 404
 
 
-@pytest.mark.parametrize("path", ["/events/999", "/events/99999999999999999999", "/events/999/body", "/events/1/whole?of=arguments", "/events/1/whole?of=words"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/events/999",
+        "/events/99999999999999999999",
+        "/events/999/body",
+        "/events/1/whole?of=arguments",
+        "/events/1/whole?of=words",
+    ],
+)
 def test_events_that_are_not_there_are_404(viewer, session, path):
     assert viewer.get(path_of(session) + path).status_code == 404
 

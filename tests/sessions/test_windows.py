@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sessions_app.models import Event
-from sessions_app.queries.timeline import BEFORE, ROWS, Timeline, path_to
+from sessions_app.queries.timeline import BEFORE, DEPTHS, ROWS, Timeline, path_to
 from sessions_app.views.timeline import layout
 
 from .build import asked, call, other, result, said, session_with
@@ -52,7 +52,9 @@ def test_a_window_around_an_event_has_some_rows_before_it(agent):
 
 
 def test_a_result_stands_with_its_call_and_has_no_row(agent):
-    session = session_with(agent, [asked("p", "Look"), call("c", "Read", {"path": "a"}), said("m", "…"), result("c", "text")])
+    session = session_with(
+        agent, [asked("p", "Look"), call("c", "Read", {"path": "a"}), said("m", "…"), result("c", "text")]
+    )
     window = Timeline(session.pk).after(0)
     assert [entry.seq for entry in window.entries] == [1, 2, 3]
     assert window.results[2].head == "text"
@@ -61,7 +63,14 @@ def test_a_result_stands_with_its_call_and_has_no_row(agent):
 
 def test_results_without_a_call_and_second_results_keep_a_row(agent):
     session = session_with(
-        agent, [asked("p", "Look"), call("c", "Read", {}), result("c", "one"), result("c", "two", key="again"), result("x", "lost", parent=None)]
+        agent,
+        [
+            asked("p", "Look"),
+            call("c", "Read", {}),
+            result("c", "one"),
+            result("c", "two", key="again"),
+            result("x", "lost", parent=None),
+        ],
     )
     assert all_rows(session) == [1, 2, 4, 5]
 
@@ -117,7 +126,7 @@ def test_a_turn_of_ten_thousand_events_comes_in_windows(agent):
 
 
 def test_a_window_ends_where_its_html_would_be_too_large(agent):
-    session = session_with(agent, [asked("p", "Go"), *(said(f"m{n}", '&' * 9_000) for n in range(ROWS))])
+    session = session_with(agent, [asked("p", "Go"), *(said(f"m{n}", "&" * 9_000) for n in range(ROWS))])
     fitted = layout.sections(Timeline(session.pk).after(0))
     assert fitted.later and 2 <= fitted.last_seq < 10
     following = layout.sections(Timeline(session.pk).after(fitted.last_seq))
@@ -125,7 +134,7 @@ def test_a_window_ends_where_its_html_would_be_too_large(agent):
 
 
 def test_what_does_not_fit_around_an_event_is_left_out_farthest_from_it(agent):
-    session = session_with(agent, [asked("p", "Go"), *(said(f"m{n}", '&' * 9_000) for n in range(LONG))])
+    session = session_with(agent, [asked("p", "Go"), *(said(f"m{n}", "&" * 9_000) for n in range(LONG))])
     fitted = layout.sections(Timeline(session.pk).around(50))
     assert fitted.first_seq <= 50 <= fitted.last_seq
     assert fitted.earlier and fitted.later
@@ -145,9 +154,9 @@ def test_long_values_are_cut_by_the_database(agent):
 
 
 def test_a_depth_leaves_the_rest_out(agent):
-    session = session_with(agent, [
-        asked("p", "Go"), other("r", "reasoning", "Hm"), call("c", "Read", {}), result("c"), said("m", "Done"), other("s", "system"),
-    ])  # fmt: skip
-    assert [[e.seq for e in Timeline(session.pk, show).after(0).entries] for show in ("prompts", "conversation", "tools")] == [
-        [1], [1, 5], [1, 3, 5],
-    ]  # fmt: skip
+    reasoning, system = other("r", "reasoning", "Hm"), other("s", "system")
+    session = session_with(
+        agent, [asked("p", "Go"), reasoning, call("c", "Read", {}), result("c"), said("m", "Done"), system]
+    )
+    shown = {show: [entry.seq for entry in Timeline(session.pk, show).after(0).entries] for show in DEPTHS}
+    assert shown == {"prompts": [1], "conversation": [1, 5], "tools": [1, 3, 5], "everything": [1, 2, 3, 5, 6]}

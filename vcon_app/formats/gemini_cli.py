@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import ijson
 
-from ..drafts import Draft, EventDraft, Finding, FormatError, SessionDraft, ToolDraft, Usage
+from ..drafts import Draft, EventDraft, Finding, FormatError, Kind, SessionDraft, ToolDraft, Usage
 from .calls import Call, Calls, id_of
 from .facts import Facts
 from .head import SIZES, Head, open_gzip
@@ -70,7 +70,9 @@ def _document(source: BinaryIO) -> Iterator[Item]:
     """The one object of an old file; of a broken one the messages before the break."""
     data = source.read(LARGEST_DOCUMENT + 1)
     if len(data) > LARGEST_DOCUMENT:
-        raise FormatError(f"a Gemini CLI session of more than {LARGEST_DOCUMENT / 1e6:,.0f} MB in one document")
+        raise FormatError(
+            f"a Gemini CLI session in one document of more than {LARGEST_DOCUMENT / 1e6:,.0f} MB is not read"
+        )
     try:
         value, repairs = loads(data)
     except Unreadable as error:
@@ -152,26 +154,37 @@ class GeminiReading(Reading):
         return self.facts.draft(complete=complete)
 
     def _messages(self, line: Line, holder: dict[str, Any], path: str) -> Iterator[Draft]:
-        for index, value in enumerate(list_of(holder.get("messages"))):
-            message = dict_of(value)
+        messages = [dict_of(value) for value in list_of(holder.get("messages"))]
+        goes_on = any(f"id:{_id(message)}" in self._told for message in messages)
+        for index, message in enumerate(messages):
             inner = replace(line, value=message, key=_id(message) or f"m{index}", at=None)
             yield from self.timed(inner)
             self.facts.at(inner.at)
-            found = list(self._message(inner, f"{path}/{index}"))
-            yield from self._new(found)
+            yield from self._new(self._message(inner, f"{path}/{index}"), checkpoint=goes_on)
 
     def _fresh(self, line: Line, events: Iterable[EventDraft]) -> Iterator[EventDraft]:
         """What a line adds to its message; a line that adds nothing says so."""
         new = list(self._new(events))
         yield from new or [line.event("system", data={"type": "repeated", "message": _id(line.value)})]
 
-    def _new(self, events: Iterable[EventDraft]) -> Iterator[EventDraft]:
+    def _new(self, events: Iterable[EventDraft], *, checkpoint: bool = False) -> Iterator[EventDraft]:
+        """Those that were not told. What a checkpoint puts in the place of what it tells again begins no turn."""
         for event in events:
-            if event.key not in self._told:
-                self._told[event.key] = None
-                if len(self._told) > REMEMBERED:
-                    del self._told[next(iter(self._told))]
-                yield event
+            if event.key in self._told:
+                continue
+            self._tell(event.key)
+            if event.kind in ("user_message", "agent_message"):
+                if (message := f"id:{event.key.rpartition(':')[0]}") in self._told:
+                    event = replace(event, kind="system", data=event.data | {"type": "replaced"})
+                elif checkpoint and event.kind == "user_message":
+                    event = replace(event, kind="injected_context", actor_kind="system", data={"type": "checkpoint"})
+                self._tell(message)
+            yield event
+
+    def _tell(self, key: str) -> None:
+        self._told[key] = None
+        if len(self._told) > REMEMBERED:
+            del self._told[next(iter(self._told))]
 
     def _message(self, line: Line, path: str) -> Iterator[EventDraft]:
         """The events of a message. ``path`` is its place behind the line's pointer."""
@@ -183,7 +196,8 @@ class GeminiReading(Reading):
         elif kind in ("info", "warning", "error"):
             text = text_in(content)
             part = f":{fingerprint(text)}"
-            yield line.event("error" if kind == "error" else "system", text, part=part, at_path=path, data={"type": kind})
+            what: Kind = "error" if kind == "error" else "system"
+            yield line.event(what, text, part=part, at_path=path, data={"type": kind})
         else:
             part = f":{fingerprint(line.value)}"
             yield self.unknown(line, unknown_type(kind).replace("line", "message"), part=part, at_path=path)
@@ -252,7 +266,9 @@ class GeminiReading(Reading):
             usage=usage, request=line.key, model=model,
         )  # fmt: skip
 
-    def _called(self, line: Line, path: str, call: dict[str, Any], place: str, model: str | None) -> Iterator[EventDraft]:
+    def _called(
+        self, line: Line, path: str, call: dict[str, Any], place: str, model: str | None
+    ) -> Iterator[EventDraft]:
         """A call and, once it has ended, its result right behind it."""
         call_id, name = id_of(call.get("id")), text_of(call.get("name"))[:200]
         arguments = bounded(call.get("args"), len(line.raw))

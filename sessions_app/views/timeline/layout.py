@@ -12,7 +12,7 @@ from sessions_app.rendering import text
 
 from .rows import Call, Quiet, Row, Said, row_of
 
-BYTES = 200_000
+BYTES = 150_000
 """HTML of the rows of one window. With the frame around it a first page stays below 300 KB."""
 RUN = 4
 """So many tool calls in a row are folded into one line; so many quiet rows, too."""

@@ -7,6 +7,7 @@ that the template escapes; nothing else is marked safe.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,12 +15,16 @@ from django.utils.safestring import SafeString, mark_safe
 
 from sessions_app.models import Approval, ModelRequest, Session, ToolCall
 from sessions_app.queries.timeline import Entry, Nested, Window
-from sessions_app.rendering import diff, markdown, text, toolbody, toolline
+from sessions_app.rendering import markdown, text, toolbody, toolline
 
 INLINE = 600
 """Bytes of arguments and result together up to which a card carries its body instead of fetching it when opened."""
-QUIET_TEXT = 2_000
-"""Characters of a folded text that the row carries."""
+FOLDED, FOLDED_LINES = 2_000, 60
+"""Characters and lines of a folded text that its row carries."""
+FACTS, FACT = 12, 200
+"""Facts of the recorder that a row carries, and characters of each."""
+PROMPT, PROMPT_LINES = 2_400, 32
+"""Characters and lines of a prompt that stand in the timeline; long ones are pasted files, rarely read twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,16 +34,25 @@ class Row:
     template: ClassVar[str]
     folds: ClassVar[bool] = False
     """Whether a run of such rows may be folded into one line."""
+    frame: ClassVar[int] = 1_000
+    """Bytes of HTML around what a row says."""
     entry: Entry
     actor: str
     label: str
     request: ModelRequest | None
     nested: Nested | None
+    text: str = ""
+    """The text the row carries; ``cut`` says that the event has more of it."""
+    cut: bool = False
 
     @property
     def size(self) -> int:
-        """About how many bytes of HTML the row takes."""
-        return 1_200
+        """Bytes of HTML the row takes: hostile text grows twelvefold on its way there."""
+        return self.base_size()
+
+    def base_size(self) -> int:
+        """The part of ``size`` that rows of every form have."""
+        return self.frame + _weight(self.text, self.label) + (600 if self.nested else 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,17 +61,17 @@ class Said(Row):
 
     template = "sessions/rows/_said.html"
     html: SafeString
-    cut: bool
     attachments: list[dict[str, Any]]
 
     @property
     def size(self) -> int:
-        return 1_000 + len(self.html.encode())
+        return self.base_size() + len(self.html.encode()) + 300 * len(self.attachments)
 
     @property
     def short(self) -> bool:
         """Whether the head of the turn says all of it."""
-        return len(self.entry.head) <= 140 and "\n" not in self.entry.head.strip() and not self.attachments
+        said = self.entry.head.strip()
+        return len(said) <= 140 and "\n" not in said and not self.attachments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +79,7 @@ class Call(Row):
     """A tool call with its result, on one line; the body comes when it is opened."""
 
     template = "sessions/rows/_call.html"
+    frame = 1_500
     line: toolline.ToolLine
     glance: str
     status: str
@@ -81,7 +96,8 @@ class Call(Row):
 
     @property
     def size(self) -> int:
-        return 1_600 + (3 * INLINE if self.arguments is not None else 0)
+        inline = 12 * INLINE if self.arguments is not None else 0
+        return self.base_size() + _weight(self.line.verb, self.line.subject, self.glance) + inline
 
     @property
     def failed(self) -> bool:
@@ -93,6 +109,7 @@ class Thought(Row):
     """Reasoning: folded, with its number of words, or what became of it."""
 
     template = "sessions/rows/_thought.html"
+    frame = 1_600
     words: int
     absence: str
     """"not recorded" or "encrypted" when there is no text to read."""
@@ -100,10 +117,6 @@ class Thought(Row):
     @property
     def folds(self) -> bool:  # type: ignore[override]
         return bool(self.absence)
-
-    @property
-    def size(self) -> int:
-        return 900 + min(len(self.entry.head.encode()), QUIET_TEXT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +131,8 @@ class Quiet(Row):
 
     @property
     def size(self) -> int:
-        return 900 + min(len(self.entry.head.encode()), QUIET_TEXT) + 120 * len(self.facts)
+        facts = sum(250 + _weight(pair.key, pair.value.text) for pair in self.facts)
+        return self.base_size() + _weight(self.what, self.line) + facts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +174,11 @@ class Asked(Row):
         return 16_000
 
 
+def _weight(*texts: str) -> int:
+    """Bytes of texts as HTML."""
+    return sum(len(text.escape(one).encode()) for one in texts)
+
+
 def row_of(entry: Entry, window: Window) -> Row:
     """The row of an entry, with all that the window holds about it."""
     approval = window.approvals.get(entry.seq)
@@ -177,7 +196,7 @@ def row_of(entry: Entry, window: Window) -> Row:
     if entry.kind in ("user_message", "agent_message"):
         return _said(entry, common)
     if entry.kind == "reasoning":
-        return Thought(words=len(entry.head.split()), absence=_absence(entry), **common)
+        return Thought(words=len(entry.head.split()), absence=_absence(entry), **_folded(entry), **common)
     return _aside(entry, common)
 
 
@@ -208,10 +227,6 @@ def _label(entry: Entry) -> str:
 def html_of(value: str) -> SafeString:
     """Markdown of a stranger as HTML of the sanitised renderer."""
     return mark_safe(markdown.render(value))  # noqa: S308 - rendered without raw HTML and sanitised by an allow-list
-
-
-PROMPT, PROMPT_LINES = 2_400, 32
-"""Characters and lines of a prompt that stand in the timeline; long ones are pasted files, rarely read twice."""
 
 
 def _said(entry: Entry, common: dict[str, Any]) -> Said:
@@ -317,26 +332,35 @@ PLUMBING = frozenset({"type", "raw", "attachments"})
 
 
 def _aside(entry: Entry, common: dict[str, Any]) -> Row:
-    kind = str(entry.data.get("attachment_type") or entry.data.get("progress_type") or entry.data.get("type") or "")
-    told = {key: value for key, value in entry.data.items() if key not in PLUMBING and value not in (None, "", [], {})}
-    aside = {
-        "what": kind.replace("_", " ").replace("-", " "),
-        "line": text.first_line(entry.head, 160),
-        "facts": toolbody.table(told),
-    }
+    """What stands beside the conversation. The recorder's own word for it is in one of three places."""
+    word = next(
+        (str(entry.data[key]) for key in ("attachment_type", "progress_type", "type") if entry.data.get(key)), ""
+    )
+    aside = common | _folded(entry)
+    aside |= {"what": text.first_line(re.sub("[_-]", " ", word), 40), "line": text.first_line(entry.head, 160)}
     if entry.kind == "approval":
-        return Quiet(**{**aside, "what": "", "facts": []}, **common)
+        return Quiet(**aside | {"what": "", "facts": []})
     if entry.kind == "compaction":
         before, after = _compacted(entry.data)
-        return Compaction(before=before, after=after, **aside, **common)
+        return Compaction(before=before, after=after, facts=_facts(entry.data), **aside)
     if entry.kind in NOTABLE:
         icon, meaning, words = NOTABLE[entry.kind]
-        return Notable(icon=icon, meaning=meaning, **{**aside, "what": words}, **common)
+        return Notable(icon=icon, meaning=meaning, facts=_facts(entry.data), **aside | {"what": words})
     if entry.kind == "unknown":
         raw = entry.data.get("raw")
-        aside["facts"] = toolbody.table(raw if isinstance(raw, dict) else entry.data)
-        return Strange(**aside, **common)
-    return Quiet(**aside, **common)
+        return Strange(facts=_facts(raw if isinstance(raw, dict) else entry.data, hidden=()), **aside)
+    return Quiet(facts=_facts(entry.data), **aside)
+
+
+def _folded(entry: Entry) -> dict[str, Any]:
+    """The text of a row that is folded."""
+    clamped = text.clamp(entry.head, characters=FOLDED, lines=FOLDED_LINES)
+    return {"text": clamped.text, "cut": entry.cut or clamped.cut}
+
+
+def _facts(data: dict[str, Any], hidden: Collection[str] = PLUMBING) -> list[toolbody.Pair]:
+    told = {key: value for key, value in data.items() if key not in hidden and value not in (None, "", [], {})}
+    return toolbody.table(told, FACT, FACTS)
 
 
 def _compacted(data: dict[str, Any]) -> tuple[int | None, int | None]:
@@ -348,8 +372,3 @@ def _compacted(data: dict[str, Any]) -> tuple[int | None, int | None]:
 
 
 COMPACTED = (("preTokens", "tokens_before", "pre_tokens"), ("postTokens", "tokens_after", "post_tokens"))
-
-
-def diffs(parts: list[toolbody.Part]) -> list[diff.FileDiff]:
-    """The edits among the parts of a card."""
-    return [part.value for part in parts if part.form == "diff"]

@@ -15,7 +15,7 @@ from ..records import part_of
 from ..times import from_epoch, parse, rfc3339
 from ..tree import LOST, Branches, Node, walk
 from ..values import bounded, dict_of, light, list_of, text_of
-from .messages import message_events
+from .messages import message_event
 
 FORMAT = "chatgpt-export"
 CONSUMED = frozenset({"id", "conversation_id", "title", "create_time", "update_time", "mapping", "default_model_slug"})
@@ -54,19 +54,22 @@ class Chat:
         line = part_of(self._line, message if isinstance(message, dict) else node.value, pointer)
         self._branches.place(line, node, branch)
         if branch == LOST:
-            message_ = "this message answers one that answers it, in a circle"
-            yield from self.findings.let(Finding(f"{FORMAT}.circle", "info", line.pointer, message_))
-        if not isinstance(message, dict):
-            return  # a root holds no message
+            yield from self._odd("circle", line, "this message answers one that answers it, in a circle")
+        if not isinstance(message, dict):  # a root holds none
+            if message is not None or not node.value:
+                yield from self._odd("no-message", line, f"{str(message)[:60]} stands in the place of a message")
+            return
         line.key = f"{node.id}:{digest(dumps(_essence(message)))[:12]}"
         line.at = moment_of(message.get("create_time"))
-        events = list(message_events(self.findings, line, before))
-        for event in events:
-            if event.kind in ("tool_call", "user_message"):
-                tool = event.tool
-                self._running[node.id] = Call(event.key, tool.name or "", tool.server) if tool else None
-        self._branches.told(node, events)
-        yield from events
+        event = message_event(self.findings, line, before)
+        if event.kind in ("tool_call", "user_message"):
+            tool = event.tool
+            self._running[node.id] = Call(event.key, tool.name or "", tool.server) if tool else None
+        self._branches.told(node, [event])
+        yield event
+
+    def _odd(self, rule: str, line: Line, message: str) -> Iterator[Finding]:
+        yield from self.findings.let(Finding(f"{FORMAT}.{rule}", "info", line.pointer, message))
 
     def _session(self) -> SessionDraft:
         value = self._line.value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -33,8 +32,8 @@ RAN_WELL, RAN_BADLY = ("success", "finished"), ("failed", "error", "timeout", "c
 NAMES: dict[str, Kind] = {"user": "user_message", "assistant": "agent_message", "system": "system"}
 
 
-def message_events(findings: Findings, line: Line, running: Call | None) -> Iterator[EventDraft]:
-    """The one event of a message; ``running`` is the call that a result here belongs to."""
+def message_event(findings: Findings, line: Line, running: Call | None) -> EventDraft:
+    """The event of a message; ``running`` is the call that a result here belongs to."""
     message = line.value
     role = dict_of(message.get("author")).get("role")
     content = dict_of(message.get("content"))
@@ -42,16 +41,14 @@ def message_events(findings: Findings, line: Line, running: Call | None) -> Iter
     text = readable(content)
     if role not in (*NAMES, "tool") or (kind not in KNOWN and not text and role != "tool"):
         what = f"role {role[:100]!r}" if isinstance(role, str) and role not in NAMES else _type_of(kind)
-        yield unknown_event(findings, line, what)
-        return
+        return unknown_event(findings, line, what)
     if kind not in KNOWN:
         findings.unknown(_type_of(kind), line.pointer)
     if role == "tool":
-        yield _result(line, content, text, running)
-    elif role == "assistant" and message.get("recipient") not in EVERYBODY and kind not in THOUGHTS:
-        yield _call(line, content, text)
-    else:
-        yield _said(line, role, content, text)
+        return _result(line, content, text, running)
+    if role == "assistant" and message.get("recipient") not in EVERYBODY and kind not in THOUGHTS:
+        return _call(line, content, text)
+    return _said(line, role, content, text)
 
 
 def _type_of(kind: Any) -> str:

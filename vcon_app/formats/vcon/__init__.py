@@ -2,6 +2,11 @@
 
 Read: unsigned, gzipped and signed (opened, not verified) vCons of 0.0.1 to 0.5.0. Written: the shape of
 core-04 with the agent_session extension and a trace after draft-birkholz-verifiable-agent-conversations-00.
+
+Drafts are cited by section: core is draft-ietf-vcon-vcon-core-04, agent_session draft-howe-vcon-agent-session-00,
+VAC draft-birkholz-verifiable-agent-conversations-00. Rule ids of findings (R7 to R112) are numbers of our own; what
+a rule says stands in the message. Dialects D1 to D5 are told apart in ``traces``, D6, D9 and D10 in ``core_only``,
+D7 in ``mcp``.
 """
 
 from .forms import detect

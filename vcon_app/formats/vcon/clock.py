@@ -32,7 +32,7 @@ class Clock:
         return found
 
     def place(self, step: Step, entry: dict[str, Any], inherited: datetime | None) -> None:
-        """Set the step's time. An entry inside another inherits its time, and says so (trap T38)."""
+        """Set the step's time. An entry inside another inherits its time, and says so."""
         stated = entry.get("timestamp")
         if stated is None:
             step.at = inherited

@@ -48,6 +48,8 @@ class Elider:
         self._inside = False
         self._out = bytearray()
         self._done = False
+        self.left_out = 0
+        """How many strings were too long."""
 
     def read(self, size: int = -1) -> bytes:
         while not self._done and (size < 0 or len(self._out) < size):
@@ -96,5 +98,6 @@ class Elider:
 
     def _close(self) -> None:
         self._out += _MARK_JSON % (self._dropped - 2) if self._dropped else self._string
+        self.left_out += bool(self._dropped)
         self._string.clear()
         self._dropped = 0

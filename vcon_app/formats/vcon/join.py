@@ -1,4 +1,4 @@
-"""A message that stands both in dialog and in the trace is one event (spec notes s9.3.8, rules R74, R75)."""
+"""A message that stands both in dialog and in the trace is one event (rules R74, R75)."""
 
 from __future__ import annotations
 

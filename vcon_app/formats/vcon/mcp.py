@@ -174,7 +174,7 @@ class _Reader:
         return step
 
     def report_requests(self) -> None:
-        """A tool_use without tool_call or result was asked for, and is not shown to have run (trap T13)."""
+        """A tool_use without tool_call or result was asked for, and is not shown to have run."""
         for step in self._asked.values():
             if "executed" not in step.data:
                 step.data["executed"] = False

@@ -1,4 +1,4 @@
-"""Which result belongs to which call: by call id, by parent, else by order (spec notes s9.3.5)."""
+"""Which result belongs to which call: by call id, by parent, else by order."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def session_draft(
 
 
 def _fallback_id(vcon: Container, number: int) -> str:
-    """Without a session id: the vCon's uuid, else a hash of what it holds (spec notes s9.8)."""
+    """Without a session id: the vCon's uuid, else a hash of what it holds."""
     base = vcon.uuid
     if not base:
         content = [vcon.parties, vcon.dialog, vcon.analysis, vcon.attachments]

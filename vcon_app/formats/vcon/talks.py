@@ -150,11 +150,11 @@ def _facts(talk: Talk) -> dict[str, Any]:
 
 
 def differs(first: datetime | None, second: datetime | None) -> bool:
-    """Are two times more than 2 s apart (spec notes s9.3.8)?"""
+    """Are two times more than 2 s apart?"""
     return first is not None and second is not None and abs((first - second).total_seconds()) > 2
 
 
 def spaced_by_one_second(talks: list[Talk]) -> bool:
-    """Times exactly 1 s apart were made up by a converter (trap T39)."""
+    """Times exactly 1 s apart were made up by a converter."""
     times = [talk.at for talk in talks if talk.at is not None]
     return len(times) > 2 and all((after - before).total_seconds() == 1 for before, after in pairwise(times))

@@ -1,4 +1,4 @@
-"""Models, tokens and cost of the entries, counted once per response (spec notes s9.6)."""
+"""Models, tokens and cost of the entries, counted once per response."""
 
 from __future__ import annotations
 

@@ -6,15 +6,15 @@ import gzip
 import zlib
 from typing import Any, BinaryIO
 
-import ijson
-
 from ...drafts import FormatError, Json
 from .. import jsonio
 from .elide import Elided, Elider, elided_length
 from .notes import Notes, point
 
 SMALL = 16 * 1024 * 1024
-"""Up to this many bytes are parsed at once; larger files keep only strings shorter than elide.LONG."""
+"""Up to this many bytes are parsed as they are; larger files keep only strings shorter than elide.LONG."""
+LARGEST = 256 * 1024 * 1024
+"""So many bytes may be left then; the tree takes up to ten times that in memory."""
 DEEPEST = jsonio.MAX_DEPTH
 UNPACKED = 500 * 1024 * 1024
 RATIO = 200
@@ -76,68 +76,36 @@ class _Joined:
 
 
 def _parse_large(source: Any, notes: Notes) -> tuple[Json, int]:
-    builder = _Builder()
-    try:
-        for event, value in ijson.basic_parse(Elider(source), use_float=True):
-            builder.add(event, value)
-    except FormatError:
-        raise
-    except (ijson.JSONError, ValueError) as error:
-        raise FormatError(f"This is not a readable vCon: {str(error).strip().splitlines()[0]}.") from None
-    for elided in builder.elided:
+    """Leave long strings out of the text, parse what is left, and put their places into the tree."""
+    elider = Elider(source)
+    data = elider.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise FormatError(
+            f"This vCon holds more than {LARGEST:,} bytes beside its recordings and other long strings; "
+            "it cannot be held in memory. Split it."
+        )
+    value = parse(data, notes)
+    found = _mark(value) if elider.left_out else []
+    for elided in found:
         notes.info(
             "R112", elided.pointer, f"A string of {elided.length:,} bytes stays in the original file only.", "elided"
         )
-    return builder.root, len(builder.elided)
+    return value, len(found)
 
 
-class _Builder:
-    """The tree of ijson's basic events; long strings become :class:`Elided` with their pointer."""
-
-    def __init__(self) -> None:
-        self.root: Json = None
-        self.elided: list[Elided] = []
-        self._open: list[Any] = []
-        self._keys: list[Any] = []
-
-    def add(self, event: str, value: Json) -> None:
-        if event == "map_key":
-            self._keys[-1] = value
-        elif event in ("start_map", "start_array"):
-            new: Json = {} if event == "start_map" else []
-            self._place(new)
-            self._open.append(new)
-            self._keys.append(None)
-            if len(self._open) > DEEPEST:
-                raise FormatError(f"This file nests deeper than {DEEPEST} levels; it is refused as hostile.")
-        elif event in ("end_map", "end_array"):
-            self._open.pop()
-            self._keys.pop()
-        else:
-            self._place(self._short(value) if event == "string" else value)
-
-    def _short(self, text: str) -> Json:
-        length = elided_length(text)
-        if length is None:
-            return text
-        self.elided.append(Elided(point("", *self._path()), length))
-        return self.elided[-1]
-
-    def _path(self) -> list[Any]:
-        """Where the next value goes; an open child of a list is already in it, the next value is not."""
-        innermost = len(self._open) - 1
-        return [
-            key if isinstance(holder, dict) else len(holder) - (place < innermost)
-            for place, (holder, key) in enumerate(zip(self._open, self._keys, strict=True))
-        ]
-
-    def _place(self, value: Json) -> None:
-        if not self._open:
-            self.root = value
-        elif isinstance(self._open[-1], dict):
-            self._open[-1][self._keys[-1]] = value
-        else:
-            self._open[-1].append(value)
+def _mark(root: Json) -> list[Elided]:
+    """Replace the marker strings in a tree by :class:`Elided` with their pointers."""
+    found: list[Elided] = []
+    stack = [("", root)]
+    while stack:
+        pointer, holder = stack.pop()
+        for key, value in holder.items() if isinstance(holder, dict) else enumerate(holder):
+            if isinstance(value, (dict, list)):
+                stack.append((point(pointer, key), value))
+            elif isinstance(value, str) and (length := elided_length(value)) is not None:
+                holder[key] = Elided(point(pointer, key), length)
+                found.append(holder[key])
+    return found
 
 
 class Unzipped:

@@ -1,4 +1,4 @@
-"""Which user entries are a person speaking, and which are context that a program put in (spec notes s9.4)."""
+"""Which user entries are a person speaking, and which are context that a program put in."""
 
 from __future__ import annotations
 

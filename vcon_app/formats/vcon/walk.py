@@ -1,4 +1,4 @@
-"""The entries of a trace, depth first, as steps (VAC s3.8; order and kinds as in the spec notes s9.3)."""
+"""The entries of a trace, depth first, as steps (VAC s3.8)."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _children(entry: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _derived(entry: dict[str, Any], children: list[dict[str, Any]]) -> list[Block]:
-    """Native blocks that ``children`` do not repeat (trap T31)."""
+    """Native blocks that ``children`` do not repeat."""
     if entry["type"] not in ("user", "assistant"):
         return []
     blocks = blocks_of(entry.get("content"))

@@ -60,7 +60,7 @@ def _pieces(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
 
 
 def _top(plan: Plan, losses: Losses) -> dict[str, Json]:
-    """The members before the arrays, in the order of fixture f01."""
+    """The members before the arrays, in the order of core s4.1."""
     old = mapping(plan.record.get("top"))
     same = old.get("uuid") == plan.options["uuid"]
     created = moment(old.get("created_at")) if same else None

@@ -151,7 +151,7 @@ CONTENTS = {
 
 
 def token_usage(event: EventDraft) -> dict[str, Json] | None:
-    """Counts that do not overlap, with a total that proves it (fixture f01 writes them so)."""
+    """Counts that do not overlap, with a total that proves it to a reader (VAC s3.9)."""
     usage = event.usage
     if usage is None:
         return {"cost": float(event.cost)} if event.cost is not None else None

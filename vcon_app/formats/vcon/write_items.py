@@ -72,7 +72,7 @@ def _dialog_of_file(held: dict[str, Any], event: EventDraft, plan: Plan, losses:
 
 
 def _with_text(held: dict[str, Any], event: EventDraft) -> dict[str, Json]:
-    """The object with its body back; members go where fixture f01 has them, before message_id."""
+    """The object with its body back."""
     item = dict(held["item"])
     if not held.get("text"):
         return item

@@ -59,7 +59,7 @@ def _person(kind: str, name: str) -> dict[str, Json]:
 
 
 def _agent(name: str, model: str | None, session: SessionDraft, primary: bool, ids: dict[str, Json]) -> dict[str, Json]:
-    """A party with role agent (agent_session s4); an unknown model is said to be unknown (rules R31, T40)."""
+    """A party with role agent (agent_session s4); an unknown model is said to be unknown (rule R31)."""
     provider = _provider(model, session)
     recorder = mapping(session.metadata.get("recorder"))
     details: dict[str, Json] = {"model_id": model or "unknown", "provider": provider or "unknown"}
