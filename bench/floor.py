@@ -40,7 +40,11 @@ def rows() -> None:
 def load(path: str) -> None:
     """What is measured; prints the CPU seconds of each part as JSON."""
     with psycopg.connect(**Cluster(DATA_DIR).parameters) as database:
-        print(json.dumps({"parse": _parse(Path(path)), "rows": _copy_rows(database), "finished": _copy_finished(database)}))
+        print(
+            json.dumps(
+                {"parse": _parse(Path(path)), "rows": _copy_rows(database), "finished": _copy_finished(database)}
+            )
+        )
 
 
 def _parse(path: Path) -> float:

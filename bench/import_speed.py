@@ -42,7 +42,9 @@ def main() -> None:
         ours, said, floor = _ours_and_floor(file, truth)
         least = floor["parse"] + floor["rows"]
         rows += [
-            _row(lines, "countersign", said["cpu"], least, ours, f"{said['start_up']:.2f}", f"{said['searchable']:.1f}"),
+            _row(
+                lines, "countersign", said["cpu"], least, ours, f"{said['start_up']:.2f}", f"{said['searchable']:.1f}"
+            ),
             _row(lines, "floor: parse + COPY of rows", least, least),
             _row(lines, "floor, rows as finished bytes", floor["parse"] + floor["finished"], least),
         ]

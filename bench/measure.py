@@ -31,7 +31,12 @@ def cost_of(command: Sequence[str | Path], environment: Mapping[str, str], cwd: 
     """Run a command to its end (or for ``timeout`` seconds) and measure it."""
     began = monotonic()
     process = subprocess.Popen(
-        [str(part) for part in command], env=dict(environment), cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+        [str(part) for part in command],
+        env=dict(environment),
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
     )
     peak, ended = [0.0], threading.Event()
     watcher = threading.Thread(target=_watch, args=(process.pid, peak, ended))
@@ -70,6 +75,9 @@ def _watch(pid: int, peak: list[float], ended: threading.Event) -> None:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table with columns of even width."""
-    widths = [max(map(len, column)) for column in zip(head, *rows)]
-    lines = [[cell.ljust(width) for cell, width in zip(row, widths)] for row in (head, ["-" * width for width in widths], *rows)]
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    lines = [
+        [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        for row in (head, ["-" * width for width in widths], *rows)
+    ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

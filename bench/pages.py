@@ -31,9 +31,12 @@ def main() -> None:
         for lines in map(int, chosen.lines.split(",")):
             import_id = run(environment, "-m", "bench.worker", "start", str(transcripts.cached(lines)[0]))
             run(environment, "-m", "bench.worker", "run", import_id)
-            found[lines] = json.loads(run(environment, "-m", "bench.pages", "measure", import_id, str(chosen.runs)).splitlines()[-1])
+            found[lines] = json.loads(
+                run(environment, "-m", "bench.pages", "measure", import_id, str(chosen.runs)).splitlines()[-1]
+            )
     print(table(HEAD, [
-        (f"{lines:,}", f"{page['wall']:.1f}", f"{page['cpu']:.1f}", f"{page['bytes'] / 1000:.0f}", str(page["queries"]), str(page["events"]))
+        (f"{lines:,}", f"{page['wall']:.1f}", f"{page['cpu']:.1f}", f"{page['bytes'] / 1000:.0f}", str(page["queries"]),
+         str(page["events"]))
         for lines, page in found.items()
     ]))  # fmt: skip
     least, most = found[min(found)], found[max(found)]
@@ -64,8 +67,8 @@ def measure(import_id: str, runs: int) -> dict[str, Any]:
     assert page.status_code == 200, page.status_code
     text = page.content.decode()
     return {
-        "wall": 1_000 * median(wall for wall, _ in times), "cpu": 1_000 * median(cpu for _, cpu in times), "bytes": len(page.content),
-        "queries": len(queries), "events": text.count("data-seq="),
+        "wall": 1_000 * median(wall for wall, _ in times), "cpu": 1_000 * median(cpu for _, cpu in times),
+        "bytes": len(page.content), "queries": len(queries), "events": text.count("data-seq="),
     }  # fmt: skip
 
 

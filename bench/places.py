@@ -1,4 +1,4 @@
-"""Where the benchmarks keep things: what can be used again in a cache, an installation of their own in a temporary directory."""
+"""Where the benchmarks keep things: a cache for what can be used again, installations of their own that go away."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from config import env, postgres
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "countersign-bench"
-CACHE.mkdir(parents=True, exist_ok=True)
 
 
 @contextmanager
@@ -24,10 +23,18 @@ def installation() -> Iterator[dict[str, str]]:
     data_dir = Path(tempfile.mkdtemp(prefix="countersign-bench-"))
     cluster = postgres.Cluster(data_dir)
     environment = os.environ | dict.fromkeys((*env.OURS, *env.COMMON), "")
-    environment |= {"COUNTERSIGN_DATA_DIR": str(data_dir), "DJANGO_SETTINGS_MODULE": "config.settings", "PYTHONPATH": str(ROOT)}
+    environment |= {
+        "COUNTERSIGN_DATA_DIR": str(data_dir),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "PYTHONPATH": str(ROOT),
+    }
     try:
         with postgres.on_demand(cluster):
-            run(environment, "-c", "import django; django.setup(); from config import prepare; prepare.database(); prepare.static_files()")
+            run(
+                environment,
+                "-c",
+                "import django; django.setup(); from config import prepare; prepare.database(); prepare.static_files()",
+            )
             yield environment
     finally:
         shutil.rmtree(data_dir, ignore_errors=True)
@@ -36,4 +43,6 @@ def installation() -> Iterator[dict[str, str]]:
 def run(environment: dict[str, str], *arguments: str) -> str:
     """Run Python on an installation; its standard output. Raises ``CalledProcessError``."""
     command = [sys.executable, *arguments]
-    return subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout.strip()

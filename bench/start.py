@@ -28,7 +28,9 @@ class Desk:
 
     def __init__(self, data_dir: Path) -> None:
         began = time.monotonic()
-        self.process = subprocess.Popen([*COMMAND, str(data_dir)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.process = subprocess.Popen(
+            [*COMMAND, str(data_dir)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
         line = next((line for line in self.process.stdout if line.startswith("ready ")), None)
         assert line, "it ended without a ready line"
         self.ready_after = time.monotonic() - began

@@ -1,4 +1,4 @@
-"""Makes a Claude Code transcript of any length, always the same for the same length: ``python -m bench.transcripts 50000``.
+"""Makes a Claude Code transcript of any length, the same each time: ``python -m bench.transcripts 50000``.
 
 The shape is that of version 2.1: a response written as several lines that share ``message.id`` and repeat a growing
 usage, tool results with their structured copy (patches, whole files), sub-agents inside the file, progress and hook
@@ -7,6 +7,7 @@ lines, compactions. About 2.5 KB a line. The words mean nothing.
 
 from __future__ import annotations
 
+import hashlib
 import random
 import sys
 from collections.abc import Callable, Iterator
@@ -25,12 +26,25 @@ Json = dict[str, Any]
 START = datetime(2026, 4, 6, 8, 15, tzinfo=UTC)
 ROOT = "/srv/orchard"
 MODELS = ("claude-opus-4-5-20251101", "claude-opus-4-5-20251101", "claude-sonnet-4-5-20250929")
-WORDS = """harvest ledger pruning valve crate orchard sensor frost irrigation pump blossom ladder basket sorting conveyor label
-weight humidity forecast pallet silo grafting nursery rootstock compost drone survey fence gate tractor schedule picker shift
-cold store pressure nozzle filter canopy spur thinning bee hive pollen windbreak""".split()
-CODE = """def {0}_{1}(readings, *, limit={n}):|    total = sum(r.{2} for r in readings if r.{0} is not None)|    if total > {n}:
-        raise {1}Error(f"{0} over {{total}}")|    return [r for r in readings if r.{1} < limit]|class {0}Plan:|    {2}: int = {n}|
-    async def {1}(self, {0}):|        await self.{2}.put(({0}, {n}))|        # {0} before {1}: the {2} must be empty""".replace("\n", "|").split("|")  # fmt: skip
+PROSE = """
+harvest ledger pruning valve crate orchard sensor frost irrigation pump blossom ladder basket sorting conveyor label
+weight humidity forecast pallet silo grafting nursery rootstock compost drone survey fence gate tractor schedule picker
+shift cold store pressure nozzle filter canopy spur thinning bee hive pollen windbreak
+"""
+PROGRAM = """
+def {0}_{1}(readings, *, limit={n}):
+    total = sum(r.{2} for r in readings if r.{0} is not None)
+    if total > {n}:
+        raise {1}Error(f"{0} over {{total}}")
+    return [r for r in readings if r.{1} < limit]
+
+class {0}Plan:
+    {2}: int = {n}
+    async def {1}(self, {0}):
+        await self.{2}.put(({0}, {n}))
+        # {0} before {1}: the {2} must be empty
+"""
+WORDS, CODE = PROSE.split(), PROGRAM.strip().splitlines()
 
 
 @dataclass
@@ -42,6 +56,11 @@ class Truth:
     tool_calls: int = 0
     outputs: dict[str, int] = field(default_factory=dict)
     """Greatest output of each response, by its id."""
+
+    def totals(self) -> dict[str, int]:
+        """What a session page would say."""
+        output = sum(self.outputs.values())
+        return {"prompts": self.prompts, "tool_calls": self.tool_calls, "output_tokens": output}
 
     def see(self, line: Json) -> None:
         self.lines += 1
@@ -78,12 +97,14 @@ class Writer:
 
     def code(self, lines: int) -> list[str]:
         words = self.dice.choices(WORDS, k=3)
-        return [
-            template.format(*words, n=self.dice.randint(2, 900)) if template else "" for template in self.dice.choices(CODE, k=lines)
-        ]
+        return [template.format(*words, n=self.dice.randint(2, 900)) for template in self.dice.choices(CODE, k=lines)]
 
     def markdown(self) -> str:
-        parts = [f"## {self.words(2, 5).title()}", self.words(15, 60), "\n".join(f"- `{self.words(1, 2)}`: {self.words(4, 9)}" for _ in range(4))]
+        parts = [
+            f"## {self.words(2, 5).title()}",
+            self.words(15, 60),
+            "\n".join(f"- `{self.words(1, 2)}`: {self.words(4, 9)}" for _ in range(4)),
+        ]
         if self.dice.random() < 0.4:
             parts.append("```python\n" + "\n".join(self.code(self.dice.randint(4, 16))) + "\n```")
         return "\n\n".join(parts)
@@ -96,8 +117,9 @@ class Writer:
         self.now += timedelta(milliseconds=self.dice.randint(40, 9_000))
         uuid = self.uuid()
         made = {
-            "parentUuid": self.parent, "isSidechain": side is not None, "userType": "external", "cwd": ROOT, "sessionId": self.session,
-            "version": "2.1.118", "gitBranch": "frost-alarm", **({"agentId": side} if side else {}), "type": kind, **more, "uuid": uuid,
+            "parentUuid": self.parent, "isSidechain": side is not None, "userType": "external", "cwd": ROOT,
+            "sessionId": self.session, "version": "2.1.118", "gitBranch": "frost-alarm",
+            **({"agentId": side} if side else {}), "type": kind, **more, "uuid": uuid,
             "timestamp": self.now.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         }  # fmt: skip
         self.parent = uuid
@@ -106,7 +128,7 @@ class Writer:
     # --- responses and results ---
 
     def response(self, blocks: list[Json], side: str | None = None) -> Iterator[Json]:
-        """One line for each block; the last one has the true output, those before it what the stream had told by then."""
+        """One line for each block; the last one has the true output, those before it what was known by then."""
         final = 20 + sum(len(orjson.dumps(block)) for block in blocks) // 4
         written = self.dice.randint(100, 4_000)
         hour = written if self.dice.random() < 0.2 else 0
@@ -131,9 +153,15 @@ class Writer:
 
     def result(self, call: Json, text: Any, structured: Any, side: str | None = None) -> Json:
         failed = self.dice.random() < 0.05
-        block = {"tool_use_id": call["id"], "type": "tool_result", "content": f"<tool_use_error>{self.words(4, 9)}" if failed else text}
+        block = {
+            "tool_use_id": call["id"],
+            "type": "tool_result",
+            "content": f"<tool_use_error>{self.words(4, 9)}" if failed else text,
+        }
         message = {"role": "user", "content": [block | ({"is_error": True} if failed else {})]}
-        return self.line("user", side, message=message, toolUseResult="Error: " + self.words(4, 9) if failed else structured)
+        return self.line(
+            "user", side, message=message, toolUseResult="Error: " + self.words(4, 9) if failed else structured
+        )
 
     def think(self) -> Json:
         return {"type": "thinking", "thinking": self.words(20, 150), "signature": self.token("Eq") * 25}
@@ -142,13 +170,21 @@ class Writer:
 
     def read(self) -> tuple[Json, Any, Any]:
         path, body = self.path(), self.code(self.dice.choice((30, 75, 140, 260)))
-        file = {"filePath": path, "content": "\n".join(body), "numLines": len(body), "startLine": 1, "totalLines": len(body)}
+        file = {
+            "filePath": path,
+            "content": "\n".join(body),
+            "numLines": len(body),
+            "startLine": 1,
+            "totalLines": len(body),
+        }
         text = "\n".join(f"{number:>6}→{line}" for number, line in enumerate(body, 1))
         return self.call("Read", {"file_path": path}), text, {"type": "text", "file": file}
 
     def shell(self) -> tuple[Json, Any, Any]:
         rows = self.dice.choice((1, 4, 25, 80))
-        out = "\n".join(f"\x1b[3{self.dice.randint(1, 6)}m{self.words(1, 1)}\x1b[0m {self.words(3, 8)} ok" for _ in range(rows))
+        out = "\n".join(
+            f"\x1b[3{self.dice.randint(1, 6)}m{self.words(1, 1)}\x1b[0m {self.words(3, 8)} ok" for _ in range(rows)
+        )
         call = self.call("Bash", {"command": f"make {self.words(1, 2)}", "description": self.words(3, 6)})
         return call, out, {"stdout": out, "stderr": "", "interrupted": False, "isImage": False}
 
@@ -159,27 +195,46 @@ class Writer:
         before, after = "\n".join(old), "\n".join(new)
         call = self.call("Edit", {"file_path": path, "old_string": before, "new_string": after})
         structured = {
-            "filePath": path, "oldString": before, "newString": after, "originalFile": "\n".join(self.code(60)), "structuredPatch": patch,
-            "userModified": False, "replaceAll": False,
+            "filePath": path, "oldString": before, "newString": after, "originalFile": "\n".join(self.code(60)),
+            "structuredPatch": patch, "userModified": False, "replaceAll": False,
         }  # fmt: skip
         return call, f"The file {path} has been updated.", structured
 
     def grep(self) -> tuple[Json, Any, Any]:
         names = [self.path() for _ in range(self.dice.randint(1, 20))]
         call = self.call("Grep", {"pattern": self.words(1, 1), "output_mode": "files_with_matches"})
-        return call, "\n".join([f"Found {len(names)} files", *names]), {"mode": "files_with_matches", "filenames": names, "numFiles": len(names)}
+        return (
+            call,
+            "\n".join([f"Found {len(names)} files", *names]),
+            {"mode": "files_with_matches", "filenames": names, "numFiles": len(names)},
+        )
 
     def write(self) -> tuple[Json, Any, Any]:
         path, body = self.path(), "\n".join(self.code(self.dice.choice((20, 60, 160))))
         call = self.call("Write", {"file_path": path, "content": body})
-        return call, f"File created successfully at: {path}", {"type": "create", "filePath": path, "content": body, "structuredPatch": []}
+        return (
+            call,
+            f"File created successfully at: {path}",
+            {"type": "create", "filePath": path, "content": body, "structuredPatch": []},
+        )
 
     def todo(self) -> tuple[Json, Any, Any]:
         todos = [{"content": self.words(4, 8), "status": "pending", "activeForm": self.words(4, 8)} for _ in range(5)]
-        return self.call("TodoWrite", {"todos": todos}), "Todos have been modified.", {"oldTodos": [], "newTodos": todos}
+        return (
+            self.call("TodoWrite", {"todos": todos}),
+            "Todos have been modified.",
+            {"oldTodos": [], "newTodos": todos},
+        )
 
     def tool(self) -> tuple[Json, Any, Any]:
-        tools: tuple[Callable[[], tuple[Json, Any, Any]], ...] = (self.read, self.shell, self.edit, self.grep, self.write, self.todo)
+        tools: tuple[Callable[[], tuple[Json, Any, Any]], ...] = (
+            self.read,
+            self.shell,
+            self.edit,
+            self.grep,
+            self.write,
+            self.todo,
+        )
         return self.dice.choices(tools, weights=(26, 28, 18, 14, 6, 8))[0]()
 
     # --- turns ---
@@ -188,11 +243,18 @@ class Writer:
         """A prompt and everything until the next one."""
         yield self.line("user", None, message={"role": "user", "content": self.words(6, 80)}, promptSource="typed")
         snapshot = {"messageId": self.parent, "trackedFileBackups": {}}
-        yield {"type": "file-history-snapshot", "messageId": self.parent, "snapshot": snapshot, "isSnapshotUpdate": False}
+        yield {
+            "type": "file-history-snapshot",
+            "messageId": self.parent,
+            "snapshot": snapshot,
+            "isSnapshotUpdate": False,
+        }
         for _ in range(self.dice.randint(2, 16)):
             yield from self.step()
         yield from self.response([{"type": "text", "text": self.markdown()}])
-        yield self.line("system", None, subtype="turn_duration", durationMs=self.dice.randint(3_000, 300_000), isMeta=False)
+        yield self.line(
+            "system", None, subtype="turn_duration", durationMs=self.dice.randint(3_000, 300_000), isMeta=False
+        )
         if self.dice.random() < 0.02:
             yield from self.compact()
 
@@ -208,7 +270,13 @@ class Writer:
         for call, text, structured in tools:
             yield self.result(call, text, structured)
             if self.dice.random() < 0.2:
-                hook = {"type": "hook_success", "hookName": f"PostToolUse:{call['name']}", "toolUseID": call["id"], "stdout": "ok", "exitCode": 0}
+                hook = {
+                    "type": "hook_success",
+                    "hookName": f"PostToolUse:{call['name']}",
+                    "toolUseID": call["id"],
+                    "stdout": "ok",
+                    "exitCode": 0,
+                }
                 yield self.line("attachment", None, attachment=hook)
 
     def delegate(self) -> Iterator[Json]:
@@ -227,10 +295,18 @@ class Writer:
         yield from self.response([{"type": "text", "text": report}], agent)
         self.parent = main
         content = [{"type": "text", "text": report}]
-        yield self.result(call, content, {"status": "completed", "agentId": agent, "content": content, "totalToolUseCount": 3})
+        yield self.result(
+            call, content, {"status": "completed", "agentId": agent, "content": content, "totalToolUseCount": 3}
+        )
 
     def compact(self) -> Iterator[Json]:
-        yield self.line("system", None, subtype="compact_boundary", content="Conversation compacted", compactMetadata={"trigger": "auto", "preTokens": 158_000})
+        yield self.line(
+            "system",
+            None,
+            subtype="compact_boundary",
+            content="Conversation compacted",
+            compactMetadata={"trigger": "auto", "preTokens": 158_000},
+        )
         summary = f"This session is being continued from a previous conversation. {self.words(200, 500)}"
         yield self.line("user", None, message={"role": "user", "content": summary}, isCompactSummary=True)
         self.cached = 16_000
@@ -249,15 +325,16 @@ def write(path: Path, lines: int, seed: int) -> Truth:
 
 def cached(lines: int) -> tuple[Path, dict[str, int]]:
     """A transcript of that length in the cache of the benchmarks, and what an importer has to count in it."""
-    path = CACHE / f"transcript-{lines}.jsonl"
+    made_by = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:8]
+    path = CACHE / f"transcript-{lines}-{made_by}.jsonl"
     counts = path.with_suffix(".json")
     if not counts.exists():
-        truth = write(path, lines, seed=lines)
-        totals = {"prompts": truth.prompts, "tool_calls": truth.tool_calls, "output_tokens": sum(truth.outputs.values())}
-        counts.write_bytes(orjson.dumps(totals))
+        CACHE.mkdir(parents=True, exist_ok=True)
+        counts.write_bytes(orjson.dumps(write(path, lines, seed=lines).totals()))
     return path, orjson.loads(counts.read_bytes())
 
 
 if __name__ == "__main__":
     for length in map(int, sys.argv[1:] or ("1000", "10000", "50000")):
-        print(f"{cached(length)[0]}  {length:,} lines  {cached(length)[0].stat().st_size / 1e6:.1f} MB  {cached(length)[1]}")
+        made, totals = cached(length)
+        print(f"{made}  {length:,} lines  {made.stat().st_size / 1e6:.1f} MB  {totals}")

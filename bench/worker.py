@@ -31,7 +31,11 @@ def run(import_id: str) -> None:
     assert imported.status == Import.Status.DONE, imported.error
     session = Session.objects.get(import_links__imported=imported)
     search.index(session.pk)
-    counts = {"prompts": session.turn_count, "tool_calls": session.tool_call_count, "output_tokens": session.output_tokens}
+    counts = {
+        "prompts": session.turn_count,
+        "tool_calls": session.tool_call_count,
+        "output_tokens": session.output_tokens,
+    }
     times = {"imported": done - began, "searchable": monotonic() - done}
     print(json.dumps({"counts": counts, "start_up": start_up, "cpu": process_time() - start_up} | times))
 

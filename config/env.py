@@ -68,7 +68,7 @@ def read(environ: Mapping[str, str] = os.environ) -> Environment:
         host=text(environ, "COUNTERSIGN_HOST"),
         public_url=url(environ, "COUNTERSIGN_PUBLIC_URL", ("https", "http"), needs_host=True),
         debug=boolean(environ, "DEBUG", default=False),
-        max_upload_bytes=integer(environ, "COUNTERSIGN_MAX_UPLOAD_BYTES", default=512 * 1024 * 1024, least=1),
+        max_upload_bytes=integer(environ, "COUNTERSIGN_MAX_UPLOAD_BYTES", default=512_000_000, least=1),
         anthropic_api_key=text(environ, "ANTHROPIC_API_KEY"),
         anthropic_base_url=url(environ, "ANTHROPIC_BASE_URL", ("https", "http"), needs_host=True),
         email_url=url(environ, "EMAIL_URL", EMAIL_SCHEMES, needs_host=True),

@@ -48,7 +48,9 @@ def imports_of(name: str) -> Iterator[str]:
             base = ".".join(package.split(".")[: len(package.split(".")) - node.level + 1]) if node.level else ""
             source = ".".join(filter(None, (base, node.module)))
             # `from package import module` imports the module, `from module import name` the module it is in
-            yield from (f"{source}.{alias.name}" if f"{source}.{alias.name}" in modules() else source for alias in node.names)
+            yield from (
+                f"{source}.{alias.name}" if f"{source}.{alias.name}" in modules() else source for alias in node.names
+            )
 
 
 def edges() -> Iterator[tuple[str, str]]:
@@ -112,7 +114,11 @@ def test_exceptions_are_still_needed():
 
 
 def test_only_append_writes_events():
-    writers = [name for name, path in modules().items() if "Event.objects.create" in (text := path.read_text()) or "Event.objects.bulk_create" in text]
+    writers = [
+        name
+        for name, path in modules().items()
+        if "Event.objects.create" in (text := path.read_text()) or "Event.objects.bulk_create" in text
+    ]
     assert writers == []
     copies = [name for name, path in modules().items() if "COPY sessions_app_event" in path.read_text()]
     assert copies == ["sessions_app.services.events"]

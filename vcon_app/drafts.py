@@ -7,10 +7,11 @@ did not know yet (a title at the end of a file). Nothing here knows Django.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Iterable, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 Json = Any
 Kind = Literal[
@@ -126,13 +127,24 @@ class Signature:
     ] = "unsigned"
     signer: str | None = None
     detail: str = ""
+    until: datetime | None = None
+    """When a certificate that it hangs on expires: it is not ``valid`` after that."""
+    uncovered: tuple[str, ...] = ()
+    """Parts of the file that the signature says nothing about: anybody may have changed them."""
 
 
 Draft = SessionDraft | EventDraft | Finding | Signature
 
 
 class FormatError(ValueError):
-    """The file cannot be read as this format at all. The message is shown to the person who dropped it."""
+    """The file cannot be read as this format at all. The message is shown to the person who dropped it.
+
+    ``signature`` is what is known of its signature nevertheless: that it is encrypted.
+    """
+
+    def __init__(self, message: str, signature: Signature | None = None) -> None:
+        super().__init__(message)
+        self.signature = signature
 
 
 class Losses:
@@ -154,5 +166,5 @@ class Losses:
 class Events(Protocol):
     """A session's events in log order; may be walked more than once, and never all held in memory."""
 
-    def __iter__(self) -> Iterable[EventDraft]: ...
+    def __iter__(self) -> Iterator[EventDraft]: ...
     def __len__(self) -> int: ...

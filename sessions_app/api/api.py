@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from django.core.exceptions import SuspiciousOperation
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.db import DataError, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
@@ -41,7 +40,7 @@ FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
     UnreadablePostError: lambda error: Problem(400, "the body ended too early"),
     SuspiciousOperation: lambda error: Problem(400, f"the request cannot be understood: {error}"),
     DataError: lambda error: Problem(422, f"a value is out of range: {str(error).splitlines()[0]}"),
-    OperationalError: lambda error: _away(),
+    OperationalError: lambda error: _away_or_too_much(error),
     InterfaceError: lambda error: _away(),
 }
 """What services, Django and the database may raise at bad input or in bad times, as problems."""
@@ -103,6 +102,13 @@ def _fault(fault: dict[str, Any]) -> dict[str, str]:
         path = path[1:]  # the name of the view's parameter
     pointer = "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in path)
     return {"pointer": pointer, "in": source, "detail": fault["msg"].removeprefix("Value error, ")}
+
+
+def _away_or_too_much(error: OperationalError) -> Problem:
+    """Class 54 of SQLSTATE is what PostgreSQL cannot hold: the row of an index, the words of a text."""
+    if (getattr(error.__cause__, "sqlstate", None) or "").startswith("54"):
+        return Problem(422, f"a value is more than the database can hold: {str(error).splitlines()[0]}")
+    return _away()
 
 
 def _away() -> Problem:

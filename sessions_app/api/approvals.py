@@ -27,7 +27,9 @@ from .sessions import session_read
 
 router = Router(tags=["approvals"])
 MAX_WAIT = 60.0
-Wait = Annotated[float, Query(0, ge=0, allow_inf_nan=False, description=f"seconds to wait for a decision, {MAX_WAIT:.0f} at most")]
+Wait = Annotated[
+    float, Query(0, ge=0, allow_inf_nan=False, description=f"seconds to wait for a decision, {MAX_WAIT:.0f} at most")
+]
 Status = models.Approval.Status
 
 
@@ -107,7 +109,11 @@ def conflict(error: approvals.Conflict) -> Problem:
     """409 with how things stand: ``winner`` is who decided what and when, null while nobody did."""
     approval = schemas.Approval.of(error.approval)
     decision = approval.decision
-    winner = {name: decision.get(name) for name in ("by", "by_kind", "verdict", "status", "at", "reason")} if decision else None
+    winner = (
+        {name: decision.get(name) for name in ("by", "by_kind", "verdict", "status", "at", "reason")}
+        if decision
+        else None
+    )
     return Problem(409, str(error), winner=winner, approval=approval.model_dump(mode="json"))
 
 

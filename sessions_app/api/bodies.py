@@ -59,7 +59,7 @@ Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max
 Id = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 """An id of the sender's own: indexed, so bounded."""
 Count = Annotated[int, Field(ge=0, le=MAX_TOKENS)]
-Dollars = Annotated[Decimal | None, BeforeValidator(_amount), Field(ge=0, le=MAX_DOLLARS)]
+Dollars = Annotated[Annotated[Decimal, Field(ge=0, le=MAX_DOLLARS)] | None, BeforeValidator(_amount)]
 
 
 class NewAgent(BaseModel):
@@ -197,7 +197,7 @@ class Question(BaseModel):
     tool: AskedTool
     context: Annotated[str, Field(max_length=100_000)] | None = None
     expires_in: Annotated[int, Field(ge=1, le=MAX_EXPIRY, description="seconds; then the call is denied")] | None = None
-    risk: Annotated[str, Field(max_length=10)] | None = None
+    risk: Annotated[str, Field(max_length=40)] | None = None
     client_id: Id | None = None
 
     @model_validator(mode="after")

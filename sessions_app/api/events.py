@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
+from asgiref.sync import sync_to_async
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.utils import timezone
@@ -13,7 +14,6 @@ from pydantic import BaseModel
 
 from sessions_app import models
 from sessions_app.live import follow
-from sessions_app.live.threads import in_thread
 from sessions_app.queries import events as queries
 from sessions_app.services import approvals
 from sessions_app.services.sessions import append_to_open
@@ -70,7 +70,7 @@ async def stream_session(
     request: HttpRequest, session_id: UUID, after: Seq, last_event_id: LastEventId
 ) -> StreamingHttpResponse:
     """Server-sent events: replays after ``Last-Event-ID`` (or ``after``), then follows the session."""
-    session = await in_thread(session_read, request, session_id)
+    session = await sync_to_async(session_read)(request, session_id)
     return _stream(session, after, last_event_id)
 
 
@@ -79,7 +79,7 @@ async def stream_agent_session(
     request: HttpRequest, agent_id: UUID, session_id: UUID, after: Seq, last_event_id: LastEventId
 ) -> StreamingHttpResponse:
     """Server-sent events: replays after ``Last-Event-ID`` (or ``after``), then follows the session."""
-    session = await in_thread(session_read, request, session_id, agent_id)
+    session = await sync_to_async(session_read)(request, session_id, agent_id)
     return _stream(session, after, last_event_id)
 
 

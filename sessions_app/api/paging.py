@@ -42,7 +42,13 @@ def decode(cursor: str, read: Callable[[list[Any]], Any]) -> Any:
 
 
 def keyset(
-    rows: QuerySet[Row], key: str, limit: int, cursor: str | None, read: Callable[[Any], Any], *, ascending: bool = False
+    rows: QuerySet[Row],
+    key: str,
+    limit: int,
+    cursor: str | None,
+    read: Callable[[Any], Any],
+    *,
+    ascending: bool = False,
 ) -> tuple[list[Row], str | None]:
     """``limit`` rows in order of a unique column, newest first unless ``ascending``, and the next cursor."""
     if cursor:

@@ -35,9 +35,7 @@ class BodyParser(Parser):
         request.repaired = kept != value
         return kept
 
-    def parse_querydict(
-        self, data: MultiValueDict, list_fields: list[str], request: HttpRequest
-    ) -> dict[str, Any]:
+    def parse_querydict(self, data: MultiValueDict, list_fields: list[str], request: HttpRequest) -> dict[str, Any]:
         """Parameters, form fields or files by name; a name given twice counts the last time."""
         values = super().parse_querydict(data, list_fields, request)
         for name, value in values.items():

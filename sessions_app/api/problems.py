@@ -22,9 +22,7 @@ Handler = Callable[[HttpRequest], HttpResponseBase] | Callable[[HttpRequest], Aw
 class Problem(Exception):
     """An answer that is an error. Other keywords become members of the problem (RFC 9457 §3.2)."""
 
-    def __init__(
-        self, status: int, detail: str, *, headers: Mapping[str, str] | None = None, **members: Any
-    ) -> None:
+    def __init__(self, status: int, detail: str, *, headers: Mapping[str, str] | None = None, **members: Any) -> None:
         super().__init__(detail)
         self.status = status
         self.detail = detail

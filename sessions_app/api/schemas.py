@@ -177,7 +177,9 @@ class Session(BaseModel):
             user_id=session.user_id or None,
             external_id=session.external_id or None,
             parent_session_id=session.parent_id,
-            imported_from=ImportedFrom(import_id=provenance.import_id, format=provenance.format) if provenance else None,
+            imported_from=ImportedFrom(import_id=provenance.import_id, format=provenance.format)
+            if provenance
+            else None,
             signature=Signature(**(provenance.signature if provenance else UNSIGNED)),
         )
 
@@ -201,7 +203,17 @@ class Turn(BaseModel):
 
     @classmethod
     def of(cls, turn: models.Turn) -> Turn:
-        same = ("index", "started_at", "ended_at", "prompt", "first_seq", "last_seq", "event_count", "tool_calls", "errors")
+        same = (
+            "index",
+            "started_at",
+            "ended_at",
+            "prompt",
+            "first_seq",
+            "last_seq",
+            "event_count",
+            "tool_calls",
+            "errors",
+        )
         known = turn.started_at and turn.ended_at
         return cls(
             **{name: getattr(turn, name) for name in same},

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
-from pydantic import BaseModel, BeforeValidator, Field, PlainSerializer
+from pydantic import BaseModel, BeforeValidator, Field
 
 from sessions_app import models
 from sessions_app.queries import provenance
@@ -70,7 +70,9 @@ class SessionQuery(BaseModel):
     min_cost: Decimal | None = Field(None, ge=0, le=10**9, decimal_places=10, description="US dollars")
     has_errors: bool | None = None
     needs_approval: bool | None = None
-    sort: str = Field(queries.DEFAULT_SORT, max_length=50, description=", ".join(queries.SORTS) + '; "-" in front reverses')
+    sort: str = Field(
+        queries.DEFAULT_SORT, max_length=50, description=", ".join(queries.SORTS) + '; "-" in front reverses'
+    )
 
     def filter(self) -> queries.SessionFilter:
         return queries.SessionFilter(**self.model_dump())

@@ -13,7 +13,7 @@ from sessions_app.models import Approval, Session
 from sessions_app.queries import events
 
 from .hub import Topic, hub
-from .threads import in_thread
+from .threads import in_thread, release
 
 log = logging.getLogger(__name__)
 
@@ -78,6 +78,7 @@ async def stream(follower: Follower) -> AsyncIterator[str]:
 
     A reader that is slow holds the generator at ``yield``: what it missed it reads from the log later.
     """
+    await release()
     yield "retry: 2000\n\n"
     with hub().reader("session", follower.session_id) as reader:
         changed: set[Topic] | None = set()

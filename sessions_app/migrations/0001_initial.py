@@ -123,7 +123,7 @@ class Migration(migrations.Migration):
                 ('digest', models.CharField(max_length=64)),
                 ('status', models.CharField(choices=[('pending', 'Pending'), ('approved', 'Approved'), ('approved_edited', 'Approved Edited'), ('denied', 'Denied'), ('answered', 'Answered'), ('expired', 'Expired'), ('cancelled', 'Cancelled'), ('auto_allowed', 'Auto Allowed'), ('auto_denied', 'Auto Denied'), ('settled_elsewhere', 'Settled Elsewhere')], default='pending', max_length=20)),
                 ('version', models.PositiveIntegerField(default=1)),
-                ('risk', models.CharField(default='', max_length=10)),
+                ('risk', models.CharField(default='', max_length=40)),
                 ('rule', models.TextField(null=True)),
                 ('requested_by', models.TextField(default='')),
                 ('requested_at', models.DateTimeField()),

@@ -37,7 +37,7 @@ class Approval(models.Model):
     """SHA-256 of the canonical JSON of what was shown: see ``services.approvals.digest_of``."""
     status = models.CharField(max_length=20, choices=Status.choices, default=Status.PENDING)
     version = models.PositiveIntegerField(default=1)
-    risk = models.CharField(max_length=10, default="")
+    risk = models.CharField(max_length=40, default="")
     rule = models.TextField(null=True)
     requested_by = models.TextField(default="")
     requested_at = models.DateTimeField()

@@ -34,18 +34,24 @@ WITH turns AS (
 """
 
 BILLED = " + ".join(f"coalesce(r.{name}, 0)" for name in TOKENS[:4])
+NOTHING = ", ".join("NULL::numeric" for _ in (*TOKENS, *MONEY))
 RESPONSES = f"""
 , responses AS (
     SELECT r.session_id, r.turn, r.key, r.model, {", ".join(f"r.{name}" for name in TOKENS)}, r.cost_recorded,
            CASE WHEN r.cost_recorded IS NULL THEN r.cost_priced END AS cost_priced,
            CASE WHEN r.cost_recorded IS NULL AND r.cost_priced IS NULL THEN {BILLED} ELSE 0 END AS unpriced_tokens
-    FROM sessions_app_modelrequest r JOIN turns ON turns.session_id = r.session_id AND turns.index = r.turn
+    FROM turns JOIN sessions_app_modelrequest r ON r.session_id = turns.session_id AND r.turn = turns.index
+), silent AS (
+    SELECT session_id, index AS turn, tool_calls FROM turns
+    WHERE num_nonnulls({", ".join(TOKENS)}, cost_recorded, cost_priced) = 0
 )
 """
+# Turns without any response are added with UNION, not joined: PostgreSQL has no statistics of these tables of the
+# moment, and looked through one of them for each row of the other (2.3 s for 10,000 responses, against 0.03 s).
 BY_MODEL = f"""
 , spent AS (
-    SELECT turns.session_id, turns.index, r.model, {", ".join(f"r.{name}" for name in (*TOKENS, *MONEY))}
-    FROM turns LEFT JOIN responses r ON r.session_id = turns.session_id AND r.turn = turns.index
+    SELECT session_id, turn, model, {", ".join((*TOKENS, *MONEY))} FROM responses
+    UNION ALL SELECT session_id, turn, NULL, {NOTHING} FROM silent
 )
 """
 # Calls without a known response count as calls; responses without a call stand in the row without a tool.
@@ -58,22 +64,24 @@ BY_TOOL = f"""
     GROUP BY c.session_id, c.turn, coalesce(e.request, 'seq:' || e.seq), c.name
 ), shares AS (
     SELECT *, calls / sum(calls) OVER (PARTITION BY session_id, key) AS share FROM asked
-), used AS (
+), spent AS (
     SELECT coalesce(s.session_id, r.session_id) AS session_id, coalesce(s.turn, r.turn) AS turn, s.tool, s.calls,
            {", ".join(f"r.{name} * coalesce(s.share, 1) AS {name}" for name in (*TOKENS, *MONEY))}
     FROM shares s FULL JOIN responses r ON r.session_id = s.session_id AND r.key = s.key
-), spent AS (
-    SELECT turns.session_id, turns.index, u.tool, u.calls, {", ".join(f"u.{name}" for name in (*TOKENS, *MONEY))}
-    FROM turns LEFT JOIN used u ON u.session_id = turns.session_id AND u.turn = turns.index
+    UNION ALL SELECT session_id, turn, NULL, NULL, {NOTHING} FROM silent WHERE tool_calls = 0
 )
 """
-BY_TURN = ", spent AS (SELECT * FROM turns)"
+BY_TURN = ", spent AS (SELECT *, index AS turn FROM turns)"
 
 SUMS = ", ".join(
     [f"round(sum({name}))::bigint AS {name}" for name in TOKENS]
-    + ["round(sum(cost_recorded), 10)", "round(sum(cost_priced), 10)", "coalesce(round(sum(unpriced_tokens)), 0)::bigint"]
+    + [
+        "round(sum(cost_recorded), 10)",
+        "round(sum(cost_priced), 10)",
+        "coalesce(round(sum(unpriced_tokens)), 0)::bigint",
+    ]
 )
-COUNTS = "count(DISTINCT session_id), count(DISTINCT (session_id, index)) FILTER (WHERE index > 0)"
+COUNTS = "count(DISTINCT session_id), count(DISTINCT (session_id, turn)) FILTER (WHERE turn > 0)"
 
 GROUPS: dict[str, tuple[str, str, str]] = {
     "day": (BY_TURN, "(began AT TIME ZONE 'UTC')::date::text", "NULL"),
@@ -126,8 +134,9 @@ class Period:
         source, name, about = GROUPS[by]
         sql = (
             f"{PERIOD}{source} SELECT {name} AS name, {about}, {COUNTS}, {SUMS} FROM spent"
-            f" WHERE %(past)s::text IS NULL OR ({name} IS NULL, coalesce({name}, '') COLLATE \"C\") > (%(nameless)s, %(past)s)"
-            f" GROUP BY {name} ORDER BY {name} IS NULL, {name} COLLATE \"C\" LIMIT %(limit)s"
+            f" WHERE %(past)s::text IS NULL"
+            f" OR ({name} IS NULL, coalesce({name}, '') COLLATE \"C\") > (%(nameless)s, %(past)s)"
+            f' GROUP BY {name} ORDER BY {name} IS NULL, {name} COLLATE "C" LIMIT %(limit)s'
         )
         nameless, past = after or (False, None)
         return list(self._read(sql, {"nameless": nameless, "past": past, "limit": limit}))

@@ -48,6 +48,11 @@ def mark_invisible(text: str) -> str:
     return _JOINER.sub(lambda match: _mark(ord(match[0])), text.translate(_MARKS))
 
 
+def json_escapes(text: str) -> str:
+    """Invisible characters in JSON as the escapes of JSON (``\\u202e``): to be seen, and the same value still."""
+    return text if text.isascii() else text.translate(_JSON_ESCAPES)
+
+
 def escape(text: str) -> str:
     """``clean``, then safe as HTML text and inside a quoted attribute."""
     return _escape(clean(text), quote=True)
@@ -78,3 +83,11 @@ def _mark(code: int) -> str:
 
 
 _MARKS = {code: _mark(code) for first, last in _INVISIBLE for code in range(first, last + 1)}
+
+
+def _json_escape(code: int) -> str:
+    units = chr(code).encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
+_JSON_ESCAPES = {code: _json_escape(code) for code in _MARKS}

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import orjson
 
 from . import diff, toolline
-from .text import Clamped, clamp, clean
+from .text import Clamped, clamp, clean, json_escapes
 
 TEXT, LINES = 8 * 1024, 120
 """Characters and lines of one text that are shown before "show all"."""
@@ -103,9 +103,29 @@ def of_result(name: str | None, text: str, result: Any) -> list[Part]:
     return parts
 
 
+def facts(value: dict[str, Any], most: int = VALUE, rows: int = ROWS) -> list[Pair]:
+    """The first ``rows`` of what a recorder tells beside the conversation, in words."""
+    return table({key: in_words(item) for key, item in list(value.items())[:rows]}, most, rows)
+
+
 def table(value: dict[str, Any], most: int = VALUE, rows: int = ROWS) -> list[Pair]:
     """The first ``rows`` of an object, each value on its own and cut to ``most`` characters."""
     return [_pair(key, item, most) for key, item in list(value.items())[:rows]]
+
+
+def in_words(value: Any, depth: int = 0) -> str:
+    """What a recorder tells, to be read, not parsed: ``name Alex · role customer``, a line for each of a list."""
+    if isinstance(value, dict):
+        said = " · ".join(
+            f"{key} {in_words(item, depth + 1)}" for key, item in value.items() if item not in (None, "", [], {})
+        )
+        return f"({said})" if depth > 1 else said
+    if isinstance(value, list):
+        nested = depth == 0 and any(isinstance(item, dict) for item in value)
+        return ("\n" if nested else ", ").join(in_words(item, depth + 1) for item in value)
+    return (
+        {True: "yes", False: "no", None: "—"}.get(value, str(value)) if isinstance(value, bool | None) else str(value)
+    )
 
 
 def as_text(value: Any) -> str:
@@ -114,8 +134,8 @@ def as_text(value: Any) -> str:
 
 
 def as_json(value: Any) -> str:
-    """Indented JSON."""
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode()
+    """Indented JSON, everything invisible in it escaped."""
+    return json_escapes(orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode())
 
 
 COMMAND_KEYS = ("command", "cmd", "script")

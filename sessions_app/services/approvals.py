@@ -85,7 +85,7 @@ def request(
 
     Raises ``sessions.Archived``, or ``Conflict`` when the client id was used for another question.
     """
-    Session.objects.select_for_update().only("id").get(pk=session.pk)  # the same question twice at once: one after the other
+    Session.objects.select_for_update().only("id").get(pk=session.pk)  # the same question twice at once waits here
     tool, server, context, arguments = text(tool), text(server), text(context), storable(arguments)
     client_id = identifier(client_id)
     if client_id and (asked := Approval.objects.filter(session=session, client_id=client_id).first()):
@@ -267,7 +267,8 @@ def _lock_session(approval_id: UUID) -> None:
 
 
 def _record_end(approval: Approval, by: audit.Actor, action: str, reason: str) -> None:
-    _log(approval, by, f"{by.name}: {approval.get_status_display().lower()}", actor_kind="system" if by.kind == "system" else "person")
+    said = f"{by.name}: {approval.get_status_display().lower()}"
+    _log(approval, by, said, actor_kind="system" if by.kind == "system" else "person")
     audit.record(
         approval.workspace_id, by, action, subject=("approval", approval.pk), session=str(approval.session_id),
         tool=approval.tool_name, status=approval.status, digest=approval.digest, reason=reason,
@@ -276,7 +277,7 @@ def _record_end(approval: Approval, by: audit.Actor, action: str, reason: str) -
 
 
 def _log(approval: Approval, by: audit.Actor, text: str, actor_kind: str) -> int:
-    """The step as an event of the session; its seq. Archiving cancels after the session is closed, so that is let in."""
+    """The step as an event of the session; its seq. Archiving cancels once the session is closed, so that is let in."""
     event = events.NewEvent(
         kind="approval",
         key=f"approval:{approval.pk}:{approval.status}",

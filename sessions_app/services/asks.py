@@ -15,7 +15,14 @@ from .columns import identifier
 
 @transaction.atomic
 def request_for(
-    workspace_id: UUID, agent_name: str, tool: str, arguments: Any, *, by: audit.Actor, client_id: str = "", **about: Any
+    workspace_id: UUID,
+    agent_name: str,
+    tool: str,
+    arguments: Any,
+    *,
+    by: audit.Actor,
+    client_id: str = "",
+    **about: Any,
 ) -> Approval:
     """``approvals.request`` in a session of its own. The same agent and ``client_id`` again is the same approval.
 

@@ -39,7 +39,8 @@ def record(
     """Add one entry to a workspace's chain. ``subject`` is its kind and id; ``details`` must be JSON."""
     with connection.cursor() as cursor:  # one writer per chain at a time, or two rows would follow the same hash
         cursor.execute(
-            "SELECT %s::jsonb, pg_advisory_xact_lock(hashtextextended(%s, 0))", [json_text(details), f"audit:{workspace_id}"]
+            "SELECT %s::jsonb, pg_advisory_xact_lock(hashtextextended(%s, 0))",
+            [json_text(details), f"audit:{workspace_id}"],
         )
         kept = json.loads(cursor.fetchone()[0])  # jsonb writes 1e16 as an integer; the hash is of what it gives back
     last = AuditEntry.objects.filter(workspace_id=workspace_id).order_by("-seq").first()

@@ -50,7 +50,7 @@ def identifier(value: str | None) -> str | None:
     if value is None or len(value) <= MAX_IDENTIFIER:
         return text(value)
     digest = hashlib.blake2b(value.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-    return f"{text(value[:MAX_IDENTIFIER - 40])}…{digest}"
+    return f"{text(value[: MAX_IDENTIFIER - 40])}…{digest}"
 
 
 def json_text(value: Any) -> str | None:

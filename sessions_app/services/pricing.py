@@ -79,12 +79,16 @@ class _Card:
     def _ask(self, tier: int) -> Rates:
         size = self._starts[tier - 1] + 1 if tier else (self._starts or [PROBE])[0]
         fee, plain = self._cost(), self._cost(input_tokens=size)
+
+        def rate(**cached: int) -> Decimal:
+            return (self._cost(input_tokens=size, **cached) - fee) / size
+
         return Rates(
             request=fee,
-            input=(plain - fee) / size,
-            cache_read=(self._cost(input_tokens=size, cache_read_tokens=size) - fee) / size,
-            cache_write=(self._cost(input_tokens=size, cache_write_tokens=size) - fee) / size,
-            cache_write_1h=(self._cost(input_tokens=size, cache_write_tokens=size, cache_write_1h_tokens=size) - fee) / size,
+            input=rate(),
+            cache_read=rate(cache_read_tokens=size),
+            cache_write=rate(cache_write_tokens=size),
+            cache_write_1h=rate(cache_write_tokens=size, cache_write_1h_tokens=size),
             output=(self._cost(input_tokens=size, output_tokens=PROBE) - plain) / PROBE,
         )
 

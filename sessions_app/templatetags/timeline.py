@@ -14,7 +14,8 @@ from sessions_app.models import Approval, ModelRequest, Session
 from sessions_app.queries.outline import Outline
 from sessions_app.queries.search import Found
 from sessions_app.queries.timeline import Nested
-from sessions_app.rendering import numbers, text, toolbody, toolline
+from sessions_app.rendering import numbers, text, toolbody
+from sessions_app.views import cards
 from sessions_app.views.places import event_url
 
 register = template.Library()
@@ -75,15 +76,10 @@ def nested_cost(nested: Nested) -> str:
     return numbers.money(nested.cost, partial=nested.unpriced) if nested.cost is not None else ""
 
 
-@register.filter
-def asked_parts(approval: Approval) -> list[toolbody.Part]:
-    """The arguments of an approval as a card shows them: each value in full up to 64 KB, folded where it is long."""
-    return toolbody.of_arguments(approval.tool_name, approval.arguments, most=64 * 1024)
-
-
-@register.filter
-def asked_line(approval: Approval) -> toolline.ToolLine:
-    return toolline.of_call(approval.tool_name, approval.arguments, approval.tool_server)
+@register.simple_tag(takes_context=True)
+def asked_of(context: template.Context, approval: Approval) -> cards.Asked:
+    """What this card shows: everything where it stands ``alone``."""
+    return cards.asked(approval, alone=bool(context.get("alone")))
 
 
 @register.filter
@@ -101,7 +97,7 @@ def first_of(values: Any) -> Any:
 @register.filter
 def pairs(value: Any) -> list[toolbody.Pair]:
     """Rows of an object of the file."""
-    return toolbody.table(value) if isinstance(value, dict) else []
+    return toolbody.facts(value) if isinstance(value, dict) else []
 
 
 @register.filter

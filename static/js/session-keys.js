@@ -22,13 +22,20 @@ function step(by) {
   document.querySelector(`#timeline > .more.${by > 0 ? "after" : "before"}`)?.click();
 }
 
+// Back goes to the head of this turn first, as players of music do.
 function turn(by) {
-  const heads = [...document.querySelectorAll(".turn:not(.continued)")];
-  const top = (one) => one.getBoundingClientRect().top;
-  const to = by > 0 ? heads.find((one) => top(one) > 120) : heads.findLast((one) => top(one) < 40);
-  if (to) { to.scrollIntoView({ block: "start" }); return focusOn(to.querySelector("[data-seq]") ?? to); }
-  const here = document.querySelector("#outline .here");
-  (by > 0 ? here?.nextElementSibling : here?.previousElementSibling)?.querySelector("a")?.click();
+  const turns = [...document.querySelectorAll(".turn")];
+  const here = current()?.closest(".turn") ?? turns.findLast((one) => one.getBoundingClientRect().top < 140) ?? turns[0];
+  const first = (one) => one?.querySelector("[data-seq]");
+  const inside = by < 0 && current() && current() !== first(here) && !here.matches(".continued");
+  const to = inside ? here : turns[turns.indexOf(here) + by];
+  if (to && !to.matches(".continued")) {
+    to.scrollIntoView({ block: "start" });
+    handle(first(to) ?? to).focus({ preventScroll: true });
+    return;
+  }
+  const mark = document.querySelector(`#outline li[data-turn="${here?.dataset.turn}"]`);
+  (by > 0 ? mark?.nextElementSibling : to ? mark : mark?.previousElementSibling)?.querySelector("a")?.click();
 }
 
 const seqHere = () => Number(current()?.dataset.seq ?? current()?.querySelector("[data-seq]")?.dataset.seq ?? stops()[inSight()]?.dataset.seq ?? 0);

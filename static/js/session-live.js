@@ -17,7 +17,12 @@ function open() {
     after = message.lastEventId || after;
     arrived(JSON.parse(message.data));
   });
-  source.addEventListener("session", renewHead);
+  source.addEventListener("session", (message) => {
+    const { status, event_count, pending_approvals } = JSON.parse(message.data);
+    const told = [status, event_count, pending_approvals].join();
+    if (told !== live.dataset.known) renewHead();
+    live.dataset.known = told;
+  });
   source.addEventListener("approval", (message) => renewCard(JSON.parse(message.data)));
 }
 
@@ -40,9 +45,14 @@ function renewHead() {
   clearTimeout(headTimer);
   headTimer = setTimeout(() => {
     const head = document.getElementById("s-head");
-    if (!head.querySelector("details[open]")) htmx.trigger(head, "news"); // an open menu would close
+    if (!head.querySelector("details[open]")) htmx.trigger(head, "news");
   }, 600);
 }
+
+// What somebody opened in the head stays open, also when the answer was on its way already.
+document.addEventListener("htmx:beforeSwap", (event) => {
+  if (event.detail.target.id === "s-head" && event.detail.target.querySelector("details[open]")) event.detail.shouldSwap = false;
+});
 
 // A result belongs to a call that is shown already: those without one are asked for again.
 function renewOpenCalls() {

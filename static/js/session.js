@@ -77,7 +77,7 @@ async function go(href, seq) {
   history.pushState({ seq }, "", href);
   const row = seq && rowOf(byId("timeline").dataset.target || seq);
   if (row) reveal(row);
-  else window.scrollTo({ top: byId("tools").offsetTop });
+  else window.scrollTo({ top: byId("panes").offsetTop - byId("tools").offsetHeight });
   markTurn();
 }
 

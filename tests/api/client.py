@@ -31,7 +31,9 @@ class Api:
     def patch(self, path: str, body: Any) -> HttpResponse:
         return self.send("PATCH", path, json.dumps(body))
 
-    def send(self, method: str, path: str, content: str | bytes, type_: str = "application/json", **headers: str) -> HttpResponse:
+    def send(
+        self, method: str, path: str, content: str | bytes, type_: str = "application/json", **headers: str
+    ) -> HttpResponse:
         """A body as it stands."""
         return self.client.generic(method, _address(path), content, type_, headers=self.headers | headers)
 

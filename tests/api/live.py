@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from asgiref.sync import sync_to_async
-from django.db import connections
+from django.db import connection, connections
 from django.test import AsyncClient
 
 from .client import Api
@@ -90,3 +90,13 @@ async def forgotten() -> None:
     for _ in range(5):
         gc.collect()
         await asyncio.sleep(0.01)
+
+
+def connections_open() -> int:
+    """Connections that clients have to the test's database."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND backend_type = 'client backend'"
+        )
+        return cursor.fetchone()[0]

@@ -22,18 +22,35 @@ def asked(session):
 def reads(session, asked):
     seed = f"/dashboard/agents/{session.agent_id}/sessions"
     return [
-        "agents", f"agents/{session.agent_id}", "sessions", f"sessions/{session.id}", f"sessions/{session.id}/turns",
-        f"sessions/{session.id}/events", "approvals", f"approvals/{asked.id}", "usage", "imports", seed,
-        f"{seed}/{session.id}", f"{seed}/{session.id}/events",
-    ]  # fmt: skip
+        "agents",
+        f"agents/{session.agent_id}",
+        "sessions",
+        f"sessions/{session.id}",
+        f"sessions/{session.id}/turns",
+        f"sessions/{session.id}/events",
+        "approvals",
+        f"approvals/{asked.id}",
+        "usage",
+        "imports",
+        seed,
+        f"{seed}/{session.id}",
+        f"{seed}/{session.id}/events",
+    ]
 
 
 def writes(session, asked):
     seed = f"/dashboard/agents/{session.agent_id}/sessions"
     return [
-        "agents", f"sessions/{session.id}/events", "approvals", f"approvals/{asked.id}/decision", seed,
-        f"{seed}/{session.id}/messages", f"{seed}/{session.id}/interrupt", f"{seed}/{session.id}/archive", "imports",
-    ]  # fmt: skip
+        "agents",
+        f"sessions/{session.id}/events",
+        "approvals",
+        f"approvals/{asked.id}/decision",
+        seed,
+        f"{seed}/{session.id}/messages",
+        f"{seed}/{session.id}/interrupt",
+        f"{seed}/{session.id}/archive",
+        "imports",
+    ]
 
 
 @pytest.mark.parametrize("key", [None, "cs_none_of_ours", "", "\xe9\xff"])
@@ -132,6 +149,12 @@ def test_a_member_decides_under_their_own_name(browser, asked):
     browser.cookies["csrftoken"] = "a" * 32
     decision = json.dumps({"verdict": "approve", "version": 1, "digest": asked.digest})
     decided = ok(
-        browser.post(f"/api/v1/approvals/{asked.id}/decision", decision, "application/json", headers={"X-CSRFToken": "a" * 32})
+        browser.post(
+            f"/api/v1/approvals/{asked.id}/decision", decision, "application/json", headers={"X-CSRFToken": "a" * 32}
+        )
     )
-    assert (decided["decision"]["by"], decided["decision"]["by_kind"], decided["votes"][0]["channel"]) == ("Ada", "member", "web")
+    assert (decided["decision"]["by"], decided["decision"]["by_kind"], decided["votes"][0]["channel"]) == (
+        "Ada",
+        "member",
+        "web",
+    )

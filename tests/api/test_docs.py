@@ -42,7 +42,10 @@ def test_the_description_has_every_route_and_says_what_it_takes(db):
     ids = [operation["operationId"] for methods in schema["paths"].values() for operation in methods.values()]
     assert len(ids) == len(set(ids))
     assert all(operation["security"] for methods in schema["paths"].values() for operation in methods.values())
-    assert "text/event-stream" in schema["paths"]["/api/v1/sessions/{session_id}/stream"]["get"]["responses"]["200"]["content"]
+    assert (
+        "text/event-stream"
+        in schema["paths"]["/api/v1/sessions/{session_id}/stream"]["get"]["responses"]["200"]["content"]
+    )
 
 
 def test_every_reference_in_the_description_leads_somewhere(db):

@@ -34,10 +34,12 @@ def test_every_post_that_creates_takes_a_key(api, session):
     seed = f"/dashboard/agents/{session.agent_id}/sessions"
     tool = {"name": "t", "arguments": {}}
     for path, body, status in (
-        (seed, {"title": "T", "message": "M"}, 201), (f"{seed}/{session.id}/messages", {"text": "Hi"}, 202),
+        (seed, {"title": "T", "message": "M"}, 201),
+        (f"{seed}/{session.id}/messages", {"text": "Hi"}, 202),
         (f"sessions/{session.id}/events", {"events": [{"client_id": "1", "kind": "note"}]}, 200),
-        ("approvals", {"session_id": str(session.id), "tool": tool}, 201), ("approvals", {"agent": "A", "tool": tool}, 201),
-    ):  # fmt: skip
+        ("approvals", {"session_id": str(session.id), "tool": tool}, 201),
+        ("approvals", {"agent": "A", "tool": tool}, 201),
+    ):
         headers = {"Idempotency-Key": f"{path}{body}"[:255]}
         first = ok(api.post(path, body, **headers), status)
         assert ok(api.post(path, body, **headers), status) == first

@@ -40,7 +40,11 @@ def test_turns_come_in_order(api, session):
 def test_approvals_are_listed_by_status(api, session):
     asked = [approvals.request(session, "t", {"n": number}, by=audit.COMMAND) for number in range(3)]
     approvals.decide(
-        asked[0], approvals.Decider(audit.COMMAND, approvals.Role.REVIEWER, "api"), "deny", version=1, digest=asked[0].digest
+        asked[0],
+        approvals.Decider(audit.COMMAND, approvals.Role.REVIEWER, "api"),
+        "deny",
+        version=1,
+        digest=asked[0].digest,
     )
     waiting = api.all("approvals", {"status": "pending", "limit": 1})
     assert [row["id"] for row in waiting] == [str(asked[2].id), str(asked[1].id)]
@@ -64,9 +68,17 @@ def _fill(agent, rows):
 
 
 PATHS = (
-    "agents", "sessions", "sessions?q=search", "approvals", "imports", "usage", "usage?group_by=agent", "usage?group_by=model",
-    "usage?group_by=session", "usage?group_by=tool",
-)  # fmt: skip
+    "agents",
+    "sessions",
+    "sessions?q=search",
+    "approvals",
+    "imports",
+    "usage",
+    "usage?group_by=agent",
+    "usage?group_by=model",
+    "usage?group_by=session",
+    "usage?group_by=tool",
+)
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -85,7 +97,9 @@ def test_the_number_of_queries_does_not_grow_with_the_events(api, agent):
         ok(api.get(path))
         few = _queries(api, path)
         for number in range(20):
-            events.append(session.id, [user(), call(f"c{number}"), result(f"c{number}"), answer(f"r{number}", output_tokens=1)])
+            events.append(
+                session.id, [user(), call(f"c{number}"), result(f"c{number}"), answer(f"r{number}", output_tokens=1)]
+            )
         assert _queries(api, path) == few
 
 

@@ -10,7 +10,9 @@ from django.test import override_settings
 from .client import ok, pointers, refused
 
 
-@pytest.mark.parametrize("path", ["/api/v1/nothing", "/api/v2/agents", "/api/", "/dashboard/agents/", "/api/v1/agents/"])
+@pytest.mark.parametrize(
+    "path", ["/api/v1/nothing", "/api/v2/agents", "/api/", "/dashboard/agents/", "/api/v1/agents/"]
+)
 def test_an_address_that_is_none_is_a_problem(api, path):
     refused(api.get(path), 404)
 
@@ -28,7 +30,17 @@ def test_another_media_type_is_refused(api):
 
 
 @pytest.mark.parametrize(
-    "body", ['{"name": ', "", "{'name': 1}", '{"name": NaN}', '{"x": 1e999}', b"\xff\xfe{", "[" * 100_000, '{"a":' * 150 + "1" + "}" * 150]
+    "body",
+    [
+        '{"name": ',
+        "",
+        "{'name': 1}",
+        '{"name": NaN}',
+        '{"x": 1e999}',
+        b"\xff\xfe{",
+        "[" * 100_000,
+        '{"a":' * 150 + "1" + "}" * 150,
+    ],
 )
 def test_a_body_that_is_not_json_is_refused(api, body):
     assert api.send("POST", "agents", body).status_code in (400, 422)
@@ -40,7 +52,12 @@ def test_an_integer_of_ten_thousand_digits_is_refused(api):
 
 
 def test_each_wrong_value_is_named_by_a_json_pointer(api, session):
-    batch = {"events": [{"client_id": "1", "kind": "note"}, {"client_id": "", "kind": "rumour", "usage": {"input_tokens": -1}}]}
+    batch = {
+        "events": [
+            {"client_id": "1", "kind": "note"},
+            {"client_id": "", "kind": "rumour", "usage": {"input_tokens": -1}},
+        ]
+    }
     problem = refused(api.post(f"sessions/{session.id}/events", batch), 422)
     assert pointers(problem) == {"/events/1/client_id", "/events/1/kind", "/events/1/usage/input_tokens"}
 
@@ -59,7 +76,15 @@ def test_a_thousand_errors_are_told_in_part(api, session):
 
 @pytest.mark.parametrize("limit", ["0", "-1", "501", "abc", "1e3", "", "99999999999999999999"])
 def test_a_limit_outside_of_1_to_500_is_refused(api, session, limit):
-    for path in ("agents", "sessions", f"sessions/{session.id}/turns", f"sessions/{session.id}/events", "approvals", "imports", "usage"):
+    for path in (
+        "agents",
+        "sessions",
+        f"sessions/{session.id}/turns",
+        f"sessions/{session.id}/events",
+        "approvals",
+        "imports",
+        "usage",
+    ):
         assert pointers(refused(api.get(path, {"limit": limit}), 422)) == {"/limit"}
 
 
@@ -77,11 +102,20 @@ def test_nul_in_a_parameter_is_refused(api):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("status", "asleep"), ("origin", "mail"), ("min_cost", "much"), ("min_cost", "NaN"), ("min_cost", "-1"), ("min_cost", "1e999"),
-        ("has_errors", "perhaps"), ("needs_approval", "2"), ("sort", "beauty"), ("from", "yesterday"), ("to", "2026-02-30"),
+        ("status", "asleep"),
+        ("origin", "mail"),
+        ("min_cost", "much"),
+        ("min_cost", "NaN"),
+        ("min_cost", "-1"),
+        ("min_cost", "1e999"),
+        ("has_errors", "perhaps"),
+        ("needs_approval", "2"),
+        ("sort", "beauty"),
+        ("from", "yesterday"),
+        ("to", "2026-02-30"),
         ("from", "0001-01-01T00:00:00+14:00"),
     ],
-)  # fmt: skip
+)
 def test_a_filter_that_means_nothing_is_refused_by_name(api, name, value):
     assert pointers(refused(api.get("sessions", {name: value}), 422)) == {f"/{name}"}
 
@@ -106,7 +140,9 @@ def test_a_fault_of_ours_is_a_problem_without_its_inside(api, monkeypatch):
 
 
 def test_texts_that_the_database_cannot_hold_are_kept_as_near_as_it_can(api):
-    made = api.send("POST", "agents", b'{"name": "a\\u0000b \\ud800", "metadata": {"\\u0000": [18446744073709551616, "\\udfff"]}}')
+    made = api.send(
+        "POST", "agents", b'{"name": "a\\u0000b \\ud800", "metadata": {"\\u0000": [18446744073709551616, "\\udfff"]}}'
+    )
     agent = ok(made, 201)
     assert agent["name"] == "a\N{REPLACEMENT CHARACTER}b \N{REPLACEMENT CHARACTER}"
     assert agent["metadata"] == {"\N{REPLACEMENT CHARACTER}": ["18446744073709551616", "\N{REPLACEMENT CHARACTER}"]}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 
 import pytest
+from django.db import connection
 from django.test import AsyncClient
 
 from sessions_app.live import follow
@@ -12,7 +14,7 @@ from sessions_app.live.hub import hub
 from sessions_app.services import approvals, audit, events, sessions
 from tests.services.build import event, user
 
-from .live import elsewhere, forgotten, stream
+from .live import connections_open, elsewhere, forgotten, stream
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -46,7 +48,9 @@ def test_the_dashboards_address_streams_the_same(api, session):
     events.append(session.id, [event(), event()])
 
     async def run():
-        async with stream(api, f"/dashboard/agents/{session.agent_id}/sessions/{session.id}/stream", {"after": 1}) as opened:
+        async with stream(
+            api, f"/dashboard/agents/{session.agent_id}/sessions/{session.id}/stream", {"after": 1}
+        ) as opened:
             return await opened.next()
 
     assert asyncio.run(run()).id == "2"
@@ -147,7 +151,9 @@ def test_a_silent_stream_says_that_it_is_there(api, session, monkeypatch):
 
 
 def test_an_event_that_claims_to_be_of_an_approval_does_not_break_the_stream(api, session):
-    events.append(session.id, [event("approval", data={"approval": "none of ours"}), event("approval", data={}), event()])
+    events.append(
+        session.id, [event("approval", data={"approval": "none of ours"}), event("approval", data={}), event()]
+    )
 
     async def run():
         async with stream(api, f"/api/v1/sessions/{session.id}/stream") as opened:
@@ -185,8 +191,26 @@ def test_the_hub_comes_back_after_its_connection_is_cut(api, session, monkeypatc
 
 
 def _cut_listeners() -> None:
-    from django.db import connection
-
     with connection.cursor() as cursor:
-        cursor.execute("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query LIKE 'LISTEN countersign%'")
+        cursor.execute(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query LIKE 'LISTEN countersign%'"
+        )
         assert cursor.fetchone()[0] >= 1
+
+
+def test_open_streams_hold_no_database_connection_of_their_own(api, session):
+    path = f"/api/v1/sessions/{session.id}/stream"
+
+    async def run():
+        before = await elsewhere(connections_open)
+        async with AsyncExitStack() as stack:
+            opened = [await stack.enter_async_context(stream(api, path)) for _ in range(8)]
+            await asyncio.gather(*(each.next("session") for each in opened))
+            reading = [asyncio.create_task(each.next("event")) for each in opened]
+            await asyncio.sleep(0.3)
+            during = await elsewhere(connections_open)
+            await elsewhere(events.append, session.id, [event()])
+            await asyncio.gather(*reading)
+        return during - before
+
+    assert asyncio.run(run()) <= 1  # the one that listens, for all

@@ -19,11 +19,18 @@ MONDAY, TUESDAY = datetime(2026, 3, 2, 23, 30, tzinfo=UTC), datetime(2026, 3, 3,
 def spent(agent):
     """Two sessions on two days: three responses of two models, one of them without a price."""
     first, second = (sessions.create(agent, by=audit.SYSTEM, title=title) for title in ("First", "Second"))
-    events.append(first.id, [
-        user(at=MONDAY), call("c1", "grep", request="r1"), call("c2", "grep", request="r1"), call("c3", "edit", request="r1"),
-        answer("r1", "m-1", input_tokens=90, output_tokens=30, cost=Decimal("0.30")),
-        user(at=TUESDAY), answer("r2", "m-2", input_tokens=7),
-    ])  # fmt: skip
+    events.append(
+        first.id,
+        [
+            user(at=MONDAY),
+            call("c1", "grep", request="r1"),
+            call("c2", "grep", request="r1"),
+            call("c3", "edit", request="r1"),
+            answer("r1", "m-1", input_tokens=90, output_tokens=30, cost=Decimal("0.30")),
+            user(at=TUESDAY),
+            answer("r2", "m-2", input_tokens=7),
+        ],
+    )
     events.append(second.id, [user(at=TUESDAY), answer("r3", "m-1", output_tokens=5, cost=Decimal("0.05"))])
     return first, second
 
@@ -38,16 +45,29 @@ def test_by_day(api, spent):
     assert list(rows) == ["2026-03-02", "2026-03-03"]
     assert (rows["2026-03-02"]["sessions"], rows["2026-03-02"]["turns"]) == (1, 1)
     assert (rows["2026-03-03"]["sessions"], rows["2026-03-03"]["turns"]) == (2, 2)
-    assert rows["2026-03-03"]["cost"] == {"amount": "0.050000", "currency": "USD", "basis": "recorded", "unpriced_tokens": 7}
+    assert rows["2026-03-03"]["cost"] == {
+        "amount": "0.050000",
+        "currency": "USD",
+        "basis": "recorded",
+        "unpriced_tokens": 7,
+    }
     assert total["usage"]["total_tokens"] == 132
     assert total["cost"]["amount"] == "0.350000"
 
 
 def test_by_agent_model_and_session(api, agent, spent):
     rows, _ = usage(api, "agent")
-    assert (rows[str(agent.id)]["name"], rows[str(agent.id)]["sessions"], rows[str(agent.id)]["turns"]) == ("Refund agent", 2, 3)
+    assert (rows[str(agent.id)]["name"], rows[str(agent.id)]["sessions"], rows[str(agent.id)]["turns"]) == (
+        "Refund agent",
+        2,
+        3,
+    )
     rows, _ = usage(api, "model")
-    assert (rows["m-1"]["usage"]["output_tokens"], rows["m-1"]["usage"]["input_tokens"], rows["m-1"]["sessions"]) == (35, 90, 2)
+    assert (rows["m-1"]["usage"]["output_tokens"], rows["m-1"]["usage"]["input_tokens"], rows["m-1"]["sessions"]) == (
+        35,
+        90,
+        2,
+    )
     assert rows["m-2"]["cost"] == {"amount": None, "currency": "USD", "basis": "none", "unpriced_tokens": 7}
     rows, _ = usage(api, "session")
     assert {row["title"]: row["usage"]["total_tokens"] for row in rows.values()} == {"First": 127, "Second": 5}
@@ -55,8 +75,16 @@ def test_by_agent_model_and_session(api, agent, spent):
 
 def test_a_response_is_shared_among_the_tools_it_calls(api, spent):
     rows, _ = usage(api, "tool")
-    assert (rows["grep"]["calls"], rows["grep"]["usage"]["total_tokens"], rows["grep"]["cost"]["amount"]) == (2, 80, "0.200000")
-    assert (rows["edit"]["calls"], rows["edit"]["usage"]["total_tokens"], rows["edit"]["cost"]["amount"]) == (1, 40, "0.100000")
+    assert (rows["grep"]["calls"], rows["grep"]["usage"]["total_tokens"], rows["grep"]["cost"]["amount"]) == (
+        2,
+        80,
+        "0.200000",
+    )
+    assert (rows["edit"]["calls"], rows["edit"]["usage"]["total_tokens"], rows["edit"]["cost"]["amount"]) == (
+        1,
+        40,
+        "0.100000",
+    )
     assert rows[None]["usage"]["total_tokens"] == 12
 
 
@@ -84,7 +112,12 @@ def test_a_session_that_says_nothing_of_tokens_counts_and_is_unknown(api, agent)
     for group in ("day", "agent", "model", "session", "tool"):
         rows, total = usage(api, group)
         (row,) = rows.values()
-        assert (row["sessions"], row["turns"], row["usage"]["total_tokens"], row["cost"]["amount"]) == (1, 1, None, None), group
+        assert (row["sessions"], row["turns"], row["usage"]["total_tokens"], row["cost"]["amount"]) == (
+            1,
+            1,
+            None,
+            None,
+        ), group
         assert total["usage"]["input_tokens"] is None
 
 

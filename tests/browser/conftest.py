@@ -44,15 +44,21 @@ def reviewer(workspace) -> Member:
 
 
 @pytest.fixture
-def open_page(browser, live_server, reviewer) -> Iterator[Callable[..., Any]]:
+def address(live_server) -> str:
+    """Where the pages are; a test of pages that stay connected puts a server of its own in its place."""
+    return live_server.url
+
+
+@pytest.fixture
+def open_page(browser, address, reviewer) -> Iterator[Callable[..., Any]]:
     """Open an address, signed in as the reviewer. What the browser complains of fails the test at its end."""
     contexts, complaints = [], []
 
     def opened(path: str, *, member: Member | None = reviewer, **options: Any) -> Any:
-        context = browser.new_context(base_url=live_server.url, **{"viewport": WIDE, **options})
+        context = browser.new_context(base_url=address, **{"viewport": WIDE, **options})
         contexts.append(context)
         if member:
-            context.add_cookies([{"name": "sessionid", "value": _cookie(member), "url": live_server.url}])
+            context.add_cookies([{"name": "sessionid", "value": _cookie(member), "url": address}])
         page = context.new_page()
         page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))

@@ -8,10 +8,10 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from tests.api.test_imports import LINES
-from vcon_app.services import exports, imports
 from sessions_app.models import Session
 from sessions_app.services import audit, people
+from tests.api.test_imports import LINES
+from vcon_app.services import exports, imports
 
 DATA = "\n".join(json.dumps(line) for line in LINES).encode()
 
@@ -46,7 +46,11 @@ def test_a_large_session_is_written_without_a_worker(session, tmp_path, monkeypa
 
 @pytest.mark.parametrize(
     ("id_", "format", "said"),
-    [("x", "original", "no session id"), ("01900000-0000-7000-8000-000000000000", "original", "no session 019"), (None, "stone", "original")],
+    [
+        ("x", "original", "no session id"),
+        ("01900000-0000-7000-8000-000000000000", "original", "no session 019"),
+        (None, "stone", "original"),
+    ],
 )
 def test_what_cannot_be_is_refused(session, id_, format, said):
     with pytest.raises(CommandError, match=said):

@@ -53,11 +53,17 @@ def test_the_first_broken_entry_is_named_with_exit_status_1(session, capsys):
     people.create_workspace("north")
     for _ in range(3):
         sessions.create(session.agent, by=audit.SYSTEM)
-    _forge("UPDATE sessions_app_auditentry SET action = 'session.forged' WHERE seq IN (2, 3) AND workspace_id = %s", session.workspace_id)
+    _forge(
+        "UPDATE sessions_app_auditentry SET action = 'session.forged' WHERE seq IN (2, 3) AND workspace_id = %s",
+        session.workspace_id,
+    )
     with pytest.raises(SystemExit) as ended:
         call_command("audit", "verify")
     assert ended.value.code == 1
-    assert capsys.readouterr().out.splitlines() == ["broken  default: entry 2: its content was changed", "intact  north: 1 entries"]
+    assert capsys.readouterr().out.splitlines() == [
+        "broken  default: entry 2: its content was changed",
+        "intact  north: 1 entries",
+    ]
     call_command("audit", "verify", "--workspace", "north")
 
 
@@ -71,6 +77,8 @@ def test_a_missing_entry_is_named(session, capsys):
 
 def _forge(sql, workspace_id):
     with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL session_replication_role = replica")  # the trigger that refuses this is off for a moment
+        cursor.execute(
+            "SET LOCAL session_replication_role = replica"
+        )  # the trigger that refuses this is off for a moment
         cursor.execute(sql, [workspace_id])
         cursor.execute("SET LOCAL session_replication_role = origin")

@@ -30,10 +30,14 @@ def test_a_key_belongs_to_the_workspace_that_was_named(db, capsys):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["create", "--name", "CI", "--role", "king"], ["create", "--role", "admin"], ["create", "--name", " ", "--role", "admin"],
-        ["create", "--name", "x" * 101, "--role", "admin"], ["create", "--name", "CI", "--role", "admin", "--workspace", "nowhere"], [],
+        ["create", "--name", "CI", "--role", "king"],
+        ["create", "--role", "admin"],
+        ["create", "--name", " ", "--role", "admin"],
+        ["create", "--name", "x" * 101, "--role", "admin"],
+        ["create", "--name", "CI", "--role", "admin", "--workspace", "nowhere"],
+        [],
     ],
-)  # fmt: skip
+)
 def test_a_key_that_cannot_be_is_refused(db, arguments):
     with pytest.raises(CommandError):
         call_command("apikey", *arguments)

@@ -147,3 +147,9 @@ def test_any_part_of_a_file_may_be_anything() -> None:
     for value in mutants(SAMPLE):
         if isinstance(value, (list, dict)):
             assert_sound(read(claude_export, value))
+
+
+def test_a_chat_that_stands_in_the_file_twice_is_two_sessions() -> None:
+    found = read(claude_export, [chat(said("a", "human", "one")), chat(uuid="c2"), chat(said("a", "human", "two"))])
+    assert [session.external_id for session in sessions(found)] == ["c1", "c2", "c1#2"]
+    assert "claude-export.repeated-session" in findings(found)

@@ -144,11 +144,8 @@ def test_a_document_that_is_cut_off_gives_what_came_before() -> None:
     assert findings(found)["gemini-cli.cut-off-document"].severity == "warning"
 
 
-@pytest.mark.parametrize("data", [b"", b"[]", b'{"messages": [', b'{"messages": "x"}\n[]'])
+@pytest.mark.parametrize("data", [b"", b"[]", b'{"messages": ['])
 def test_what_cannot_be_read_is_refused_with_a_reason(data: bytes) -> None:
-    if data == b'{"messages": "x"}\n[]':
-        assert events(drafts_of(gemini_cli, data))[0].kind == "unknown"
-        return
     with pytest.raises(FormatError, match="Gemini CLI"):
         drafts_of(gemini_cli, data)
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from kombu import pools
 
 from config.celery import app
-
 from sessions_app.models import Agent, Session, Workspace
 from sessions_app.services import agents, people
+
+
+@pytest.fixture(autouse=True)
+def storage(settings, tmp_path) -> Path:
+    """Documents and exports of one test, in a directory of its own."""
+    settings.DATA_DIR, settings.DOCUMENTS_DIR = tmp_path, tmp_path / "documents"
+    return settings.DOCUMENTS_DIR
 
 
 @pytest.fixture

@@ -18,14 +18,21 @@ def transcript(lines: int, session: str = OWNER, **more: Any) -> bytes:
 
 def _line(number: int, session: str) -> dict[str, Any]:
     common = {
-        "uuid": str(UUID(int=number + 1)), "parentUuid": str(UUID(int=number)) if number else None, "sessionId": session,
+        "uuid": str(UUID(int=number + 1)), "parentUuid": str(UUID(int=number)) if number else None,
+        "sessionId": session,
         "timestamp": (START + timedelta(seconds=number)).isoformat().replace("+00:00", "Z"), "cwd": "/home/dev/clock",
         "version": "2.1.100", "isSidechain": False,
     }  # fmt: skip
     if number % 2 == 0:
         return common | {"type": "user", "message": {"role": "user", "content": f"Please mend part{number}"}}
     usage = {"input_tokens": 2, "output_tokens": 30, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 10}
-    message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": "claude-opus-4-5", "usage": usage}
+    message = {
+        "id": f"msg_{number}",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-opus-4-5",
+        "usage": usage,
+    }
     content = [{"type": "text", "text": f"Mended part{number - 1}, and oiled it."}]
     return common | {"type": "assistant", "requestId": f"req_{number}", "message": message | {"content": content}}
 
@@ -41,5 +48,13 @@ def vcon(*texts: str, uuid: str = "0195c5f0-7d1e-8a00-b5d3-0e2a7c1f9b44", **more
     ]  # fmt: skip
     parties = [{"name": "Ana", "role": "customer"}, {"name": "Clerk", "role": "agent"}]
     return json.dumps(
-        {"vcon": "0.4.0", "uuid": uuid, "created_at": START.isoformat(), "subject": "A clock", "parties": parties, "dialog": dialog} | more
+        {
+            "vcon": "0.4.0",
+            "uuid": uuid,
+            "created_at": START.isoformat(),
+            "subject": "A clock",
+            "parties": parties,
+            "dialog": dialog,
+        }
+        | more
     ).encode()

@@ -103,7 +103,8 @@ def test_everything_an_event_says_is_kept(session):
     new = events.NewEvent(
         kind="tool_result", key="k", at=at, actor_kind="tool", actor_name="bash", text="ok", depth=1,
         tool=events.Tool("c1", "bash", "local", {"a": [1, 2.5, None]}, {"exit": 0}, "ok"), model="m", request="r",
-        usage=events.Tokens(1, 2, 3, 4, 5, 6, "interrupted"), data={"x": {"y": "z"}}, pointer="L7/message", offset=8, length=9,
+        usage=events.Tokens(1, 2, 3, 4, 5, 6, "interrupted"), data={"x": {"y": "z"}}, pointer="L7/message",
+        offset=8, length=9,
     )  # fmt: skip
     events.append(session.pk, [new], document="ab" * 32)
     row = log(session)[0]
@@ -112,9 +113,11 @@ def test_everything_an_event_says_is_kept(session):
         "result", "tool_status", "model", "request", "data", "pointer", "offset", "length", "document", "client_key",
     )}  # fmt: skip
     assert said == {
-        "kind": "tool_result", "at": at, "actor_kind": "tool", "actor_name": "bash", "text": "ok", "depth": 1, "call_id": "c1",
+        "kind": "tool_result", "at": at, "actor_kind": "tool", "actor_name": "bash", "text": "ok", "depth": 1,
+        "call_id": "c1",
         "tool_name": "bash", "tool_server": "local", "arguments": {"a": [1, 2.5, None]}, "result": {"exit": 0},
-        "tool_status": "ok", "model": "m", "request": "r", "data": {"x": {"y": "z"}}, "pointer": "L7/message", "offset": 8,
+        "tool_status": "ok", "model": "m", "request": "r", "data": {"x": {"y": "z"}}, "pointer": "L7/message",
+        "offset": 8,
         "length": 9, "document": "ab" * 32, "client_key": "k",
     }  # fmt: skip
     tokens = (row.input_tokens, row.cache_read_tokens, row.cache_write_tokens, row.output_tokens, row.reasoning_tokens)

@@ -41,7 +41,9 @@ def test_lone_surrogates_become_the_replacement_character(session):
     assert (row.text, row.arguments, row.pointer) == (f"a{GONE}b", {GONE: GONE}, f"/{GONE}")
 
 
-@pytest.mark.parametrize("text", ["naïve — 日本語 🙂", "\u202e bidi", "\x1b[31mred\x1b[0m", "a\tb\\n\n\\.\r\n", "\\N", ""])
+@pytest.mark.parametrize(
+    "text", ["naïve — 日本語 🙂", "\u202e bidi", "\x1b[31mred\x1b[0m", "a\tb\\n\n\\.\r\n", "\\N", ""]
+)
 def test_every_other_text_is_kept_as_it_is(session, text):
     append(session, event(text=text, actor_name=text, data={"t": text}, tool=Tool(name=text, arguments=text)))
     row = log(session)[0]
@@ -64,7 +66,10 @@ def test_keys_that_are_not_text_become_text(session):
 
 
 def test_false_and_empty_values_are_not_lost(session):
-    append(session, *(call(name="n"), event(tool=Tool(arguments={}, result=[])), event(tool=Tool(arguments=False, result=0))))
+    append(
+        session,
+        *(call(name="n"), event(tool=Tool(arguments={}, result=[])), event(tool=Tool(arguments=False, result=0))),
+    )
     assert [(row.arguments, row.result) for row in log(session)[1:]] == [({}, []), (False, 0)]
 
 

@@ -24,7 +24,9 @@ def outcome(approval) -> str:
 @pytest.mark.parametrize("second", ["approve", "deny"])
 def test_of_two_people_one_wins_and_the_other_is_told_who(session, second):
     approval = ask(session)
-    results = at_once(lambda: decide(approval, by=decider("Ines")), lambda: decide(approval, second, by=decider("Omar")))
+    results = at_once(
+        lambda: decide(approval, by=decider("Ines")), lambda: decide(approval, second, by=decider("Omar"))
+    )
     won = [result for result in results if isinstance(result, Approval)]
     lost = [result for result in results if isinstance(result, Conflict)]
     assert (len(won), len(lost)) == (1, 1)

@@ -45,7 +45,12 @@ def test_asking_waits_and_shows_in_log_audit_and_session(session):
     approval = ask(session, server="shop", context="customer wrote twice", expires_in=60)
     assert (approval.status, approval.version, approval.requested_by) == (Status.PENDING, 1, "deploy bot")
     event = log(session)[0]
-    assert (event.kind, event.seq, event.tool_name, event.arguments) == ("approval", approval.event_seq, "refund", {"amount": 40})
+    assert (event.kind, event.seq, event.tool_name, event.arguments) == (
+        "approval",
+        approval.event_seq,
+        "refund",
+        {"amount": 40},
+    )
     assert AuditEntry.objects.get(action="approval.requested").details["digest"] == approval.digest
     assert pending(session) == 1
 
@@ -53,15 +58,20 @@ def test_asking_waits_and_shows_in_log_audit_and_session(session):
 @pytest.mark.parametrize(
     "verdict, more, status",
     [
-        ("approve", {}, Status.APPROVED), ("deny", {"reason": "too much"}, Status.DENIED), ("answer", {"answer": "Use 20"}, Status.ANSWERED),
-        ("approve", {"arguments": {"amount": 20}}, Status.APPROVED_EDITED), ("approve", {"arguments": {"amount": 40}}, Status.APPROVED),
+        ("approve", {}, Status.APPROVED), ("deny", {"reason": "too much"}, Status.DENIED),
+        ("answer", {"answer": "Use 20"}, Status.ANSWERED),
+        ("approve", {"arguments": {"amount": 20}}, Status.APPROVED_EDITED),
+        ("approve", {"arguments": {"amount": 40}}, Status.APPROVED),
     ],
 )  # fmt: skip
 def test_a_decision_ends_the_waiting(session, verdict, more, status):
     decided = decide(ask(session), verdict, **more)
     assert (decided.status, decided.version, decided.delivery) == (status, 2, "queued")
     assert decided.decision["by"] == "Ines"
-    assert [event.text for event in log(session)] == ["deploy bot asks to run refund", f"Ines: {status.replace('_', ' ')}"]
+    assert [event.text for event in log(session)] == [
+        "deploy bot asks to run refund",
+        f"Ines: {status.replace('_', ' ')}",
+    ]
     vote = decided.votes.get()
     assert (vote.by, vote.verdict, vote.channel) == ("Ines", verdict, "web")
     assert AuditEntry.objects.get(action="approval.decided").details["status"] == status
@@ -78,7 +88,10 @@ def test_a_denial_without_a_reason_tells_the_model_not_to_try_again(session):
     assert decide(ask(session), "deny").decision["reason"] == approvals.DEFAULT_DENIAL
 
 
-@pytest.mark.parametrize("verdict, more", [("approve", {}), ("deny", {}), ("answer", {"answer": "no"}), ("approve", {"arguments": {"a": 1e22}})])
+@pytest.mark.parametrize(
+    "verdict, more",
+    [("approve", {}), ("deny", {}), ("answer", {"answer": "no"}), ("approve", {"arguments": {"a": 1e22}})],
+)
 def test_the_same_decision_again_changes_nothing(session, verdict, more):
     approval = ask(session)
     first, again = (decide(approval, verdict, **more) for _ in range(2))
@@ -87,7 +100,8 @@ def test_the_same_decision_again_changes_nothing(session, verdict, more):
 
 
 @pytest.mark.parametrize("by, verdict, more", [
-    ("Omar", "approve", {}), ("Ines", "deny", {}), ("Ines", "answer", {"answer": "x"}), ("Ines", "approve", {"arguments": {"amount": 1}}),
+    ("Omar", "approve", {}), ("Ines", "deny", {}), ("Ines", "answer", {"answer": "x"}),
+    ("Ines", "approve", {"arguments": {"amount": 1}}),
 ])  # fmt: skip
 def test_another_decision_is_refused_with_the_one_that_stands(session, by, verdict, more):
     approval = ask(session)
@@ -114,7 +128,8 @@ def test_a_viewer_cannot_decide(session):
 
 
 @pytest.mark.parametrize("verdict, more, field", [
-    ("maybe", {}, "verdict"), ("answer", {}, "answer"), ("answer", {"answer": " \n"}, "answer"), ("deny", {"arguments": {}}, "arguments"),
+    ("maybe", {}, "verdict"), ("answer", {}, "answer"), ("answer", {"answer": " \n"}, "answer"),
+    ("deny", {"arguments": {}}, "arguments"),
 ])  # fmt: skip
 def test_a_decision_that_makes_no_sense_is_refused(session, verdict, more, field):
     with pytest.raises(Invalid) as invalid:
@@ -202,13 +217,24 @@ def test_what_the_log_shows_afterwards_is_a_fact_of_its_own(session):
     assert [executions[a.pk].execution for a in (failed, done)] == ["errored", "succeeded"]
 
 
-HOSTILE = {"nul": "a\0b", "surrogate": "\ud800", "big": 2**70, "nan": float("nan"), "float": 1e22, "deep": [[[]]], "1": "é"}
+HOSTILE = {
+    "nul": "a\0b",
+    "surrogate": "\ud800",
+    "big": 2**70,
+    "nan": float("nan"),
+    "float": 1e22,
+    "deep": [[[]]],
+    "1": "é",
+}
 
 
 def test_hostile_questions_and_answers_are_kept(session):
     approval = ask(session, HOSTILE, server="\0", context="\0\ud800", client_id="i" * 5_000)
     decided = decide(approval, "approve", arguments={**HOSTILE, "more": "\0"}, reason="\0\ud800")
-    assert (decided.status, decided.decision["arguments"]["nul"]) == (Status.APPROVED_EDITED, "a\N{REPLACEMENT CHARACTER}b")
+    assert (decided.status, decided.decision["arguments"]["nul"]) == (
+        Status.APPROVED_EDITED,
+        "a\N{REPLACEMENT CHARACTER}b",
+    )
     assert decide(approval, "approve", arguments={**HOSTILE, "more": "\0"}).version == 2
     assert ask(session, HOSTILE, server="\0", client_id="i" * 5_000).pk == approval.pk
     assert decide(ask(session), "answer", answer="\0\ud800").status == Status.ANSWERED
@@ -220,4 +246,6 @@ def test_the_digest_covers_everything_that_is_shown(session):
     parts = [(*ids, "tool", "server", {"a": 1}), (*ids, "tool2", "server", {"a": 1}), (*ids, "tool", None, {"a": 1}),
              (*ids, "tool", "server", {"a": 2}), (session.pk, uuid4(), "tool", "server", {"a": 1})]  # fmt: skip
     assert len({approvals.digest_of(*part) for part in parts}) == 5
-    assert approvals.digest_of(*ids, "t", None, {"a": 1, "b": 2}) == approvals.digest_of(*ids, "t", None, {"b": 2, "a": 1})
+    assert approvals.digest_of(*ids, "t", None, {"a": 1, "b": 2}) == approvals.digest_of(
+        *ids, "t", None, {"b": 2, "a": 1}
+    )

@@ -51,7 +51,8 @@ def test_the_database_refuses_to_change_or_delete(session, chain, table, stateme
 
 @pytest.mark.parametrize(
     "column, value",
-    [("actor_name", "Mallory"), ("action", "thing.undone"), ("details", '{"number": 7}'), ("at", "2020-01-01"), ("subject_id", "9"),
+    [("actor_name", "Mallory"), ("action", "thing.undone"), ("details", '{"number": 7}'),
+     ("at", "2020-01-01"), ("subject_id", "9"),
      ("actor_id", "m2"), ("hash", "f" * 64)],
 )  # fmt: skip
 def test_a_changed_entry_is_named(workspace, chain, column, value):
@@ -78,7 +79,8 @@ def test_a_first_entry_that_was_removed_is_missed(workspace, chain):
 
 @pytest.mark.parametrize(
     "details",
-    [{"reason": "a\0b\ud800"}, {"n": 2**70}, {"x": 1e16, "y": 1e22, "z": 0.1, "w": 1.0, "v": -0.0, "u": 1e-7}, {"nan": float("nan")},
+    [{"reason": "a\0b\ud800"}, {"n": 2**70}, {"x": 1e16, "y": 1e22, "z": 0.1, "w": 1.0, "v": -0.0, "u": 1e-7},
+     {"nan": float("nan")},
      {"é": "日本 🙂", "b": {"z": 1, "a": [None, True]}}, {"deep": [[[["x"]]]]}],
 )  # fmt: skip
 def test_whatever_the_details_are_the_chain_verifies(workspace, details):

@@ -33,7 +33,11 @@ def test_what_the_recorder_states_beats_the_price(session):
 
 
 def test_a_recorded_cost_counts_once_for_a_repeated_response(session):
-    append(session, answer("r", OPUS, cost=Decimal("0.25"), output_tokens=1), answer("r", OPUS, cost=Decimal("0.25"), output_tokens=1))
+    append(
+        session,
+        answer("r", OPUS, cost=Decimal("0.25"), output_tokens=1),
+        answer("r", OPUS, cost=Decimal("0.25"), output_tokens=1),
+    )
     append(session, answer("r", OPUS, cost=Decimal("0.25"), output_tokens=1))
     assert money(session) == (Decimal("0.25"), "recorded", 0)
 
@@ -62,9 +66,18 @@ def test_an_unknown_model_is_unpriced_and_its_tokens_say_how_much(session):
 
 
 def test_a_partly_priced_session_is_at_least_that(session):
-    append(session, user(), answer("r", OPUS, input_tokens=1_000_000), user(), answer("s", "no-such-model", input_tokens=10))
+    append(
+        session,
+        user(),
+        answer("r", OPUS, input_tokens=1_000_000),
+        user(),
+        answer("s", "no-such-model", input_tokens=10),
+    )
     assert money(session) == (Decimal(5), "priced", 10)
-    assert [(turn.cost_amount, turn.unpriced_tokens) for turn in session.turns.order_by("index")] == [(5, 0), (None, 10)]
+    assert [(turn.cost_amount, turn.unpriced_tokens) for turn in session.turns.order_by("index")] == [
+        (5, 0),
+        (None, 10),
+    ]
 
 
 def test_a_response_without_a_model_is_unpriced(session):

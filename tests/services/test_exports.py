@@ -18,15 +18,9 @@ from vcon_app.services import exports
 
 from .build import append, call, event, result, user
 from .files import transcript, vcon
-from .test_imports import BY, drop, storage  # noqa: F401
+from .test_imports import BY, drop
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def data_dir(settings, tmp_path):
-    settings.DATA_DIR = tmp_path
-    return tmp_path
 
 
 def export(session, format: str, **more) -> Export:
@@ -97,7 +91,14 @@ def test_parents_are_written_across_pages(session, monkeypatch):
 def test_every_format_writes_every_kind_of_session(workspace, session, format):
     drop(workspace, transcript(6))
     drop(workspace, vcon("Hello", "Good day"), "a.vcon")
-    append(session, event(), user("\0<script>"), call("a"), result("a", "error"), event("unknown", data={"raw": ["\ud800", 2**70]}))
+    append(
+        session,
+        event(),
+        user("\0<script>"),
+        call("a"),
+        result("a", "error"),
+        event("unknown", data={"raw": ["\ud800", 2**70]}),
+    )
     empty = sessions.create(session.agent, by=audit.SYSTEM)
     for one in (*Session.objects.exclude(pk=empty.pk), empty):
         written = export(one, format)
@@ -158,7 +159,10 @@ def test_a_writer_that_fails_is_told_and_leaves_no_file(imported, monkeypatch):
 
     monkeypatch.setattr(registry, "all_formats", lambda: {"broken": Broken()})
     failed = export(imported, "broken")
-    assert (failed.status, failed.error) == (Export.Status.FAILED, "the file could not be written: too deep\N{REPLACEMENT CHARACTER}")
+    assert (failed.status, failed.error) == (
+        Export.Status.FAILED,
+        "the file could not be written: too deep\N{REPLACEMENT CHARACTER}",
+    )
     assert not exports.path_of(failed).exists()
 
 
@@ -172,7 +176,7 @@ def test_an_export_whose_worker_died_is_rung_again(imported, monkeypatch):
     assert exports.sweep() == 0
 
 
-def test_files_that_nobody_fetched_for_a_day_are_thrown_away(imported, data_dir):
+def test_files_that_nobody_fetched_for_a_day_are_thrown_away(imported):
     old, new = (exports.path_of(export(imported, "jsonl")) for _ in range(2))
     yesterday = time.time() - exports.KEPT.total_seconds() - 60
     os.utime(old, (yesterday, yesterday))

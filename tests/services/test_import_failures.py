@@ -13,12 +13,12 @@ from django.utils import timezone
 from sessions_app.models import Agent, Event, Session
 from vcon_app import registry
 from vcon_app.drafts import EventDraft, Finding, FormatError, SessionDraft, ToolDraft
-from vcon_app.models import Import, SourceDocument
+from vcon_app.models import Import
 from vcon_app.services import documents, heartbeat, imports
 
 from .build import at_once
 from .files import transcript, vcon
-from .test_imports import drop, start, storage  # noqa: F401
+from .test_imports import drop, start
 
 pytestmark = pytest.mark.django_db
 
@@ -53,8 +53,10 @@ def nothing_stored() -> bool:
 @pytest.mark.parametrize(
     "data, why",
     [
-        (b"", "empty"), (b"   \n", "blank"), (b"{", "."), (b"hello", "."), (b"\x00" * 5_000, "."), (b"%PDF-1.7", "PDF"), (b"PK\x03\x04..", "zip"),
-        (b"\x1f\x8b\x08broken", "gzip"), (b"[" * 100_000, "."), (b'{"a":' * 5_000, "."), (b"NaN", "."), (b'"\\ud800"', "."), (b"9" * 10_000, "."),
+        (b"", "empty"), (b"   \n", "blank"), (b"{", "."), (b"hello", "."), (b"\x00" * 5_000, "."),
+        (b"%PDF-1.7", "PDF"), (b"PK\x03\x04..", "zip"),
+        (b"\x1f\x8b\x08broken", "gzip"), (b"[" * 100_000, "."), (b'{"a":' * 5_000, "."),
+        (b"NaN", "."), (b'"\\ud800"', "."), (b"9" * 10_000, "."),
     ],
     ids=lambda value: repr(value)[:20],
 )  # fmt: skip
@@ -76,7 +78,17 @@ def test_a_reader_that_refuses_in_the_middle_leaves_nothing(scripted):
     assert nothing_stored()
 
 
-@pytest.mark.parametrize("fault", [KeyError("x"), RecursionError(), MemoryError(), RuntimeError("x"), OSError("x"), UnicodeDecodeError("utf-8", b"", 0, 1, "x")])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        KeyError("x"),
+        RecursionError(),
+        MemoryError(),
+        RuntimeError("x"),
+        OSError("x"),
+        UnicodeDecodeError("utf-8", b"", 0, 1, "x"),
+    ],
+)
 def test_a_fault_of_a_reader_fails_the_import_and_is_not_tried_for_ever(scripted, fault):
     def read():
         yield SessionDraft("s", agent_name="x")
@@ -104,7 +116,8 @@ def test_hostile_values_everywhere_are_imported(scripted):
             metadata={bad: [bad, 2**70, float("nan")]}, record={bad: bad},
         )  # fmt: skip
         yield EventDraft(
-            "unknown", bad, actor_name=bad, text=bad, tool=ToolDraft(bad, bad, bad, {bad: bad}, [bad], bad), model=bad, request=bad,
+            "unknown", bad, actor_name=bad, text=bad, tool=ToolDraft(bad, bad, bad, {bad: bad}, [bad], bad),
+            model=bad, request=bad,
             parent=bad, data={bad: bad}, pointer=bad,
         )  # fmt: skip
 
@@ -147,7 +160,9 @@ def test_a_database_that_goes_away_leaves_the_import_to_the_next_worker(scripted
 
 
 def silent(imported) -> None:
-    Import.objects.filter(pk=imported.pk).update(heartbeat_at=timezone.now() - imports.SILENT_AFTER - timedelta(seconds=1))
+    Import.objects.filter(pk=imported.pk).update(
+        heartbeat_at=timezone.now() - imports.SILENT_AFTER - timedelta(seconds=1)
+    )
 
 
 def dead(workspace, attempt: int = 1, data: bytes = transcript(6)) -> Import:
@@ -158,7 +173,9 @@ def dead(workspace, attempt: int = 1, data: bytes = transcript(6)) -> Import:
     return left
 
 
-def test_an_import_whose_worker_died_is_rung_again_and_finishes_with_every_event_once(workspace, django_capture_on_commit_callbacks):
+def test_an_import_whose_worker_died_is_rung_again_and_finishes_with_every_event_once(
+    workspace, django_capture_on_commit_callbacks
+):
     left = dead(workspace)
     with django_capture_on_commit_callbacks() as rung:
         assert imports.sweep() == 1
@@ -208,36 +225,6 @@ def test_a_worker_that_was_given_up_does_not_fail_what_another_has_done(scripted
         yield
 
     assert (scripted(read).status, Import.objects.get().error) == (Import.Status.DONE, None)
-
-
-@pytest.mark.parametrize(
-    "given, shown",
-    [
-        ("../../etc/passwd", "passwd"), ("C:\\Users\\me\\a.jsonl", "a.jsonl"), ("", "unnamed"), ("..", "unnamed"), ("a/..", "unnamed"), ("/", "unnamed"),
-        ("a\0b\r\n.jsonl", "ab.jsonl"), ("\u202egnp.exe", "gnp.exe"), ("\ud800\u200b\u2028x", "x"), ("日本 🙂.vcon", "日本 🙂.vcon"), ("x" * 999, "x" * 255),
-    ],
-)  # fmt: skip
-def test_names_are_cleaned(workspace, given, shown):
-    assert start(workspace, b"x", given).filename == shown
-
-
-def test_a_file_that_is_too_large_leaves_nothing_behind(workspace, settings, storage):
-    settings.MAX_UPLOAD_BYTES = 1_000
-    with pytest.raises(documents.TooLarge, match="larger than the limit"):
-        imports.start_import(workspace, "big", iter([b"x" * 600, b"x" * 600]), by=None)
-    assert not Import.objects.exists() and not SourceDocument.objects.exists()
-    assert [path for path in storage.rglob("*") if path.is_file()] == []
-
-
-def test_an_upload_that_breaks_off_leaves_nothing_behind(workspace, storage):
-    def chunks():
-        yield b"x" * 100
-        raise ConnectionResetError
-
-    with pytest.raises(ConnectionResetError):
-        imports.start_import(workspace, "cut", chunks(), by=None)
-    assert not Import.objects.exists()
-    assert [path for path in storage.rglob("*") if path.is_file()] == []
 
 
 def test_a_document_that_is_gone_from_the_disk_is_a_clear_failure(workspace):

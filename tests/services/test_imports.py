@@ -17,12 +17,6 @@ pytestmark = pytest.mark.django_db
 BY = audit.Actor("member", "m", "Ines")
 
 
-@pytest.fixture(autouse=True)
-def storage(settings, tmp_path):
-    settings.DOCUMENTS_DIR = tmp_path / "documents"
-    return settings.DOCUMENTS_DIR
-
-
 def start(workspace, data: bytes, name: str = "session.jsonl", **more) -> Import:
     return imports.start_import(workspace, name, [data], by=BY, **more)
 
@@ -41,9 +35,20 @@ def keys(session) -> list[str]:
 
 def test_a_transcript_becomes_a_session(workspace):
     done = drop(workspace, transcript(6))
-    assert (done.status, done.format, done.events, done.error, done.progress) == (Import.Status.DONE, "claude-code", 6, None, 1)
+    assert (done.status, done.format, done.events, done.error, done.progress) == (
+        Import.Status.DONE,
+        "claude-code",
+        6,
+        None,
+        1,
+    )
     session = Session.objects.get()
-    assert (session.external_id, session.source_format, session.origin, session.turn_count) == (OWNER, "claude-code", "import", 3)
+    assert (session.external_id, session.source_format, session.origin, session.turn_count) == (
+        OWNER,
+        "claude-code",
+        "import",
+        3,
+    )
     assert (session.started_at, session.agent.name, session.output_tokens) == (START, "Claude Code", 90)
     assert [link.session for link in done.session_links.all()] == [session]
     assert set(session.events.values_list("document", flat=True)) == {done.document.sha256}
@@ -77,7 +82,12 @@ def test_the_bytes_are_kept_once_as_they_came(workspace, storage):
 def test_the_same_bytes_again_are_the_same_import(workspace):
     first = drop(workspace, transcript(4))
     again = start(workspace, transcript(4), "copy.jsonl")
-    assert (again.status, again.duplicate_of, again.format, again.events) == (Import.Status.DONE, first, "claude-code", 0)
+    assert (again.status, again.duplicate_of, again.format, again.events) == (
+        Import.Status.DONE,
+        first,
+        "claude-code",
+        0,
+    )
     assert [link.session for link in again.session_links.all()] == [Session.objects.get()]
 
 

@@ -32,7 +32,16 @@ def _usage(tokens: tuple[int, int, int, int, int]) -> Usage:
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
     "model",
-    ["claude-opus-4-5", "claude-sonnet-4-5", "claude-haiku-5-5", "gpt-5", "gpt-4.1-mini", "o3", "gemini-2.5-pro", "gemini-2.5-flash"],
+    [
+        "claude-opus-4-5",
+        "claude-sonnet-4-5",
+        "claude-haiku-5-5",
+        "gpt-5",
+        "gpt-4.1-mini",
+        "o3",
+        "gemini-2.5-pro",
+        "gemini-2.5-flash",
+    ],
 )
 def test_a_prompt_of_any_size_costs_what_the_library_says(model, size):
     same(model, NOW, (size, 0, 0, 0, 1_000))
@@ -56,7 +65,10 @@ def test_every_list_of_the_library_gives_its_own_prices():
             card = pricing._Card(model.get_prices(NOW))
             for tokens in ((1_000, 0, 0, 0, 10), (250_000, 10_000, 0, 0, 10), (100, 100, 100, 50, 7)):
                 theirs = model.calc_price(_usage(tokens), provider, genai_request_timestamp=NOW).total_price
-                assert abs(card.rates(sum(tokens[:3])).amount(*tokens) - theirs) < Decimal("1e-12"), (provider.id, model.id)
+                assert abs(card.rates(sum(tokens[:3])).amount(*tokens) - theirs) < Decimal("1e-12"), (
+                    provider.id,
+                    model.id,
+                )
 
 
 @pytest.mark.parametrize("hour_part", [0, 400, 1_000])
@@ -76,12 +88,16 @@ def test_the_time_of_day_counts(model, hour):
         same(model, at, (1_000_000, 500_000, 0, 0, 1_000_000))
 
 
-@pytest.mark.parametrize("day", [datetime(2025, 6, 9, tzinfo=UTC), datetime(2025, 6, 10, tzinfo=UTC), datetime(2025, 6, 11, tzinfo=UTC)])
+@pytest.mark.parametrize(
+    "day", [datetime(2025, 6, 9, tzinfo=UTC), datetime(2025, 6, 10, tzinfo=UTC), datetime(2025, 6, 11, tzinfo=UTC)]
+)
 def test_a_price_that_changed_is_that_of_its_day(day):
     same("o3", day, (1_000_000, 0, 0, 0, 1_000))
 
 
-@pytest.mark.parametrize("model", [None, "", "no-such-model", "claude-oops-9", "gpt-99-turbo", "x/y", "/", "<synthetic>"])
+@pytest.mark.parametrize(
+    "model", [None, "", "no-such-model", "claude-oops-9", "gpt-99-turbo", "x/y", "/", "<synthetic>"]
+)
 def test_an_unknown_model_has_no_price(model):
     assert pricing.price(model, NOW, (1, 1, 1, 1, 1)) is None
 
@@ -89,7 +105,8 @@ def test_an_unknown_model_has_no_price(model):
 @pytest.mark.parametrize(
     "spelling",
     [
-        "claude-opus-4-5-20251101", "anthropic/claude-opus-4-5", "anthropic/claude-opus-4.5", "openrouter/anthropic/claude-opus-4-5",
+        "claude-opus-4-5-20251101", "anthropic/claude-opus-4-5", "anthropic/claude-opus-4.5",
+        "openrouter/anthropic/claude-opus-4-5",
         "claude-opus-4-5@20251101", "vertex_ai/claude-opus-4-5@20251101",
     ],
 )  # fmt: skip

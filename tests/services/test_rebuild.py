@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -42,7 +43,9 @@ new_events = st.builds(
     depth=st.sampled_from([0, 0, 0, 1]),
 )
 logs = st.lists(new_events, min_size=1, max_size=25)
-quick = settings(max_examples=30, deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(
+    max_examples=30, deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 def state(session: Session) -> dict[str, Any]:
@@ -84,7 +87,7 @@ def test_a_log_in_pieces_is_the_log_at_once(agent, log, cuts, batch, monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr(events, "BATCH", batch)
         edges = [0, *sorted(min(cut, len(log)) for cut in cuts), len(log)]
-        for start, end in zip(edges, edges[1:]):
+        for start, end in pairwise(edges):
             events.append(pieces.pk, log[start:end])
     assert state(pieces) == state(whole)
 
@@ -107,7 +110,9 @@ def test_a_rebuild_of_an_empty_session_is_nothing(session):
 
 
 def test_a_rebuild_mends_what_was_spoilt(session):
-    events.append(session.pk, [NewEvent("user_message", "u", text="Hello"), NewEvent("tool_call", "c", tool=Tool("a", "bash"))])
+    events.append(
+        session.pk, [NewEvent("user_message", "u", text="Hello"), NewEvent("tool_call", "c", tool=Tool("a", "bash"))]
+    )
     before = state(session)
     Turn.objects.filter(session=session).update(prompt="spoilt", tool_calls=7)
     ToolCall.objects.filter(session=session).delete()

@@ -42,7 +42,12 @@ def test_responses_without_an_id_are_one_each(session):
 
 def test_what_no_event_says_stays_unknown(session):
     append(session, user(), answer("r", output_tokens=4), answer("s"))
-    assert (session.input_tokens, session.cache_read_tokens, session.output_tokens, session.total_tokens) == (None, None, 4, 4)
+    assert (session.input_tokens, session.cache_read_tokens, session.output_tokens, session.total_tokens) == (
+        None,
+        None,
+        4,
+        4,
+    )
     append(session, user())
     assert session.turns.get(index=2).total_tokens is None
 
@@ -73,7 +78,12 @@ def test_a_response_belongs_to_the_turn_and_time_it_began_in(session):
 
 
 def test_the_model_is_the_first_that_is_said(session):
-    append(session, answer("r", output_tokens=9), answer("r", "first", output_tokens=1), answer("r", "second", output_tokens=5))
+    append(
+        session,
+        answer("r", output_tokens=9),
+        answer("r", "first", output_tokens=1),
+        answer("r", "second", output_tokens=5),
+    )
     assert session.model_names == ["first"]
 
 
@@ -93,7 +103,15 @@ def test_quality_is_that_of_the_line_that_counts(session):
 
 
 def test_turns_and_session_add_up(session):
-    append(session, answer(output_tokens=1), user(), answer(output_tokens=2), answer(output_tokens=3), user(), answer(output_tokens=4))
+    append(
+        session,
+        answer(output_tokens=1),
+        user(),
+        answer(output_tokens=2),
+        answer(output_tokens=3),
+        user(),
+        answer(output_tokens=4),
+    )
     assert list(session.turns.order_by("index").values_list("output_tokens", flat=True)) == [1, 5, 4]
     assert session.output_tokens == 10
 

@@ -107,6 +107,8 @@ def test_the_index_is_used(session):
     events.append(session.pk, [event(text=f"word{i}") for i in range(200)])
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute("EXPLAIN SELECT seq FROM sessions_app_eventtext WHERE words @@ websearch_to_tsquery('simple', 'word7')")
+        cursor.execute(
+            "EXPLAIN SELECT seq FROM sessions_app_eventtext WHERE words @@ websearch_to_tsquery('simple', 'word7')"
+        )
         plan = "\n".join(line for (line,) in cursor.fetchall())
     assert "event_words" in plan

@@ -77,6 +77,15 @@ def test_times_and_names_are_those_of_call_and_result(session):
 
 
 def test_errors_are_those_of_calls_and_of_error_events(session):
-    append(session, event("error"), user(), call("a"), result("a", "error"), event("error"), call("b"), result("b", "denied"))
+    append(
+        session,
+        event("error"),
+        user(),
+        call("a"),
+        result("a", "error"),
+        event("error"),
+        call("b"),
+        result("b", "denied"),
+    )
     assert list(session.turns.order_by("index").values_list("errors", flat=True)) == [1, 2]
     assert session.error_count == 3

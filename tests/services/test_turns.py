@@ -56,5 +56,8 @@ def test_a_title_that_is_there_stays(session):
 def test_earlier_turns_are_left_as_they_are(session):
     append(session, user("one"), event())
     append(session, user("two"), event(), event())
-    assert list(session.turns.order_by("index").values_list("index", "event_count", "first_seq")) == [(1, 2, 1), (2, 3, 3)]
+    assert list(session.turns.order_by("index").values_list("index", "event_count", "first_seq")) == [
+        (1, 2, 1),
+        (2, 3, 3),
+    ]
     assert (session.event_count, session.turn_count, session.last_turn) == (5, 2, 2)

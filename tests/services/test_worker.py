@@ -24,17 +24,16 @@ from vcon_app.services import imports
 
 from .files import transcript
 from .test_imports import start
-from .workers import WRITING, ROOT, Worker, until
+from .workers import ROOT, WRITING, Worker, until
 
 LINES = 8_000
 AWAY_SECONDS = 5
 
 
 @pytest.fixture
-def workers(transactional_db, process_environment, settings, tmp_path) -> Iterator[Callable[[], Worker]]:
+def workers(transactional_db, process_environment, storage, tmp_path) -> Iterator[Callable[[], Worker]]:
     """Starts workers on the test database; all are gone before it is emptied."""
-    settings.DOCUMENTS_DIR = tmp_path / "documents"
-    environment = process_environment | {"STORAGE_URL": f"file://{settings.DOCUMENTS_DIR}"}
+    environment = process_environment | {"STORAGE_URL": f"file://{storage}"}
     with connection.cursor() as cursor:
         cursor.execute("SELECT pgmq.purge_queue(%s)", [QUEUE])
     started: list[Worker] = []

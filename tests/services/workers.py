@@ -14,10 +14,13 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (
-    sys.executable, "-m", "celery", "-A", "config.celery", "--quiet", "worker", "--beat", "--scheduler", "celery.beat:Scheduler",
+    sys.executable, "-m", "celery", "-A", "config.celery", "--quiet", "worker", "--beat",
+    "--scheduler", "celery.beat:Scheduler",
     "--hostname", "worker@test", "--pool", "prefork", "--concurrency", "1",
 )  # fmt: skip
-WRITING = "SELECT count(*) > 0 FROM pg_locks WHERE relation = 'sessions_app_event'::regclass AND mode = 'RowExclusiveLock'"
+WRITING = (
+    "SELECT count(*) > 0 FROM pg_locks WHERE relation = 'sessions_app_event'::regclass AND mode = 'RowExclusiveLock'"
+)
 """Whether somebody is in the middle of an import: it has written events and not committed them."""
 
 
@@ -28,7 +31,13 @@ class Worker:
         self.log = log
         with log.open("ab") as output:
             self._process = subprocess.Popen(
-                COMMAND, cwd=ROOT, env=dict(environment), stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+                COMMAND,
+                cwd=ROOT,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
             )
 
     def kill(self) -> None:
@@ -43,5 +52,7 @@ def until(condition: Callable[[], Any], seconds: float, what: str, worker: Worke
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
-            raise AssertionError(f"not {what} within {seconds:g} s; the worker said:\n{worker.log.read_text()[-4_000:]}")
+            raise AssertionError(
+                f"not {what} within {seconds:g} s; the worker said:\n{worker.log.read_text()[-4_000:]}"
+            )
         time.sleep(0.01)

@@ -94,3 +94,11 @@ def test_the_first_page_of_a_very_long_session_is_hardly_larger_than_a_short_one
         type(session).objects.filter(pk=session.pk).update(phase="completed")
     sizes = [len(viewer.get(path_of(session)).content) for session in (short, long)]
     assert sizes[1] < 1.2 * sizes[0] < PAGE
+
+
+def test_cards_with_hostile_arguments_stay_within_the_page(reviewer, agent):
+    session = session_with(agent, [asked("p", "Go")])
+    for number in range(12):
+        arguments = {f"key{key}": "&" * (150 if number % 2 else 5_000) for key in range(45)}
+        approvals.request(session, "odd", arguments, by=BOT, context="<" * 20_000)
+    assert len(reviewer.get(path_of(session)).content) < PAGE

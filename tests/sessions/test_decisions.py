@@ -37,8 +37,10 @@ def now(approval) -> Approval:
 
 def test_the_card_shows_the_question_in_full_and_what_it_cost_so_far(reviewer, approval):
     page = Page(reviewer.get(path_of(approval.session)).content)
-    for words in ("waits for you", "issue_refund", "The carrier lost it.", "asked by refund-bot", "order 4711", "amount 420.00",
-                  "1,600 characters", "expires in", "turn so far $0.031", "session so far $0.031"):  # fmt: skip
+    for words in (
+        "waits for you", "issue_refund", "The carrier lost it.", "asked by refund-bot", "order 4711", "amount 420.00",
+        "1,600 characters", "expires in", "turn so far $0.031", "session so far $0.031",
+    ):  # fmt: skip
         assert words in page.text
     assert page.text.count("lost in transit") >= 100
     assert page.all("input", name="digest", value=approval.digest)
@@ -157,3 +159,12 @@ def test_the_page_of_a_decided_one_tells_delivered_and_executed_apart(reviewer, 
     Approval.objects.filter(pk=approval.pk).update(delivery="delivered", execution="errored")
     text = Page(reviewer.get(path_of(approval.session)).content).text
     assert "delivered" in text and "executed, and failed" in text
+
+
+def test_very_large_arguments_stand_whole_on_the_cards_own_page(reviewer, agent):
+    large = approvals.request(session_with(agent, []), "import_orders", {"csv": "order;amount\n" * 5_000}, by=BOT)
+    inline = Page(reviewer.get(path_of(large.session)).content)
+    assert "Read the arguments in full" in inline.text and not inline.all("textarea", name="arguments")
+    alone = Page(reviewer.get(f"/approvals/{large.pk}/").content)
+    assert alone.text.count("order;amount") > 10_000 - 5  # to read and to edit
+    assert alone.all("textarea", name="arguments")

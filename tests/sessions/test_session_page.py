@@ -18,7 +18,8 @@ def session(agent) -> Session:
     return session_with(agent, [
         asked("p1", "Refund order 4711"),
         other("r1", "reasoning", "It was lost, so the rule applies"),
-        said("m1", "I **look** first", **priced("0.031", input_tokens=1_200, cache_read_tokens=38_000, cache_write_tokens=2_900, output_tokens=1_250)),
+        said("m1", "I **look** first", **priced(
+            "0.031", input_tokens=1_200, cache_read_tokens=38_000, cache_write_tokens=2_900, output_tokens=1_250)),
         call("c1", "lookup_shipment", {"order": 4711}), result("c1", "lost", seconds=2.8),
         call("c2", "Bash", {"command": "make refund"}), result("c2", "Exit code 2\nno such rule", "error"),
         asked("p2", "Try again\n" + "please " * 1_000, 60),
@@ -115,7 +116,8 @@ def test_an_address_of_an_event_opens_the_page_there_and_inspects_it(viewer, age
 
 def test_an_address_of_a_nested_event_opens_the_way_to_it(viewer, agent):
     session = session_with(agent, [
-        asked("p", "Go"), call("t", "Task", {"description": "Count"}), said("s", "Deep inside", parent="t", depth=1), result("t", "7"),
+        asked("p", "Go"), call("t", "Task", {"description": "Count"}), said("s", "Deep inside", parent="t", depth=1),
+        result("t", "7"),
     ])  # fmt: skip
     assert 3 not in Page(viewer.get(path_of(session)).content).seqs
     page = Page(viewer.get(f"{path_of(session)}?event=3").content)
@@ -141,8 +143,9 @@ def test_a_depth_is_kept_in_the_links(viewer, session):
 
 
 @pytest.mark.parametrize("query", [
-    "event=x", "event=99999999999999", "event=0", "event=500", "turn=-1", "turn=9999999", "show=nothing", "from=1e9", "until=0", "q=%00",
-    "q=%22", "q=%3A%26%7C", "tab=none&event=1", "at=%00", "at=/nowhere", "event=%D9%A3", "q=" + "x" * 5_000,
+    "event=x", "event=99999999999999", "event=0", "event=500", "turn=-1", "turn=9999999", "show=nothing", "from=1e9",
+    "until=0", "q=%00", "q=%22", "q=%3A%26%7C", "tab=none&event=1", "at=%00", "at=/nowhere", "event=%D9%A3",
+    "q=" + "x" * 5_000,
 ])  # fmt: skip
 def test_nonsense_in_the_address_is_never_a_fault(viewer, session, query):
     assert viewer.get(f"{path_of(session)}?{query}").status_code in (200, 302)
@@ -177,8 +180,11 @@ def test_a_session_opens_where_it_waits(viewer, agent):
     assert "waits for you" in page.text and page.all("div", id="e-2")[0]["data-waits"] is None
 
 
-@pytest.mark.parametrize("piece", ["rows?after=2", "rows?before=8", "rows?only=4", "outline?after=0", "outline?before=9", "head", "facts", "find?q=refund",
-                                   "events/3", "events/4?tab=result", "events/4/body", "events/8/whole?of=text&as=message", "events/4/whole?of=arguments"])  # fmt: skip
+@pytest.mark.parametrize("piece", [
+    "rows?after=2", "rows?before=8", "rows?only=4", "outline?after=0", "outline?before=9", "head", "facts",
+    "find?q=refund", "events/3", "events/4?tab=result", "events/4/body", "events/8/whole?of=text&as=message",
+    "events/4/whole?of=arguments",
+])  # fmt: skip
 def test_each_piece_comes_alone_to_htmx_and_as_a_page_to_everybody_else(viewer, session, piece):
     part, whole = (viewer.get(f"{path_of(session)}/{piece}", **headers) for headers in (FETCHED, {}))
     assert (part.status_code, whole.status_code) == (200, 200)

@@ -92,4 +92,3 @@ def _again(export_id: UUID) -> Export:
 
 def _loss(export: Export) -> str:
     return str(sum(row["count"] for row in export.losses)) if export.losses else "none"
-

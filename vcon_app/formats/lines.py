@@ -25,6 +25,9 @@ SHOWN = 200
 """Bytes of an unreadable line that are shown."""
 _BLANK = b" \t\r\n\0"
 GAPS = tuple(" \t\r\n\0")
+BOM = b"\xef\xbb\xbf"
+MAX_TRIES = 64
+"""Lines that looked like the end of a document and were not, before it is given up."""
 _NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 
 
@@ -88,6 +91,15 @@ def json_lines(source: BinaryIO, name: str, *, packed: bool = False) -> Iterator
     yield from named(name, _lines(source, packed))
 
 
+def json_documents(source: BinaryIO, name: str, *, packed: bool = False) -> Iterator[Item]:
+    """Objects and lists that follow one another, each on one line or indented over many, as ``json_lines``.
+
+    A list comes as the object ``{"items": [...]}``. A document that is broken ends where the next begins, which
+    is known by its bracket at the start of a line. Raises ``FormatError``.
+    """
+    yield from named(name, _documents(source, packed))
+
+
 def named(name: str, items: Iterable[Item]) -> Iterator[Item]:
     """The items with the format's name before the rules of its findings."""
     for item in items:
@@ -111,8 +123,57 @@ def _lines(source: BinaryIO, packed: bool) -> Iterator[Item]:
         offset += size
 
 
+def _documents(source: BinaryIO, packed: bool) -> Iterator[Item]:
+    held, begin, first, number, offset, tries = bytearray(), 0, 0, 0, 0, 0
+    while raw := source.readline(MAX_LINE + 1):
+        number += 1
+        if packed and offset > MAX_UNPACKED:
+            raise FormatError(
+                f"unpacked it is larger than {MAX_UNPACKED // 1024**2:,} MB; unpack it and split it first"
+            )
+        if held and (_begins(raw, held) or len(held) > MAX_LINE or tries > MAX_TRIES):
+            yield from objects(bytes(held).strip(_BLANK), f"L{first}", None if packed else begin, last=False)
+            held.clear()
+        if not held:
+            start = len(raw) - len(raw.lstrip(_BLANK + BOM))
+            begin, first, tries = offset + start, number, 0
+            held += raw[start:]
+        else:
+            held += raw
+        if held and _ends(raw, held, first == number):
+            tries += 1
+            if document := _document(bytes(held), f"L{first}", None if packed else begin):
+                yield from document
+                held.clear()
+        offset += len(raw)
+    if rest := bytes(held).strip(_BLANK):
+        yield from objects(rest, f"L{first}", None if packed else begin, last=True)
+
+
+def _begins(raw: bytes, held: bytearray) -> bool:
+    """Whether a new document begins on this line although the one before has not ended."""
+    indented = held.find(b"\n ") >= 0 or held.find(b"\n\t") >= 0
+    return indented and raw[:1] in (b"{", b"[")
+
+
+def _ends(raw: bytes, held: bytearray, alone: bool) -> bool:
+    """Whether a document may end with this line: its last bracket stands at the start of the line, or on the first."""
+    return raw.rstrip(_BLANK)[-1:] in (b"}", b"]") and (alone or raw[:1] in (b"}", b"]"))
+
+
+def _document(data: bytes, pointer: str, offset: int | None) -> list[Item]:
+    data = data.strip(_BLANK)
+    try:
+        value, repairs = _loads(data)
+    except Unreadable:
+        return []
+    if isinstance(value, list):
+        value = {"items": value}
+    return list(_object(value, repairs, data, pointer, offset))
+
+
 def _parse(raw: bytes, number: int, offset: int | None) -> Iterator[Item]:
-    data = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
+    data = raw.removeprefix(BOM) if number == 1 else raw
     data = data.strip(_BLANK)
     if data:
         start = 0 if raw.startswith(b"{") else raw.index(data)

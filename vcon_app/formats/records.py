@@ -77,12 +77,10 @@ def _value(data: bytes) -> Any:
 
 
 def _is_lines(source: BinaryIO) -> bool:
-    """Whether more follows behind a first line that is an object. The stream is put back to its start."""
+    """Whether the first line is an object by itself and others may follow. The stream is put back to its start."""
     first = source.readline(MAX_LINE)
-    complete = isinstance(_value(first.removeprefix(BOM).strip(BLANK)), dict)
-    more = complete and bool(source.read(SIZES[0]).strip(BLANK))
     source.seek(0)
-    return more
+    return first.endswith(b"\n") and isinstance(_value(first.removeprefix(BOM).strip(BLANK)), dict)
 
 
 def _document(source: BinaryIO, start: int) -> Iterator[Item]:

@@ -9,7 +9,7 @@ PASSING = ("08", "40", "53", "55", "57", "58")
 
 
 def may_pass(error: Exception) -> bool:
-    """Whether the database was away or busy. "A jsonb string too long" is an ``OperationalError`` too, and stays one."""
+    """Whether the database was away or busy; "string too long for jsonb" is an ``OperationalError`` too, and stays."""
     if not isinstance(error, (OperationalError, InterfaceError)):
         return False
     state = getattr(error.__cause__, "sqlstate", None)

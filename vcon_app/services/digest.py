@@ -115,9 +115,9 @@ class Digest:
     def _session_for(self, draft: SessionDraft) -> tuple[Session, bool]:
         """The session of this external id and whether it was there before; locked against a second import."""
         external_id = identifier(draft.external_id)
-        identity = f"{self.workspace_id}:{self.format.NAME}:{external_id}"
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"session:{identity}"])
+        self._lock(external_id)
+        if draft.parent_external_id:
+            self._lock(identifier(draft.parent_external_id), shared=True)
         known = session_services.find_by_external_id(self.workspace_id, external_id, self.format.NAME)
         for session in known:
             if session not in self.diverged:
@@ -127,6 +127,16 @@ class Digest:
             created.metadata = {"version_of": str(known[-1].id)}
             created.save(update_fields=["metadata"])
         return created, False
+
+    def _lock(self, external_id: str, *, shared: bool = False) -> None:
+        """Hold a session of this id until the end of the transaction; a child holds its parent together with others.
+
+        Without the latter, of two imports at once neither would see that the other has its parent or child.
+        """
+        function = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
+        identity = f"session:{self.workspace_id}:{self.format.NAME}:{external_id}"
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT {function}(hashtextextended(%s, 0))", [identity])
 
     def _create(self, draft: SessionDraft, external_id: str) -> Session:
         agent = self.imported.agent or agents.named(self.workspace_id, draft.agent_name or self.format.TITLE)

@@ -13,6 +13,7 @@ from typing import BinaryIO
 from django.conf import settings
 
 from sessions_app.models import Workspace
+from sessions_app.rendering import numbers
 from vcon_app.models import SourceDocument
 
 CHUNK = 1024 * 1024
@@ -59,21 +60,22 @@ def _store(chunks: Iterable[bytes]) -> Stored:
     root.mkdir(parents=True, exist_ok=True, mode=0o700)
     digest, size = hashlib.sha256(), 0
     handle, name = tempfile.mkstemp(dir=root, prefix=".incoming-")
+    incoming = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
             for chunk in chunks:
                 size += len(chunk)
                 if size > settings.MAX_UPLOAD_BYTES:
-                    limit = settings.MAX_UPLOAD_BYTES / 1024 / 1024
-                    raise TooLarge(f"the file is larger than the limit of {limit:,.0f} MB; ask an admin to raise it")
+                    limit = numbers.size(settings.MAX_UPLOAD_BYTES)
+                    raise TooLarge(f"the file is larger than the limit of {limit}; ask an admin to raise it")
                 digest.update(chunk)
                 file.write(chunk)
             file.flush()
             os.fsync(file.fileno())
         target = path_of(digest.hexdigest())
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        os.replace(name, target)
+        incoming.replace(target)
     except BaseException:
-        os.unlink(name)
+        incoming.unlink()
         raise
     return Stored(digest.hexdigest(), size)

@@ -12,13 +12,26 @@ from vcon_app.queries import imports, sources
 from vcon_app.services import exports, records
 
 register = template.Library()
+HANDING_ON = "agent_session_redistribution"
 
 
 @register.inclusion_tag("sources/_export_menu.html")
 def export_menu(session: Session) -> dict[str, Any]:
     """The formats a session can be taken away in."""
     names = exports.formats_of(session)
-    return {"session": session, "formats": [(name, _title(name)) for name in names]}
+    return {"session": session, "formats": [(name, _title(name)) for name in names], "handing_on": _handing_on(session)}
+
+
+def _handing_on(session: Session) -> str:
+    """Whether the file's legal basis lets the session be handed on: granted, denied, or "" where it says nothing.
+
+    draft-howe-vcon-agent-session names the purpose; a denial anywhere in the file counts.
+    """
+    told = session.metadata.get("lawful_basis")
+    bases = [basis for basis in told if isinstance(basis, dict)] if isinstance(told, list) else []
+    grants = [grant for basis in bases for grant in basis.get("purpose_grants") or () if isinstance(grant, dict)]
+    said = {grant.get("granted") for grant in grants if grant.get("purpose") == HANDING_ON}
+    return "denied" if False in said else "granted" if True in said else ""
 
 
 def _title(name: str) -> str:

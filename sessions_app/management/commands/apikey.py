@@ -13,7 +13,9 @@ class Command(BaseCommand):
     help = "API keys: `apikey create` prints a new one on standard output, once; only its hash is kept."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        create = parser.add_subparsers(dest="action", required=True).add_parser("create", help="make a key and print it")
+        create = parser.add_subparsers(dest="action", required=True).add_parser(
+            "create", help="make a key and print it"
+        )
         create.add_argument("--name", required=True, help="what it is for; shown where it acts")
         create.add_argument("--role", required=True, choices=Role.values)
         add_workspace(create)

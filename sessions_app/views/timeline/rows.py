@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString, mark_safe
 from sessions_app.models import Approval, ModelRequest, Session, ToolCall
 from sessions_app.queries.timeline import Entry, Nested, Window
 from sessions_app.rendering import markdown, text, toolbody, toolline
+from sessions_app.views import cards
 
 INLINE = 600
 """Bytes of arguments and result together up to which a card carries its body instead of fetching it when opened."""
@@ -42,7 +43,8 @@ class Row:
     request: ModelRequest | None
     nested: Nested | None
     text: str = ""
-    """The text the row carries; ``cut`` says that the event has more of it."""
+    html: SafeString | None = None
+    """What the row carries, as text or as Markdown rendered; ``cut`` says that the event has more of it."""
     cut: bool = False
 
     @property
@@ -52,7 +54,16 @@ class Row:
 
     def base_size(self) -> int:
         """The part of ``size`` that rows of every form have."""
-        return self.frame + _weight(self.text, self.label) + (600 if self.nested else 0)
+        said = len(self.html.encode()) if self.html else _weight(self.text)
+        return self.frame + said + _weight(self.label) + (600 if self.nested else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """Something sent along with a message; its payload stays in the source document."""
+
+    name: str
+    size: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,18 +71,19 @@ class Said(Row):
     """A message of a person or an agent."""
 
     template = "sessions/rows/_said.html"
-    html: SafeString
-    attachments: list[dict[str, Any]]
+    attachments: list[Attachment]
+    stopped: str
+    """Why the model stopped, where that is worth saying."""
 
     @property
     def size(self) -> int:
-        return self.base_size() + len(self.html.encode()) + 300 * len(self.attachments)
+        return self.base_size() + sum(300 + _weight(one.name) for one in self.attachments)
 
     @property
     def short(self) -> bool:
         """Whether the head of the turn says all of it."""
         said = self.entry.head.strip()
-        return len(said) <= 140 and "\n" not in said and not self.attachments
+        return len(said) <= 90 and "\n" not in said and not self.attachments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +183,7 @@ class Asked(Row):
 
     @property
     def size(self) -> int:
-        return 16_000
+        return self.base_size() + cards.weight(self.approval)
 
 
 def _weight(*texts: str) -> int:
@@ -230,13 +242,26 @@ def html_of(value: str) -> SafeString:
 
 
 def _said(entry: Entry, common: dict[str, Any]) -> Said:
-    attachments = entry.data.get("attachments")
-    known = [item for item in attachments if isinstance(item, dict)] if isinstance(attachments, list) else []
     shown, cut = entry.head, entry.cut
     if entry.kind == "user_message":
         clamped = text.clamp(entry.head, characters=PROMPT, lines=PROMPT_LINES)
         shown, cut = clamped.text, cut or clamped.cut
-    return Said(html=html_of(shown), cut=cut, attachments=known[:20], **common)
+    stopped = text.first_line(str(entry.data.get("stop_reason") or ""), 60)
+    return Said(html=html_of(shown), cut=cut, attachments=_attachments(entry.data), stopped=stopped, **common)
+
+
+def _attachments(data: dict[str, Any]) -> list[Attachment]:
+    """The first 20 attachments of a message, each called by what the recorder says of it."""
+    told = data.get("attachments")
+    found = [item for item in told if isinstance(item, dict)] if isinstance(told, list) else []
+    return [_attachment(item) for item in found[:20]]
+
+
+def _attachment(item: dict[str, Any]) -> Attachment:
+    words = (item.get(key) for key in ("title", "filename", "type", "media_type", "mediatype"))
+    name = " · ".join(dict.fromkeys(text.first_line(word, 80) for word in words if isinstance(word, str) and word))
+    size = item.get("bytes")
+    return Attachment(name or "attachment", size if isinstance(size, int) and not isinstance(size, bool) else None)
 
 
 def _call(entry: Entry, window: Window, common: dict[str, Any]) -> Call:
@@ -345,11 +370,17 @@ def _aside(entry: Entry, common: dict[str, Any]) -> Row:
         return Compaction(before=before, after=after, facts=_facts(entry.data), **aside)
     if entry.kind in NOTABLE:
         icon, meaning, words = NOTABLE[entry.kind]
-        return Notable(icon=icon, meaning=meaning, facts=_facts(entry.data), **aside | {"what": words})
+        html = html_of(aside["text"]) if _is_prose(entry) else None
+        return Notable(icon=icon, meaning=meaning, html=html, facts=_facts(entry.data), **aside | {"what": words})
     if entry.kind == "unknown":
         raw = entry.data.get("raw")
         return Strange(facts=_facts(raw if isinstance(raw, dict) else entry.data, hidden=()), **aside)
     return Quiet(facts=_facts(entry.data), **aside)
+
+
+def _is_prose(entry: Entry) -> bool:
+    """Whether a text is somebody's words: notes are, files are when they say that they are Markdown."""
+    return entry.kind in ("note", "handoff", "escalation") or "markdown" in str(entry.data.get("mediatype"))
 
 
 def _folded(entry: Entry) -> dict[str, Any]:
@@ -360,7 +391,7 @@ def _folded(entry: Entry) -> dict[str, Any]:
 
 def _facts(data: dict[str, Any], hidden: Collection[str] = PLUMBING) -> list[toolbody.Pair]:
     told = {key: value for key, value in data.items() if key not in hidden and value not in (None, "", [], {})}
-    return toolbody.table(told, FACT, FACTS)
+    return toolbody.facts(told, FACT, FACTS)
 
 
 def _compacted(data: dict[str, Any]) -> tuple[int | None, int | None]:

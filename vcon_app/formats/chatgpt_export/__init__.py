@@ -16,6 +16,7 @@ from ..head import Head
 from ..lines import Line
 from ..reading import Findings
 from ..records import records
+from ..session_ids import SessionIds
 from .chat import Chat
 
 NAME = "chatgpt-export"
@@ -43,10 +44,10 @@ def _is_chat(head: Head, place: str) -> bool:
 
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of all chats, one chat in memory at a time. Raises ``FormatError`` for what is no JSON."""
-    findings = Findings(NAME)
+    findings, ids = Findings(NAME), SessionIds(NAME)
     for item in records(source, NAME, WRAPPER):
         if isinstance(item, Line) and isinstance(item.value.get("mapping"), dict):
-            yield from Chat(item, findings).drafts()
+            yield from Chat(item, findings, ids).drafts()
         elif isinstance(item, Line):
             message = "it has no mapping of nodes, so it is no conversation; left out"
             yield from findings.let(Finding(f"{NAME}.no-conversation", "warning", item.pointer, message))

@@ -12,6 +12,7 @@ from ..jsonio import dumps
 from ..lines import Line, digest
 from ..reading import Findings
 from ..records import part_of
+from ..session_ids import SessionIds
 from ..times import from_epoch, parse, rfc3339
 from ..tree import LOST, Branches, Node, walk
 from ..values import bounded, dict_of, light, list_of, text_of
@@ -25,15 +26,19 @@ CONSUMED = frozenset({"id", "conversation_id", "title", "create_time", "update_t
 class Chat:
     """Reads one conversation; its state ends with it."""
 
-    def __init__(self, line: Line, findings: Findings) -> None:
+    def __init__(self, line: Line, findings: Findings, ids: SessionIds) -> None:
         self.findings = findings
         self._line = line
+        self._ids = ids
         self._branches = Branches()
         self._running: dict[str, Call | None] = {}
         """Node -> the tool call that a result below it belongs to."""
 
     def drafts(self) -> Iterator[Draft]:
         """The session and its events, with what is odd about them."""
+        yield from self._ids.take(
+            _external_id(self._line.value) or f"{FORMAT}-{digest(self._line.raw)}", self._line.pointer
+        )
         yield self._session()
         value = self._line.value
         nodes = [self._node(id, index) for index, id in enumerate(value["mapping"])]
@@ -77,7 +82,7 @@ class Chat:
         updated = moment_of(value.get("update_time"))
         shown = {"updated_at": rfc3339(updated) if updated else None, "gizmo_id": value.get("gizmo_id")}
         return SessionDraft(
-            external_id=_external_id(value) or f"{FORMAT}-{digest(self._line.raw)}",
+            external_id=self._ids.current,
             title=text_of(value.get("title"))[:ID_LIMIT],
             agent_name="ChatGPT",
             started_at=moment_of(value.get("create_time")),
@@ -94,7 +99,7 @@ def moment_of(value: Any) -> datetime | None:
 
 
 def _external_id(value: dict[str, Any]) -> str:
-    return (text_of(value.get("conversation_id")) or text_of(value.get("id")))[:ID_LIMIT]
+    return text_of(value.get("conversation_id")) or text_of(value.get("id"))
 
 
 def _is_id(value: Any) -> bool:

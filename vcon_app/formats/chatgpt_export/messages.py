@@ -122,6 +122,7 @@ def _data(message: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
     data = light({
         "type": kind if kind not in (None, "text", "multimodal_text") else None,
         "language": content.get("language") if content.get("language") != "unknown" else None,
+        "error": content.get("name") if kind == "system_error" else None,
         "channel": message.get("channel"),
         "status": status if status != "finished_successfully" else None,
         "stop_reason": stop if stop != "stop" else None,

@@ -15,6 +15,7 @@ from ..head import Head
 from ..lines import Line
 from ..reading import Findings
 from ..records import records
+from ..session_ids import SessionIds
 from .chat import Chat
 
 NAME = "claude-export"
@@ -31,10 +32,10 @@ def detect(head: Head) -> bool:
 
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of all chats, one chat in memory at a time. Raises ``FormatError`` for what is no JSON."""
-    findings = Findings(NAME)
+    findings, ids = Findings(NAME), SessionIds(NAME)
     for item in records(source, NAME, WRAPPER):
         if isinstance(item, Line) and isinstance(item.value.get("chat_messages"), list):
-            yield from Chat(item, findings).drafts()
+            yield from Chat(item, findings, ids).drafts()
         elif isinstance(item, Line):
             message = "it has no list chat_messages, so it is no conversation; left out"
             yield from findings.let(Finding(f"{NAME}.no-conversation", "warning", item.pointer, message))

@@ -11,6 +11,7 @@ from ..jsonio import dumps
 from ..lines import Line, digest
 from ..reading import Findings
 from ..records import part_of
+from ..session_ids import SessionIds
 from ..times import parse
 from ..tree import LOST, Branches, Node, walk
 from ..values import bounded, dict_of, light, list_of, text_of
@@ -27,17 +28,21 @@ ESSENTIAL = ("type", "text", "thinking", "name", "input", "content")
 class Chat:
     """Reads one conversation; its state ends with it."""
 
-    def __init__(self, line: Line, findings: Findings) -> None:
+    def __init__(self, line: Line, findings: Findings, ids: SessionIds) -> None:
         self.findings = findings
         self.calls = Calls()
         self.open: dict[str, str] = {}
         """Calls without an id that wait for their results: key of the event -> name, oldest first."""
         self._line = line
+        self._ids = ids
         self._branches = Branches()
 
     def drafts(self) -> Iterator[Draft]:
         """The session and its events, with what is odd about them."""
         value = self._line.value
+        yield from self._ids.take(
+            text_of(self._line.value.get("uuid")) or f"{FORMAT}-{digest(self._line.raw)}", self._line.pointer
+        )
         yield self._session()
         nodes: dict[str, Node] = {}
         for index, message in enumerate(value["chat_messages"]):
@@ -80,7 +85,7 @@ class Chat:
         rest = {key: item for key, item in value.items() if key not in CONSUMED}
         shown = {"updated_at": value.get("updated_at"), "platform": value.get("platform"), "project": _project(value)}
         return SessionDraft(
-            external_id=text_of(value.get("uuid"))[:ID_LIMIT] or f"{FORMAT}-{digest(self._line.raw)}",
+            external_id=self._ids.current,
             title=(text_of(value.get("name")) or text_of(value.get("title")))[:ID_LIMIT],
             agent_name="Claude",
             started_at=parse(value.get("created_at"))[0],

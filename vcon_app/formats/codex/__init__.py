@@ -26,8 +26,9 @@ BARE = frozenset({"id", "timestamp", "instructions"})
 
 def detect(head: Head) -> bool:
     """By an enveloped line, by the events of ``codex exec``, or by the first line of an old file."""
-    lines = head.lines
-    return any(map(_is_enveloped, lines)) or is_exec(lines) or (bool(lines) and _is_bare(lines[0]))
+    lines, first = head.lines, head.shape  # two objects may be glued on the first line, which is then no line of JSON
+    glued = first.get("type") in TYPES and first.get("payload") == "{"
+    return glued or any(map(_is_enveloped, lines)) or is_exec(lines) or (bool(lines) and _is_bare(lines[0]))
 
 
 def read(source: BinaryIO) -> Iterator[Draft]:

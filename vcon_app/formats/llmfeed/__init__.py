@@ -4,7 +4,7 @@ Read: feed_type session, session-feed, session-replay, an export with an item of
 without a feed_type that have its blocks. ``context.user_input`` and ``conversation_trace`` become messages;
 ``decisions`` become ``note`` events with ``data.decision``; ``outputs`` become artifacts, and a text output
 of a foreign file also the agent's last message; ``api_execution`` becomes a ``model_request`` with
-aggregate usage; other blocks are told as notes and kept whole. Signatures are reported, not verified.
+aggregate usage; other blocks are told as notes and kept whole. ``verify`` checks signatures.
 
 Written: one feed with S1, ``session_summary`` and ``conversation_trace``. Tool calls, usage, cost and
 sub-agents are plain keys of trace entries (see ``entries``), so reading the file back gives the same
@@ -17,6 +17,7 @@ from __future__ import annotations
 from ..head import Head
 from .feed import MAX_BYTES, is_loose
 from .read import read
+from .verify import verify
 from .write import write
 
 NAME = "llmfeed"
@@ -25,7 +26,7 @@ MEDIA_TYPE = "application/session+llmfeed"
 SUFFIX = ".session.llmfeed.json"
 GROWS = "document"
 
-__all__ = ["GROWS", "MAX_BYTES", "MEDIA_TYPE", "NAME", "SUFFIX", "TITLE", "detect", "read", "write"]
+__all__ = ["GROWS", "MAX_BYTES", "MEDIA_TYPE", "NAME", "SUFFIX", "TITLE", "detect", "read", "verify", "write"]
 
 
 def detect(head: Head) -> bool:

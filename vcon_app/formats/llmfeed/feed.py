@@ -43,7 +43,7 @@ class Feed:
 
 def load(source: BinaryIO) -> Feed:
     """Read a whole feed. Raises ``FormatError`` that names the place and the reason."""
-    data = _bytes(source)
+    data = unpacked(source)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -155,7 +155,8 @@ def _stated_elsewhere(feed: Feed) -> str:
     return f" at its top (metadata says {json.dumps(said)[:80]})" if said is not None else ""
 
 
-def _bytes(source: BinaryIO) -> bytes:
+def unpacked(source: BinaryIO) -> bytes:
+    """The bytes of a feed, out of gzip when they are in it. Raises ``FormatError``."""
     try:
         data = open_gzip(source).read(MAX_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:

@@ -1,23 +1,15 @@
-"""What a feed says of its own trustworthiness: told as claims. Nothing is verified here, and no key is fetched.
-
-The published verifier knows one scheme and real files were signed by at least four, so a check needs the
-stored bytes, a pinned key and care; until then a signature is "uncheckable", never "valid".
-"""
+"""What a feed says of its own trustworthiness: told as claims. Its signature is checked by ``verify``."""
 
 from __future__ import annotations
 
-import binascii
 import re
-from base64 import b64decode
 from collections.abc import Iterator
 
 from ...drafts import Finding, Json, Signature
 from ..times import parse
 from .feed import Feed
-from .values import first_text, text_of
+from .values import text_of
 
-SIGNATURE_BYTES = 64
-"""Of Ed25519 (RFC 8032), the one algorithm the specification names."""
 SIGNING_FIELDS = (
     "signed_blocks", "algorithm", "canonicalization", "public_key_hint", "valid_signature", "valid_certification",
 )  # fmt: skip
@@ -25,19 +17,12 @@ SIGNING_FIELDS = (
 
 
 def signature_of(feed: Feed) -> Signature:
-    """The state of the signature (L5), with what it covers in words."""
-    signature = feed.blocks.get("signature")
-    if signature is None:
-        claimed = _signed_blocks(feed)
-        detail = f"The file lists signed blocks ({_names(claimed)}) but carries no signature." if claimed else ""
-        return Signature("unsigned", detail=detail)
-    parts = [
-        _value_fault(signature),
-        _covers(feed),
-        f"Its key is said to be at {hint}; nothing was fetched." if (hint := _hint(feed)) else "",
-        "This version does not check llmfeed signatures.",
-    ]
-    return Signature("uncheckable", detail=" ".join(part for part in parts if part))
+    """That there is a signature, or none; ``verify`` tells more."""
+    if "signature" in feed.blocks and feed.blocks["signature"] is not None:
+        return Signature("uncheckable", detail="There is a signature; it is not checked while reading.")
+    claimed = _signed_blocks(feed)
+    detail = f"The file lists signed blocks ({_names(claimed)}) but carries no signature." if claimed else ""
+    return Signature("unsigned", detail=detail)
 
 
 def findings(feed: Feed) -> Iterator[Finding]:
@@ -87,33 +72,6 @@ def _signed_blocks(feed: Feed) -> list[Json]:
     """Named in ``trust``, before 2025-05 in ``signature``, in one layout at the top."""
     places = (feed.object_at("trust"), feed.object_at("signature"), feed.blocks)
     return next((place["signed_blocks"] for place in places if isinstance(place.get("signed_blocks"), list)), [])
-
-
-def _covers(feed: Feed) -> str:
-    signed = _signed_blocks(feed)
-    if not signed:
-        return "It does not say which blocks it covers."
-    if signed == ["all"]:
-        return "It is said to cover the whole file."
-    open_blocks = [name for name in feed.blocks if name not in signed and name != "signature"]
-    uncovered = f"; not covered: {_names(open_blocks)}" if open_blocks else ""
-    return f"It is said to cover {_names(signed)}{uncovered}."
-
-
-def _value_fault(signature: Json) -> str:
-    value = text_of(signature.get("value")) if isinstance(signature, dict) else ""
-    if not value:
-        return "The signature has no value."
-    try:
-        size = len(b64decode(value, validate=True))
-    except (binascii.Error, ValueError):
-        return "Its value is not base64: a placeholder, not a signature."
-    return "" if size == SIGNATURE_BYTES else f"Its value is {size} bytes long, a signature {SIGNATURE_BYTES}."
-
-
-def _hint(feed: Feed) -> str:
-    hints = (feed.object_at(block).get("public_key_hint") for block in ("trust", "signature"))
-    return first_text(*hints)[:200]
 
 
 def _certification(block: dict[str, Json]) -> str:

@@ -1,6 +1,6 @@
 """vCon (draft-ietf-vcon-vcon-core) with agent sessions in it: reading every dialect met so far, writing one.
 
-Read: unsigned, gzipped and signed (opened, not verified) vCons of 0.0.1 to 0.5.0. Written: the shape of
+Read: unsigned, gzipped and signed (checked by ``verify``) vCons of 0.0.1 to 0.5.0. Written: the shape of
 core-04 with the agent_session extension and a trace after draft-birkholz-verifiable-agent-conversations-00.
 
 Drafts are cited by section: core is draft-ietf-vcon-vcon-core-04, agent_session draft-howe-vcon-agent-session-00,
@@ -12,6 +12,7 @@ D7 in ``mcp``.
 from .forms import detect
 from .read import read
 from .uuid8 import uuid8
+from .verify import verify
 from .write import write
 
 NAME = "vcon"
@@ -20,4 +21,4 @@ MEDIA_TYPE = "application/vcon"
 SUFFIX = ".vcon"
 GROWS = "document"
 
-__all__ = ["GROWS", "MEDIA_TYPE", "NAME", "SUFFIX", "TITLE", "detect", "read", "uuid8", "write"]
+__all__ = ["GROWS", "MEDIA_TYPE", "NAME", "SUFFIX", "TITLE", "detect", "read", "uuid8", "verify", "write"]

@@ -14,7 +14,7 @@ LONG = 256 * 1024
 CHUNK = 64 * 1024
 MARK = "\x00elided:"
 _MARK_JSON = b'"\\u0000elided:%d"'
-_QUOTE = re.compile(rb'\\.|"', re.DOTALL)
+_QUOTE = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
 class Elided(dict[str, Any]):
@@ -34,7 +34,8 @@ class Elided(dict[str, Any]):
 
 def elided_length(text: str) -> int | None:
     """The length told by a marker string, or ``None`` for every other string."""
-    return int(text[len(MARK) :]) if text.startswith(MARK) and text[len(MARK) :].isdecimal() else None
+    digits = text[len(MARK) :] if text.startswith(MARK) else ""
+    return int(digits) if digits.isdecimal() and len(digits) < 16 else None
 
 
 class Elider:
@@ -59,35 +60,27 @@ class Elider:
         return data
 
     def _fill(self) -> None:
+        """A string that begins and ends in one chunk is short: only the first and the last quote matter."""
         chunk = self._source.read(CHUNK)
         if not chunk:
             self._done = True
             self._out += self._string + self._held
             return
         data, self._held = self._held + chunk, b""
-        start = 0
-        for match in _QUOTE.finditer(data):
-            if match.group() != b'"':
-                continue
-            end = match.end()
-            if self._inside:
-                self._keep(data[start:end])
-                self._close()
-            else:
-                self._out += data[start : match.start()]
-                self._string += b'"'
-            self._inside = not self._inside
-            start = end
-        self._rest(data[start:])
-
-    def _rest(self, rest: bytes) -> None:
-        """What follows the last quote; an odd backslash at the end waits for its second half."""
-        if (len(rest) - len(rest.rstrip(b"\\"))) % 2:
-            rest, self._held = rest[:-1], b"\\"
+        if (len(data) - len(data.rstrip(b"\\"))) % 2:  # the first half of an escape
+            data, self._held = data[:-1], b"\\"
         if self._inside:
-            self._keep(rest)
-        else:
-            self._out += rest
+            end = _first_quote(data)
+            self._keep(data[:end])
+            if end is None:
+                return
+            self._close()
+            data = data[end:]
+        start = _open_quote(data)
+        self._out += data[:start]
+        self._inside = start is not None
+        if start is not None:
+            self._string += data[start:]
 
     def _keep(self, piece: bytes) -> None:
         if self._dropped or len(self._string) + len(piece) > LONG:
@@ -101,3 +94,27 @@ class Elider:
         self.left_out += bool(self._dropped)
         self._string.clear()
         self._dropped = 0
+
+
+def _first_quote(data: bytes) -> int | None:
+    """The place behind the first quote that is not escaped, for bytes that begin inside a string."""
+    match = _QUOTE.match(data) if b'"' in data else None
+    return match.end() if match else None
+
+
+def _open_quote(data: bytes) -> int | None:
+    """Where a string begins that does not end, for bytes that begin outside of strings."""
+    plain = data.replace(b"\\\\", b"")
+    if (plain.count(b'"') - plain.count(b'\\"')) % 2 == 0:
+        return None
+    place = data.rfind(b'"')
+    while _is_escaped(data, place):
+        place = data.rfind(b'"', 0, place)
+    return place
+
+
+def _is_escaped(data: bytes, place: int) -> bool:
+    first = place
+    while first and data[first - 1] == ord("\\"):
+        first -= 1
+    return bool((place - first) % 2)

@@ -1,6 +1,6 @@
 """From the bytes of a file to the tree of an unsigned vCon: gzip and JWS are opened, the rest is refused.
 
-The forms and how they are told apart: core s3 and s5.4. Nothing is verified or decrypted here.
+The forms and how they are told apart: core s3 and s5.4. Nothing is decrypted here, and ``verify`` checks signatures.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from ...drafts import FormatError, Json, Signature
 from ..head import Head
 from . import tree
 from .elide import Elided
-from .notes import Notes, point, shown
+from .notes import Notes, shown
 
 ARRAYS = ("parties", "dialog", "analysis", "attachments")
 LAYERS = 8
 """JWS inside JWS is the long-term archive form (core s5.2.3); deeper than this is refused."""
 SIGNED_LIMIT = 64 * 1024 * 1024
 """A payload has to be decoded in memory."""
+NOT_CHECKED = Signature("uncheckable", detail="There is a signature; it is not checked while reading.")
 _PAYLOAD = re.compile(rb'\s*\{\s*"payload"\s*:\s*"(?:eyJ|ewo|ewog|H4sI)')
 _BASE64 = re.compile(r"[^A-Za-z0-9+/]")
 
@@ -83,6 +84,12 @@ def _is_lines(data: bytes) -> bool:
 def open_vcon(source: BinaryIO, notes: Notes) -> Opened:
     """The unsigned vCon inside a stream. Raises ``FormatError`` naming what it is instead."""
     opened = Opened({})
+    _unwrap(outermost(source, opened, notes), opened, notes)
+    return opened
+
+
+def outermost(source: BinaryIO, opened: Opened, notes: Notes) -> Json:
+    """The JSON value of a file, unzipped. Raises ``FormatError`` for what is none."""
     magic = source.read(4)
     source.seek(0)
     if magic == b"PK\x03\x04":
@@ -96,8 +103,7 @@ def open_vcon(source: BinaryIO, notes: Notes) -> Opened:
     value, opened.elided = tree.load(stream, notes)
     if isinstance(value, dict) and isinstance(value.get("payload"), Elided):
         value = _load_signed(source, opened, notes)
-    _unwrap(value, opened, notes)
-    return opened
+    return value
 
 
 def _load_signed(source: BinaryIO, opened: Opened, notes: Notes) -> Json:
@@ -116,16 +122,32 @@ def _unwrap(value: Json, opened: Opened, notes: Notes) -> None:
     for layer in range(LAYERS + 1):
         if not isinstance(value, dict):
             raise FormatError(f"This is JSON, but no vCon: the file holds {shown(value)}, not an object.")
-        if _is_encrypted(value.keys()):
-            raise FormatError(_encrypted(value))
-        if "payload" not in value or "signatures" not in value:
+        if is_encrypted(value):
+            raise FormatError(encrypted(value).detail, encrypted(value))
+        if not is_signed(value):
             return _unsigned(value, opened)
         if layer == LAYERS:
             break
-        _note_signature(value, opened, notes)
-        value = _payload(value["payload"], opened, notes)
-        opened.pointer += "/payload"
-    raise FormatError(f"This vCon is signed more than {LAYERS} times over (JWS in JWS); it is refused as hostile.")
+        opened.forms.append("jws")
+        opened.signature = NOT_CHECKED
+        opened.header_uuids += _header_uuids(value["signatures"])
+        value = payload_of(value, opened, notes)
+    raise FormatError(too_deep())
+
+
+def is_signed(value: Json) -> bool:
+    """JWS in its general JSON form (core s5.2)."""
+    return isinstance(value, dict) and "payload" in value and "signatures" in value
+
+
+def is_encrypted(value: Json) -> bool:
+    """JWE in JSON (core s5.3)."""
+    return isinstance(value, dict) and _is_encrypted(value.keys())
+
+
+def too_deep() -> str:
+    """Why a file of more than ``LAYERS`` signatures around each other is refused."""
+    return f"This vCon is signed more than {LAYERS} times over (JWS in JWS); it is refused as hostile."
 
 
 def _unsigned(value: dict[str, Any], opened: Opened) -> None:
@@ -138,69 +160,36 @@ def _unsigned(value: dict[str, Any], opened: Opened) -> None:
     opened.tree = value
 
 
-def _encrypted(value: dict[str, Any]) -> str:
+def encrypted(value: dict[str, Any]) -> Signature:
     """Of an encrypted vCon only the unprotected ``uuid`` and ``cty`` can be told (core s5.3)."""
     unprotected = value.get("unprotected")
     told = unprotected if isinstance(unprotected, dict) else {}
-    return (
-        f"This vCon is encrypted (JWE) and cannot be opened here. It says of itself: uuid {shown(told.get('uuid'))}, "
-        f"content {shown(told.get('cty'))}. Import it decrypted."
+    return Signature(
+        "encrypted",
+        detail="This vCon is encrypted (JWE) and cannot be opened here. It says of itself: uuid "
+        f"{shown(told.get('uuid'))}, content {shown(told.get('cty'))}. Import it decrypted.",
     )
 
 
-def _payload(payload: Json, opened: Opened, notes: Notes) -> Json:
+def payload_of(jws: dict[str, Any], opened: Opened, notes: Notes) -> Json:
+    """What a JWS holds, unzipped; moves ``opened.pointer`` into it. Raises ``FormatError``."""
     try:
-        data = decode_base64(payload)[0]
+        data = decode_base64(jws["payload"])[0]
     except ValueError as error:
         raise FormatError(f"This signed vCon has a payload that is not base64url: {error}.") from None
+    opened.pointer += "/payload"
     if data[:2] == b"\x1f\x8b":
         opened.forms.append("gzip")
         data = tree.Unzipped(io.BytesIO(data)).read(tree.UNPACKED + 1)
-    return tree.parse(data, notes, opened.pointer + "/payload")
+    return tree.parse(data, notes, opened.pointer)
 
 
-def _note_signature(value: dict[str, Any], opened: Opened, notes: Notes) -> None:
-    """Record that there is a signature and that nobody has checked it (core s5.2)."""
-    signatures = value["signatures"] if isinstance(value["signatures"], list) else []
-    algorithms = [_algorithm(item) for item in signatures]
-    opened.header_uuids += filter(None, map(_header_uuid, signatures))
-    opened.forms.append("jws")
-    where = point(opened.pointer, "signatures")
-    if not signatures or "none" in algorithms:
-        detail = "signed with alg none, which protects nothing" if signatures else "no signature in it"
-        notes.error("R86", where, f"The vCon claims to be signed, but: {detail}. Treat it as unsigned.")
-        found = Signature(state="invalid", detail=detail)
-    else:
-        names = ", ".join(algorithms)
-        notes.warn(
-            "R86",
-            where,
-            f"{len(signatures)} signature(s) present, {names}; not checked by this version, so nobody "
-            "has confirmed who signed or that nothing was changed.",
-        )
-        found = Signature(state="uncheckable", detail=f"signature present ({names}), not checked by this version")
-    opened.signature = opened.signature or found  # the outer one counts
-
-
-def _algorithm(signature: Json) -> str:
-    """``alg`` of the protected header, else of the unprotected one (both occur, core s5.2.2)."""
-    header = signature.get("header") if isinstance(signature, dict) else None
-    protected: Json = None
-    if isinstance(signature, dict) and isinstance(signature.get("protected"), str):
-        try:
-            protected = tree.parse(decode_base64(signature["protected"])[0], Notes())
-        except ValueError:
-            return "unreadable header"
-    for place in (protected, header):
-        if isinstance(place, dict) and isinstance(place.get("alg"), str):
-            return place["alg"][:40]
-    return "no alg"
-
-
-def _header_uuid(signature: Json) -> str | None:
-    header = signature.get("header") if isinstance(signature, dict) else None
-    uuid = header.get("uuid") if isinstance(header, dict) else None
-    return uuid if isinstance(uuid, str) else None
+def _header_uuids(signatures: Json) -> list[str]:
+    headers = (
+        [entry.get("header") for entry in signatures if isinstance(entry, dict)] if type(signatures) is list else []
+    )
+    uuids = [header.get("uuid") for header in headers if isinstance(header, dict)]
+    return [uuid for uuid in uuids if isinstance(uuid, str)]
 
 
 def decode_base64(text: Json) -> tuple[bytes, bool]:

@@ -10,11 +10,32 @@ from ...drafts import Json
 from .steps import dumps
 
 PIECE = 64 * 1024
+PARTY = (
+    "name", "mailto", "tel", "sip", "did", "stir", "uuid", "type", "org", "dept", "role", "validation", "meta",
+)  # fmt: skip
+DIALOG = (
+    "type", "start", "duration", "parties", "originator", "mediatype", "filename", "encoding", "body", "url",
+    "content_hash", "message_id", "application",
+)  # fmt: skip
+ANALYSIS = (
+    "type", "dialog", "attachment", "vendor", "product", "schema", "mediatype", "filename", "encoding", "body", "url",
+    "content_hash",
+)  # fmt: skip
+ATTACHMENT = (
+    "purpose", "start", "party", "dialog", "mediatype", "filename", "encoding", "body", "url", "content_hash", "meta",
+)  # fmt: skip
+"""The order in which people expect members; a database does not keep that of the file."""
 
 
 def laid_out(value: Json, level: int) -> bytes:
     """Pretty JSON whose lines after the first are indented to ``level``."""
     return dumps(value, orjson.OPT_INDENT_2).replace(b"\n", b"\n" + b"  " * level)
+
+
+def arranged(item: dict[str, Json], names: tuple[str, ...]) -> dict[str, Json]:
+    """The same object with known members first, in this order, and the others behind, by name."""
+    known = {name: item[name] for name in names if name in item}
+    return known | {name: item[name] for name in sorted(item.keys() - known.keys())}
 
 
 def array(items: Iterable[bytes | Iterator[bytes]], level: int) -> Iterator[bytes]:

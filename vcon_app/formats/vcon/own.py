@@ -6,10 +6,12 @@ ignore them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, get_args
 
-from ...drafts import ActorKind, Json, Kind, ToolDraft
+from ...drafts import ActorKind, Json, Kind, SessionDraft, ToolDraft
 from .steps import Step
+from .values import mapping, text
 
 KIND = "x-kind"
 """The event kind, where the entry type stands for another."""
@@ -31,9 +33,40 @@ GENERATED = "x-generated-ids"
 """In ``session``: entry ids of the form ``e<n>`` were given by the writer, not by the recorder."""
 AFTER = "x-after"
 """In ``meta`` of an attachment: id of the entry that its event follows in the log."""
+SESSION = "x-session"
+"""In ``session``: what is known of a session that came from elsewhere and has no place in a vCon."""
+TEXTS = ("user_id", "summary", "phase", "parent_external_id")
+CARRIED = ("recorder", "environment")
+"""Metadata that a trace says in other words."""
+NOT_CARRIED = ("vcon", "parties", "lawful_basis", "consent", "evidence", "version_of", "parent_external_id")
+"""Metadata that only this file and the desk may state."""
+PHASES = ("active", "completed", "crashed", "timed_out")
 KINDS = frozenset(get_args(Kind))
 ACTORS = frozenset(get_args(ActorKind))
 TOOL_FIELDS = ("call_id", "name", "server", "arguments", "result", "status")
+
+
+def session_member(session: SessionDraft) -> dict[str, Json]:
+    """The value of ``x-session``."""
+    told = {name: getattr(session, name) for name in TEXTS}
+    told |= {"tags": list(session.tags), "metadata": session.metadata}
+    return {name: value for name, value in told.items() if value}
+
+
+def restore_session(draft: SessionDraft, value: Json) -> SessionDraft:
+    """The draft with what ``x-session`` says of it."""
+    told = mapping(value)
+    given: dict[str, Any] = {name: told[name] for name in TEXTS if text(told.get(name))}
+    if given.get("phase") not in (None, *PHASES):
+        del given["phase"]
+    if isinstance(tags := told.get("tags"), list):
+        given["tags"] = tuple(tag for tag in tags if isinstance(tag, str))
+    carried = {
+        name: value
+        for name, value in mapping(told.get("metadata")).items()
+        if name in CARRIED or name not in (*draft.metadata, *NOT_CARRIED)
+    }
+    return replace(draft, **given, metadata=draft.metadata | carried)
 
 
 def restore(step: Step, native: dict[str, Json]) -> None:

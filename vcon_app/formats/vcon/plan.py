@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...drafts import EventDraft, Events, Json, Losses, SessionDraft
 from .parties import Cast, cast
 from .steps import NATIVE
+from .tree import DEEPEST
 from .values import mapping
 from .write_parties import Actors, parties_of
 
@@ -27,6 +28,38 @@ def left_of(event: EventDraft) -> dict[str, Any]:
     return mapping(event.data.get(NATIVE))
 
 
+class Sound:
+    """The log, without what claims to be kept by our reader and cannot be: events may come from anywhere."""
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    def __iter__(self) -> Iterator[EventDraft]:
+        for event in self._events:
+            if NATIVE in event.data and not _is_sound(event.data[NATIVE]):
+                yield replace(event, data={key: value for key, value in event.data.items() if key != NATIVE})
+            else:
+                yield event
+
+
+KEPT_TYPES: dict[str, type] = {
+    "id": str, "level": int, "source": str, "type": str, "wrapper": dict, "native": dict, "odd": dict, "own": list,
+    "dialog": dict, "attachment": dict, "was": int, "parent_id": str, "model": str, "change": list,
+}  # fmt: skip
+
+
+def _is_sound(left: Json) -> bool:
+    if not isinstance(left, dict) or not all(isinstance(left[name], KEPT_TYPES.get(name, object)) for name in left):
+        return False
+    if left.get("type", "user") not in ("user", "system-event") or not 0 <= left.get("level", 0) <= DEEPEST:
+        return False
+    held = [left[name] for name in ("dialog", "attachment") if name in left]
+    return all(type(one.get("i")) is int and isinstance(one.get("item"), dict) for one in held)
+
+
 @dataclass(slots=True)
 class Plan:
     """Decisions that every later walk follows."""
@@ -36,7 +69,11 @@ class Plan:
     options: dict[str, Any]
     parties: list[dict[str, Json]] = field(default_factory=list)
     cast: Cast = field(default_factory=lambda: Cast([]))
+    actors: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Of each actor the first party."""
     dialogs: int = 0
+    attachments: int = 0
+    """Those that are events."""
     traced: bool = False
     generated: bool = False
     interactive: bool = False
@@ -90,22 +127,56 @@ class Plan:
         return max(bisect_left(self.old_dialogs, old) - (not self.is_kept(old)), 0)
 
     def party(self, event: EventDraft) -> int | None:
-        """The party who acts in an event, if there is one."""
-        wanted = (event.actor_kind, event.actor_name)
-        found = [party.index for party in self.cast.all if party.actor == wanted]
-        if not found and event.actor_kind == "trigger":
-            found = [party.index for party in self.cast.all if party.name == event.actor_name]
-        return found[0] if found else None
+        """The party who acts in an event, if there is one. A trigger's is known by its name alone."""
+        kind = "person" if event.actor_kind == "trigger" else event.actor_kind
+        return self.actors.get((kind, event.actor_name))
 
     def dialog_events(self, events: Events, losses: Losses) -> Iterator[tuple[int, EventDraft]]:
         """The dialogs, those of the file in its order first, with their number in the log."""
-        yield from _in_order(events, self.is_dialog, _dialog_index, self.old_dialogs, losses, "order of dialogs")
+        order = Order("dialog", self.is_dialog, self.old_dialogs, self.dialogs)
+        yield from order.of(events, losses)
 
     def attachment_events(self, events: Events, losses: Losses) -> Iterator[tuple[int, EventDraft]]:
         """The attachments, in the same way."""
-        yield from _in_order(
-            events, self.is_attachment, _attachment_index, self.old_attachments, losses, "order of attachments"
-        )
+        order = Order("attachment", self.is_attachment, self.old_attachments, self.attachments)
+        yield from order.of(events, losses)
+
+
+@dataclass(slots=True)
+class Order:
+    """First the objects of the file, sorted by walking again where the log has another order; then the new ones."""
+
+    name: str
+    wanted: Callable[[EventDraft], bool]
+    old: list[int]
+    """Indices in the file, sorted."""
+    count: int
+    """Old and new."""
+
+    def of(self, events: Events, losses: Losses) -> Iterator[tuple[int, EventDraft]]:
+        """The events with their number in the log; walks over them as often as it must, mostly once."""
+        place = 0
+        for _ in range(PASSES if self.old else 0):
+            for number, event in self._walk(events):
+                if place < len(self.old) and self._index(event) == self.old[place]:
+                    yield number, event
+                    place += 1
+            if place == len(self.old):
+                break
+        if place < len(self.old):
+            why = "too far from the order of the events; written in that order"
+            losses.lose(f"order of {self.name}s", why, len(self.old) - place)
+        done = set(self.old[:place])
+        for number, event in self._walk(events) if place < self.count else ():
+            if self._index(event) not in done:
+                yield number, event
+
+    def _walk(self, events: Iterable[EventDraft]) -> Iterator[tuple[int, EventDraft]]:
+        return ((number, event) for number, event in enumerate(events, 1) if self.wanted(event))
+
+    def _index(self, event: EventDraft) -> int | None:
+        held = left_of(event).get(self.name)
+        return held["i"] if held else None
 
 
 def make_plan(session: SessionDraft, events: Events, options: dict[str, Any]) -> Plan:
@@ -118,6 +189,7 @@ def make_plan(session: SessionDraft, events: Events, options: dict[str, Any]) ->
     plan.old_attachments.sort()
     plan.parties = parties_of(session, plan.record, actors, plan.traced)
     plan.cast = cast(plan.parties, ["agent_session"], True, [])
+    plan.actors = {party.actor: party.index for party in reversed(plan.cast.all)}
     return plan
 
 
@@ -126,8 +198,9 @@ def _survey(plan: Plan, actors: Actors, event: EventDraft) -> None:
     if plan.is_dialog(event):
         plan.dialogs += 1
         plan.old_dialogs += [left["dialog"]["i"]] if "dialog" in left else []
-    if "attachment" in left:
-        plan.old_attachments.append(left["attachment"]["i"])
+    if plan.is_attachment(event):
+        plan.attachments += 1
+        plan.old_attachments += [left["attachment"]["i"]] if "attachment" in left else []
     if not ({"id", "source"} & left.keys()):
         actors.see(event)
         plan.traced = plan.traced or event.kind not in ATTACHED
@@ -141,42 +214,3 @@ def _survey(plan: Plan, actors: Actors, event: EventDraft) -> None:
     plan.interactive = plan.interactive or (event.kind == "user_message" and event.actor_kind == "person")
     if event.model and event.model not in plan.models:
         plan.models.append(event.model)
-
-
-def _dialog_index(event: EventDraft) -> int | None:
-    held = left_of(event).get("dialog")
-    return held["i"] if held else None
-
-
-def _attachment_index(event: EventDraft) -> int | None:
-    held = left_of(event).get("attachment")
-    return held["i"] if held else None
-
-
-def _in_order(
-    events: Events,
-    wanted: Callable[[EventDraft], bool],
-    index_of: Callable[[EventDraft], int | None],
-    order: list[int],
-    losses: Losses,
-    what: str,
-) -> Iterator[tuple[int, EventDraft]]:
-    """First those with an index, sorted by walking again and again; then those without, in log order."""
-    place = 0
-    for _ in range(PASSES):
-        for number, event in _numbered(events, wanted):
-            if place < len(order) and index_of(event) == order[place]:
-                yield number, event
-                place += 1
-        if place == len(order):
-            break
-    done = set(order[:place])
-    if place < len(order):
-        losses.lose(what, "too far from the order of the events; written in that order", len(order) - place)
-    for number, event in _numbered(events, wanted):
-        if index_of(event) is None or index_of(event) not in done:
-            yield number, event
-
-
-def _numbered(events: Iterable[EventDraft], wanted: Callable[[EventDraft], bool]) -> Iterator[tuple[int, EventDraft]]:
-    return ((number, event) for number, event in enumerate(events, 1) if wanted(event))

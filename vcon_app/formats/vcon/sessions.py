@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any, Literal
 
 from ...drafts import Json, SessionDraft
-from . import core_only
+from . import core_only, own
 from .attachments import Attached
 from .content import Content, canonical
 from .elide import LONG, Elided
@@ -58,7 +58,7 @@ def session_draft(
     agent, human = people.agent, people.human
     start, end = _times(trace, steps)
     stated = (trace.model if trace else None) or (models[0] if models else None) or (agent.model if agent else None)
-    return SessionDraft(
+    draft = SessionDraft(
         external_id=name or _fallback_id(vcon, number),
         title=text(vcon.top.get("subject")) or "",
         agent_name=(agent.name if agent else "") or (trace.client.get("name", "") if trace else ""),
@@ -71,6 +71,7 @@ def session_draft(
         metadata=_metadata(dialect, trace, models, facts),
         record={NATIVE: _record(dialect, traces, number, facts)},
     )
+    return own.restore_session(draft, get(trace.session, own.SESSION)) if trace else draft
 
 
 def _fallback_id(vcon: Container, number: int) -> str:

@@ -64,6 +64,8 @@ class Step:
         named = self.unique and 0 < len(self.id) <= LONGEST_ID
         self.key = f"{self.id if named else self.pointer}:{self._digest()}"
         data = {**self.data, NATIVE: self.left} if self.left else self.data
+        if not self.left and NATIVE in data:  # of the file, and not ours
+            data = {key: value for key, value in data.items() if key != NATIVE}
         return EventDraft(
             kind=self.kind,
             key=self.key,

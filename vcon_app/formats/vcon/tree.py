@@ -19,6 +19,7 @@ DEEPEST = jsonio.MAX_DEPTH
 UNPACKED = 500 * 1024 * 1024
 RATIO = 200
 """Limits for what comes out of gzip: total bytes, and bytes out for one byte in."""
+PIECE = 1024 * 1024
 
 
 def load(source: BinaryIO, notes: Notes) -> tuple[Json, int]:
@@ -118,13 +119,20 @@ class Unzipped:
 
     def read(self, size: int = -1) -> bytes:
         """Like any stream. Raises ``FormatError``."""
+        parts: list[bytes] = []
+        while size and (piece := self._piece(min(size, PIECE) if size > 0 else PIECE)):
+            parts.append(piece)
+            size -= len(piece) if size > 0 else 0
+        return b"".join(parts)
+
+    def _piece(self, size: int) -> bytes:
         try:
             piece = self._file.read(size)
         except (EOFError, OSError, zlib.error) as error:
             raise FormatError(f"This gzip file is damaged or cut off: {error}.") from None
         self._given += len(piece)
         taken = self._source.tell()
-        if self._given > UNPACKED or (self._given > 1024 * 1024 and self._given > RATIO * taken):
+        if self._given > UNPACKED or (self._given > PIECE and self._given > RATIO * taken):
             raise FormatError(
                 f"This gzip file grows to more than {self._given:,} bytes from {taken:,}; refused "
                 f"as a decompression bomb (limits: {UNPACKED:,} bytes, {RATIO} times)."

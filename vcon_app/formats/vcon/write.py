@@ -8,9 +8,10 @@ from typing import Any
 from uuid import UUID
 
 from ...drafts import Events, Json, Losses, SessionDraft
-from .layout import array, gathered, laid_out
+from . import own
+from .layout import PARTY, arranged, array, gathered, laid_out
 from .normalise import EMPTY
-from .plan import Plan, make_plan
+from .plan import Plan, Sound, make_plan
 from .steps import NATIVE
 from .times import moment, render
 from .values import mapping, text
@@ -28,6 +29,7 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     ``events`` is walked several times and never held. ``losses`` tells afterwards what was not carried over.
     """
     _check(options)
+    events = Sound(events)
     plan = make_plan(session, events, options)
     _lose(plan, losses)
     yield from gathered(_pieces(plan, events, losses))
@@ -46,7 +48,7 @@ def _pieces(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
         yield separator + laid_out(name, 0) + b": " + laid_out(value, 1)
         separator = b",\n  "
     for name, items in (
-        ("parties", (laid_out(party, 2) for party in plan.parties)),
+        ("parties", (laid_out(arranged(party, PARTY), 2) for party in plan.parties)),
         ("dialog", dialogs(plan, events, losses)),
         ("analysis", analyses(plan, events, losses)),
         ("attachments", attachments(plan, events, losses)),
@@ -135,14 +137,5 @@ def _lose(plan: Plan, losses: Losses) -> None:
         losses.lose("long strings", "they are in the original file only", elided)
     for name in sorted(session.record.keys() - {NATIVE}):
         losses.lose(f"what {name} keeps beside its events", "a vCon has no place for it")
-    if not record:
-        told = (
-            ("summary", session.summary),
-            ("tags", session.tags),
-            ("phase", session.phase),
-            ("user id", session.user_id),
-            ("parent session", session.parent_external_id),
-        )
-        for name, value in told:
-            if value:
-                losses.lose(name, "a vCon has no place for it")
+    if not record and not plan.traced and (told := own.session_member(session)):
+        losses.lose("what is known of a session without events", "a vCon has no place for it", len(told))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64encode
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...drafts import EventDraft, Events, Json, Losses
@@ -13,7 +13,7 @@ from .attachments import CHANGE
 from .content import ENCODINGS, resolve
 from .elide import LONG
 from .forms import decode_base64
-from .layout import laid_out
+from .layout import ANALYSIS, ATTACHMENT, DIALOG, arranged, laid_out
 from .normalise import EMPTY
 from .notes import Notes
 from .plan import MESSAGES, Plan, left_of
@@ -30,12 +30,12 @@ SINGLE = ("transfer_target", "original", "consultation", "target_dialog")
 
 def dialogs(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
     """Every dialog, laid out as an item of the array ``dialog``."""
-    for number, event in plan.dialog_events(events, losses):
+    for number, event in plan.dialog_events(events, losses) if plan.dialogs else ():
         held = left_of(event).get("dialog")
         item = _dialog_of_file(held, event, plan, losses) if held else _dialog_of_event(event, plan)
         if plan.is_entry(event) and event.kind in MESSAGES and not (held and plan.had_trace):
             item.setdefault("message_id", plan.entry_id(event, number))
-        yield laid_out(item, 2)
+        yield laid_out(arranged(item, DIALOG), 2)
 
 
 def _dialog_of_event(event: EventDraft, plan: Plan) -> dict[str, Json]:
@@ -54,7 +54,7 @@ def _dialog_of_event(event: EventDraft, plan: Plan) -> dict[str, Json]:
 
 def _dialog_of_file(held: dict[str, Any], event: EventDraft, plan: Plan, losses: Losses) -> dict[str, Json]:
     item = _with_text(held, event)
-    item = _mended_time(item, event, losses)
+    item = _mended_time(item, losses)
     for name in FORBIDDEN.get(text(item.get("type")) or "", ()):
         if item.get(name) not in EMPTY:
             losses.lose(f"{name} on a dialog of type {item['type']}", "core-04 forbids it (s4.3.1.6)")
@@ -73,14 +73,10 @@ def _dialog_of_file(held: dict[str, Any], event: EventDraft, plan: Plan, losses:
 
 def _with_text(held: dict[str, Any], event: EventDraft) -> dict[str, Json]:
     """The object with its body back."""
-    item = dict(held["item"])
-    if not held.get("text"):
-        return item
-    tail = {name: item.pop(name) for name in ("message_id", "application") if name in item}
-    return {**item, "body": event.text, **tail}
+    return {**held["item"], "body": event.text} if held.get("text") else dict(held["item"])
 
 
-def _mended_time(item: dict[str, Json], event: EventDraft, losses: Losses) -> dict[str, Json]:
+def _mended_time(item: dict[str, Json], losses: Losses) -> dict[str, Json]:
     """A start without zone is written as it was read; one that is no time is left out."""
     fault = moment(item.get("start")).fault
     if fault is None:
@@ -190,7 +186,7 @@ def analyses(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes | Ite
         if waiting and kept["i"] > place:
             yield trace_bytes(plan, events, losses)
             waiting = False
-        yield laid_out(_analysis(dict(kept["item"]), plan, losses), 2)
+        yield laid_out(arranged(_analysis(dict(kept["item"]), plan, losses), ANALYSIS), 2)
     if waiting:
         yield trace_bytes(plan, events, losses)
 
@@ -211,17 +207,17 @@ def _analysis(item: dict[str, Json], plan: Plan, losses: Losses) -> dict[str, Js
 def attachments(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
     """Attachments of the file in its order, those that are no events among them; then the new ones."""
     kept = list(plan.record.get("attachments") or [])
-    nearest = _Before(plan, events)
-    for number, event in plan.attachment_events(events, losses):
+    nearest = _Before(plan, events if plan.attachments else ())
+    for number, event in plan.attachment_events(events, losses) if plan.attachments else ():
         held = left_of(event).get("attachment")
         while kept and (held is None or kept[0]["i"] < held["i"]):
-            yield laid_out(_kept_attachment(kept.pop(0), plan, losses), 2)
+            yield laid_out(arranged(_kept_attachment(kept.pop(0), plan, losses), ATTACHMENT), 2)
         item = _attachment_of_file(held, event) if held else _attachment_of_event(event)
         if not held or not _keeps_dialog(item, plan):
             item = _with_place(item, event, number, plan, nearest)
-        yield laid_out(_complete(item, event, nearest.dialog(number), plan, losses), 2)
+        yield laid_out(arranged(_complete(item, event, nearest.dialog(number), plan, losses), ATTACHMENT), 2)
     for left in kept:
-        yield laid_out(_kept_attachment(left, plan, losses), 2)
+        yield laid_out(arranged(_kept_attachment(left, plan, losses), ATTACHMENT), 2)
 
 
 def _keeps_dialog(item: dict[str, Json], plan: Plan) -> bool:
@@ -298,7 +294,6 @@ def _complete(
         losses.lose("dialog of an attachment", "it is required (core s4.4) and there is none; written as 0")
     old = next(iter(indices(item.get("dialog"), plan.record.get("dialogs", 0))), None)
     first = {
-        **({"purpose": item["purpose"]} if "purpose" in item else {}),
         **_start(item, event, plan),
         "party": _party(item, event, plan),
         "dialog": plan.place(old) if old is not None and (event is None or plan.is_kept(old)) else near,
@@ -329,10 +324,10 @@ def _party(item: dict[str, Json], event: EventDraft | None, plan: Plan) -> int:
 class _Before:
     """The dialog (by its new index) and the trace entry (by its id) before an attachment."""
 
-    def __init__(self, plan: Plan, events: Events) -> None:
+    def __init__(self, plan: Plan, events: Iterable[EventDraft]) -> None:
         self._dialogs: list[tuple[int, int]] = []
         self._entries: dict[int, str] = {}
-        new = sum(1 for event in events if "dialog" in left_of(event))
+        new = len(plan.old_dialogs)
         last = ""
         for number, event in enumerate(events, 1):
             if plan.is_dialog(event):

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...drafts import EventDraft, Events, Json, Losses
 from . import own
-from .layout import Tree, as_text, laid_out
+from .layout import ANALYSIS, Tree, arranged, as_text, laid_out
 from .plan import Plan, left_of
 from .steps import NATIVE
 from .times import render
@@ -19,6 +19,8 @@ from .write_parties import vcs_environment
 SCHEMA = "https://datatracker.ietf.org/doc/draft-birkholz-verifiable-agent-conversations/"
 VERSION = "3.0.0-draft"
 PRODUCT = "countersign"
+RECORD = ("version", "id", "created", "recording-agent", "vcs", "file-attribution")
+SESSION = ("format", "session-id", "session-start", "session-end", "agent-meta", "environment")
 CHILD_LEVEL = 5
 """Depth of ``entries`` in the file: analysis, its item, body, session."""
 
@@ -46,7 +48,7 @@ def trace_item(plan: Plan) -> dict[str, Json]:
 
 def trace_bytes(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
     """The whole analysis object, laid out as an item of the array ``analysis``."""
-    head = laid_out(trace_item(plan), 2)
+    head = laid_out(arranged(trace_item(plan), ANALYSIS), 2)
     yield head[: -len(b"\n    }")] + b',\n      "body": '
     body = _body(plan, events, losses)
     yield from as_text(body) if plan.options.get("string_bodies") else body
@@ -61,10 +63,9 @@ def _body(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
         session[own.GENERATED] = True
     session.setdefault("session-id", plan.session.external_id)
     session.setdefault("agent-meta", _agent_meta(plan))
-    front = {"version": record.get("version", VERSION), "id": record.get("id", plan.options["uuid"])}
-    rest = {key: value for key, value in record.items() if key not in front}
-    yield laid_out({**front, **rest}, 3)[: -len(b"\n      }")] + b',\n        "session": '
-    yield laid_out(session, 4)[: -len(b"\n        }")] + b',\n          "entries": '
+    whole = {"version": VERSION, "id": plan.options["uuid"], **record}
+    yield laid_out(arranged(whole, RECORD), 3)[: -len(b"\n      }")] + b',\n        "session": '
+    yield laid_out(arranged(session, SESSION), 4)[: -len(b"\n        }")] + b',\n          "entries": '
     yield from _Entries(plan, losses).write(events)
     yield b"\n        }\n      }"
 
@@ -99,7 +100,7 @@ def _session(plan: Plan) -> dict[str, Json]:
     vcs |= {"repository": repository} if repository else {}
     if "cwd" in environment:
         made["environment"] = {"working-dir": environment["cwd"], **({"vcs": {"type": "git", **vcs}} if vcs else {})}
-    return made
+    return made | {own.SESSION: own.session_member(session)}
 
 
 def _agent_meta(plan: Plan) -> dict[str, Json]:

@@ -22,7 +22,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("session", metavar="SESSION_ID")
         parser.add_argument("--format", required=True)
-        parser.add_argument("--output", metavar="PATH", type=Path, help="a file, or a folder for a file of its own name")
+        parser.add_argument(
+            "--output", metavar="PATH", type=Path, help="a file, or a folder for a file of its own name"
+        )
 
     def handle(self, *args: Any, session: str, format: str, output: Path | None, **options: Any) -> None:
         try:
@@ -41,7 +43,7 @@ class Command(BaseCommand):
 
 
 def _written(export: Export) -> Export:
-    """The export with its file there. A large one is left to a worker; here nobody else waits, so it is done at once."""
+    """The export with its file there. A large one is left to a worker, but here nobody else waits."""
     exports.run(export.pk)
     while True:
         export = Export.objects.select_related("session").get(pk=export.pk)

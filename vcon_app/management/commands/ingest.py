@@ -135,9 +135,8 @@ def _files(paths: Iterable[Path]) -> Iterator[Path]:
 
 
 def _in_folder(folder: Path) -> Iterator[Path]:
-    for name in sorted(os.listdir(folder)):
-        path = folder / name
-        if name.startswith("."):
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith("."):
             continue
         if path.is_dir() and not path.is_symlink():
             yield from _in_folder(path)

@@ -1,0 +1,278 @@
+"""The page of a session as a person meets it: by keys, on a phone, live, without JavaScript, under attack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from sessions_app.models import Agent, Approval, Role, Session
+from sessions_app.services import agents, approvals, audit, events
+from tests.sessions.build import BOT, asked, call, other, path_of, priced, result, said, session_with
+from tests.sessions.test_hostile import ATTACK
+from tests.sessions.test_hostile import session as hostile_session
+
+from . import server
+from .conftest import PHONE
+
+__all__ = ["hostile_session"]
+
+
+@pytest.fixture(scope="module")
+def asgi_server(process_environment) -> Iterator[str]:
+    with server.running(process_environment) as url:
+        yield url
+
+
+@pytest.fixture
+def address(asgi_server, transactional_db) -> str:
+    """A server that sends the beginning of a stream before its end."""
+    return asgi_server
+
+
+@pytest.fixture
+def agent(workspace) -> Agent:
+    return agents.named(workspace.id, "Refund agent")
+
+
+@pytest.fixture
+def session(agent) -> Session:
+    usage = priced("0.031", input_tokens=1_200, output_tokens=250)
+    session = session_with(agent, [
+        asked("p1", "Refund order 4711"),
+        other("r", "reasoning", "The parcel is lost"),
+        said("m1", "I **look** first\n\n```\n" + "wide " * 80 + "\n```", **usage),
+        call("c1", "Bash", {"command": "echo " + "very_long_word" * 30}),
+        result("c1", "\n".join(f"line {number}" for number in range(500))),
+        call("c2", "Edit", {"file_path": f"/{'deep/' * 30}a.py", "old_string": "one", "new_string": "two " * 90}),
+        result("c2", "Exit code 1\nno such file", "error"),
+        asked("p2", "Try again", 60),
+        said("m2", "| a | b |\n|---|---|\n| " + "cell " * 60 + " | 2 |", 61),
+    ])  # fmt: skip
+    Session.objects.filter(pk=session.pk).update(phase="completed")
+    return session
+
+
+def ask(session: Session, **more) -> Approval:
+    arguments = {"order": 4711, "note": "lost " * 300}
+    return approvals.request(session, "issue_refund", arguments, by=BOT, context="The carrier lost it.", **more)
+
+
+def focused(page: Page) -> str:
+    return page.evaluate("document.activeElement.closest('[data-seq]')?.dataset.seq ?? document.activeElement.tagName")
+
+
+def fits(page: Page) -> bool:
+    return page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_keys_lead_through_events_turns_and_errors(open_page, session):
+    page = open_page(path_of(session))
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    assert focused(page) == "2"
+    page.keyboard.press("k")
+    assert focused(page) == "1"
+    page.keyboard.press("]")
+    assert focused(page) == "8"
+    page.keyboard.press("[")
+    page.keyboard.press("e")
+    assert focused(page) == "6"
+    page.keyboard.press("?")
+    expect(page.locator("#help")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#help")).to_be_hidden()
+
+
+def test_a_card_opens_in_place_and_fetches_its_body_once(open_page, session):
+    page = open_page(path_of(session))
+    page.locator("#e-4 summary").focus()
+    with page.expect_response(lambda response: "/events/4/body" in response.url):
+        page.keyboard.press("o")
+    expect(page.locator("#e-4 .inside")).to_contain_text("line 3")
+    expect(page.get_by_text("line 400")).to_have_count(0)
+    page.locator("#e-4").get_by_text("Show all").click()
+    expect(page.locator("#e-4 .inside")).to_contain_text("line 400")
+    page.keyboard.press(".")
+    expect(page.locator("#e-4 .inside")).to_be_hidden()
+
+
+def test_scrolling_fetches_what_comes_next_and_a_turn_stays_one_section(open_page, agent):
+    session = session_with(
+        agent, [asked("p", "Count"), *(said(f"m{number}", f"Number {number}") for number in range(120))]
+    )
+    Session.objects.filter(pk=session.pk).update(phase="completed")
+    page = open_page(path_of(session))
+    for _ in range(20):
+        page.mouse.wheel(0, 4_000)
+        page.wait_for_timeout(50)
+    expect(page.locator("#e-121")).to_be_attached()
+    assert page.locator(".turn").count() == 1 and page.locator("[data-seq]").count() == 121
+
+
+def test_earlier_rows_come_above_without_moving_what_is_read(open_page, agent):
+    session = session_with(
+        agent, [asked("p", "Count"), *(said(f"m{number}", f"Number {number}") for number in range(120))]
+    )
+    page = open_page(f"{path_of(session)}?event=90#e-90")
+    expect(page.locator("#e-90")).to_be_in_viewport()
+    expect(page.locator("#e-40")).to_have_count(0)
+    page.locator(".more.before").scroll_into_view_if_needed()
+    before = page.locator("#e-90").bounding_box()["y"]
+    page.mouse.wheel(0, -5)
+    expect(page.locator("#e-50")).to_be_attached()
+    assert abs(page.locator("#e-90").bounding_box()["y"] - before) < 60
+
+
+def test_the_inspector_opens_beside_and_has_the_address_of_the_event(open_page, session):
+    page = open_page(path_of(session))
+    page.locator("#e-3 a.when").click()
+    expect(page.locator("#inspector")).to_contain_text("Event 3")
+    assert page.url.endswith(f"{path_of(session)}?event=3#e-3")
+    assert page.locator("#timeline").bounding_box()["x"] + 100 < page.locator("#inspector").bounding_box()["x"]
+    page.locator(".tabs").get_by_text("usage").click()
+    expect(page.locator("#inspector")).to_contain_text("stated by the recorder")
+    page.keyboard.press("Escape")
+    expect(page.locator("#inspector > *")).to_have_count(0)
+    page.go_back()
+    expect(page.locator("#inspector")).to_contain_text("Event 3")
+
+
+def test_an_address_with_only_the_anchor_leads_to_its_event(open_page, agent):
+    session = session_with(
+        agent, [asked("p", "Count"), *(said(f"m{number}", f"Number {number}") for number in range(200))]
+    )
+    Session.objects.filter(pk=session.pk).update(phase="completed")
+    page = open_page(f"{path_of(session)}#e-150")
+    expect(page.locator("#e-150")).to_be_in_viewport()
+    expect(page.locator("#inspector")).to_contain_text("Event 150")
+
+
+def test_the_outline_jumps_within_and_beyond_what_is_loaded(open_page, agent):
+    session = session_with(
+        agent, [event for n in range(60) for event in (asked(f"p{n}", f"Question {n}"), said(f"m{n}", "…"))]
+    )
+    Session.objects.filter(pk=session.pk).update(phase="completed")
+    page = open_page(path_of(session))
+    page.locator("#outline").get_by_text("Question 4").first.click()
+    expect(page.locator("#t-5 h2")).to_be_in_viewport()
+    page.locator("#outline").get_by_text("Question 22").click()
+    expect(page.locator("#t-23 h2")).to_be_in_viewport()
+    assert page.url.endswith("?turn=23#t-23")
+    expect(page.locator("#outline .here")).to_contain_text("Question 22")
+
+
+def test_search_lists_hits_and_n_steps_through_them(open_page, session):
+    page = open_page(path_of(session))
+    page.keyboard.press("/")
+    page.keyboard.type("line")
+    page.keyboard.press("Enter")
+    expect(page.locator("#found")).to_contain_text("1 event says line")
+    page.locator("#e-3").focus()
+    page.keyboard.press("n")
+    expect(page.locator("a[data-hit][aria-current]")).to_have_count(1)
+    expect(page.locator("#e-4")).to_be_in_viewport()
+
+
+def test_a_decision_is_made_by_keys_and_the_page_follows(open_page, session):
+    approval = ask(session)
+    page = open_page(path_of(session))
+    page.keyboard.press("a")
+    assert focused(page) == str(approval.event_seq)
+    page.keyboard.press("d")
+    page.keyboard.type("Ask the customer first")
+    page.get_by_role("button", name="Deny and tell the agent why").click()
+    expect(page.locator(".card")).to_contain_text("denied")
+    expect(page.locator("#s-head")).not_to_contain_text("waits for you")
+    approval.refresh_from_db()
+    assert (approval.status, approval.decision["reason"]) == ("denied", "Ask the customer first")
+
+
+def test_what_somebody_types_is_not_lost_when_another_decides(open_page, session, workspace):
+    approval = ask(session)
+    page = open_page(path_of(session))
+    page.locator("[data-choice=answer] summary").click()
+    page.locator("textarea[name=answer]").fill("Half of it")
+    ada = approvals.Decider(audit.Actor("member", "ada", "Ada"), Role.ADMIN, "api")
+    approvals.decide(approval, ada, "approve", version=approval.version, digest=approval.digest)
+    page.wait_for_timeout(1_500)  # the stream has told by now, and the card was left alone
+    expect(page.locator("textarea[name=answer]")).to_have_value("Half of it")
+    page.get_by_role("button", name="Answer the agent").click()
+    expect(page.locator(".card [role=alert]")).to_contain_text("Ada decided this already")
+    expect(page.locator(".card [role=alert]")).to_contain_text("Half of it")
+
+
+def test_new_events_come_in_below_and_results_join_their_calls(open_page, agent):
+    session = session_with(agent, [asked("p", "Go"), call("c", "lookup", {"order": 1})])
+    page = open_page(path_of(session))
+    expect(page.locator("#e-2")).to_contain_text("no result")
+    events.append(
+        session.pk, [result("c", "found it", value={"x": 1}), said("m", "It was found"), asked("p2", "And now?")]
+    )
+    expect(page.locator("#e-4")).to_contain_text("It was found")
+    expect(page.locator("#t-2")).to_contain_text("And now?")
+    expect(page.locator("#e-2")).to_contain_text("found it")
+    expect(page.locator("#s-head")).to_contain_text("2 turns")
+    ask(session)
+    expect(page.locator(".card.is-open")).to_contain_text("issue_refund")
+    expect(page.locator("#s-head")).to_contain_text("waits for you")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_is_wider_than_a_phone(open_page, session, theme):
+    ask(session, risk="high")
+    page = open_page(f"{path_of(session)}?turn=1", viewport=PHONE, color_scheme=theme)
+    for row in page.locator("#timeline details").all():
+        row.evaluate("row => { row.open = true }")
+    page.wait_for_timeout(800)
+    assert fits(page)
+    page.get_by_role("button", name="Outline").click()
+    expect(page.locator("#rail")).to_be_in_viewport()
+    page.locator("#outline").get_by_text("Try again").click()
+    expect(page.locator("#rail")).to_be_hidden()
+    page.locator("#e-9 a.when").click()
+    expect(page.locator("#inspector")).to_contain_text("Event 9")
+    box = page.locator("#inspector").bounding_box()
+    assert (box["x"], box["width"]) == (0, PHONE["width"]) and fits(page)
+
+
+def test_without_javascript_everything_reads_and_a_decision_can_be_made(open_page, session):
+    approval = ask(session)
+    page = open_page(f"{path_of(session)}?turn=1", java_script_enabled=False)
+    page.locator("#e-4 summary").click()
+    page.locator("#e-4").get_by_role("link", name="Arguments and result").click()
+    expect(page.locator("main")).to_contain_text("line 3")
+    page.go_back()
+    page.locator("#e-3 a.when").click()
+    expect(page.locator("#inspector")).to_contain_text("Event 3")
+    page.locator("[data-choice=deny] summary").click()
+    page.locator("textarea[name=reason]").fill("No")
+    page.get_by_role("button", name="Deny and tell the agent why").click()
+    expect(page.locator(".card")).to_contain_text("denied")
+    approval.refresh_from_db()
+    assert approval.status == "denied"
+
+
+def test_a_hostile_transcript_runs_nothing_and_asks_nobody(open_page, hostile_session, address):
+    asked_for = []
+    page = open_page("/approvals/")
+    page.on("request", lambda request: asked_for.append(request.url))
+    for place in ("", "?turn=1", "?event=3&tab=raw", "?q=alert"):
+        page.goto(path_of(hostile_session) + place)
+        for row in page.locator("#timeline details").all():
+            row.evaluate("row => { row.open = true }")
+        page.wait_for_timeout(600)
+    assert ATTACK[:20] in page.locator("#timeline").inner_text()
+    assert [url for url in asked_for if not url.startswith(address)] == []
+    assert page.evaluate("document.querySelectorAll('#timeline img, #timeline script').length") == 0
+
+
+def test_a_viewer_sees_no_buttons_to_decide(open_page, session, workspace):
+    from sessions_app.services import people
+
+    ask(session)
+    vito = people.add_member(workspace, "vito@example.org", "Vito", Role.VIEWER, by=audit.COMMAND)[0]
+    page = open_page(path_of(session), member=vito)
+    expect(page.locator(".card")).to_contain_text("You are a viewer")
+    expect(page.locator(".card button")).to_have_count(0)

@@ -1,0 +1,85 @@
+"""Tokens of a step, and whether the steps add up to what the file states of the whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from ...drafts import EventDraft, Usage
+from ..documents import dollars
+from ..lines import Line
+from ..values import count_of
+
+EXACT = Decimal("0.000001")
+"""Costs are sums of floats: those that differ by less are the same."""
+
+
+def usage_of(metrics: dict[str, Any], calls: Any) -> Usage | None:
+    """The metrics of a step, ``None`` when they count no tokens. Prompt tokens contain cached ones.
+
+    A file of which more is cached than prompted keeps them apart. ``calls`` is ``llm_call_count``: the metrics of
+    several calls are a sum.
+    """
+    prompt, output = count_of(metrics.get("prompt_tokens")), count_of(metrics.get("completion_tokens"))
+    cached = count_of(metrics.get("cached_tokens"))
+    if prompt is None and output is None and cached is None:
+        return None
+    inside = prompt is not None and (cached or 0) <= prompt
+    several = (count_of(calls) or 1) > 1
+    return Usage(
+        input_tokens=prompt - (cached or 0) if prompt is not None and inside else prompt,
+        cache_read_tokens=cached,
+        output_tokens=output,
+        quality="aggregate" if several else "final",
+    )
+
+
+def whole_of(stated: dict[str, Any]) -> Usage | None:
+    """``final_metrics`` as the usage of many responses."""
+    names = ("prompt_tokens", "completion_tokens", "cached_tokens")
+    return usage_of({name: stated.get(f"total_{name}") for name in names}, 2)
+
+
+@dataclass(slots=True)
+class Totals:
+    """What the events of a trajectory add up to."""
+
+    prompt: int = 0
+    completion: int = 0
+    cost: Decimal = Decimal(0)
+    counted: bool = False
+
+    def add(self, event: EventDraft) -> None:
+        """Count what the event states."""
+        if usage := event.usage:
+            self.prompt += (usage.input_tokens or 0) + (usage.cache_read_tokens or 0)
+            self.completion += usage.output_tokens or 0
+            self.counted = True
+        if event.cost is not None:
+            self.cost += event.cost
+            self.counted = True
+
+    def instead(self, line: Line, stated: dict[str, Any]) -> EventDraft | None:
+        """The stated totals as an event, where no step states anything. ``line`` is that of ``final_metrics``."""
+        usage, cost = whole_of(stated), dollars(stated.get("total_cost_usd"))
+        if self.counted or (usage is None and cost is None):
+            return None
+        return line.event("model_request", actor=line.agent, usage=usage, cost=cost)
+
+    def doubt(self, stated: dict[str, Any]) -> str:
+        """How the stated totals differ from those of the steps, "" when they do not.
+
+        They do where a file continues another one, or summaries were made by helpers with files of their own.
+        """
+        told = []
+        for what, sum_, total in (
+            ("prompt tokens", self.prompt, count_of(stated.get("total_prompt_tokens"))),
+            ("completion tokens", self.completion, count_of(stated.get("total_completion_tokens"))),
+        ):
+            if total is not None and total != sum_:
+                told.append(f"{total:,} {what} where its steps have {sum_:,}")
+        cost = dollars(stated.get("total_cost_usd"))
+        if cost is not None and abs(cost - self.cost) >= EXACT:
+            told.append(f"${cost:.4f} where its steps have ${self.cost:.4f}")
+        return f"final_metrics states {', '.join(told)}; the steps are counted" if told else ""

@@ -1,0 +1,66 @@
+"""Spans as a tree: which of them run inside of a sub-agent, and what started it.
+
+An agent that runs below a tool, or below an agent that makes requests of its own, is a sub-agent. An agent below
+one that makes none is not: frameworks wrap a run into a workflow, and call both agents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["request", "tool", "agent", "other"]
+MOST_LEVELS = 100
+"""Spans above a span that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A span: its id, that of the span it runs in, and what it is."""
+
+    id: str
+    parent: str | None
+    kind: Kind
+
+
+class Forest:
+    """Answers where a span runs. Missing parents make roots; circles are cut."""
+
+    def __init__(self, nodes: list[Node]) -> None:
+        self._nodes = {node.id: node for node in nodes}
+        requests = [node for node in nodes if node.kind == "request"]
+        self._busy = {owner.id for node in requests if (owner := self._owner(node))}
+        self._outer = {above.id for node in requests for above in self._above(node) if above.kind == "request"}
+        self._subs = {node.id for node in nodes if node.kind == "agent" and self._is_sub(node)}
+
+    def starters(self, id: str) -> list[str]:
+        """Ids of the tools and sub-agents that this span runs inside of, the outermost first."""
+        found = [node.id for node in self._above(self._nodes[id]) if node.kind == "tool" or node.id in self._subs]
+        return found[::-1]
+
+    def is_sub_agent(self, id: str) -> bool:
+        """Whether this is an agent that another one started without a tool."""
+        return id in self._subs
+
+    def is_outer(self, id: str) -> bool:
+        """Whether another request runs inside of this one: two instrumentations told of the same."""
+        return id in self._outer
+
+    def _is_sub(self, node: Node) -> bool:
+        owner = self._owner(node)
+        return owner is not None and owner.kind == "agent" and owner.id in self._busy
+
+    def _owner(self, node: Node) -> Node | None:
+        """The nearest agent or tool above."""
+        return next((above for above in self._above(node) if above.kind in ("agent", "tool")), None)
+
+    def _above(self, node: Node) -> Iterator[Node]:
+        seen = {node.id}
+        for _ in range(MOST_LEVELS):
+            above = self._nodes.get(node.parent or "")
+            if above is None or above.id in seen:
+                return
+            seen.add(above.id)
+            yield above
+            node = above

@@ -1,0 +1,209 @@
+"""Signed vCons: JWS in its general JSON form (core s5.2, RFC 7515), checked over the strings as they were received.
+
+The official examples repeat ``alg`` and ``x5c`` in both headers, which RFC 7515 s7.2.1 forbids and strict libraries
+refuse. Here a name may stand in both with the same value; two values make a signature invalid (R87).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from cryptography import x509
+
+from ..drafts import Finding, Json, Signature
+from . import algorithms, states
+from .chain import LONGEST, Judgement, judge, judge_anchor
+from .keys import UNREADABLE, Anchor, PublicKey, fingerprint, whole
+
+RULES = ("R86", "R89")
+MOST = 16
+"""Signatures of one file that are checked: each may cost a millisecond."""
+CHANGED = "the file was changed after it was signed, or the signature was made with another key"
+
+
+class Broken(ValueError):
+    """The signature cannot be one, whatever the key; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One element of ``signatures``."""
+
+    header: dict[str, Json]
+    """Both headers in one; the protected one wins, but they must agree."""
+    repeated: tuple[str, ...]
+    signed: bytes
+    """What the signature is over: the protected header and the payload, as received, with a dot between."""
+    value: bytes
+
+
+def check(
+    jws: dict[str, Json], anchors: Sequence[Anchor], at: datetime, pointer: str = ""
+) -> tuple[Signature, list[Finding]]:
+    """The state of a JWS object at a time, and what is odd about it; ``pointer`` is its place in the file.
+
+    Of several signatures the best one counts, unless one of them is invalid: then the whole is.
+    """
+    entries, place = jws.get("signatures"), f"{pointer}/signatures"
+    if not isinstance(entries, list) or not entries:
+        return states.told(RULES, place, Signature("invalid", detail="It claims to be signed, but has no signature."))
+    signatures: list[Signature] = []
+    findings: list[Finding] = []
+    for number, entry in enumerate(entries[:MOST]):
+        signature, found = _check(entry, jws.get("payload"), anchors, at, f"{place}/{number}")
+        signatures.append(signature)
+        findings += found
+    if len(entries) > MOST:
+        message = f"Only the first {MOST} of {len(entries):,} signatures were checked."
+        findings.append(Finding("R86", "warning", place, message))
+    return states.best(signatures), findings
+
+
+def _check(
+    entry: Json, payload: Json, anchors: Sequence[Anchor], at: datetime, place: str
+) -> tuple[Signature, list[Finding]]:
+    try:
+        parsed = _entry(entry, payload)
+        algorithm = _algorithm(parsed.header)
+    except Broken as error:
+        return states.told(RULES, place, Signature("invalid", detail=f"{str(error)[:1].upper()}{str(error)[1:]}."))
+    if algorithm not in algorithms.ALLOWED:
+        unknown = Signature("uncheckable", detail=f"The algorithm {algorithm[:40]!r} is not known here.")
+        return states.told(RULES, place, unknown)
+    by = _by_anchors if parsed.header.get("x5c") is None else _by_certificate
+    signature, judgement = by(parsed, algorithm, anchors, at)
+    signature, findings = states.told(RULES, place, signature)
+    return signature, [*findings, *_remarks(parsed, judgement, place)]
+
+
+def _remarks(entry: _Entry, judgement: Judgement | None, place: str) -> Iterator[Finding]:
+    if entry.repeated:
+        names = ", ".join(entry.repeated)[:100]
+        message = f"{names}: in both headers with the same value, which RFC 7515 s7.2.1 forbids and many tools write."
+        yield Finding("R87", "info", place, message)
+    if "x5u" in entry.header:
+        yield Finding("R91", "info", place, "The header names an address of a certificate (x5u); it is not fetched.")
+    for note in judgement.notes if judgement else ():
+        yield Finding("R89", "warning", place, f"{note[:1].upper()}{note[1:]}.")
+
+
+def _by_certificate(
+    entry: _Entry, algorithm: str, anchors: Sequence[Anchor], at: datetime
+) -> tuple[Signature, Judgement | None]:
+    try:
+        certificates = certificates_of(entry.header["x5c"])
+    except UNREADABLE as error:
+        return Signature("uncheckable", detail=f"Its certificate (x5c) cannot be read: {str(error)[:100]}."), None
+    judgement = judge(certificates, anchors, at)
+    try:
+        genuine = algorithms.verifies(algorithm, certificates[0].public_key(), entry.value, entry.signed)
+    except algorithms.Misfit as error:
+        return Signature("invalid", detail=f"{error}."), judgement
+    if not genuine:
+        detail = f"{algorithm} does not verify with the key of {judgement.signer}: {CHANGED}."
+        return Signature("invalid", detail=detail), judgement
+    return _genuine(algorithm, certificates[0].public_key(), judgement), judgement
+
+
+def _genuine(algorithm: str, key: PublicKey, judgement: Judgement) -> Signature:
+    state = {"trusted": "valid", "expired": "valid_expired", "untrusted": "valid_untrusted"}[judgement.state]
+    detail = f"{algorithm}, key SHA-256 {fingerprint(key)}; {judgement.reason}."
+    return Signature(state, judgement.signer, detail, until=judgement.until)
+
+
+def _by_anchors(
+    entry: _Entry, algorithm: str, anchors: Sequence[Anchor], at: datetime
+) -> tuple[Signature, Judgement | None]:
+    """Without a certificate in the file (core s5.2.2 demands one) only a key that is trusted here can tell."""
+    for anchor in anchors:
+        if not algorithms.fits(algorithm, anchor.key):
+            continue
+        if algorithms.verifies(algorithm, anchor.key, entry.value, entry.signed):
+            judgement = judge_anchor(anchor, at)
+            return _genuine(algorithm, anchor.key, judgement), judgement
+    where = "only the address of one (x5u), which is not fetched" if "x5u" in entry.header else "no certificate (x5c)"
+    return Signature("uncheckable", detail=f"{algorithm}; the file has {where}, and no trust anchor verifies it."), None
+
+
+def certificates_of(x5c: Json) -> list[x509.Certificate]:
+    """Certificates, the signer's first: base64 of DER, not base64url (RFC 7515 s4.1.6). Raises ``UNREADABLE``."""
+    if not isinstance(x5c, list) or not x5c or not all(isinstance(item, str) for item in x5c):
+        raise ValueError("it is not a list of strings")
+    first, *others = x5c[:LONGEST]
+    return [_certificate(first), *filter(None, map(_certificate_or_none, others))]
+
+
+def _certificate(text: str) -> x509.Certificate:
+    return whole(x509.load_der_x509_certificate(base64.b64decode("".join(text.split()), validate=True)))
+
+
+def _certificate_or_none(text: str) -> x509.Certificate | None:
+    """One that cannot be read leads nowhere: the way ends there and the signer is not trusted."""
+    try:
+        return _certificate(text)
+    except UNREADABLE:
+        return None
+
+
+def _entry(entry: Json, payload: Json) -> _Entry:
+    if not isinstance(entry, dict) or not isinstance(payload, str):
+        raise Broken("it is not an object over a payload that is a string")
+    protected, unprotected = entry.get("protected", ""), entry.get("header")
+    if not isinstance(protected, str) or not isinstance(unprotected or {}, dict):
+        raise Broken("its headers are not what RFC 7515 s7.2.1 says")
+    inner, outer = _protected(protected), unprotected or {}
+    repeated = tuple(sorted(inner.keys() & outer.keys()))
+    if differing := [name for name in repeated if inner[name] != outer[name]]:
+        raise Broken(f"{differing[0][:40]!r} says one thing in the protected header and another in the unprotected one")
+    header = outer | inner
+    if "crit" in header:
+        raise Broken(f"it demands extensions ({str(header['crit'])[:60]}) that are not known here (RFC 7515 s4.1.11)")
+    try:
+        signed = f"{protected}.{payload}".encode("ascii")
+    except UnicodeEncodeError:
+        raise Broken("its payload is not base64url") from None
+    return _Entry(header, repeated, signed, unbase64url(entry.get("signature")))
+
+
+def _protected(text: str) -> dict[str, Json]:
+    if not text:
+        return {}
+    try:
+        found = json.loads(unbase64url(text), object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
+        raise Broken(f"its protected header cannot be read ({str(error)[:80]})") from None
+    if not isinstance(found, dict):
+        raise Broken("its protected header is not an object")
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Names must be unique (RFC 7515 s4): of two values one would be checked and the other one used."""
+    if len(found := dict(pairs)) < len(pairs):
+        raise ValueError("a name occurs twice")
+    return found
+
+
+def _algorithm(header: dict[str, Json]) -> str:
+    algorithm = header.get("alg")
+    if not isinstance(algorithm, str):
+        raise Broken("it names no algorithm")
+    if algorithm in algorithms.WORTHLESS or algorithm.casefold() == "none":
+        raise Broken(f"the algorithm {algorithm!r} proves nothing about who signed")
+    return algorithm
+
+
+def unbase64url(text: Json) -> bytes:
+    """Bytes of base64url, padded or not. Raises :class:`Broken`."""
+    if not isinstance(text, str):
+        raise Broken("a part that should be base64url is not a string")
+    try:
+        return base64.b64decode(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise Broken(f"a part is not base64url ({error})") from None
