@@ -11,8 +11,11 @@ import django
 
 django.setup()
 
+from django.utils import timezone  # noqa: E402
+
 from sessions_app.models import Session  # noqa: E402
-from sessions_app.services import audit, people, search  # noqa: E402
+from sessions_app.services import audit, people, pricing, search  # noqa: E402
+from vcon_app import registry  # noqa: E402
 from vcon_app.models import Import  # noqa: E402
 from vcon_app.services import documents, imports  # noqa: E402
 
@@ -25,6 +28,8 @@ def start(path: str) -> None:
 
 def run(import_id: str) -> None:
     """Import it and make it searchable; prints what came of it and what it took as JSON."""
+    registry.readers()  # a worker loads the formats and the price table with its first import
+    pricing.price("claude-opus-4-5", timezone.now(), (1, 0, 0, 0, 0))
     start_up, began = process_time(), monotonic()
     imports.run(import_id)
     done, imported = monotonic(), Import.objects.get(pk=import_id)

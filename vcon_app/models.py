@@ -1,4 +1,4 @@
-"""Source documents (bytes by hash), and imports and exports as rows that a person can read."""
+"""Source documents (bytes by hash), imports and exports as rows that a person can read, and who is trusted."""
 
 from __future__ import annotations
 
@@ -58,12 +58,45 @@ class Import(Job):
     """Events added to sessions by this import."""
     findings = models.JSONField(default=list)
     signature = models.JSONField(default=dict)
+    checked_against = models.CharField(max_length=64, blank=True, default="")
+    """Which trust anchors the signature was checked with; empty where there is nothing to check."""
 
     class Meta:
         indexes = [
             models.Index(fields=["workspace", "-created_at"], name="import_recent"),
             models.Index(fields=["status"], condition=models.Q(status__in=["queued", "running"]), name="import_open"),
+            models.Index(
+                fields=["workspace", "checked_against"], condition=~models.Q(checked_against=""), name="import_signed"
+            ),
         ]
+
+
+class TrustAnchor(models.Model):
+    """A certificate or public key that a workspace checks signatures against. Private keys are never here."""
+
+    class Kind(models.TextChoices):
+        CERTIFICATE = "certificate"
+        PUBLIC_KEY = "public_key", "public key"
+
+    id = models.UUIDField(primary_key=True, default=uuid7)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="trust_anchors")
+    name = models.CharField(max_length=100)
+    kind = models.CharField(max_length=11, choices=Kind.choices)
+    pem = models.TextField()
+    fingerprint = models.CharField(max_length=64)
+    """SHA-256 of the SubjectPublicKeyInfo."""
+    origin = models.CharField(max_length=200, blank=True, default="")
+    """Whose llmfeed files the key counts for; empty: anybody's."""
+    added_at = models.DateTimeField(auto_now_add=True)
+    added_by = models.TextField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "fingerprint", "origin"], name="trust_anchor_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class ImportedSession(models.Model):

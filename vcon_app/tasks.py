@@ -6,7 +6,7 @@ from uuid import UUID
 
 from celery import shared_task
 
-from .services import exports, imports
+from .services import exports, imports, signatures
 
 
 @shared_task
@@ -20,6 +20,11 @@ def run_export(export_id: str) -> None:
 
 
 @shared_task
+def check_signatures(workspace_id: str) -> None:
+    signatures.check_again(UUID(workspace_id))
+
+
+@shared_task
 def sweep() -> int:
     """Rung by beat: ring again for what lost its message or its worker."""
-    return imports.sweep() + exports.sweep()
+    return imports.sweep() + exports.sweep() + signatures.sweep()

@@ -372,36 +372,3 @@ def decision_of(approval: models.Approval) -> dict[str, Any] | None:
         return None
     at = approval.decided_at.astimezone(UTC).isoformat().replace("+00:00", "Z") if approval.decided_at else None
     return approval.decision | {"status": approval.status, "at": at}
-
-
-class AuditActor(BaseModel):
-    kind: str
-    id: str
-    name: str
-
-
-class AuditSubject(BaseModel):
-    kind: str
-    id: str
-
-
-class AuditEntry(BaseModel):
-    """One link of the workspace's chain."""
-
-    seq: int
-    at: datetime
-    actor: AuditActor
-    action: str
-    subject: AuditSubject
-    details: dict[str, Any]
-    previous_hash: str
-    hash: str
-
-    @classmethod
-    def of(cls, entry: models.AuditEntry) -> AuditEntry:
-        same = ("seq", "at", "action", "details", "previous_hash", "hash")
-        return cls(
-            **{name: getattr(entry, name) for name in same},
-            actor=AuditActor(kind=entry.actor_kind, id=entry.actor_id, name=entry.actor_name),
-            subject=AuditSubject(kind=entry.subject_kind, id=entry.subject_id),
-        )

@@ -24,7 +24,7 @@ SELECT e.seq, e.kind, e.turn, e.tool_name, e.actor_kind, e.actor_name, ts_headli
         concat_ws(' ', left(e.text, {READ}), left(e.arguments #>> '{{}}', {READ}), left(e.result #>> '{{}}', {READ})),
         '{START}{STOP}', ''),
     websearch_to_tsquery('simple', %s),
-    'StartSel={START}, StopSel={STOP}, MaxFragments=1, MaxWords=24, MinWords=8, FragmentDelimiter=" … "')
+    'StartSel={START}, StopSel={STOP}, MaxFragments=1, MaxWords=14, MinWords=6, FragmentDelimiter=" … "')
 FROM sessions_app_event e WHERE e.session_id = %s AND e.seq = ANY(%s) ORDER BY e.seq
 """
 

@@ -10,6 +10,7 @@ from django.db import transaction
 INDEX_SESSION = "sessions_app.tasks.index_session"
 RUN_IMPORT = "vcon_app.tasks.run_import"
 RUN_EXPORT = "vcon_app.tasks.run_export"
+CHECK_SIGNATURES = "vcon_app.tasks.check_signatures"
 
 
 def ring(task: str, row_id: UUID) -> None:

@@ -66,9 +66,12 @@ def session_at(request: access.DeskRequest, agent_id: UUID, session_id: UUID) ->
 
 
 def at(session: Session, place: Place, **more: Any) -> dict[str, Any]:
-    """What every piece of the page needs: the session, and what its links begin and end with."""
+    """What every piece of the page needs: the session, and what its links begin and end with.
+
+    ``here`` is empty: on the page itself ``?event=87`` is address enough, and it stands there a hundred times.
+    """
     kept = f"&show={place.show}" if place.show != EVERYTHING else ""
-    return {"session": session, "place": place, "base": event_url(session, None), "kept": kept, **more}
+    return {"session": session, "place": place, "base": event_url(session, None), "here": "", "kept": kept, **more}
 
 
 def event_url(session: Session, seq: int | None, show: str = "", tab: str = "") -> str:
@@ -82,4 +85,5 @@ def fragment(request: access.DeskRequest, template: str, context: dict[str, Any]
     """A piece of the page; who comes without htmx gets it on a page of its own."""
     if wants_fragment(request):
         return page_or_fragment(request, template, template, context)
-    return page_or_fragment(request, "sessions/alone.html", template, {**context, "template": template, "title": title})
+    alone = {"template": template, "title": title, "here": context.get("base", "")}
+    return page_or_fragment(request, "sessions/alone.html", template, context | alone)

@@ -41,10 +41,10 @@ class NameForm(forms.Form):
 @require_safe
 @access.viewer
 def index(request: access.DeskRequest) -> HttpResponse:
-    return _page(request)
+    return page(request)
 
 
-def _page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpResponse:
+def page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpResponse:
     """The page; ``shown`` has a form with its errors, or a secret that is seen this once."""
     workspace = request.member.workspace
     context = {
@@ -72,7 +72,7 @@ def add_member(request: access.DeskRequest) -> HttpResponse:
     """Add somebody and show the link by which they come in first; it cannot be seen again."""
     form = MemberForm(request.POST)
     if not form.is_valid():
-        return _page(request, 422, member_form=form)
+        return page(request, 422, member_form=form)
     entered = form.cleaned_data
     try:
         member, path = people.add_member(
@@ -80,8 +80,8 @@ def add_member(request: access.DeskRequest) -> HttpResponse:
         )
     except people.Refused as refused:
         form.add_error("email", str(refused))
-        return _page(request, 422, member_form=form)
-    return _page(request, invited=member, invitation=path and request.build_absolute_uri(path))
+        return page(request, 422, member_form=form)
+    return page(request, invited=member, invitation=path and request.build_absolute_uri(path))
 
 
 @require_POST
@@ -92,7 +92,7 @@ def new_link(request: access.DeskRequest, member_id: UUID) -> HttpResponse:
         path = people.new_sign_in_path(member, by=access.actor(request))
     except people.Refused as refused:
         return _refused(request, refused)
-    return _page(request, invited=member, invitation=request.build_absolute_uri(path))
+    return page(request, invited=member, invitation=request.build_absolute_uri(path))
 
 
 @require_POST
@@ -101,7 +101,7 @@ def change_role(request: access.DeskRequest, member_id: UUID) -> HttpResponse:
     member = access.one(Member.objects.select_related("user"), request, member_id)
     form = RoleForm(request.POST)
     if not form.is_valid():
-        return _page(request, 422, role_error=form.errors["role"][0])
+        return page(request, 422, role_error=form.errors["role"][0])
     try:
         people.change_role(member, Role(form.cleaned_data["role"]), by=access.actor(request))
     except people.Refused as refused:
@@ -128,12 +128,12 @@ def create_key(request: access.DeskRequest) -> HttpResponse:
     """Make an API key and show it, once."""
     form = KeyForm(request.POST)
     if not form.is_valid():
-        return _page(request, 422, key_form=form)
+        return page(request, 422, key_form=form)
     entered = form.cleaned_data
     key, secret = people.create_api_key(
         request.member.workspace, entered["name"], Role(entered["role"]), by=access.actor(request)
     )
-    return _page(request, new_key=key, secret=secret)
+    return page(request, new_key=key, secret=secret)
 
 
 @require_POST
@@ -150,7 +150,7 @@ def revoke_key(request: access.DeskRequest, key_id: UUID) -> HttpResponse:
 def rename(request: access.DeskRequest) -> HttpResponse:
     form = NameForm(request.POST)
     if not form.is_valid():
-        return _page(request, 422, name_error=form.errors["name"][0])
+        return page(request, 422, name_error=form.errors["name"][0])
     people.rename_workspace(request.member.workspace, form.cleaned_data["name"], by=access.actor(request))
     messages.success(request, "The workspace has its new name.")
     return redirect("settings")

@@ -111,7 +111,7 @@ document.addEventListener("click", (event) => {
   if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
   const link = event.target.closest("a");
   if (!link) return;
-  const own = link.closest("#outline a[href*='turn='], .turn-no, a[data-hit], a[data-inspect], [data-close-inspector], [data-close-search], [data-open-facts], .depths a");
+  const own = link.closest("#outline a[href*='turn='], .turn-no, a[data-hit], a[data-inspect], [data-close-inspector], [data-close-search], [data-open-facts], .depths a, .more > a");
   if (!own) return;
   const address = new URL(link.href);
   const turn = address.searchParams.get("turn");
@@ -122,6 +122,7 @@ document.addEventListener("click", (event) => {
     return;
   }
   event.preventDefault();
+  if (link.matches(".more > a")) return; // htmx hears the click on what is around it
   if (link.matches("[data-inspect]")) inspect(link.dataset.inspect, link.href);
   else if (link.matches("[data-close-inspector]")) closeInspector();
   else if (link.matches("[data-close-search]")) closeSearch();

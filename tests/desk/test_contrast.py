@@ -13,6 +13,7 @@ PAIRS = [
     *((ink, surface) for ink in INKS for surface in SURFACES),
     *((name, f"{name}-soft") for name in ("accent", "waits", "wrong", "done", "note")),
     *(("ink", f"{name}-soft") for name in ("waits", "wrong", "done", "note")),
+    *(("ink-3", f"{name}-soft") for name in ("accent", "wrong", "done")),  # rows that are looked at, lines of a diff
     ("accent-ink", "accent"), ("accent-ink", "accent-hover"),
 ]  # fmt: skip
 TOKENS = dict(

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from vcon_app.drafts import Draft, EventDraft, Finding, SessionDraft
+from vcon_app.drafts import Draft, EventDraft, Finding, FormatError, SessionDraft
 from vcon_app.formats.jsonio import dumps
 
 ODD: list[Any] = [None, 0, -1, 1e308, 10**30, True, "", "x", [], [None, [], {}, "x", 7], {}, {"": {}}, {"type": []}]
@@ -49,6 +49,19 @@ def check_odd_values(reader: Any, first: bytes, values: list[dict[str, Any]]) ->
         for path in paths_of(value):
             data = first + b"".join(jsonl(replaced(value, path, odd)) for odd in ODD)
             for event in events(drafts_of(reader, data)):
+                dumps([event.data, event.tool.arguments if event.tool else None])
+                check_counts(event)
+
+
+def check_odd_documents(reader: Any, value: dict[str, Any]) -> None:
+    """The same with a document of one object: it is read, or refused with a reason."""
+    for path in paths_of(value):
+        for odd in ODD:
+            try:
+                found = events(drafts_of(reader, json.dumps(replaced(value, path, odd), indent=1).encode()))
+            except FormatError:
+                continue
+            for event in found:
                 dumps([event.data, event.tool.arguments if event.tool else None])
                 check_counts(event)
 

@@ -127,25 +127,15 @@ def test_a_transcript_in_one_string_is_split_at_its_speakers() -> None:
     ]
 
 
-def test_a_signature_is_uncheckable_and_says_what_it_covers() -> None:
+def test_a_signature_is_left_to_be_verified() -> None:
     (signature,) = (draft for draft in sample("signed.json") if isinstance(draft, Signature))
-    assert signature.state == "uncheckable"
-    assert "not covered: outputs, certification, _meta" in signature.detail
-    assert signature.signer is None
+    assert (signature.state, signature.signer) == ("uncheckable", None)
 
 
 def test_signed_blocks_without_a_signature_are_a_claim() -> None:
     drafts = sample("s08-timeline.json")
     assert [draft.state for draft in drafts if isinstance(draft, Signature)] == ["unsigned"]
     assert any(draft.rule == "L5" for draft in drafts if isinstance(draft, Finding))
-
-
-@pytest.mark.parametrize("value", ["{{PLACEHOLDER}}", "", "AAAA", None, 5])
-def test_a_signature_that_cannot_be_one_says_why(value: Any) -> None:
-    drafts = read({"feed_type": "session", "signature": {"value": value}})
-    (signature,) = (draft for draft in drafts if isinstance(draft, Signature))
-    assert signature.state == "uncheckable"
-    assert any(word in signature.detail for word in ("base64", "bytes long", "no value"))
 
 
 def test_strange_entries_stay_as_unknown_events_with_a_finding() -> None:

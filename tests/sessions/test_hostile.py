@@ -60,7 +60,7 @@ def faults(page: Page) -> list[str]:
             found.append(tag)
         if tag == "script" and not (attributes.get("src") or "").startswith("/static/"):
             found.append("script")
-        if not address.startswith(("/", "#", "https://evil.example/i.png")):
+        if not address.startswith(("/", "#", "?", "https://evil.example/i.png")):
             found.append(address)
         found += [name for name in attributes if name.startswith(("on", "hx-on")) or name == "style"]
     return found

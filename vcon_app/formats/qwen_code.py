@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO
 
-from ..drafts import Draft, EventDraft, Finding, SessionDraft, ToolDraft, Usage
+from ..drafts import Draft, EventDraft, Finding, Kind, SessionDraft, ToolDraft, Usage
 from .calls import Call, Calls, id_of, server_of
 from .facts import ID_LIMIT, Facts
 from .head import Head, open_gzip
@@ -182,10 +182,9 @@ def assistant(reading: QwenReading, line: Line) -> Iterator[EventDraft]:
     billing: dict[str, Any] = {"usage": usage, "request": line.key} if usage else {}
     groups = list(_groups(parts_of(dict_of(line.value.get("message")).get("parts"))))
     if not groups:
-        kind = "model_request" if usage else "system"
-        yield line.event(
-            kind, actor=line.agent, model=model, data={} if usage else {"type": "assistant", "empty": True}, **billing
-        )
+        empty: Kind = "model_request" if usage else "system"
+        data = {} if usage else {"type": "assistant", "empty": True}
+        yield line.event(empty, actor=line.agent, model=model, data=data, **billing)
     for number, (index, parts) in enumerate(groups, 1):
         place = {"part": f":{index}" if index else "", "at_path": f"/message/parts/{index}", "model": model}
         yield _part(reading, line, parts, place | (billing if number == len(groups) else {}))

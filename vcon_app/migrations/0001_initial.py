@@ -31,6 +31,7 @@ class Migration(migrations.Migration):
                 ('events', models.IntegerField(default=0)),
                 ('findings', models.JSONField(default=list)),
                 ('signature', models.JSONField(default=dict)),
+                ('checked_against', models.CharField(blank=True, default='', max_length=64)),
                 ('agent', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to='sessions_app.agent')),
                 ('duplicate_of', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to='vcon_app.import')),
                 ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='imports', to='sessions_app.workspace')),
@@ -60,6 +61,20 @@ class Migration(migrations.Migration):
             model_name='import',
             name='document',
             field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='imports', to='vcon_app.sourcedocument'),
+        ),
+        migrations.CreateModel(
+            name='TrustAnchor',
+            fields=[
+                ('id', models.UUIDField(default=sessions_app.ids.uuid7, primary_key=True, serialize=False)),
+                ('name', models.CharField(max_length=100)),
+                ('kind', models.CharField(choices=[('certificate', 'Certificate'), ('public_key', 'public key')], max_length=11)),
+                ('pem', models.TextField()),
+                ('fingerprint', models.CharField(max_length=64)),
+                ('origin', models.CharField(blank=True, default='', max_length=200)),
+                ('added_at', models.DateTimeField(auto_now_add=True)),
+                ('added_by', models.TextField()),
+                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='trust_anchors', to='sessions_app.workspace')),
+            ],
         ),
         migrations.CreateModel(
             name='Export',
@@ -102,5 +117,13 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='import',
             index=models.Index(condition=models.Q(('status__in', ['queued', 'running'])), fields=['status'], name='import_open'),
+        ),
+        migrations.AddIndex(
+            model_name='import',
+            index=models.Index(condition=models.Q(('checked_against', ''), _negated=True), fields=['workspace', 'checked_against'], name='import_signed'),
+        ),
+        migrations.AddConstraint(
+            model_name='trustanchor',
+            constraint=models.UniqueConstraint(fields=('workspace', 'fingerprint', 'origin'), name='trust_anchor_once'),
         ),
     ]

@@ -1,22 +1,42 @@
-"""Which import a session was read by."""
+"""Which import a session was read by, and what its signature is worth."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from uuid import UUID
 
+from django.db.models import Case, F, IntegerField, JSONField, Value, When, Window
+from django.db.models.functions import FirstValue
+
 from sessions_app.queries.provenance import UNSIGNED, Provenance
 from vcon_app.models import ImportedSession
+from vcon_app.signing.states import RANKS
 
 
 def of(session_ids: Collection[UUID]) -> dict[UUID, Provenance]:
-    """The newest import that is no repeat of another, of each session that was imported; one query for all."""
+    """The newest import that is no repeat of another, of each session that was imported; one query for all.
+
+    The signature is the worst among the documents that events were read from: a session that grew shows events of an
+    earlier document, too, and what was not signed then is not signed now.
+    """
     links = (
         ImportedSession.objects.filter(session_id__in=session_ids, imported__duplicate_of=None)
-        .select_related("imported").defer("imported__findings")
+        .annotate(worst=_WORST).select_related("imported").defer("imported__findings")
         .order_by("session_id", "-imported__created_at").distinct("session_id")
     )  # fmt: skip
     return {
-        link.session_id: Provenance(link.imported_id, link.imported.format, link.imported.signature or UNSIGNED)
-        for link in links
+        link.session_id: Provenance(link.imported_id, link.imported.format, link.worst or UNSIGNED) for link in links
     }
+
+
+_RANK = Case(
+    When(events=0, then=Value(len(RANKS))),
+    *(When(imported__signature__state=state, then=Value(rank)) for rank, state in enumerate(RANKS)),
+    default=Value(RANKS.index("unsigned")),
+    output_field=IntegerField(),
+)
+_WORST = Window(
+    FirstValue("imported__signature", output_field=JSONField()),
+    partition_by=[F("session_id")],
+    order_by=[_RANK.asc(), F("imported__created_at").desc()],
+)

@@ -22,7 +22,7 @@ from vcon_app import registry
 from vcon_app.drafts import Draft, EventDraft, Finding, FormatError, SessionDraft, Signature
 from vcon_app.models import Import, ImportedSession
 
-from . import documents
+from . import documents, signatures, trust
 from .heartbeat import Heartbeat
 
 FINDINGS_KEPT_PER_RULE = 50
@@ -62,6 +62,8 @@ class Digest:
             if limit and self.imported.document.size > limit:
                 raise FormatError(f"a {self.format.TITLE} file of more than {limit / 1e6:,.0f} MB is not read")
             self._read_versions(source)
+            ring = trust.keyring(self.workspace_id)
+            self.checked = signatures.check(self.format, source, self.signature, ring)
         self._finish(name)
 
     def _read_versions(self, source: BinaryIO) -> None:
@@ -219,13 +221,14 @@ class Digest:
                 self.left_out[rule] += 1
 
     def _finish(self, format_name: str) -> None:
-        imported, signature = self.imported, self.signature
+        imported = self.imported
         mine = Import.objects.filter(pk=imported.pk, attempt=imported.attempt, status=Import.Status.RUNNING)
         done = mine.update(
             format=format_name,
             events=sum(self.accepted.values()),
-            findings=storable(self.findings) + self._left_out(),
-            signature=storable({"state": signature.state, "signer": signature.signer, "detail": signature.detail}),
+            findings=storable(self.findings) + self._left_out() + self.checked.findings,
+            signature=self.checked.signature,
+            checked_against=self.checked.against,
             status=Import.Status.DONE,
             progress=1,
             finished_at=timezone.now(),

@@ -16,10 +16,10 @@ from sessions_app.models import Agent, Workspace
 from sessions_app.services import audit, bell, notify
 from sessions_app.services.columns import text
 from vcon_app import registry
-from vcon_app.drafts import FormatError
+from vcon_app.drafts import FormatError, Signature
 from vcon_app.models import Import, ImportedSession
 
-from . import documents
+from . import documents, signatures
 from .attempts import may_pass
 from .digest import Digest, Superseded
 from .heartbeat import Heartbeat
@@ -90,7 +90,8 @@ def _done_before(new: Import) -> Import | None:
 
 def _repeat(new: Import, before: Import) -> None:
     new.status, new.progress, new.duplicate_of = Import.Status.DONE, 1, before
-    new.format, new.findings, new.signature = before.format, before.findings, before.signature
+    new.format, new.findings = before.format, before.findings
+    new.signature, new.checked_against = before.signature, before.checked_against
     new.finished_at = timezone.now()
     new.save()
     ImportedSession.objects.bulk_create(
@@ -113,7 +114,7 @@ def run(import_id: UUID) -> None:
             with transaction.atomic():
                 _digest(imported, heartbeat)
         except FormatError as error:
-            _fail(imported, str(error))
+            _fail(imported, str(error), error.signature)
         except Superseded:
             log.warning("import %s was taken over by another worker", import_id)
         except Exception as error:  # whatever a reader of a hostile file raises is told, and never tried for ever
@@ -154,9 +155,14 @@ def _claim(import_id: UUID) -> Import | None:
     return imported
 
 
-def _fail(imported: Import, reason: str) -> None:
+def _fail(imported: Import, reason: str, signature: Signature | None = None) -> None:
     mine = Import.objects.filter(pk=imported.pk, attempt=imported.attempt, status=Import.Status.RUNNING)
-    mine.update(status=Import.Status.FAILED, error=text(f"{imported.filename}: {reason}"), finished_at=timezone.now())
+    mine.update(
+        status=Import.Status.FAILED,
+        error=text(f"{imported.filename}: {reason}"),
+        signature=signatures.columns(signature) if signature else {},
+        finished_at=timezone.now(),
+    )
     notify.import_changed(imported.pk)
 
 

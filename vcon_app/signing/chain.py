@@ -54,8 +54,10 @@ def judge(certificates: Sequence[x509.Certificate], anchors: Sequence[Anchor], a
     leaf = certificates[0]
     way = _Way([leaf])
     _climb(way, list(certificates[1:LONGEST]), anchors, at)
-    if way.anchor is None or (fault := _unfit_to_sign(leaf)):
-        return Judgement("untrusted", _why_not(way) if way.anchor is None else fault, common_name(leaf))
+    if fault := _unfit_to_sign(leaf):
+        return Judgement("untrusted", fault, common_name(leaf))
+    if way.anchor is None:
+        return Judgement("untrusted", _why_not(way), common_name(leaf))
     if way.anchor.key == leaf.public_key():  # what the certificate says of its owner nobody vouches for
         return _in_time(way, way.anchor, at, "its key is", way.anchor.title)
     return _in_time(way, way.anchor, at, "its certificate leads to", common_name(leaf))

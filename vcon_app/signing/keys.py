@@ -86,7 +86,7 @@ def whole(certificate: x509.Certificate) -> x509.Certificate:
 
 def normal_pem(pem: str) -> str:
     """The one block of a PEM text, without what stands around it. Raises :class:`BadKey`."""
-    return _only_block(pem)[1].decode() + "\n"
+    return _only_block(pem)[1].decode().replace("\r\n", "\n") + "\n"
 
 
 def _only_block(pem: str) -> tuple[str, bytes]:

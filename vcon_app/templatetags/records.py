@@ -8,7 +8,7 @@ from django import template
 
 from sessions_app.models import Event, Session
 from vcon_app import registry
-from vcon_app.queries import imports, sources
+from vcon_app.queries import imports, provenance, sources
 from vcon_app.services import exports, records
 
 register = template.Library()
@@ -38,10 +38,17 @@ def _title(name: str) -> str:
     return "the file as it came in" if name == exports.ORIGINAL else registry.get(name).TITLE
 
 
+@register.simple_tag
+def signature_of(session: Session) -> dict[str, Any] | None:
+    """That of the documents the session was read from, as the API gives it; None for one that came from no file."""
+    found = provenance.of([session.pk]).get(session.pk)
+    return found.signature if found else None
+
+
 @register.inclusion_tag("sources/_line.html")
-def source_line(session: Session) -> dict[str, Any]:
+def source_line(session: Session, signature: dict[str, Any] | None) -> dict[str, Any]:
     """Signature, import and number of findings, for the head of the page."""
-    return {"link": sources.links(session.pk).first(), "session": session}
+    return {"link": sources.links(session.pk).first(), "session": session, "signature": signature}
 
 
 @register.inclusion_tag("sources/_facts.html")

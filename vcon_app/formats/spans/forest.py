@@ -31,7 +31,6 @@ class Forest:
         self._nodes = {node.id: node for node in nodes}
         requests = [node for node in nodes if node.kind == "request"]
         self._busy = {owner.id for node in requests if (owner := self._owner(node))}
-        self._outer = {above.id for node in requests for above in self._above(node) if above.kind == "request"}
         self._subs = {node.id for node in nodes if node.kind == "agent" and self._is_sub(node)}
 
     def starters(self, id: str) -> list[str]:
@@ -43,9 +42,17 @@ class Forest:
         """Whether this is an agent that another one started without a tool."""
         return id in self._subs
 
-    def is_outer(self, id: str) -> bool:
-        """Whether another request runs inside of this one: two instrumentations told of the same."""
-        return id in self._outer
+    def requests_around(self, id: str) -> list[str]:
+        """Ids of the requests that this one runs inside of: several instrumentations tell of the same."""
+        return [above.id for above in self._above(self._nodes[id]) if above.kind == "request"]
+
+    def agent_of(self, id: str) -> str | None:
+        """Id of the agent that a span is part of."""
+        return next((above.id for above in self._above(self._nodes[id]) if above.kind == "agent"), None)
+
+    def level(self, id: str) -> int:
+        """How many spans are above this one: of two that start together the outer one is told first."""
+        return sum(1 for _ in self._above(self._nodes[id]))
 
     def _is_sub(self, node: Node) -> bool:
         owner = self._owner(node)

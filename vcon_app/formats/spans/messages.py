@@ -80,8 +80,8 @@ def _object(value: dict[str, Any], role: str, level: int) -> list[Message]:
     if isinstance(value.get("kwargs"), dict):  # LangChain
         name = str((list_of(value.get("id")) or [""])[-1]).removesuffix("Chunk")
         return [_message({"role": CONSTRUCTORS.get(name, role), **value["kwargs"]}, role)]
-    if isinstance(value.get("message"), (dict, list)):
-        return messages_of(value["message"], role, level + 1)
+    if isinstance(inner := loosened(value.get("message")), (dict, list)):
+        return messages_of(inner, role, level + 1)
     if not value.keys().isdisjoint({"role", "event.name"}) or isinstance(value.get("parts"), list):
         return [_message(value, role)]
     if value.get("type") in CALLS + RESULTS:
@@ -120,7 +120,7 @@ def _message(value: dict[str, Any], role: str) -> Message:
 def _content(value: dict[str, Any], role: str) -> list[Part]:
     if isinstance(value.get("parts"), list):
         return parts_of(value["parts"])
-    content = value.get("content")
+    content = value.get("content", value.get("contents"))
     listed = loosened(content)
     if isinstance(listed, list) and listed and all(_is_function(item) for item in listed):
         return [call_of(item) for item in listed]  # Koog puts the calls where the text would be

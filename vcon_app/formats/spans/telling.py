@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from ...drafts import EventDraft, ToolDraft
@@ -19,7 +20,7 @@ CONTEXTS = 16
 """Histories of one agent that are remembered: a new request goes on from one of the latest."""
 SPOKEN: dict[str, tuple[str, Actor]] = {
     "system": ("system", ("system", "")), "user": ("user_message", ("person", "")),
-    "assistant": ("agent_message", ("agent", "")), "tool": ("tool_result", ("tool", "")),
+    "assistant": ("agent_message", ("agent", "")), "tool": ("injected_context", ("tool", "")),
 }  # fmt: skip
 
 
@@ -64,87 +65,89 @@ def _shared(known: list[str], prints: list[str]) -> int:
     return count
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """Which calls have spans of their own, and what is done with the others that stand in messages."""
-
-    ids: frozenset[str] = frozenset()
-    names: frozenset[str] = frozenset()
-    """Of tools whose spans name no call."""
-    as_events: bool = False
-    """Whether the others become calls and results; else their message names them, with what they were given."""
-
-    def has(self, piece: Part, name: str | None) -> bool:
-        """Whether a span tells of this call or result."""
-        return piece.call_id in self.ids or (name or piece.name) in self.names
-
-
 class Teller:
-    """Makes events of the requests of one session."""
+    """Makes events of the requests of one session, in their order; nothing told depends on what comes later."""
 
-    def __init__(self, calls: Calls, told: Told) -> None:
+    def __init__(self, calls: Calls, *, as_events: bool) -> None:
+        """``as_events``: a call without a span of its own becomes one when its result comes back in a message.
+
+        Else its message names it, and the result is context that the model was given.
+        """
         self._histories = Histories()
         self._calls = calls
-        self._told = told
-        self._names: dict[str | None, str | None] = {}
+        self._as_events = as_events
+        self._asked: dict[str, Part] = {}
+        self._ran: set[str] = set()
+
+    def ran(self, call_id: str | None, name: str | None) -> None:
+        """A span told of this call (of this tool, where it names no call), so messages need not."""
+        self._ran.add(call_id or f"name:{name}")
 
     def tell(
-        self, line: Line, lane: Any, sent: list[Message], answered: list[Message], **billing: Any
-    ) -> Iterator[EventDraft]:
-        """What is new in the request, then the answer; ``billing`` (usage, cost, request) stands with its end."""
+        self, line: Line, lane: Any, sent: list[Message], answered: list[Message], ended: datetime | None = None,
+        **billing: Any,
+    ) -> Iterator[EventDraft]:  # fmt: skip
+        """What is new in the request, then the answer at the time ``ended``.
+
+        ``billing`` (usage, cost, request, model, data) stands with the last event of the answer.
+        """
         for index, message in self._histories.new(lane, sent):
             yield from self._message(line, message, f":i{index}")
         self._histories.keep(lane, sent + answered)
+        line.at = ended or line.at
         made = [event for index, message in enumerate(answered) for event in self._message(line, message, f":o{index}")]
         if not made:
             made = [line.event("model_request", part=":r", actor=line.agent)]
         yield from made[:-1]
-        yield replace(made[-1], **billing)
+        yield replace(made[-1], **billing | {"data": billing.get("data", {}) | made[-1].data})
 
     def _message(self, line: Line, message: Message, part: str) -> Iterator[EventDraft]:
-        self._names |= {piece.call_id: piece.name for piece in message.parts if piece.kind == "call"}
+        self._asked |= {_mark(piece): piece for piece in message.parts if piece.kind == "call"}
         for index, piece in enumerate(piece for piece in message.parts if piece.kind == "reasoning"):
             yield line.event("reasoning", piece.text, part=f"{part}.r{index}", actor=line.agent)
         yield from self._said(line, message, part)
-        for index, piece in enumerate(message.parts):
-            if piece.kind == "call" and self._is_event(piece):
-                yield self._call(line, piece, f"{part}.c{index}")
-            elif piece.kind == "result" and self._is_event(piece):
-                yield self._result(line, piece, f"{part}.t{index}")
-            elif piece.kind == "result" and not self._is_told(piece):
-                text = piece.text or dumps(piece.value).decode()
-                data = {"role": "tool", "call_id": piece.call_id, "name": self._name(piece)}
-                yield line.event("injected_context", text, part=f"{part}.t{index}", data=data)
+        for index, piece in enumerate(piece for piece in message.parts if piece.kind == "result"):
+            if not self._has_span(piece):
+                yield from self._brought(line, piece, f"{part}.{index}")
 
     def _said(self, line: Line, message: Message, part: str) -> Iterator[EventDraft]:
-        """The message itself. Calls that spans tell of are only named: they are told where they ran."""
+        """The message itself; calls in it are named: they are told where they ran."""
         text = "\n".join(piece.text for piece in message.parts if piece.kind == "text")
         others = [piece.value for piece in message.parts if piece.kind == "other" and piece.value]
         named = [self._named(line, piece) for piece in message.parts if piece.kind == "call"]
-        named = [] if self._told.as_events else named
         if not (text or others or named):
             return
-        data = ({"attachments": others} if others else {}) | ({"calls": named} if named else {})
-        if message.role == "tool" and not self._told.as_events:
-            yield line.event("injected_context", text, part=part, data={"role": "tool"})
-            return
+        data: dict[str, Any] = {"attachments": others} if others else {}
+        if named:
+            data["calls"] = named
         kind, actor = SPOKEN.get(message.role, ("injected_context", ("unknown", "")))
-        actor = line.agent if message.role == "assistant" else actor
-        actor = ("agent", "") if message.role == "user" and line.depth else actor
+        if message.role == "assistant":
+            kind, actor = kind if text or others else "model_request", line.agent
+        elif message.role == "user" and line.depth:
+            actor = ("agent", "")
         yield line.event(kind, text, part=part, actor=actor, data=data)
 
-    def _is_told(self, piece: Part) -> bool:
-        return self._told.has(piece, self._name(piece))
+    def _brought(self, line: Line, piece: Part, part: str) -> Iterator[EventDraft]:
+        """A result that stands in no span; with its call, when that was only named so far."""
+        if not self._as_events:
+            data = {"call_id": piece.call_id, "name": self._name(piece)}
+            yield line.event("injected_context", _text(piece), part=f"{part}.t", data=data)
+            return
+        asked = self._asked.pop(_mark(piece), None)
+        call = self._call(line, asked, f"{part}.c") if asked else None
+        if call:
+            yield call
+        yield self._result(line, piece, call, f"{part}.t")
 
-    def _is_event(self, piece: Part) -> bool:
-        return self._told.as_events and not self._is_told(piece)
+    def _has_span(self, piece: Part) -> bool:
+        return _mark(piece) in self._ran or f"name:{self._name(piece)}" in self._ran
 
     def _name(self, piece: Part) -> str | None:
-        return piece.name or self._names.get(piece.call_id)
+        asked = self._asked.get(_mark(piece))
+        return piece.name or (asked.name if asked else None)
 
     def _named(self, line: Line, piece: Part) -> dict[str, Any]:
-        named = {"id": piece.call_id, "name": piece.name}
-        return named if self._is_told(piece) else named | {"arguments": bounded(piece.value, len(line.raw))}
+        return {"id": piece.call_id, "name": piece.name, "arguments": bounded(piece.value, len(line.raw))}
 
     def _call(self, line: Line, piece: Part, part: str) -> EventDraft:
         tool = ToolDraft(piece.call_id, piece.name, server_of(piece.name), bounded(piece.value, len(line.raw)))
@@ -152,10 +155,20 @@ class Teller:
         self._calls.add(piece.call_id, Call(event.key, piece.name or "", tool.server))
         return event
 
-    def _result(self, line: Line, piece: Part, part: str) -> EventDraft:
-        call, name = self._calls.of(piece.call_id), self._name(piece)
+    def _result(self, line: Line, piece: Part, asked: EventDraft | None, part: str) -> EventDraft:
+        call = Call(asked.key, asked.tool.name or "") if asked and asked.tool else self._calls.of(piece.call_id)
+        name = piece.name or (call.name if call else None)
         status = ("error" if piece.failed else "ok") if piece.failed is not None else None
         value = bounded(piece.value, len(line.raw))
         tool = ToolDraft(piece.call_id, name, server_of(name), result=value, status=status)
         parent = call.key if call else None
         return line.event("tool_result", piece.text, part=part, actor=("tool", name or ""), tool=tool, parent=parent)
+
+
+def _mark(piece: Part) -> str:
+    """By what a result finds its call: the id, or the name where a vendor gives no ids."""
+    return piece.call_id or f"name:{piece.name}"
+
+
+def _text(piece: Part) -> str:
+    return piece.text or ("" if piece.value is None else dumps(piece.value).decode())

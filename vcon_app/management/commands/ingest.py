@@ -78,7 +78,7 @@ class Command(BaseCommand):
 
     def _wait(self, waiting: dict[UUID, Path]) -> None:
         while waiting:
-            rows = list(complete(Import.objects.filter(pk__in=waiting)))
+            rows = list(complete(Import.objects.filter(pk__in=waiting)).order_by("pk"))
             for row in rows:
                 if row.status in (Import.Status.DONE, Import.Status.FAILED):
                     self._tell(row, waiting.pop(row.pk))

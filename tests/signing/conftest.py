@@ -1,0 +1,38 @@
+"""A workspace, and a place for documents that goes away with the test."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from sessions_app.models import Workspace
+from sessions_app.services import audit, people
+from vcon_app.models import Import
+from vcon_app.services import imports
+
+
+@pytest.fixture
+def storage(settings, tmp_path) -> None:
+    settings.DATA_DIR, settings.DOCUMENTS_DIR = tmp_path, tmp_path / "documents"
+
+
+@pytest.fixture
+def workspace(db, storage) -> Workspace:
+    return people.default_workspace()
+
+
+@pytest.fixture
+def drop(workspace) -> Callable[..., Import]:
+    """Import a document, given as JSON or bytes; the import as it is then."""
+
+    def dropped(document: Any, name: str = "session.vcon", place: Workspace = workspace) -> Import:
+        data = document if isinstance(document, bytes) else json.dumps(document, ensure_ascii=False).encode()
+        started = imports.start_import(place, name, [data], by=audit.COMMAND)
+        imports.run(started.id)
+        started.refresh_from_db()
+        return started
+
+    return dropped

@@ -1,0 +1,262 @@
+"""Signatures on their way through the database: kept with the import, shown on the session, checked again."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from sessions_app.models import AuditEntry, Session
+from sessions_app.queries import provenance
+from sessions_app.services import audit, people
+from vcon_app.models import Import, TrustAnchor
+from vcon_app.services import documents, imports, signatures, trust
+
+from .make import (
+    CORPUS,
+    START,
+    VCON,
+    b64,
+    ed_key,
+    feed,
+    needs_corpus,
+    owner,
+    private_pem,
+    public_pem,
+    recorder,
+    root,
+    rsa_key,
+    signed,
+)  # fmt: skip
+
+FAR = timezone.now() + timedelta(days=3650)
+LASTING = (START, FAR)
+
+
+def by(**more):
+    return recorder(dates=LASTING, **more)
+
+
+def believe(workspace, pem: str, **more) -> TrustAnchor:
+    return trust.add(workspace, pem, by=audit.COMMAND, **more)
+
+
+def state(imported: Import) -> str:
+    imported.refresh_from_db()
+    return imported.signature["state"]
+
+
+def of_session() -> dict:
+    session = Session.objects.get()
+    return provenance.of([session.pk])[session.pk].signature
+
+
+def rules(imported: Import) -> list[str]:
+    imported.refresh_from_db()
+    return [finding["rule"] for finding in imported.findings]
+
+
+def test_a_signed_vcon_is_valid_where_its_signer_is_trusted(workspace, drop):
+    believe(workspace, by().pem)
+    imported = drop(signed(VCON, by()))
+
+    assert imported.status == Import.Status.DONE
+    assert (state(imported), imported.signature["signer"]) == ("valid", "recorder.example")
+    assert imported.signature["until"].startswith(f"{FAR:%Y-%m-%d}")
+    assert of_session() == imported.signature
+    assert "not checked" not in json.dumps(imported.findings)
+
+
+def test_trust_of_one_workspace_is_none_of_another_ones_affair(workspace, drop):
+    elsewhere = people.create_workspace("elsewhere")
+    believe(elsewhere, by().pem)
+
+    assert state(drop(signed(VCON, by()))) == "valid_untrusted"
+    assert state(drop(signed(VCON, by()), place=elsewhere)) == "valid"
+
+
+def test_an_unsigned_document_is_unsigned_and_never_checked_again(workspace, drop):
+    imported = drop(VCON)
+
+    assert imported.signature == {"state": "unsigned", "signer": None, "detail": ""}
+    assert imported.checked_against == ""
+    believe(workspace, by().pem)
+    assert (signatures.sweep(), signatures.check_again(workspace.pk)) == (0, 0)
+
+
+def test_a_changed_document_is_read_and_called_invalid(workspace, drop):
+    jws = signed(VCON, by())
+    jws["payload"] = b64(json.dumps(VCON | {"subject": "Another clock"}).encode())
+    imported = drop(jws)
+
+    assert (imported.status, state(imported)) == (Import.Status.DONE, "invalid")
+    assert Session.objects.get().title == "Another clock"
+    assert ("R86", "error") in [(one["rule"], one["severity"]) for one in imported.findings]
+
+
+def test_an_encrypted_vcon_fails_with_its_state_and_keeps_the_bytes(workspace, drop):
+    imported = drop({"protected": "e30", "recipients": [{}], "iv": "", "ciphertext": "AAAA", "tag": ""})
+
+    assert (imported.status, state(imported)) == (Import.Status.FAILED, "encrypted")
+    assert documents.path_of(imported.document.sha256).exists()
+
+
+def test_an_anchor_that_is_added_and_removed_changes_what_was_imported(workspace, drop):
+    imported = drop(signed(VCON, by()))
+    remarks = rules(imported)
+    anchor = believe(workspace, by().pem)
+    assert signatures.check_again(workspace.pk) == 1
+    assert (state(imported), of_session()["state"]) == ("valid", "valid")
+    assert "R89" in remarks and "R89" not in rules(imported)
+    assert signatures.check_again(workspace.pk) == 0
+
+    trust.remove(anchor, by=audit.COMMAND)
+    assert signatures.check_again(workspace.pk) == 1
+    assert state(imported) == "valid_untrusted"
+    assert rules(imported) == remarks
+    told = AuditEntry.objects.order_by("seq").values_list("action", flat=True)
+    assert list(told)[-4:] == ["trust.added", "import.signature_changed", "trust.removed", "import.signature_changed"]
+
+
+def test_the_task_by_its_name_checks_again(workspace, drop):
+    from vcon_app import tasks
+
+    imported = drop(signed(VCON, by()))
+    believe(workspace, by().pem)
+    tasks.check_signatures(str(workspace.pk))
+
+    assert state(imported) == "valid"
+
+
+def test_a_lost_message_is_made_good_by_the_sweep(workspace, drop):
+    drop(signed(VCON, by()))
+    assert signatures.sweep() == 0
+    believe(workspace, by().pem)
+    assert signatures.sweep() == 1
+    signatures.check_again(workspace.pk)
+    assert signatures.sweep() == 0
+
+
+def test_a_certificate_that_expires_meanwhile_is_noticed(workspace, drop):
+    believe(workspace, root(dates=LASTING).pem)
+    imported = drop(signed(VCON, recorder(root(dates=LASTING), dates=(START, timezone.now() + timedelta(seconds=60)))))
+    assert (state(imported), signatures.sweep()) == ("valid", 0)
+
+    Import.objects.update(signature=imported.signature | {"until": "2026-01-01T00:00:00+00:00"})
+    assert signatures.sweep() == 1
+    signatures.check_again(workspace.pk)
+    assert state(imported) == "valid"  # the certificate itself still stands: only the row said otherwise
+    assert signatures.sweep() == 0
+
+
+def test_an_expired_certificate_is_said_to_be_expired(workspace, drop):
+    believe(workspace, root(dates=LASTING).pem)
+    imported = drop(signed(VCON, recorder(root(dates=LASTING), dates=(START, START + timedelta(days=1)))))
+
+    assert state(imported) == "valid_expired"
+    assert "expired on 2025-01-02" in imported.signature["detail"]
+
+
+def test_a_document_that_is_gone_does_not_keep_the_others_from_being_checked(workspace, drop):
+    gone, there = drop(signed(VCON, by())), drop(signed(VCON | {"subject": "B", "uuid": "b"}, by()))
+    documents.path_of(gone.document.sha256).unlink()
+    believe(workspace, by().pem)
+    signatures.check_again(workspace.pk)
+
+    assert (state(gone), state(there)) == ("uncheckable", "valid")
+    assert "not in the storage" in gone.signature["detail"]
+
+
+def test_the_same_bytes_again_have_the_same_signature_and_are_checked_again_too(workspace, drop):
+    first, second = drop(signed(VCON, by())), drop(signed(VCON, by()))
+    assert second.duplicate_of == first
+    believe(workspace, by().pem)
+    signatures.check_again(workspace.pk)
+
+    assert (state(first), state(second)) == ("valid", "valid")
+
+
+def test_a_feed_is_verified_from_its_bytes_not_from_the_database(workspace, drop):
+    """jsonb would give the keys back in another order."""
+    believe(workspace, public_pem(ed_key()), origin="https://desk.example")
+    imported = drop(feed(ed_key()) | {"_meta": {}}, "shelf.json")
+
+    assert (state(imported), imported.signature["uncovered"]) == ("valid", ["_meta"])
+    with documents.open_document(imported.document) as source:
+        assert list(json.load(source))[0] == "feed_type"
+    imports.start_import(
+        workspace, "again.json", [documents.path_of(imported.document.sha256).read_bytes()], by=audit.COMMAND
+    )
+    assert state(Import.objects.order_by("pk").last()) == "valid"
+
+
+def grown(texts: int):
+    return VCON | {"dialog": VCON["dialog"][:texts]}
+
+
+def test_a_session_that_grew_is_worth_no_more_than_its_worst_document(workspace, drop):
+    believe(workspace, by().pem)
+    first = drop(grown(1))
+    longer = drop(signed(grown(2), by()))
+
+    assert (first.session_links.get().session, longer.events) == (longer.session_links.get().session, 1)
+    assert (state(longer), of_session()["state"]) == ("valid", "unsigned")
+
+
+def test_a_document_that_added_nothing_lends_its_signature_to_nobody(workspace, drop):
+    believe(workspace, by().pem)
+    drop(grown(2))
+    older = drop(signed(grown(1), by()))
+
+    assert (older.events, state(older), of_session()["state"]) == (0, "valid", "unsigned")
+
+
+def test_a_session_that_grew_under_one_signer_stays_valid(workspace, drop):
+    believe(workspace, by().pem)
+    drop(signed(grown(1), by()))
+    drop(signed(grown(2), by()))
+
+    assert of_session()["state"] == "valid"
+
+
+@pytest.mark.parametrize("origin", ["no site", "https://", "https://a\u202eb.example", "x" * 201])
+def test_an_origin_that_is_none_is_refused(workspace, origin):
+    with pytest.raises(trust.Refused, match="origin"):
+        believe(workspace, public_pem(ed_key()), origin=origin)
+
+
+def test_an_origin_is_for_keys_that_feeds_are_signed_with(workspace):
+    with pytest.raises(trust.Refused, match="Ed25519; this one is RSA 2048"):
+        believe(workspace, public_pem(rsa_key()), origin="https://desk.example")
+
+
+def test_a_key_is_trusted_once_for_each_origin(workspace):
+    believe(workspace, public_pem(ed_key()), name="Desk")
+    believe(workspace, public_pem(ed_key()), name="Shelf", origin="https://desk.example")
+    with pytest.raises(trust.Refused, match='already, as "Desk"'):
+        believe(workspace, owner("x", ed_key()).pem)
+    assert TrustAnchor.objects.count() == 2
+    assert AuditEntry.objects.filter(action="trust.added").count() == 2
+
+
+def test_a_private_key_is_refused_and_nothing_of_it_kept(workspace):
+    with pytest.raises(trust.Refused, match="private key"):
+        believe(workspace, by().pem + private_pem(rsa_key()))
+    assert not TrustAnchor.objects.exists() and not AuditEntry.objects.exists()
+
+
+def test_names_of_certificates_cannot_turn_the_page_around(workspace):
+    assert believe(workspace, owner("Bank\u202egro.knab\n", rsa_key()).pem).name == "Bankgro.knab"
+
+
+@needs_corpus
+def test_an_official_example_goes_through_the_database(workspace, drop):
+    believe(workspace, (CORPUS / "vcon-real/_certs/fake_ca_root.crt").read_text())
+    data = (CORPUS / "vcon-spec-examples/core-03/ab_call_ext_rec_signed.vcon").read_bytes()
+    imported = drop(data)
+
+    assert (state(imported), of_session()["state"]) == ("valid", "valid")
+    with documents.open_document(imported.document) as source:
+        assert source.read() == data

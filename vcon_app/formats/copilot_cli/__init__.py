@@ -1,0 +1,38 @@
+"""GitHub Copilot: ``events.jsonl`` of the CLI, its older files, and chat sessions of VS Code.
+
+The events are those of CLI 0.0.420 to 1.0.77 and of the Copilot SDK; VS Code's chat sessions were read in its
+sources (``chatModel.ts``), no real file was at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from ...drafts import Draft
+from ..head import SIZES, Head, open_gzip
+from ..lines import json_lines
+from . import older, vscode
+from .detection import detect as detect
+from .reading import EventsReading
+
+NAME = "copilot-cli"
+TITLE = "GitHub Copilot (CLI, VS Code)"
+GROWS = "lines"
+"""Also VS Code's rewritten documents: their keys are natural, so a later one only adds what is new."""
+
+
+def read(source: BinaryIO) -> Iterator[Draft]:
+    """Drafts of a session; lines are read one at a time, documents whole.
+
+    ``source`` can be sought and may be compressed with gzip. Raises ``FormatError`` when it holds no JSON object
+    among its first lines, or is a document that is too large or cannot be parsed.
+    """
+    plain = open_gzip(source)
+    head = Head(plain.read(SIZES[0]))
+    plain.seek(0)
+    if older.is_timeline(head):
+        return older.TimelineReading().run(older.document(plain))
+    if vscode.is_document(head) or vscode.is_log(head):
+        return vscode.ChatReading().run(vscode.session_in(plain, log=vscode.is_log(head)))
+    return EventsReading().run(json_lines(plain, NAME, packed=plain is not source))

@@ -1,0 +1,23 @@
+"""Is a file Copilot's? Decided by the types of its lines or the keys of the document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..head import Head
+from ..values import text_of
+from . import older, vscode
+
+PREFIXES = ("session.", "assistant.", "tool.execution_", "hook.", "user.message", "subagent.", "system.message")
+
+
+def detect(head: Head) -> bool:
+    """Whether ``read`` takes the file. Managed Agents has dotted types too, but no ``data`` object."""
+    return any(map(_is_event, head.lines)) or any(map(older.is_line, head.lines)) or (
+        older.is_timeline(head) or vscode.is_document(head) or vscode.is_log(head)
+    )  # fmt: skip
+
+
+def _is_event(line: dict[str, Any]) -> bool:
+    dotted = text_of(line.get("type")).startswith(PREFIXES)
+    return dotted and isinstance(line.get("data"), dict) and "processed_at" not in line

@@ -1,0 +1,47 @@
+"""What came back of a call: its text, how it went, and what the text does not say."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..values import bounded, dict_of, number_of, text_of
+
+REFUSED = re.compile(
+    r"(?:denied|rejected) by (?:the )?user|user (?:denied|rejected|declined)|permission (?:was )?denied", re.I
+)
+HEAD = 500
+
+
+@dataclass(slots=True)
+class Result:
+    text: str
+    status: str | None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def result_of(data: dict[str, Any], size: int) -> Result:
+    """Of a ``tool.execution_complete`` event. ``size`` is that of its line."""
+    result, error = dict_of(data.get("result")), dict_of(data.get("error"))
+    text = text_of(result.get("content")) or text_of(error.get("message")) or text_of(data.get("error"))
+    detailed = text_of(result.get("detailedContent"))
+    facts: dict[str, Any] = {}
+    if detailed and detailed != text:
+        facts["diff" if detailed.lstrip().startswith(("diff --git", "--- ")) else "detailed"] = bounded(detailed, size)
+    metrics = dict_of(dict_of(data.get("toolTelemetry")).get("metrics"))
+    if (milliseconds := number_of(metrics.get("durationMs"), 10**12)) is not None:
+        facts["duration_ms"] = milliseconds
+    if code := text_of(error.get("code"))[:100]:
+        facts["error_code"] = code
+    return Result(text, _status(data.get("success"), code, text), facts)
+
+
+def _status(success: Any, code: str, text: str) -> str | None:
+    if success is True:
+        return "ok"
+    if success is not False:
+        return None
+    if code in ("denied", "rejected") or REFUSED.search(text[:HEAD]):
+        return "denied"
+    return "cancelled" if code in ("cancelled", "aborted", "interrupted") else "error"

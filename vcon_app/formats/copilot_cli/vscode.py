@@ -1,0 +1,273 @@
+"""Chat sessions of VS Code: a document that is rewritten, or (newer) a log of changes to that document.
+
+From ``chatModel.ts`` and ``chatService.ts`` of VS Code 1.10x; no real file was at hand. The confirmation of a
+tool (``isConfirmed``) is a true record of who allowed it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any, BinaryIO
+
+from ...drafts import EventDraft, Finding, FormatError, SessionDraft, ToolDraft, Usage
+from ..calls import id_of
+from ..facts import Facts
+from ..head import Head
+from ..lines import Actor, Item, Line, fingerprint, json_lines
+from ..reading import Reading
+from ..times import from_epoch
+from ..values import FIELD_LIMIT, bounded, count_of, dict_of, light, list_of, text_of
+from .older import LARGEST_DOCUMENT, document, parsed
+
+AGENT: Actor = ("agent", "Copilot")
+KINDS = {0: "denied", 2: "setting", 3: "rule", 4: "user", 5: "skipped"}
+"""``ToolConfirmKind``; 1 says that the tool needs no confirmation."""
+ANSWERS = {
+    "denied": ("denied", "user"), "skipped": ("denied", "user"), "user": ("approved", "user"),
+    "userAction": ("approved", "user"), "setting": ("approved", "policy"), "rule": ("approved", "policy"),
+    "lmServicePerTool": ("approved", "policy"), "auto": ("approved", "policy"),
+}  # fmt: skip
+NOTES = frozenset({
+    "undoStop", "codeblockUri", "prepareToolInvocation", "mcpServersStarting", "progressMessage", "progressTask",
+    "progressTaskSerialized", "extensions", "pullRequest", "command", "treeData", "multiDiffData", "move", "reference",
+    "inlineReference", "confirmation", "elicitation", "elicitationSerialized", "warning", "notebookEditGroup",
+})  # fmt: skip
+
+
+def is_document(head: Head) -> bool:
+    """A document with chat requests."""
+    shape = head.shape
+    names = ("requesterUsername", "responderUsername", "initialLocation")
+    return shape.get("requests") == "[" and any(name in shape for name in names)
+
+
+def is_log(head: Head) -> bool:
+    """A log that begins with a whole document."""
+    first = head.lines[0] if head.lines else {}
+    value = dict_of(first.get("v"))
+    return first.get("kind") == 0 and "type" not in first and bool(value.keys() & {"requests", "sessionId", "version"})
+
+
+def session_in(source: BinaryIO, *, log: bool) -> Iterator[Item]:
+    """The document; of a log, the state that its changes lead to."""
+    if not log:
+        yield from document(source)
+        return
+    state: Any = {}
+    size = 0
+    for item in json_lines(source, "copilot-cli"):
+        if not isinstance(item, Line):
+            yield item
+            continue
+        size += len(item.raw)
+        if size > LARGEST_DOCUMENT:
+            raise FormatError(f"a log of a chat session of more than {LARGEST_DOCUMENT / 1e6:,.0f} MB is not read")
+        state = changed(state, item.value)
+    if isinstance(state, dict):
+        yield Line(state, "", b"{}", None)
+
+
+def changed(state: Any, change: dict[str, Any]) -> Any:
+    """The document after a change: 0 replaces all, 1 sets, 2 cuts a list off at ``i`` and adds, 3 deletes."""
+    kind, path, value = change.get("kind"), list_of(change.get("k")), change.get("v")
+    if kind == 0:
+        return value
+    holder = state
+    for step in path[:-1]:
+        holder = _child(holder, step)
+    if not path or not _holds(holder, path[-1]):
+        return state
+    last = path[-1]
+    if kind == 1:
+        _set(holder, last, value)
+    elif kind == 2:
+        held, index = _child(holder, last), change.get("i")
+        held = held[:index] if isinstance(held, list) and isinstance(index, int) else list_of(held)
+        _set(holder, last, [*held, *list_of(value)])
+    elif kind == 3 and _child(holder, last) is not None:
+        del holder[last]
+    return state
+
+
+def _holds(holder: Any, step: Any) -> bool:
+    return isinstance(holder, dict) and isinstance(step, str) or isinstance(holder, list) and type(step) is int
+
+
+def _child(holder: Any, step: Any) -> Any:
+    if isinstance(holder, dict) and isinstance(step, str):
+        return holder.get(step)
+    return holder[step] if isinstance(holder, list) and type(step) is int and 0 <= step < len(holder) else None
+
+
+def _set(holder: Any, step: Any, value: Any) -> None:
+    if isinstance(holder, dict) or 0 <= step < len(holder):
+        holder[step] = value
+    elif step == len(holder):
+        holder.append(value)
+
+
+class ChatReading(Reading):
+    """The state of one session while it is read; it is one line for ``Reading``."""
+
+    name = "copilot-cli"
+    title = "GitHub Copilot Chat"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.facts = Facts("vscode-chat", self.title)
+        self.model: str | None = None
+
+    def see(self, line: Line) -> bool:
+        value = line.value
+        self.facts.see(line)
+        self.facts.session, self.facts.title = text_of(value.get("sessionId")), text_of(value.get("customTitle"))
+        self.facts.at(from_epoch(value.get("creationDate"), 1000))
+        self.facts.at(from_epoch(value.get("lastMessageDate"), 1000))
+        return True
+
+    def place(self, line: Line) -> Iterable[Finding]:
+        return ()
+
+    def session(self, *, complete: bool) -> SessionDraft:
+        return self.facts.draft(complete=complete)
+
+    def events(self, line: Line) -> Iterator[EventDraft]:
+        for index, value in enumerate(list_of(line.value.get("requests"))):
+            request = dict_of(value)
+            key = text_of(request.get("requestId"))[:200] or f"r{index}"
+            inner = replace(line, value=request, key=key, at=from_epoch(request.get("timestamp"), 1000))
+            self.facts.at(inner.at)
+            self.model = text_of(request.get("modelId"))[:200] or None
+            self.facts.model = self.model or self.facts.model
+            yield from self._request(inner, f"/requests/{index}")
+
+    def _request(self, line: Line, path: str) -> Iterator[EventDraft]:
+        value, result = line.value, dict_of(line.value.get("result"))
+        metadata = dict_of(result.get("metadata"))
+        yield self._asked(line, path)
+        rounds = [dict_of(found) for found in list_of(metadata.get("toolCallRounds"))]
+        asked = {
+            id_of(call.get("id")): call for held in rounds for call in map(dict_of, list_of(held.get("toolCalls")))
+        }
+        answers = dict_of(metadata.get("toolCallResults"))
+        for index, found in enumerate(list_of(value.get("response"))):
+            part = {"value": found} if isinstance(found, str) else dict_of(found)
+            call_id = id_of(part.get("toolCallId"))  # what a call's part says of it changes until it has ended
+            inner = replace(line, key=f"{line.key}:{call_id or f'{index}:{fingerprint(part)}'}")
+            yield from self._part(inner, part, f"{path}/response/{index}", asked, answers)
+        if details := dict_of(result.get("errorDetails")):
+            yield line.event(
+                "error", text_of(details.get("message")), part=":error", at_path=f"{path}/result/errorDetails"
+            )
+        if value.get("isCanceled") is True:
+            yield line.event(
+                "status", part=":canceled", at_path=path, actor=("person", ""), data={"type": "interrupted"}
+            )
+        given, output = count_of(metadata.get("promptTokens")), count_of(metadata.get("outputTokens"))
+        if given is not None or output is not None:
+            model = text_of(metadata.get("resolvedModel"))[:200] or self.model
+            yield line.event(
+                "model_request", part=":tokens", at_path=f"{path}/result/metadata", actor=AGENT, model=model,
+                usage=Usage(input_tokens=given, output_tokens=output, quality="aggregate"), request=line.key,
+            )  # fmt: skip
+
+    def _asked(self, line: Line, path: str) -> EventDraft:
+        message, variables = line.value.get("message"), dict_of(line.value.get("variableData")).get("variables")
+        attachments = [
+            {"type": text_of(item.get("kind"))[:50] or "file"} | light({"title": item.get("name")})
+            for item in map(dict_of, list_of(variables)[:50])
+        ]
+        text = text_of(message) or text_of(dict_of(message).get("text"))
+        data = light({"command": dict_of(line.value.get("slashCommand")).get("name")})
+        data |= {"attachments": attachments} if attachments else {}
+        return line.event("user_message", text, at_path=f"{path}/message", actor=("person", ""), data=data)
+
+    def _part(
+        self, line: Line, part: dict[str, Any], path: str, asked: dict[str | None, Any], answers: dict[str, Any]
+    ) -> Iterator[EventDraft]:
+        kind = part.get("kind")
+        if kind in (None, "markdownContent", "markdownVuln"):
+            yield line.event("agent_message", said_in(part), at_path=path, actor=AGENT, model=self.model)
+        elif kind == "thinking":
+            yield line.event("reasoning", said_in(part), at_path=path, actor=AGENT, model=self.model)
+        elif kind in ("toolInvocationSerialized", "toolInvocation"):
+            call_id = id_of(part.get("toolCallId"))
+            yield from self._tool(line, part, path, dict_of(asked.get(call_id)), answers.get(call_id or ""))
+        elif kind == "textEditGroup":
+            yield self._edited(line, part, path)
+        elif isinstance(kind, str) and kind in NOTES:
+            yield line.event(
+                "system", said_in(part), at_path=path, data={"type": kind} | light(part, frozenset({"kind"}))
+            )
+        else:
+            yield self.unknown(line, f"response part {str(kind)[:100]!r}", part, at_path=path)
+
+    def _tool(
+        self, line: Line, part: dict[str, Any], path: str, asked: dict[str, Any], answer: Any
+    ) -> Iterator[EventDraft]:
+        """A call, who allowed it, and what came back as far as the session keeps it."""
+        call_id, name = id_of(part.get("toolCallId")), text_of(asked.get("name") or part.get("toolId"))[:200]
+        source = dict_of(part.get("source"))
+        server = text_of(source.get("serverLabel") or source.get("label"))[:200] if source.get("type") == "mcp" else ""
+        tool = ToolDraft(call_id, name or None, server or None, bounded(_arguments(part, asked), len(line.raw)))
+        about = light({"title": _words(part.get("invocationMessage")), "tool_id": part.get("toolId")})
+        yield line.event("tool_call", part=":call", at_path=path, actor=AGENT, model=self.model, tool=tool, data=about)
+        confirmed, parent = answer_of(part.get("isConfirmed")), f"{line.key}:call"
+        denied = confirmed is not None and confirmed[0] == "denied"
+        if confirmed:
+            data = {"type": "isConfirmed", "decision": confirmed[0], "by": confirmed[1], "inferred": False}
+            yield line.event(
+                "approval", part=":approval", at_path=f"{path}/isConfirmed", parent=parent, tool=tool, data=data
+            )
+        if part.get("isComplete") is True or answer is not None or denied:
+            text = _answer(answer) or ("" if denied else _words(part.get("pastTenseMessage")))
+            details = bounded(part.get("resultDetails"), len(line.raw))
+            ended = ToolDraft(call_id, name or None, server or None, None, details, "denied" if denied else None)
+            yield line.event(
+                "tool_result", text, part=":result", at_path=path, actor=("tool", name), parent=parent, tool=ended
+            )
+
+    def _edited(self, line: Line, part: dict[str, Any], path: str) -> EventDraft:
+        uri = dict_of(part.get("uri"))
+        where = text_of(uri.get("fsPath") or uri.get("path") or part.get("uri"))[:1000]
+        texts = [text_of(dict_of(edit).get("text")) for group in list_of(part.get("edits")) for edit in list_of(group)]
+        data = {"type": "textEditGroup", "path": where, "paths": [where], "edits": len(texts)}
+        return line.event("file_change", "\n".join(texts)[:FIELD_LIMIT], at_path=path, actor=AGENT, data=data)
+
+
+def answer_of(confirmed: Any) -> tuple[str, str] | None:
+    """Decision and who made it; ``None`` when nobody was asked. Old sessions only say that it was confirmed."""
+    if isinstance(confirmed, bool):
+        return ("approved", "not recorded") if confirmed else ("denied", "user")
+    kind = confirmed.get("type") if isinstance(confirmed, dict) else confirmed
+    if isinstance(kind, int) and not isinstance(kind, bool):
+        kind = KINDS.get(kind)
+    return ANSWERS.get(kind) if isinstance(kind, str) else None
+
+
+def said_in(part: dict[str, Any]) -> str:
+    """The text of a part: ``value`` or ``content``, a string or Markdown."""
+    return _words(part.get("value")) or _words(part.get("content")) or _words(part.get("title"))
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, list):
+        return "\n".join(map(text_of, value))
+    return text_of(value) or text_of(dict_of(value).get("value"))
+
+
+def _arguments(part: dict[str, Any], asked: dict[str, Any]) -> Any:
+    """Arguments as the model gave them, else what the screen kept of them."""
+    if asked:
+        return parsed(asked.get("arguments"))
+    special = dict_of(part.get("toolSpecificData"))
+    line = dict_of(special.get("commandLine"))
+    if command := text_of(line.get("original") or special.get("command")):
+        return {"command": command}
+    return special.get("rawInput")
+
+
+def _answer(answer: Any) -> str:
+    parts = map(dict_of, list_of(dict_of(answer).get("content")))
+    return "\n".join(filter(None, (text_of(part.get("value")) for part in parts)))

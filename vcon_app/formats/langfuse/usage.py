@@ -1,0 +1,45 @@
+"""Tokens and costs of an observation."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from ...drafts import Usage
+from ..documents import dollars
+from ..values import count_of, dict_of
+
+READ = ("input_cache_read", "input_cached_tokens", "input_cached", "cache_read_input_tokens")
+WRITTEN = ("input_cache_creation", "input_cache_write", "cache_creation_input_tokens")
+REASONING = ("output_reasoning", "output_reasoning_tokens", "reasoning_tokens")
+
+
+def usage_of(observation: dict[str, Any]) -> Usage | None:
+    """``usageDetails``, in older exports ``usage``; ``None`` when they count nothing.
+
+    Langfuse's counts do not overlap (its models are priced by each of them), unless input and output alone are
+    already the total. Names with a dot are details of another count, as OpenInference writes them.
+    """
+    details = dict_of(observation.get("usageDetails")) or dict_of(observation.get("usage"))
+    sent, output = count_of(details.get("input")), count_of(details.get("output"))
+    read, written, reasoning = (_first(details, names) for names in (READ, WRITTEN, REASONING))
+    if all(count is None for count in (sent, output, read, written, reasoning)):
+        return None
+    cached = (read or 0) + (written or 0)
+    inside = (sent or 0) + (output or 0) == count_of(details.get("total"))
+    if inside and sent is not None and cached <= sent:
+        sent -= cached
+    if not inside and reasoning:
+        output = (output or 0) + reasoning
+    return Usage(sent, read, written, output, reasoning)
+
+
+def cost_of(observation: dict[str, Any]) -> Decimal | None:
+    """US dollars that Langfuse computed or was told; its 0 without details means that it knows no price."""
+    details = dict_of(observation.get("costDetails"))
+    stated = details.get("total") if details else observation.get("calculatedTotalCost")
+    return dollars(stated)
+
+
+def _first(details: dict[str, Any], names: tuple[str, ...]) -> int | None:
+    return next((count for name in names if (count := count_of(details.get(name))) is not None), None)

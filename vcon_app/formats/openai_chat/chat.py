@@ -1,0 +1,71 @@
+"""Messages of the chat API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..values import dict_of, list_of, text_of
+from .pieces import Piece, call, readable, refusal_of, result, said, strange, texts_of, thought
+
+SETTINGS = ("system", "developer")
+THOUGHTS = ("reasoning_content", "reasoning", "thinking")
+"""Where providers put what a model thought; OpenAI's own chat API does not tell it."""
+
+
+def message_pieces(message: dict[str, Any], path: str) -> Iterator[Piece]:
+    """What a message says: thoughts, text, refusal, calls; or a result."""
+    role = message.get("role")
+    if role in ("tool", "function"):
+        yield result(message.get("tool_call_id"), message.get("content"), path, name=message.get("name"))
+    elif role == "user" or role in SETTINGS:
+        text, held = readable(message.get("content"))
+        yield said(str(role), text, path, held, name=message.get("name"))
+    elif role == "assistant":
+        yield from _answer(message, path)
+    else:
+        yield strange(message, f"message of role {text_of(role)[:100]!r}", path)
+
+
+def completion_pieces(value: dict[str, Any], path: str) -> Iterator[Piece]:
+    """Of a response: the first choice is the answer, others are branches of depth 1."""
+    for index, choice in enumerate(map(dict_of, list_of(value.get("choices")))):
+        place = f"{path}/choices/{index}/message"
+        for piece in message_pieces({"role": "assistant"} | dict_of(choice.get("message")), place):
+            if index:
+                piece.depth, piece.data = 1, piece.data | {"branch": f"choice-{index}"}
+            yield piece
+
+
+def stop_of(value: dict[str, Any]) -> str:
+    """Why the first choice ended, when that is worth telling."""
+    first = dict_of(next(iter(list_of(value.get("choices"))), None))
+    reason = text_of(first.get("finish_reason"))[:100]
+    return "" if reason in ("stop", "tool_calls", "function_call") else reason
+
+
+def _answer(message: dict[str, Any], path: str) -> Iterator[Piece]:
+    thoughts = next((text for name in THOUGHTS if (text := text_of(message.get(name)))), "")
+    details = list_of(message.get("reasoning_details"))
+    if thoughts or details:
+        hidden = any(dict_of(item).get("type") == "reasoning.encrypted" for item in details)
+        yield thought(thoughts or texts_of(details), path, encrypted=hidden)
+    calls = list(_calls(message, path))
+    text, held = readable(message.get("content"))
+    refusal = text_of(message.get("refusal")) or refusal_of(message.get("content"))
+    if text or held or not (calls or refusal):
+        yield said("assistant", text, path, held, name=message.get("name"))
+    if refusal:
+        yield said("assistant", refusal, path, [], refusal=True)
+    if audio := dict_of(message.get("audio")):
+        yield said("assistant", text_of(audio.get("transcript")), path, [{"type": "audio"}], spoken=True)
+    yield from calls
+
+
+def _calls(message: dict[str, Any], path: str) -> Iterator[Piece]:
+    for index, value in enumerate(map(dict_of, list_of(message.get("tool_calls")))):
+        inner, place = dict_of(value.get("function")) or dict_of(value.get("custom")), f"{path}/tool_calls/{index}"
+        arguments = inner.get("arguments", inner.get("input"))
+        yield call(value.get("id"), inner.get("name"), arguments, place, parse="custom" not in value)
+    if legacy := dict_of(message.get("function_call")):
+        yield call(None, legacy.get("name"), legacy.get("arguments"), f"{path}/function_call")

@@ -1,0 +1,318 @@
+"""One pass over the records of a file: which conversation each belongs to, and what it adds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from ...drafts import Draft, EventDraft, Finding
+from ..calls import ID_LIMIT
+from ..jsonio import dumps
+from ..lines import Item, Line
+from ..reading import Findings
+from ..records import part_of
+from ..session_ids import SessionIds
+from ..times import from_epoch, parse
+from ..values import dict_of, light, list_of, text_of
+from .chat import completion_pieces, message_pieces, stop_of
+from .items import item_pieces
+from .meai import Updates, usages
+from .pieces import Piece, said, strange
+from .run_state import read_state
+from .session import START, Billing, Session, positions
+from .shapes import body_of, kind_of
+from .streams import CUT, Chunks, Events
+from .usage import cost_of, doubt_of, usage_of
+
+HELD = 200_000
+"""Events kept until the end of the file, in which a conversation may go on between others."""
+CHECKED = 1_000
+"""Records between two looks at how many events are held."""
+USUAL = ("default", "auto", "standard")
+STAMPS = ("timestamp", "created_at", "time", "start_time")
+LISTED = 100
+
+
+class Reading:
+    """The state of one file."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.findings = Findings(name)
+        self._ids = SessionIds(name)
+        self._sessions: list[Session] = []
+        self._current: Session | None = None
+        self._pending: Session | None = None
+        """The conversation whose request waits for its response."""
+        self._at: dict[str, Session] = {}
+        """Position, response or conversation -> the conversation it is in."""
+        self._responses: set[str] = set()
+        self._doubts: list[Finding] = []
+        self._stream: Line | None = None
+        self._chunks, self._events, self._updates = Chunks(), Events(), Updates()
+
+    def run(self, items: Iterable[Item]) -> Iterator[Draft]:
+        """The drafts of the file: each session with its events."""
+        for count, item in enumerate(items, 1):
+            if isinstance(item, Finding):
+                yield from self.findings.let(item)
+            elif isinstance(item, EventDraft):
+                self._here().drafts.append(item)
+            else:
+                self._record(item)
+            yield from self._odd()
+            if count % CHECKED == 0 and sum(len(session.drafts) for session in self._sessions) > HELD:
+                yield from self._give(keep=self._current)
+        self._end_streams()
+        yield from self._odd()
+        yield from self._give(keep=None)
+        yield from self.findings.close()
+
+    def session(self, id: str) -> Session:
+        """A new conversation, the current one from here on."""
+        session = self._current = Session(self.name, id, self.findings)
+        self._sessions.append(session)
+        return session
+
+    def _here(self) -> Session:
+        return self._current or self.session("")
+
+    def _give(self, keep: Session | None) -> Iterator[Draft]:
+        for session in self._sessions:
+            if session is not keep and (session.drafts or session.facts.session):
+                yield from self._ids.take(session.external_id, "")
+                yield from session.complete(self._ids.current)
+        self._sessions = [keep] if keep else []
+        self._at = {place: session for place, session in self._at.items() if session is keep}
+
+    def _odd(self) -> Iterator[Finding]:
+        for doubt in self._doubts:
+            yield from self.findings.let(doubt)
+        self._doubts.clear()
+
+    def _record(self, line: Line) -> None:
+        kind = kind_of(line.value)
+        line.at = _time(line.value)
+        if kind not in ("chunk", "event", "update", "updates"):
+            self._end_streams()
+        handler = HANDLERS.get(kind)
+        if handler:
+            handler(self, line)
+        else:
+            session = self._here()
+            session.facts.see(line)
+            session.say(line, [strange(line.value, "record of no kind that the API has", "")])
+
+    def _end_streams(self) -> None:
+        begun, self._stream = self._stream, None
+        if begun is None:
+            return
+        for whole in (self._chunks.end(), self._events.end()):
+            self._put_together(begun, whole)
+        for place, piece in self._updates.end():
+            self._here().say(place, [piece])
+
+    def _put_together(self, begun: Line, whole: dict[str, Any] | None) -> None:
+        """A response out of a stream; several of one stream are one conversation."""
+        if whole is not None:
+            self._pending = self._pending or self._current
+            self.answered(replace(begun, value=whole, raw=dumps(whole), offset=None))
+
+    def streamed(self, line: Line) -> None:
+        """A piece of a response."""
+        begun = self._stream = self._stream or line
+        whole = (self._chunks if kind_of(line.value) == "chunk" else self._events).add(line.value)
+        if whole is not None:
+            self._put_together(begun, whole)
+            self._stream = line
+
+    def asked(self, line: Line) -> None:
+        """A request, of the chat or the Responses API."""
+        value = line.value
+        pieces = _request_pieces(value)
+        conversation = value.get("conversation")
+        known = text_of(conversation) or text_of(dict_of(conversation).get("id"))
+        session = self._at.get(f"id {known or text_of(value.get('previous_response_id'))}")
+        start = session.position if session else START
+        if session is None:
+            session = None if known else self._conversation_of(pieces)
+        if session is None:
+            session = self.session(known)
+        self._current = self._pending = session
+        session.facts.see(line)
+        session.facts.model = text_of(value.get("model"))[:ID_LIMIT] or session.facts.model
+        if tools := [name for tool in list_of(value.get("tools")) if (name := _tool_name(tool))]:
+            session.facts.more["tools"] = tools[:LISTED]
+        session.request(line, pieces, start)
+        self._at |= dict.fromkeys(positions(pieces, start), session)
+        if known:
+            self._at[f"id {known}"] = session
+
+    def _conversation_of(self, pieces: list[Piece]) -> Session | None:
+        """The conversation that a request goes on with, or repeats; one that left it earlier is another."""
+        passed = positions(pieces)
+        for position in reversed(passed):
+            if session := self._at.get(position):
+                return session if position in (session.position, passed[-1]) else None
+        return None
+
+    def answered(self, line: Line) -> None:
+        """A whole response, of the chat or the Responses API."""
+        value = line.value
+        id = text_of(value.get("id"))[:ID_LIMIT]
+        if id and id in self._responses:
+            message = f"response {id[:60]} stands in the file again; told once"
+            self._doubts.append(Finding(f"{self.name}.repeated-response", "info", line.pointer, message))
+            return
+        before = self._at.get(f"id {text_of(value.get('previous_response_id'))}")
+        session = self._pending or before or self.session(id)
+        self._current, self._pending = session, None
+        session.facts.see(line)
+        pieces = _response_pieces(value)
+        if given := value.get("instructions"):
+            session.request(line, _instructions(given), session.position)
+        session.response(line, pieces, self._billing(line, id))
+        if id:
+            self._responses.add(id)
+            self._at[f"id {id}"] = session
+
+    def _billing(self, line: Line, id: str) -> Billing:
+        value = line.value
+        if doubt := doubt_of(value.get("usage")):
+            self._doubts.append(Finding(f"{self.name}.tokens", "warning", f"{line.pointer}/usage", doubt))
+        tier = value.get("service_tier")
+        reason = dict_of(value.get("incomplete_details")).get("reason")
+        data = light({
+            "stop_reason": stop_of(value) or reason,
+            "provider": value.get("provider"),
+            "service_tier": tier if tier not in USUAL else None,
+            "status": value.get("status") if value.get("status") != "completed" else None,
+            "cut_off": value.get(CUT),
+        })  # fmt: skip
+        at = from_epoch(value.get("created"), 1) or from_epoch(value.get("created_at"), 1) or line.at
+        model = text_of(value.get("model"))[:ID_LIMIT] or None
+        return Billing(id or None, model, usage_of(value.get("usage")), cost_of(value.get("usage")), at, data)
+
+    def spoken(self, line: Line) -> None:
+        """A message or an item of a list that is one conversation."""
+        session = self._here()
+        session.facts.see(line)
+        pieces = message_pieces if kind_of(line.value) == "message" else item_pieces
+        session.say(line, pieces(line.value, ""))
+
+    def updated(self, line: Line) -> None:
+        """A .NET message or update."""
+        session = self._here()
+        value = line.value
+        more = dict_of(value.get("additionalProperties"))
+        session.facts.session = (
+            session.facts.session or text_of(more.get("agui_thread_id")) or text_of(value.get("conversationId"))
+        )
+        session.facts.see(line)
+        self._stream = line
+        line.at = line.at or parse(value.get("createdAt"))[0]
+        for place, piece in self._updates.add(line, value, ""):
+            session.say(place, [piece])
+        model = text_of(value.get("modelId"))[:ID_LIMIT] or None
+        for stated in usages(value):
+            for place, piece in self._updates.end():
+                session.say(place, [piece])
+            session.response(
+                line, [], Billing(None, model, usage_of(stated), data=light({"response_id": value.get("responseId")}))
+            )
+
+    def all_updated(self, line: Line) -> None:
+        """.NET messages in an object."""
+        for index, message in enumerate(list_of(line.value.get("messages"))):
+            if isinstance(message, dict):
+                self.updated(part_of(line, message, f"/messages/{index}"))
+
+    def entered(self, line: Line) -> None:
+        """A log entry: the request and its response, or the body of one of them."""
+        for key in ("request", "body", "response"):
+            if isinstance(line.value.get(key), dict):
+                part = part_of(line, body_of(line.value[key]), f"/{key}")
+                handler = HANDLERS.get(kind_of(part.value))
+                if handler:
+                    handler(self, part)
+
+    def listed(self, line: Line) -> None:
+        """A page of items or responses."""
+        for index, item in enumerate(list_of(line.value.get("data"))):
+            if isinstance(item, dict):
+                self._record(part_of(line, item, f"/data/{index}"))
+
+    def failed(self, line: Line) -> None:
+        """What the API answers in the place of a response."""
+        session = self._pending or self._here()
+        session.facts.see(line)
+        session.say(line, [_error(line.value["error"])])
+
+    def saved(self, line: Line) -> None:
+        """A saved run of the Agents SDK."""
+        read_state(self, line)
+        self._current = None
+
+
+def _request_pieces(value: dict[str, Any]) -> list[Piece]:
+    pieces = _instructions(value.get("instructions"))
+    for index, message in enumerate(list_of(value.get("messages"))):
+        pieces += message_pieces(dict_of(message), f"/messages/{index}")
+    given = value.get("input")
+    if isinstance(given, str):
+        pieces.append(said("user", given, "/input", []))
+    for index, item in enumerate(list_of(given)):
+        pieces += item_pieces(dict_of(item), f"/input/{index}")
+    return pieces
+
+
+def _instructions(given: Any) -> list[Piece]:
+    if isinstance(given, str):
+        return [said("system", given, "/instructions", [])] if given else []
+    items = enumerate(map(dict_of, list_of(given)))
+    return [replace(p, side="setting") for n, item in items for p in item_pieces(item, f"/instructions/{n}")]
+
+
+def _response_pieces(value: dict[str, Any]) -> list[Piece]:
+    pieces = list(completion_pieces(value, ""))
+    for index, item in enumerate(list_of(value.get("output"))):
+        pieces += item_pieces(dict_of(item), f"/output/{index}")
+    return pieces + ([_error(value["error"])] if value.get("error") else [])
+
+
+def _error(error: Any) -> Piece:
+    told = dict_of(error)
+    text = text_of(told.get("message")) or text_of(error)
+    return Piece("error", "output", text, "/error", "", None, light(told, frozenset({"message"})))
+
+
+def _tool_name(tool: Any) -> str:
+    value = dict_of(tool)
+    return (
+        text_of(dict_of(value.get("function")).get("name")) or text_of(value.get("name")) or text_of(value.get("type"))
+    )
+
+
+def _time(value: dict[str, Any]) -> datetime | None:
+    """The time of a log entry or a response, as text or as seconds since 1970."""
+    found = (from_epoch(value.get(key), 1) or parse(value.get(key))[0] for key in STAMPS if key in value)
+    return next(found, None)
+
+
+HANDLERS: dict[str, Callable[[Reading, Line], None]] = {
+    "request": Reading.asked,
+    "completion": Reading.answered,
+    "response": Reading.answered,
+    "chunk": Reading.streamed,
+    "event": Reading.streamed,
+    "message": Reading.spoken,
+    "item": Reading.spoken,
+    "update": Reading.updated,
+    "updates": Reading.all_updated,
+    "entry": Reading.entered,
+    "page": Reading.listed,
+    "error": Reading.failed,
+    "state": Reading.saved,
+}

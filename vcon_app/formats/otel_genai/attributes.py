@@ -1,0 +1,79 @@
+"""Attributes of OTLP as plain values, and those that spell out a list in their names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..values import dict_of, list_of
+
+MOST_ITEMS = 10_000
+"""Of a list in names: an index beyond is nonsense."""
+
+
+def plain(attributes: Any) -> dict[str, Any]:
+    """``[{key, value: {stringValue}}]`` as a dict; exporters of SDKs write a dict at once."""
+    if isinstance(attributes, dict):
+        return attributes
+    pairs = (item for item in list_of(attributes) if isinstance(item, dict) and isinstance(item.get("key"), str))
+    return {item["key"]: _value(item.get("value"), 0) for item in pairs}
+
+
+def _value(value: Any, level: int) -> Any:
+    """An ``AnyValue``: 64-bit integers are text in JSON (protobuf's mapping), names are in either case."""
+    if not isinstance(value, dict) or len(value) != 1 or level > 20:
+        return value if not isinstance(value, dict) else None
+    name, inner = next(iter(value.items()))
+    name = name.replace("_", "").lower()
+    if name == "intvalue":
+        return _integer(inner)
+    if name == "arrayvalue":
+        return [_value(item, level + 1) for item in list_of(dict_of(inner).get("values"))]
+    if name == "kvlistvalue":
+        pairs = (item for item in list_of(dict_of(inner).get("values")) if isinstance(item, dict))
+        return {str(item.get("key")): _value(item.get("value"), level + 1) for item in pairs}
+    return inner
+
+
+def _integer(value: Any) -> Any:
+    try:
+        return int(value) if isinstance(value, str) and len(value) < 20 else value
+    except ValueError:
+        return value
+
+
+def listed(attributes: dict[str, Any], prefix: str) -> list[Any]:
+    """``<prefix>.0.role``, ``<prefix>.0.tool_calls.0.name`` … as a list of objects."""
+    root: dict[str, Any] = {}
+    for name, value in attributes.items():
+        if name.startswith(f"{prefix}."):
+            _put(root, name[len(prefix) + 1 :].split("."), value)
+    found = _lists(root)
+    return found if isinstance(found, list) else []
+
+
+def _put(holder: dict[str, Any], path: list[str], value: Any) -> None:
+    for name in path[:-1]:
+        inner = holder.setdefault(name, {})
+        if not isinstance(inner, dict):
+            return
+        holder = inner
+    holder.setdefault(path[-1], value)
+
+
+def _lists(value: Any) -> Any:
+    """Objects whose names are all numbers are lists; OpenInference wraps each item once more."""
+    if not isinstance(value, dict):
+        return value
+    inner = {name: _lists(item) for name, item in value.items()}
+    if inner and all(name.isdecimal() and len(name) < 6 for name in inner):
+        return [_unwrapped(inner[name]) for name in sorted(inner, key=int)[:MOST_ITEMS]]
+    return inner
+
+
+def _unwrapped(item: Any) -> Any:
+    """``{message: {…}}``, ``{tool_call: {function: {…}}}``, ``{message_content: {…}}`` without the wrapper."""
+    if isinstance(item, dict) and len(item) == 1:
+        name, inner = next(iter(item.items()))
+        if name in ("message", "tool_call", "message_content", "document") and isinstance(inner, dict):
+            return inner
+    return item

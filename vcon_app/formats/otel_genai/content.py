@@ -1,0 +1,152 @@
+"""What a span says of itself in the dialects of instrumentations: its operation, its messages, its tokens.
+
+OpenTelemetry's conventions for generative AI (1.28 to 1.37 and after), OpenLLMetry before them, OpenInference, and
+the AI SDK's own names.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from ...drafts import Usage
+from ..documents import dollars
+from ..spans.messages import Message, messages_of
+from ..values import count_of, text_of
+from .attributes import listed
+from .span import Span
+
+REQUESTS = ("chat", "text_completion", "generate_content")
+AGENTS = ("invoke_agent", "agent")
+STRUCTURE = ("create_agent", "invoke_workflow", "plan", "embeddings", "retrieval", "workflow", "task", "chain", "")
+OPENINFERENCE = {
+    "LLM": "chat", "TOOL": "execute_tool", "AGENT": "invoke_agent", "CHAIN": "chain", "EMBEDDING": "embeddings",
+    "RETRIEVER": "retrieval", "RERANKER": "retrieval", "GUARDRAIL": "chain", "EVALUATOR": "chain", "PROMPT": "chain",
+}  # fmt: skip
+OPENLLMETRY = {"workflow": "workflow", "agent": "invoke_agent", "task": "task", "tool": "execute_tool"}
+AI_SDK = {"ai.toolCall": "execute_tool", "ai.embed": "embeddings", "ai.embedMany": "embeddings"}
+INPUTS = (
+    "gen_ai.input.messages", "gen_ai.prompt", "ai.prompt.messages", "ai.prompt", "traceloop.entity.input",
+    "input.value",
+)  # fmt: skip
+OUTPUTS = ("gen_ai.output.messages", "gen_ai.completion", "traceloop.entity.output", "output.value")
+GIVEN = (
+    "gen_ai.tool.call.arguments", "ai.toolCall.args", "tool_arguments", "traceloop.entity.input", "input.value",
+    "tool.parameters",
+)  # fmt: skip
+BROUGHT = (
+    "gen_ai.tool.call.result", "ai.toolCall.result", "tool_response", "traceloop.entity.output", "output.value",
+)  # fmt: skip
+SPOKEN = ("gen_ai.system.message", "gen_ai.user.message", "gen_ai.assistant.message", "gen_ai.tool.message")
+
+
+def operation(span: Span) -> str:
+    """The operation in the words of the conventions, "" for a span that is none of theirs."""
+    if told := span.text("gen_ai.operation.name"):
+        return told
+    if told := OPENINFERENCE.get(span.text("openinference.span.kind").upper(), ""):
+        return told
+    if told := span.text("ai.operationId"):
+        return "chat" if told.endswith((".doGenerate", ".doStream")) else AI_SDK.get(told, "chain")
+    if span.text("llm.request.type") in ("chat", "completion"):
+        return "chat"
+    if told := OPENLLMETRY.get(span.text("traceloop.span.kind"), ""):
+        return told
+    return _by_attributes(span)
+
+
+def _by_attributes(span: Span) -> str:
+    """Before operations had names: a tool's span names the tool, a request's the vendor and the model."""
+    if span.text("gen_ai.tool.name"):
+        return "execute_tool"
+    whose = span.text("gen_ai.agent.name", "gen_ai.agent.id", "agent_name")
+    if span.text("gen_ai.system", "gen_ai.provider.name") and span.text("gen_ai.request.model") and not whose:
+        return "chat"
+    return "invoke_agent" if whose else ""
+
+
+def usage_of(span: Span) -> Usage | None:
+    """Tokens of a request. Input contains both cache counts as long as they are not more than it."""
+    counts = [_count(span, *names) for names in COUNTS]
+    if all(count is None for count in counts):
+        return None
+    sent, read, written, output, reasoning = counts
+    cached = (read or 0) + (written or 0)
+    fresh = sent - cached if sent is not None and cached <= sent else sent
+    return Usage(fresh, read, written, output, reasoning)
+
+
+COUNTS = (
+    ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt", "ai.usage.inputTokens",
+     "ai.usage.promptTokens"),
+    ("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens", "ai.usage.cachedInputTokens",
+     "llm.token_count.prompt_details.cache_read"),
+    ("gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_creation_input_tokens",
+     "llm.token_count.prompt_details.cache_write"),
+    ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion",
+     "ai.usage.outputTokens", "ai.usage.completionTokens"),
+    ("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens", "ai.usage.reasoningTokens",
+     "llm.token_count.completion_details.reasoning"),
+)  # fmt: skip
+"""Names of input, cache read, cache write, output and reasoning, the conventions' own first."""
+
+
+def _count(span: Span, *names: str) -> int | None:
+    values = (span.attributes.get(name) for name in names)
+    return next((count for value in values if (count := count_of(_number(value))) is not None), None)
+
+
+def _number(value: Any) -> Any:
+    return int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 16 else value
+
+
+def cost_of(span: Span) -> Decimal | None:
+    """What the instrumentation computed or was told; the conventions have no name for it."""
+    return dollars(span.attributes.get("gen_ai.usage.cost"))
+
+
+def sent(span: Span) -> list[Message]:
+    """The messages of a request, instructions first."""
+    instructions = messages_of(span.attributes.get("gen_ai.system_instructions"), "system")
+    found = _of(span, "user", INPUTS, "gen_ai.prompt", "llm.input_messages", SPOKEN)
+    return instructions + found
+
+
+def answered(span: Span) -> list[Message]:
+    """The messages of the answer."""
+    found = _of(span, "assistant", OUTPUTS, "gen_ai.completion", "llm.output_messages", ("gen_ai.choice",))
+    if not found:
+        found = messages_of(span.text("ai.response.text"), "assistant")
+        found += messages_of(span.attributes.get("ai.response.toolCalls"), "assistant")
+    return found
+
+
+def _of(
+    span: Span, role: str, names: tuple[str, ...], numbered: str, inference: str, events: tuple[str, ...]
+) -> list[Message]:
+    holders = [span.attributes, *(event for event in span.events if not event["event.name"].endswith(".message"))]
+    for holder in holders:
+        if found := messages_of(holder.get(names[0]), role):
+            return found
+    for prefix in (inference, numbered):
+        if found := messages_of(listed(span.attributes, prefix), role):
+            return found
+    if found := messages_of([event for event in span.events if event["event.name"] in events], role):
+        return found
+    values = (holder.get(name) for name in names[1:] for holder in holders)
+    return next((found for value in values if (found := messages_of(value, role))), [])
+
+
+def tool_texts(span: Span) -> tuple[Any, Any]:
+    """What a tool was given and what it brought back, as they were recorded; ``None`` where they were not."""
+    return _first(span, GIVEN), _first(span, BROUGHT)
+
+
+def _first(span: Span, names: tuple[str, ...]) -> Any:
+    return next((value for name in names if (value := span.attributes.get(name)) is not None), None)
+
+
+def exceptions(span: Span) -> str:
+    """The message of an exception that was recorded with the span."""
+    told = (text_of(event.get("exception.message")) for event in span.events if event["event.name"] == "exception")
+    return next(filter(None, told), "")

@@ -1,0 +1,131 @@
+"""Spans out of OTLP documents and out of what SDKs print, in one shape."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from ..calls import ID_LIMIT
+from ..lines import Line
+from ..records import part_of
+from ..times import from_epoch, parse
+from ..values import dict_of, list_of, text_of
+from .attributes import plain
+
+RESOURCES = ("resourceSpans", "resource_spans")
+SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
+FAILED = (2, "2", "STATUS_CODE_ERROR", "ERROR")
+NANOSECONDS = 10**9
+
+
+@dataclass(slots=True)
+class Span:
+    """One operation: where it stands in its trace, when it ran, and what was recorded of it."""
+
+    line: Line
+    trace: str
+    id: str
+    parent: str | None
+    name: str
+    start: datetime | None
+    end: datetime | None
+    attributes: dict[str, Any]
+    events: list[dict[str, Any]] = field(default_factory=list)
+    """``{"event.name", **attributes}`` of each."""
+    failed: bool = False
+    message: str = ""
+    """Of the status: why it failed."""
+    resource: dict[str, Any] = field(default_factory=dict)
+    order: int = 0
+    """Number of the record it came in: lines of a file are in the order in which they were sent."""
+
+    @property
+    def key(self) -> str:
+        """What it is known by: a span id is unique in its trace only."""
+        return f"{self.trace}:{self.id}"
+
+    def text(self, *names: str) -> str:
+        """The first of these attributes that is text."""
+        return next((told for name in names if (told := text_of(self.attributes.get(name)))), "")
+
+
+def spans_of(line: Line, order: int) -> Iterator[Span]:
+    """The spans of a record: an OTLP request, or a single span as an SDK prints it."""
+    value = line.value
+    for name in RESOURCES:
+        for index, held in enumerate(list_of(value.get(name))):
+            yield from _of_resource(line, dict_of(held), f"/{name}/{index}", order)
+    if is_span(value):
+        yield _span(line, value, plain(dict_of(value.get("resource")).get("attributes")), order)
+
+
+def is_span(value: dict[str, Any]) -> bool:
+    """Whether this is a span outside of an OTLP request."""
+    context = dict_of(value.get("context"))
+    return bool(_id(_first(value, "spanId", "span_id") or _first(context, "span_id", "spanId")))
+
+
+def _of_resource(line: Line, held: dict[str, Any], path: str, order: int) -> Iterator[Span]:
+    resource = plain(dict_of(held.get("resource")).get("attributes"))
+    for name in SCOPES:
+        for number, scope in enumerate(map(dict_of, list_of(held.get(name)))):
+            for index, value in enumerate(list_of(scope.get("spans"))):
+                if isinstance(value, dict):
+                    place = f"{path}/{name}/{number}/spans/{index}"
+                    yield _span(part_of(line, value, place), value, resource, order)
+
+
+def _span(line: Line, value: dict[str, Any], resource: dict[str, Any], order: int) -> Span:
+    context, status = dict_of(value.get("context")), dict_of(value.get("status"))
+    code = _first(status, "code", "status_code")
+    return Span(
+        line=line,
+        trace=_id(_first(value, "traceId", "trace_id") or _first(context, "trace_id", "traceId")) or "no-trace",
+        id=_id(_first(value, "spanId", "span_id") or _first(context, "span_id", "spanId")) or f"at{line.pointer}",
+        parent=_id(_first(value, "parentSpanId", "parent_span_id", "parent_id")),
+        name=text_of(value.get("name"))[:ID_LIMIT],
+        start=_time(_first(value, "startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime")),
+        end=_time(_first(value, "endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")),
+        attributes=plain(value.get("attributes")),
+        events=[
+            {"event.name": text_of(event.get("name")), **plain(event.get("attributes"))}
+            for event in list_of(value.get("events"))
+            if isinstance(event, dict)
+        ],
+        failed=code in FAILED,
+        message=text_of(_first(status, "message", "description")),
+        resource=resource,
+        order=order,
+    )
+
+
+def _time(value: Any) -> datetime | None:
+    """Nanoseconds since 1970 (text in JSON), or ISO 8601."""
+    if isinstance(value, str) and value.isdecimal() and len(value) < 25:
+        value = int(value)
+    if isinstance(value, str):
+        return parse(value)[0]
+    return from_epoch(value, NANOSECONDS)
+
+
+def _id(value: Any) -> str | None:
+    """Hexadecimal as the JSON mapping of OTLP says, or base64 as protobuf's own; zeros are no id."""
+    told = text_of(value)[:ID_LIMIT].removeprefix("0x")
+    if told.endswith("=") or (len(told) in (12, 24) and not _is_hex(told)):
+        try:
+            told = base64.b64decode(told, validate=True).hex()
+        except (binascii.Error, ValueError):
+            return told
+    return told if told.strip("0") else None
+
+
+def _is_hex(text: str) -> bool:
+    return all(c in "0123456789abcdefABCDEF" for c in text)
+
+
+def _first(value: dict[str, Any], *names: str) -> Any:
+    return next((value[name] for name in names if value.get(name) not in (None, "")), None)

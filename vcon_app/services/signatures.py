@@ -1,0 +1,133 @@
+"""Signatures of imported documents: checked when they are read, and again when it changes who is trusted."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, BinaryIO
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from sessions_app.services import audit, bell, notify
+from sessions_app.services.columns import storable
+from vcon_app import registry
+from vcon_app.drafts import Finding, FormatError, Signature
+from vcon_app.models import Import
+
+from . import documents, trust
+from .attempts import may_pass
+
+log = logging.getLogger(__name__)
+
+OURS = {"of": "signature"}
+"""Marks the findings that are exchanged when a signature is checked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What came of a check, in the shape of the columns of an import."""
+
+    signature: dict[str, Any]
+    findings: list[dict[str, str]] = field(default_factory=list)
+    against: str = ""
+
+
+def check(format: registry.Format, source: BinaryIO, read: Signature, ring: trust.Keyring) -> Checked:
+    """The signature of a document with what is trusted now; ``read`` is what its reader found.
+
+    Raises ``FormatError``.
+    """
+    if read.state == "unsigned" or not hasattr(format, "verify"):
+        return Checked(columns(read))
+    source.seek(0)
+    signature, findings = format.verify(source, ring.anchors, timezone.now())
+    return Checked(columns(signature), [_row(finding) for finding in findings], ring.stamp)
+
+
+def columns(signature: Signature) -> dict[str, Any]:
+    """A signature as it is stored: what it always has, and what else there is to say."""
+    always = {"state": signature.state, "signer": signature.signer, "detail": signature.detail}
+    more = {"until": signature.until and signature.until.isoformat(), "uncovered": list(signature.uncovered)}
+    return storable(always | {name: value for name, value in more.items() if value})
+
+
+def _row(finding: Finding) -> dict[str, str]:
+    row = {"rule": finding.rule, "severity": finding.severity, "path": finding.path, "message": finding.message}
+    return storable(row | OURS)
+
+
+def check_again(workspace_id: UUID) -> int:
+    """Check what was checked with other anchors, or hangs on a certificate that expired; how many have another state.
+
+    May run any number of times, also at once: each import is taken by one of them.
+    """
+    changed = 0
+    while (result := _check_next(workspace_id)) is not None:
+        changed += result
+    return changed
+
+
+@transaction.atomic
+def _check_next(workspace_id: UUID) -> bool | None:
+    """Whether the next import that is due got another state; None when none is due."""
+    ring = trust.keyring(workspace_id)
+    due = _due(workspace_id, ring.stamp, timezone.now())
+    imported = due.select_for_update(skip_locked=True, of=("self",)).select_related("document").order_by("pk").first()
+    if imported is None:
+        return None
+    checked, before = _checked(imported, ring), imported.signature["state"]
+    imported.signature, imported.checked_against = checked.signature, checked.against
+    imported.findings = [row for row in imported.findings if row.get("of") != OURS["of"]] + checked.findings
+    imported.save(update_fields=["signature", "checked_against", "findings"])
+    after = imported.signature["state"]
+    if after != before:
+        _tell(imported, before, after)
+    return after != before
+
+
+def _due(workspace_id: UUID, stamp: str, now: datetime) -> QuerySet[Import]:
+    expired = Q(signature__state="valid", signature__until__lt=now.isoformat())
+    return Import.objects.filter(~Q(checked_against=stamp) | expired, workspace_id=workspace_id).exclude(
+        checked_against=""
+    )
+
+
+def _checked(imported: Import, ring: trust.Keyring) -> Checked:
+    """Never fails for what is wrong with one document: the others are checked all the same."""
+    try:
+        with documents.open_document(imported.document) as source:
+            return check(registry.get(imported.format), source, Signature("uncheckable"), ring)
+    except (FormatError, registry.UnknownFormat) as error:
+        reason = str(error)
+    except FileNotFoundError:
+        reason = "The bytes of this document are not in the storage any more."
+    except Exception as error:  # a fault of ours; the row must not be the first one that is due for ever
+        if may_pass(error):
+            raise
+        log.exception("the signature of import %s could not be checked", imported.pk)
+        reason = f"A fault of ours while checking it ({type(error).__name__})."
+    return Checked(columns(Signature("uncheckable", detail=reason)), against=ring.stamp)
+
+
+def _tell(imported: Import, before: str, after: str) -> None:
+    audit.record(
+        imported.workspace_id, audit.SYSTEM, "import.signature_changed", subject=("import", imported.pk),
+        filename=imported.filename, before=before, after=after,
+    )  # fmt: skip
+    notify.import_changed(imported.pk)
+    for link in imported.session_links.select_related("session"):
+        notify.session_changed(link.session_id, link.session.last_seq)
+
+
+def sweep() -> int:
+    """Ring for workspaces with imports that are due, whose message was lost; how many."""
+    signed = Import.objects.exclude(checked_against="").order_by().values_list("workspace_id", flat=True).distinct()
+    now = timezone.now()
+    due = [id_ for id_ in signed if _due(id_, trust.keyring(id_).stamp, now).exists()]
+    for workspace_id in due:
+        bell.ring(bell.CHECK_SIGNATURES, workspace_id)
+    return len(due)

@@ -1,0 +1,88 @@
+"""Who a workspace trusts: certificates and public keys that signatures are checked against."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from uuid import UUID
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from django.db import IntegrityError, transaction
+
+from sessions_app.models import Workspace
+from sessions_app.services import audit, bell
+from vcon_app.models import TrustAnchor
+from vcon_app.signing.algorithms import kind_of
+from vcon_app.signing.feeds import host_of
+from vcon_app.signing.keys import Anchor, BadKey, anchor_of, fingerprint, normal_pem
+
+Refused = BadKey
+"""What was given cannot be a trust anchor; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keyring:
+    """The anchors of a workspace, and a stamp that is another one as soon as they are others."""
+
+    anchors: tuple[Anchor, ...]
+    stamp: str
+
+
+def keyring(workspace_id: UUID) -> Keyring:
+    """What signatures are checked against in this workspace now."""
+    rows = list(TrustAnchor.objects.filter(workspace_id=workspace_id).order_by("pk"))
+    stamp = hashlib.sha256("\n".join(str(row.pk) for row in rows).encode()).hexdigest()
+    return Keyring(tuple(anchor_of(row.pem, row.name, row.origin) for row in rows), stamp)
+
+
+def add(workspace: Workspace, pem: str, *, name: str = "", origin: str = "", by: audit.Actor) -> TrustAnchor:
+    """Trust a certificate or public key from now on; what was imported is checked again. Raises ``Refused``."""
+    origin = _checked_origin(origin)
+    anchor = anchor_of(pem, name, origin)
+    if origin and not isinstance(anchor.key, Ed25519PublicKey):
+        raise Refused(f"An origin is for keys of llmfeed files, which are Ed25519; this one is {kind_of(anchor.key)}.")
+    new = TrustAnchor(
+        workspace=workspace,
+        name=_shown(anchor.title) or fingerprint(anchor.key)[:16],
+        kind=TrustAnchor.Kind.CERTIFICATE if anchor.certificate else TrustAnchor.Kind.PUBLIC_KEY,
+        pem=normal_pem(pem),
+        fingerprint=fingerprint(anchor.key),
+        origin=origin,
+        added_by=by.name,
+    )
+    try:
+        with transaction.atomic():
+            new.save(force_insert=True)
+            _tell(new, "trust.added", by)
+    except IntegrityError:
+        known = TrustAnchor.objects.filter(workspace=workspace, fingerprint=new.fingerprint, origin=origin).first()
+        raise Refused(f'This key is trusted already, as "{known}". To exchange it, remove that one first.') from None
+    return new
+
+
+@transaction.atomic
+def remove(anchor: TrustAnchor, *, by: audit.Actor) -> None:
+    """Trust it no longer; what hung on it is checked again."""
+    if TrustAnchor.objects.filter(pk=anchor.pk).delete()[0]:
+        _tell(anchor, "trust.removed", by)
+
+
+def _shown(name: str) -> str:
+    """A name of one line; that of a certificate is whatever its maker wrote into it."""
+    return "".join(character for character in name if character.isprintable()).strip()[:100]
+
+
+def _tell(anchor: TrustAnchor, action: str, by: audit.Actor) -> None:
+    audit.record(
+        anchor.workspace_id, by, action, subject=("trust_anchor", anchor.pk),
+        name=anchor.name, kind=anchor.kind, fingerprint=anchor.fingerprint, origin=anchor.origin,
+    )  # fmt: skip
+    bell.ring(bell.CHECK_SIGNATURES, anchor.workspace_id)
+
+
+def _checked_origin(origin: str) -> str:
+    origin = origin.strip()
+    host = host_of(origin)
+    if origin and (not host or len(origin) > 200 or any(c.isspace() or not c.isprintable() for c in origin)):
+        raise Refused(f"The origin {origin[:60]!r} is no site; it looks like https://example.org.")
+    return origin
