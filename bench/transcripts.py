@@ -77,12 +77,10 @@ class Writer:
     """The state of one session while its lines are made."""
 
     dice: random.Random
+    session: str
     now: datetime = START
     parent: str | None = None
     cached: int = 14_000
-
-    def __post_init__(self) -> None:
-        self.session = self.uuid()
 
     # --- small parts ---
 
@@ -312,9 +310,12 @@ class Writer:
         self.cached = 16_000
 
 
-def write(path: Path, lines: int, seed: int) -> Truth:
-    """Write a transcript of exactly ``lines`` lines; its last turn may break off, as when somebody closes the lid."""
-    writer, truth = Writer(random.Random(seed)), Truth()
+def write(path: Path, lines: int, seed: int = 5) -> Truth:
+    """Write a transcript of exactly ``lines`` lines; its last turn may break off, as when somebody closes the lid.
+
+    A shorter one begins with the same lines, but is another session.
+    """
+    writer, truth = Writer(random.Random(seed), session=str(UUID(int=lines << 64 | seed))), Truth()
     turns = chain.from_iterable(writer.turn() for _ in count())
     with path.open("wb") as file:
         for line in islice(turns, lines):
@@ -330,7 +331,7 @@ def cached(lines: int) -> tuple[Path, dict[str, int]]:
     counts = path.with_suffix(".json")
     if not counts.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
-        counts.write_bytes(orjson.dumps(write(path, lines, seed=lines).totals()))
+        counts.write_bytes(orjson.dumps(write(path, lines).totals()))
     return path, orjson.loads(counts.read_bytes())
 
 

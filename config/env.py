@@ -18,8 +18,9 @@ import platformdirs
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 OURS = (
-    "COUNTERSIGN_DATA_DIR", "COUNTERSIGN_DATABASE_POOL", "COUNTERSIGN_HOST", "COUNTERSIGN_MAX_UPLOAD_BYTES",
-    "COUNTERSIGN_PUBLIC_URL",
+    "COUNTERSIGN_DATA_DIR", "COUNTERSIGN_DATABASE_POOL", "COUNTERSIGN_DECRYPTION_KEY", "COUNTERSIGN_HOST",
+    "COUNTERSIGN_MAX_UPLOAD_BYTES", "COUNTERSIGN_PUBLIC_URL", "COUNTERSIGN_SIGNING_CERTIFICATES",
+    "COUNTERSIGN_SIGNING_KEY",
 )
 COMMON = (
     "ALLOWED_HOSTS", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "CELERY_BROKER_URL", "DATABASE_URL", "DEBUG",
@@ -53,6 +54,9 @@ class Environment:
     anthropic_base_url: str | None
     email_url: str | None
     storage_url: str | None
+    decryption_key: Path | None
+    signing_key: Path | None
+    signing_certificates: Path | None
 
 
 def read(environ: Mapping[str, str] = os.environ) -> Environment:
@@ -73,6 +77,9 @@ def read(environ: Mapping[str, str] = os.environ) -> Environment:
         anthropic_base_url=url(environ, "ANTHROPIC_BASE_URL", ("https", "http"), needs_host=True),
         email_url=url(environ, "EMAIL_URL", EMAIL_SCHEMES, needs_host=True),
         storage_url=url(environ, "STORAGE_URL", ("file",)),
+        decryption_key=file(environ, "COUNTERSIGN_DECRYPTION_KEY"),
+        signing_key=file(environ, "COUNTERSIGN_SIGNING_KEY"),
+        signing_certificates=file(environ, "COUNTERSIGN_SIGNING_CERTIFICATES"),
     )
 
 
@@ -86,6 +93,17 @@ def default_data_dir() -> Path:
 def text(environ: Mapping[str, str], name: str) -> str | None:
     """The value without blanks around it; an empty one is as good as none."""
     return environ.get(name, "").strip() or None
+
+
+def file(environ: Mapping[str, str], name: str) -> Path | None:
+    """A file that must be there and readable; what stands in it is looked at when it is needed."""
+    value = text(environ, name)
+    if value is None:
+        return None
+    path = Path(value).expanduser().resolve()
+    if not path.is_file() or not os.access(path, os.R_OK):
+        raise ConfigError(f"{name} is {value!r}: there is no file that can be read")
+    return path
 
 
 def words(environ: Mapping[str, str], name: str) -> tuple[str, ...]:

@@ -35,6 +35,10 @@ FILE_UPLOAD_TEMP_DIR = str(_inside_data_dir("uploads"))
 # A batch of 1,000 events, an OTLP request: read whole into memory, so bounded well below a file.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 32 * 1024 * 1024
 
+# Private keys stay in files of the operator's: never in the database, never shown.
+DECRYPTION_KEY = ENV.decryption_key
+SIGNING_KEY, SIGNING_CERTIFICATES = ENV.signing_key, ENV.signing_certificates
+
 # --- who may talk to us -----------------------------------------------------------------------------------------
 
 

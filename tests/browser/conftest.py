@@ -8,10 +8,14 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import connection
 from django.test import Client
 
+from config.postgres import wait_until
 from sessions_app.models import Member, Role, Workspace
 from sessions_app.services import audit, people
+
+from . import server
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 
@@ -20,6 +24,7 @@ QUIET = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
+PATIENCE = 10
 WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 375, "height": 780}
 
 
@@ -43,9 +48,22 @@ def reviewer(workspace) -> Member:
     return people.add_member(workspace, "rosa@example.org", "Rosa", Role.REVIEWER, by=audit.COMMAND)[0]
 
 
+@pytest.fixture(scope="session")
+def web_server(process_environment) -> Iterator[str]:
+    with server.running(process_environment) as url:
+        yield url
+
+
+@pytest.fixture
+def connected(web_server, transactional_db) -> Iterator[str]:
+    """A server of its own process, asynchronous as in production, for pages that stay connected."""
+    yield web_server
+    wait_until(_nobody_reads, PATIENCE)
+
+
 @pytest.fixture
 def address(live_server) -> str:
-    """Where the pages are; a test of pages that stay connected puts a server of its own in its place."""
+    """Where the pages are; a test of pages that stay connected puts ``connected`` in its place."""
     return live_server.url
 
 
@@ -70,6 +88,16 @@ def open_page(browser, address, reviewer) -> Iterator[Callable[..., Any]]:
     for context in contexts:
         context.close()
     assert [text for text in complaints if "Failed to load resource" not in text] == []
+
+
+def _nobody_reads() -> bool:
+    """Whether the server is done with what the pages asked: the tables are emptied next, and that needs them alone."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            " AND state <> 'idle'"
+        )
+        return cursor.fetchone()[0] == 0
 
 
 def _cookie(member: Member) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -13,22 +11,14 @@ from tests.sessions.build import BOT, asked, call, other, path_of, priced, resul
 from tests.sessions.test_hostile import ATTACK
 from tests.sessions.test_hostile import session as hostile_session
 
-from . import server
 from .conftest import PHONE
 
 __all__ = ["hostile_session"]
 
 
-@pytest.fixture(scope="module")
-def asgi_server(process_environment) -> Iterator[str]:
-    with server.running(process_environment) as url:
-        yield url
-
-
 @pytest.fixture
-def address(asgi_server, transactional_db) -> str:
-    """A server that sends the beginning of a stream before its end."""
-    return asgi_server
+def address(connected) -> str:
+    return connected
 
 
 @pytest.fixture

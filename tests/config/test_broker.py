@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from django.db import connection
 from kombu.transport.pgmq import Channel
 from pgmq.base import PGMQConfig
 from psycopg.conninfo import conninfo_to_dict
@@ -42,7 +43,14 @@ def test_the_options_are_ones_that_the_transport_reads():
 
 
 @pytest.fixture
-def worker(process_environment) -> Iterator[subprocess.Popen]:
+def empty_queue(transactional_db) -> None:
+    """What other tests rang for is in the queue still, and would be taken first."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pgmq.purge_queue(queue_name) FROM pgmq.list_queues()")
+
+
+@pytest.fixture
+def worker(process_environment, empty_queue) -> Iterator[subprocess.Popen]:
     """A real worker on the test database, with one child."""
     command = [
         sys.executable, "-m", "celery", "-A", "config.celery", "--quiet", "worker", "--pool", "prefork",

@@ -41,6 +41,8 @@ def test_a_boolean_is_true_or_false(value, meaning):
         ("EMAIL_URL", "mail@example.com"),
         ("STORAGE_URL", "s3://bucket"),
         ("SECRET_KEY", "short"),
+        ("COUNTERSIGN_SIGNING_KEY", "/nowhere/signing.key"),
+        ("COUNTERSIGN_DECRYPTION_KEY", "/"),
     ],
 )
 def test_a_bad_value_is_one_line_that_names_it(name, value):

@@ -218,3 +218,8 @@ def test_any_part_of_a_file_may_be_anything() -> None:
             assert_sound(read(managed_agents, value))
             if isinstance(value[0], dict):
                 assert_sound(read(managed_agents, jsonl(*value)))
+
+
+def test_without_a_session_object_the_first_thread_that_runs_names_the_agent() -> None:
+    running = event("sevt_2", "session.thread_status_running", session_thread_id="t", agent_name="Irrigator")
+    assert sessions(drafts(say("sevt_1", "Hi"), running))[0].agent_name == "Irrigator"

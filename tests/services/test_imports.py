@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import json
+from typing import Any
 
 import pytest
 
@@ -190,3 +192,26 @@ def test_its_text_is_found(workspace):
     for session_id in search.sessions_behind():
         search.index(session_id)
     assert list(filtered(workspace.id, SessionFilter(q="part2 oiled"))) == [Session.objects.get()]
+
+
+def test_a_newer_export_of_many_chats_adds_only_what_is_new(workspace):
+    """An unchanged chat of a rewritten file is the same session, however often it is exported again."""
+
+    def export(*extra: str) -> bytes:
+        said = [{"role": "user", "content": text} for text in ("When is it open?", *extra)]
+        chats = [chat("Hours", said), chat("Tickets", [{"role": "user", "content": "Two, please."}])]
+        return json.dumps(chats).encode()
+
+    def chat(name: str, messages: list[dict[str, str]]) -> dict[str, Any]:
+        return {
+            "uuid": f"chat-{name}", "name": name, "created_at": "2026-11-01T08:00:00Z", "updated_at": "2026-11-01T08:00:00Z",
+            "chat_messages": [
+                {"uuid": f"{name}-{i}", "sender": "human", "text": each["content"], "created_at": f"2026-11-01T08:0{i}:00Z"}
+                for i, each in enumerate(messages)
+            ],
+        }  # fmt: skip
+
+    drop(workspace, export(), "chats.json")
+    second = drop(workspace, export("And on Sundays?"), "chats.json")
+    assert (second.status, second.events) == ("done", 1)
+    assert Session.objects.filter(workspace=workspace).count() == 2

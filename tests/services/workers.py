@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from config.process import die_with_parent
+
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (
     sys.executable, "-m", "celery", "-A", "config.celery", "--quiet", "worker", "--beat",
@@ -38,6 +40,7 @@ class Worker:
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
+                preexec_fn=die_with_parent,
             )
 
     def kill(self) -> None:

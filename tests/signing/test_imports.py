@@ -33,6 +33,7 @@ from .make import (
 
 FAR = timezone.now() + timedelta(days=3650)
 LASTING = (START, FAR)
+STRANGER = owner("Stranger", rsa_key(2), dates=LASTING)
 
 
 def by(**more):
@@ -170,7 +171,8 @@ def test_a_document_that_is_gone_does_not_keep_the_others_from_being_checked(wor
 
 
 def test_the_same_bytes_again_have_the_same_signature_and_are_checked_again_too(workspace, drop):
-    first, second = drop(signed(VCON, by())), drop(signed(VCON, by()))
+    jws = signed(VCON, by())
+    first, second = drop(jws), drop(jws)
     assert second.duplicate_of == first
     believe(workspace, by().pem)
     signatures.check_again(workspace.pk)
@@ -198,19 +200,19 @@ def grown(texts: int):
 
 def test_a_session_that_grew_is_worth_no_more_than_its_worst_document(workspace, drop):
     believe(workspace, by().pem)
-    first = drop(grown(1))
+    first = drop(signed(grown(1), STRANGER))
     longer = drop(signed(grown(2), by()))
 
     assert (first.session_links.get().session, longer.events) == (longer.session_links.get().session, 1)
-    assert (state(longer), of_session()["state"]) == ("valid", "unsigned")
+    assert (state(longer), of_session()["state"]) == ("valid", "valid_untrusted")
 
 
 def test_a_document_that_added_nothing_lends_its_signature_to_nobody(workspace, drop):
     believe(workspace, by().pem)
-    drop(grown(2))
+    drop(signed(grown(2), STRANGER))
     older = drop(signed(grown(1), by()))
 
-    assert (older.events, state(older), of_session()["state"]) == (0, "valid", "unsigned")
+    assert (older.events, state(older), of_session()["state"]) == (0, "valid", "valid_untrusted")
 
 
 def test_a_session_that_grew_under_one_signer_stays_valid(workspace, drop):

@@ -232,7 +232,8 @@ def test_without_a_certificate_a_trusted_key_verifies_it():
     jws = signed(VCON, by, header={"x5c": None})
 
     assert state(jws, anchor_of(public_pem(by.key), "Ours")) == "valid"
-    assert state(jws, anchor_of(public_pem(rsa_key(3)))) == "uncheckable"
+    assert state(jws, anchor_of(public_pem(rsa_key(3)))) == "invalid"
+    assert state(jws, owner("Somebody", rsa_key(3)).anchor) == state(jws) == "uncheckable"
     assert state(jws, anchor_of(public_pem(ed_key())), by.anchor) == "valid"
 
 

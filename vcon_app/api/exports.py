@@ -49,9 +49,14 @@ class Report(BaseModel):
     auth=reader,
     openapi_extra={"responses": {200: {"description": "the file", "content": {"application/octet-stream": {}}}}},
 )
-async def export_session(request: HttpRequest, session_id: UUID, format: str) -> StreamingHttpResponse:
-    """A session as a file. ``Countersign-Loss`` is ``none``, or how many things the format could not carry."""
-    export = await _written(request, session_id, format)
+async def export_session(
+    request: HttpRequest, session_id: UUID, format: str, signed: bool = False
+) -> StreamingHttpResponse:
+    """A session as a file. ``Countersign-Loss`` is ``none``, or how many things the format could not carry.
+
+    ``signed`` signs it with the key of this installation, if there is one.
+    """
+    export = await _written(request, session_id, format, signed)
     file = await in_thread(lambda: exports.path_of(export).open("rb"))
     response = attachment(file, export.filename, export.size, exports.media_type(export.format))
     response.headers["Countersign-Loss"] = _loss(export)
@@ -66,10 +71,10 @@ async def report_export(request: HttpRequest, session_id: UUID, format: str) -> 
     return reply(Report(format=export.format, loss=_loss(export), items=[Loss(**row) for row in export.losses]))
 
 
-async def _written(request: HttpRequest, session_id: UUID, format: str) -> Export:
+async def _written(request: HttpRequest, session_id: UUID, format: str, signed: bool = False) -> Export:
     """The export when its file is there. A large session is written by a worker, which takes a while."""
     await release()
-    export = await in_thread(_start, request, session_id, format)
+    export = await in_thread(_start, request, session_id, format, {"signed": True} if signed else {})
     until = time.monotonic() + MAX_WAIT
     while export.status in (Export.Status.QUEUED, Export.Status.RUNNING):
         if time.monotonic() > until:
@@ -81,8 +86,8 @@ async def _written(request: HttpRequest, session_id: UUID, format: str) -> Expor
     return export
 
 
-def _start(request: HttpRequest, session_id: UUID, format: str) -> Export:
-    started = exports.start_export(session_read(request, session_id), format, by=request.auth.actor)
+def _start(request: HttpRequest, session_id: UUID, format: str, options: dict[str, Any]) -> Export:
+    started = exports.start_export(session_read(request, session_id), format, by=request.auth.actor, options=options)
     return _again(started.pk)
 
 

@@ -16,6 +16,7 @@ from .jsonio import MAX_DEPTH
 SIZES = (64 * 1024, 1024 * 1024, 16 * 1024 * 1024)
 """How much is looked at before giving up: a first line may be 27 KB long, an attachment megabytes."""
 
+ZIP = b"PK\x03\x04"
 SHAPE_LEVELS = 4
 MARKS = {"start_map": "{", "start_array": "["}
 
@@ -30,8 +31,10 @@ class Head:
 
     @cached_property
     def lines(self) -> list[dict[str, Any]]:
-        """The JSON objects among the first 50 complete lines; empty when the file is one document."""
-        found = []
+        """The JSON objects among the first 50 complete lines; empty when the file is one document, or an archive."""
+        found: list[dict[str, Any]] = []
+        if self.data.startswith(ZIP):  # stored members show their lines as they are
+            return found
         for line in self.data.removeprefix(b"\xef\xbb\xbf").split(b"\n", 51)[:50]:
             try:
                 value = orjson.loads(line)

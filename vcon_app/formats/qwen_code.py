@@ -12,9 +12,9 @@ from ..drafts import Draft, EventDraft, Finding, Kind, SessionDraft, ToolDraft, 
 from .calls import Call, Calls, id_of, server_of
 from .facts import ID_LIMIT, Facts
 from .head import Head, open_gzip
-from .lines import Actor, Line, digest, fingerprint, json_lines
+from .lines import Actor, Line, fingerprint, json_lines
 from .parts import REFUSED, STATUSES, answer_in, attachments_in, exit_code_in, parts_of, text_in
-from .reading import REMEMBERED, Reading, unknown_type
+from .reading import REMEMBERED, Keys, Reading, unknown_type
 from .values import bounded, count_of, dict_of, light, list_of, text_of
 
 NAME = "qwen-code"
@@ -83,7 +83,7 @@ class QwenReading(Reading):
         self.counted = self.reported = 0
         """Output tokens on the responses, and in the telemetry of all requests."""
         self._settled = False
-        self._seen: dict[str, list[str]] = {}
+        self._keys = Keys()
 
     def see(self, line: Line) -> bool:
         self.facts.see(line)
@@ -98,7 +98,8 @@ class QwenReading(Reading):
         self._settled = True
 
     def place(self, line: Line) -> Iterable[Finding]:
-        line.key = self._key(line)
+        own = text_of(line.value.get("uuid"))[:ID_LIMIT]
+        line.key = self._keys.named(own, line) if own else self._keys.of("line", line)
         self.see(line)
         agent_id = text_of(line.value.get("agentId"))[:ID_LIMIT]
         if self.agent_id:
@@ -135,15 +136,6 @@ class QwenReading(Reading):
         if value.get("isSidechain") is True:
             self.agent_id = text_of(value.get("agentId"))[:ID_LIMIT] or "unnamed"
             self.facts.session, self.facts.parent = f"{session}/agent-{self.agent_id}", session
-
-    def _key(self, line: Line) -> str:
-        """The uuid; lines of one message share it and are told apart by their bytes."""
-        uuid = text_of(line.value.get("uuid"))[:ID_LIMIT] or "line"
-        known, found = self._seen.pop(uuid, []), digest(line.raw)[:12]
-        self._seen[uuid] = known if found in known else [*known[-REMEMBERED:], found]
-        if len(self._seen) > REMEMBERED:
-            del self._seen[next(iter(self._seen))]
-        return uuid if uuid != "line" and self._seen[uuid][0] == found else f"{uuid}:{found}"
 
     def _copied(self, line: Line, origin: dict[str, Any]) -> EventDraft:
         """``/branch`` copies the lines of the parent and marks each; they are no work of this session."""

@@ -156,17 +156,27 @@ class Reading:
 
 
 class Keys:
-    """Keys of lines that have no id: their bytes, and how often the same bytes were there before.
-
-    A line without a time is known by the line before it too, for ``{"type": "saved"}`` may come a thousand times.
-    """
+    """Keys of lines, the same each time a file is read, also when it has grown."""
 
     def __init__(self) -> None:
+        self._first: dict[str, str] = {}
         self._seen: dict[str, int] = {}
         self._previous = b""
 
+    def named(self, own: str, line: Line) -> str:
+        """The line's own id. Where one id stands on several lines, their bytes tell the later ones apart."""
+        found = digest(line.raw)[:12]
+        if self._first.setdefault(own, found) != found:
+            return f"{own}:{found}"
+        if len(self._first) > REMEMBERED:
+            del self._first[next(iter(self._first))]
+        return own
+
     def of(self, kind: str, line: Line) -> str:
-        """The key of this line, the same each time the file is read, also when it has grown."""
+        """The key of a line without an id: its bytes, and how often the same bytes were there before.
+
+        A line without a time is known by the line before it too: ``{"type": "saved"}`` may come a thousand times.
+        """
         name = digest(line.raw if line.at else line.raw + self._previous)
         count = self._seen.pop(name, 0)
         self._seen[name] = count + 1

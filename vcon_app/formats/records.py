@@ -16,7 +16,7 @@ from ..drafts import Finding, FormatError
 from .head import SIZES, Head, open_gzip
 from .jsonio import Unreadable, dumps, loads
 from .lines import MAX_LINE, MAX_UNPACKED, Item, Line, json_lines, named, objects
-from .values import dict_of, list_of
+from .values import dict_of, list_of, too_deep
 
 MAX_DOCUMENT = 64 * 1024 * 1024
 """Bytes of a document that is parsed as a whole, which takes about ten times that in memory."""
@@ -49,6 +49,13 @@ def records(source: BinaryIO, name: str, wrapper: str = "") -> Iterator[Item]:
         yield from named(name, _server_sent(plain, packed))
     else:
         yield from json_lines(plain, name, packed=packed)
+
+
+def listed(source: BinaryIO, name: str, wrapper: str) -> Iterator[Item]:
+    """The objects of the list ``wrapper`` in one object, however far behind its beginning the list stands."""
+    plain = open_gzip(source)
+    head = plain.read(SIZES[0])
+    yield from named(name, _listed(plain, len(head) - len(head.removeprefix(BOM).lstrip(BLANK)), wrapper))
 
 
 def part_of(line: Line, value: dict[str, Any], path: str) -> Line:
@@ -129,8 +136,8 @@ def _the_rest(source: BinaryIO, wrapper: str, count: int, why: str) -> Iterator[
 
 
 def _record(value: Any, pointer: str) -> Iterator[Item]:
-    raw = dumps(value)
-    if isinstance(value, dict) and b"\\u0000" not in raw:
+    raw = dumps(value)  # of what is too deep it writes a note, which is then the value
+    if isinstance(value, dict) and b"\\u0000" not in raw and not too_deep(value):
         yield Line(value, pointer, raw, None)
     else:
         yield from objects(raw, pointer, None, last=False)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from .values import shown
+
 
 def parse(value: Any) -> tuple[datetime | None, str]:
     """An ISO 8601 time in UTC, and what had to be assumed ("" when nothing): ``(None, reason)`` when it is none."""
     if not isinstance(value, str) or not value:
-        return None, f"{str(value)[:60]!r} is not a time"
+        return None, f"{shown(value)!r} is not a time"
     try:
         moment = datetime.fromisoformat(value)
         assumed = "" if moment.tzinfo else f"{value!r} states no zone; read as UTC"

@@ -54,6 +54,13 @@ def light(value: dict[str, Any], skip: frozenset[str] = frozenset()) -> dict[str
     }
 
 
+def shown(value: Any) -> str:
+    """A scalar in at most 60 characters, else what it is: the text of a deep list would exhaust the stack."""
+    if isinstance(value, (dict, list)):
+        return "an object" if isinstance(value, dict) else "a list"
+    return str(value)[:60]
+
+
 def too_deep(value: Any) -> bool:
     """Whether lists and objects are nested deeper than ``MAX_DEPTH``: JSON writers refuse those."""
     level = [value]

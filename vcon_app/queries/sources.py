@@ -35,4 +35,5 @@ def findings_at(link: ImportedSession, pointer: str) -> list[dict[str, Any]]:
 
 def _about(path: str, pointer: str) -> bool:
     inside = path == pointer or path.startswith(f"{pointer}/")
-    return inside or (path.startswith("L") and pointer.startswith(f"{path}/"))
+    is_line = path.rpartition(": ")[2].startswith("L")  # behind the name of a member, in an archive
+    return inside or (is_line and pointer.startswith(f"{path}/"))

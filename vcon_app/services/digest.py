@@ -1,33 +1,33 @@
-"""The inside of one import: drafts of a reader into sessions, in the caller's transaction."""
+"""One file: drafts of its reader into sessions, in the caller's transaction."""
 
 from __future__ import annotations
 
 import gc
 import gzip
 import zlib
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, BinaryIO
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.utils import timezone
 
 from sessions_app.models import Event, Session
-from sessions_app.services import agents, bell, events, notify
+from sessions_app.services import agents, events, notify
 from sessions_app.services import sessions as session_services
 from sessions_app.services.columns import identifier, storable, text
 from vcon_app import registry
 from vcon_app.drafts import Draft, EventDraft, Finding, FormatError, SessionDraft, Signature
-from vcon_app.models import Import, ImportedSession
+from vcon_app.models import Import
 
-from . import documents, signatures, trust
-from .heartbeat import Heartbeat
+from . import own_keys, signatures, trust
+from .findings import Findings
 
-FINDINGS_KEPT_PER_RULE = 50
 OBJECTS_BETWEEN_COLLECTIONS = 200_000
 """A batch of drafts is made of about 40,000."""
+LOCKS = 1_024
+"""Sessions share them: with one for each, PostgreSQL has no more for a file of over 6,000 sessions."""
 
 
 class Diverged(Exception):
@@ -37,34 +37,31 @@ class Diverged(Exception):
         self.session = session
 
 
-class Superseded(Exception):
-    """Another worker has taken this import over, because our heartbeat was not seen for too long."""
-
-
 class Digest:
-    """Reads one source document into sessions and completes the import row."""
+    """Reads one file, a source document or a member of one, into sessions."""
 
-    def __init__(self, imported: Import, heartbeat: Heartbeat) -> None:
+    def __init__(
+        self, imported: Import, ring: trust.Keyring, on_progress: Callable[[int], None], place: str = ""
+    ) -> None:
+        """``on_progress`` is told the number of bytes read; ``place`` says where in the document the file is."""
         self.imported = imported
-        self.heartbeat = heartbeat
         self.workspace_id = imported.workspace_id
+        self.ring = ring
+        self.on_progress = on_progress
+        self.place = place
         self.diverged: set[Session] = set()
         """Sessions of the same external id that this file is another version of, not a longer one."""
 
-    def run(self) -> None:
-        """Raises ``FormatError`` for what cannot be read, ``Superseded``. To be called in a transaction."""
-        with documents.open_document(self.imported.document) as source:
-            name = self.imported.format_asked
-            if name == "auto":
-                name, _ = registry.detect(source)
-            self.format = registry.get(name)
-            limit = getattr(self.format, "MAX_BYTES", None)
-            if limit and self.imported.document.size > limit:
-                raise FormatError(f"a {self.format.TITLE} file of more than {limit / 1e6:,.0f} MB is not read")
-            self._read_versions(source)
-            ring = trust.keyring(self.workspace_id)
-            self.checked = signatures.check(self.format, source, self.signature, ring)
-        self._finish(name)
+    def run(self, source: BinaryIO, format_name: str) -> None:
+        """Raises ``FormatError`` for what cannot be read. To be called in a transaction."""
+        self.format = registry.get(format_name)
+        limit = getattr(self.format, "MAX_BYTES", None)
+        if limit and source.seek(0, 2) > limit:
+            raise FormatError(f"a {self.format.TITLE} file of more than {limit / 1e6:,.0f} MB is not read")
+        source.seek(0)
+        readable = own_keys.unsealed(self.format, source)
+        self._read_versions(readable)
+        self.checked = signatures.check(self.format, readable, self.signature, self.ring)
 
     def _read_versions(self, source: BinaryIO) -> None:
         while True:
@@ -77,8 +74,7 @@ class Digest:
                 self.diverged.add(diverged.session)
 
     def _read(self, source: BinaryIO) -> None:
-        self.findings: list[dict[str, str]] = []
-        self.left_out: Counter[tuple[str, str]] = Counter()
+        self.findings = Findings(self.place)
         self.signature = Signature()
         self.accepted: dict[Session, int] = {}
         self.source = source
@@ -104,7 +100,7 @@ class Digest:
         session, known = self._session_for(draft)
         own = _SessionDrafts(self, draft, drafts)
         stream: Iterator[EventDraft] = own
-        if known and self.format.GROWS == "document":
+        if known and self.format.GROWS == "document" and session not in self.accepted:
             stream = self._only_the_rest(session, own)
         appended = events.append(
             session.id, stream, document=self.imported.document.sha256, on_progress=self._progress
@@ -136,9 +132,9 @@ class Digest:
         Without the latter, of two imports at once neither would see that the other has its parent or child.
         """
         function = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
-        identity = f"session:{self.workspace_id}:{self.format.NAME}:{external_id}"
+        identity = f"{self.workspace_id}:{self.format.NAME}:{external_id}"
         with connection.cursor() as cursor:
-            cursor.execute(f"SELECT {function}(hashtextextended(%s, 0))", [identity])
+            cursor.execute(f"SELECT {function}(hashtext('session'), hashtext(%s) %% {LOCKS})", [identity])
 
     def _create(self, draft: SessionDraft, external_id: str) -> Session:
         agent = self.imported.agent or agents.named(self.workspace_id, draft.agent_name or self.format.TITLE)
@@ -161,9 +157,9 @@ class Digest:
     def _only_the_rest(self, session: Session, drafts: Iterator[EventDraft]) -> Iterator[EventDraft]:
         """Of a rewritten file: what comes after the events that are known, if those are unchanged.
 
-        Raises ``Diverged`` at the first event that differs from what the earlier file had in its place, and when
-        other bytes tell the very same events: a signature or a redaction may be all that is new (core s4.1.2: each
-        version of a vCon is one of its own).
+        Raises ``Diverged`` at the first event that differs from what the earlier file had in its place, and, in formats
+        that can be signed, when other bytes tell the very same events: a signature or a redaction may be all that is
+        new (core s4.1.2: each version of a vCon is one of its own).
         """
         for key in _keys_from_files(session):
             event = next(drafts, None)
@@ -172,10 +168,15 @@ class Digest:
             if events.key_of(event.key) != key:
                 raise Diverged(session)
         following = next(drafts, None)
-        if following is None:
+        if following is not None:
+            yield following
+        elif self._may_be_sealed():
             raise Diverged(session)
-        yield following
         yield from drafts
+
+    def _may_be_sealed(self) -> bool:
+        """Not in an archive: each of a collection holds again what the one before it held."""
+        return hasattr(self.format, "verify") and not self.place
 
     def _complete(self, session: Session, drafts: list[SessionDraft]) -> None:
         """Fill in what the drafts say of the session as a whole; a later draft wins, an empty field never does."""
@@ -205,49 +206,17 @@ class Digest:
             session.parent = next((parent for parent in found if parent.pk != session.pk), None)
 
     def _progress(self, _: int) -> None:
-        size = self.imported.document.size
-        self.heartbeat.progress = min(self.source.tell() / size, 0.99) if size else 0.0
+        self.on_progress(self.source.tell())
 
     def _note(self, draft: Draft) -> None:
         if isinstance(draft, Signature):
             self.signature = draft
         elif isinstance(draft, Finding):
-            rule = (draft.rule, draft.severity)
-            if sum(f["rule"] == draft.rule for f in self.findings) < FINDINGS_KEPT_PER_RULE:
-                self.findings.append(
-                    {"rule": draft.rule, "severity": draft.severity, "path": draft.path, "message": draft.message}
-                )
-            else:
-                self.left_out[rule] += 1
+            self.findings.note(draft)
 
-    def _finish(self, format_name: str) -> None:
-        imported = self.imported
-        mine = Import.objects.filter(pk=imported.pk, attempt=imported.attempt, status=Import.Status.RUNNING)
-        done = mine.update(
-            format=format_name,
-            events=sum(self.accepted.values()),
-            findings=storable(self.findings) + self._left_out() + self.checked.findings,
-            signature=self.checked.signature,
-            checked_against=self.checked.against,
-            status=Import.Status.DONE,
-            progress=1,
-            finished_at=timezone.now(),
-        )
-        if not done:
-            raise Superseded
-        ImportedSession.objects.bulk_create(
-            ImportedSession(imported=imported, session=session, document=imported.document, events=count)
-            for session, count in self.accepted.items()
-        )
-        notify.import_changed(imported.id)
-        for session in self.accepted:
-            bell.ring(bell.INDEX_SESSION, session.pk)
-
-    def _left_out(self) -> list[dict[str, str]]:
-        return [
-            {"rule": rule, "severity": severity, "path": "", "message": f"{count:,} more like this"}
-            for (rule, severity), count in self.left_out.items()
-        ]
+    def placed(self, draft: EventDraft) -> EventDraft:
+        """The event with the place of this file in the document before its own."""
+        return replace(draft, pointer=f"{self.place}{draft.pointer}") if self.place else draft
 
 
 class _SessionDrafts(Iterator[EventDraft]):
@@ -265,7 +234,7 @@ class _SessionDrafts(Iterator[EventDraft]):
             raise StopIteration
         for draft in self._drafts:
             if isinstance(draft, EventDraft):
-                return draft
+                return self._digest.placed(draft)
             if isinstance(draft, SessionDraft):
                 if draft.external_id != self._external_id:
                     self.following = draft

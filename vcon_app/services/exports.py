@@ -17,14 +17,17 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.text import slugify
 
+from sessions_app.ids import uuid7
 from sessions_app.models import Session
 from sessions_app.services import audit, bell
 from sessions_app.services.columns import text
 from vcon_app import registry
 from vcon_app.drafts import Losses
 from vcon_app.models import Export, ImportedSession, SourceDocument
+from vcon_app.signing.keys import BadKey
+from vcon_app.signing.signers import Signer
 
-from . import documents
+from . import documents, own_keys
 from .attempts import may_pass
 from .heartbeat import Heartbeat
 from .log_reader import LogEvents, session_draft
@@ -48,11 +51,15 @@ def formats_of(session: Session) -> list[str]:
     return original + sorted(registry.writers())
 
 
-def start_export(
-    session: Session, format: str, *, by: audit.Actor, options: dict[str, Any] | None = None
-) -> Export:
-    """Write a session to a file: at once when it is small, else by a worker. Raises ``CannotExport``."""
+def start_export(session: Session, format: str, *, by: audit.Actor, options: dict[str, Any] | None = None) -> Export:
+    """Write a session to a file: at once when it is small, else by a worker. Raises ``CannotExport``.
+
+    With the option ``signed`` it is signed with the key of this installation.
+    """
     _check(session, format)
+    signed = bool(options and options.get("signed"))
+    if signed:
+        _check_signing(session, format)
     with transaction.atomic():
         export = Export.objects.create(
             workspace_id=session.workspace_id,
@@ -64,8 +71,9 @@ def start_export(
             requested_by=by.name,
         )
         audit.record(
-            session.workspace_id, by, "session.exported", subject=("session", session.pk), format=format
-        )
+            session.workspace_id, by, "session.exported", subject=("session", session.pk), format=format,
+            **({"signed": True} if signed else {}),
+        )  # fmt: skip
     if format == ORIGINAL or session.event_count <= INLINE_EVENTS:
         run(export.id)
     else:
@@ -110,6 +118,34 @@ def _check(session: Session, format: str) -> None:
     raise CannotExport(f'"{format}" is not an export format; use one of {", ".join(formats_of(session))}')
 
 
+def signed_formats() -> list[str]:
+    """Names of the formats that can be signed here: those that have a signed form, if there is a key for it."""
+    try:
+        ours = own_keys.signer()
+    except (BadKey, OSError):
+        return []
+    return [name for name, format in sorted(registry.writers().items()) if ours and _can_sign(format, ours)]
+
+
+def _can_sign(format: registry.Format, ours: Signer) -> bool:
+    return hasattr(format, "sign") and format.signs_with(ours)
+
+
+def _check_signing(session: Session, format: str) -> None:
+    """Only what has ended is signed (draft-birkholz-verifiable-agent-conversations s6.1)."""
+    try:
+        ours = own_keys.signer()
+    except (BadKey, OSError) as error:
+        raise CannotExport(f"the key that exports are signed with cannot be used: {error}") from None
+    if ours is None:
+        raise CannotExport("exports are not signed here: an operator has to name a key in COUNTERSIGN_SIGNING_KEY")
+    if format == ORIGINAL or not _can_sign(registry.get(format), ours):
+        names = ", ".join(signed_formats()) or "none"
+        raise CannotExport(f"{format} has no signed form for a key with {ours.algorithm}; these have: {names}")
+    if session.phase == Session.Phase.ACTIVE or session.status == Session.Status.RUNNING:
+        raise CannotExport("this session still goes on; it can be signed when it has ended")
+
+
 def _original_of(session: Session) -> SourceDocument | None:
     """The newest document the session was read from: of a grown transcript the whole one."""
     link = (
@@ -130,7 +166,7 @@ def _identity(session: Session, format: str) -> dict[str, str]:
 def _new_ids(format: str) -> dict[str, str]:
     new_uuid = getattr(registry.writers().get(format), "uuid8", None)
     host = urlsplit(settings.SITE_URL).hostname or "localhost"
-    return {"uuid": new_uuid(timezone.now(), host, os.urandom(2))} if new_uuid else {}
+    return {"uuid": new_uuid(timezone.now(), host, os.urandom(2)) if new_uuid else str(uuid7())}
 
 
 def _filename(session: Session, format: str) -> str:
@@ -179,7 +215,10 @@ def _chunks(export: Export, losses: Losses) -> Iterator[bytes]:
         "costs": _costs(session),
     }
     writer = registry.get(export.format)
-    return writer.write(session_draft(session), LogEvents(session), losses, options=options)
+    chunks = writer.write(session_draft(session), LogEvents(session), losses, options=options)
+    if export.options.get("signed"):
+        return iter([writer.sign(b"".join(chunks), own_keys.signer(), timezone.now(), options)])
+    return chunks
 
 
 def _costs(session: Session) -> dict[int, dict[str, Any]]:

@@ -21,8 +21,8 @@ from vcon_app.models import Import, ImportedSession
 
 from . import documents, signatures
 from .attempts import may_pass
-from .digest import Digest, Superseded
 from .heartbeat import Heartbeat
+from .intake import Intake, Superseded
 
 log = logging.getLogger(__name__)
 
@@ -128,7 +128,7 @@ def _digest(imported: Import, heartbeat: Heartbeat) -> None:
     if before := _done_before(imported):  # the same bytes came twice before the first was done
         _repeat(imported, before)
     else:
-        Digest(imported, heartbeat).run()
+        Intake(imported, heartbeat).run()
 
 
 def _claim(import_id: UUID) -> Import | None:

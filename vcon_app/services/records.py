@@ -6,15 +6,17 @@ import base64
 import binascii
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 import orjson
 
 from sessions_app.models import Event
+from vcon_app import registry
+from vcon_app.drafts import FormatError
 from vcon_app.formats import jsonio
 from vcon_app.models import SourceDocument
 
-from . import documents
+from . import archives, documents, own_keys
 
 SHOWN = 256 * 1024
 """Bytes of a record that a page shows."""
@@ -55,18 +57,32 @@ class Record:
 def read(event: Event, document: SourceDocument, limit: int = SHOWN) -> Record:
     """The bytes an event was read from, at most ``limit`` of them. Raises ``NotShown``."""
     try:
-        with documents.open_document(document) as file:
-            if event.offset is not None and event.length is not None:
-                file.seek(event.offset)
-                return Record(file.read(min(event.length, limit)), event.length, is_exact=True)
-            if document.size > PARSED:
-                raise NotShown(
-                    "The file is too large to find one part of it here; download it and look at the pointer."
-                )
-            data = _value(file.read(), event.pointer)
+        with documents.open_document(document) as source, archives.part_of(source, event.pointer) as (file, pointer):
+            return _record(event, file, pointer, limit)
     except FileNotFoundError:
         raise NotShown("The bytes of this document are not in the storage any more.") from None
+    except FormatError as error:
+        raise NotShown(f"It cannot be read again: {error}") from None
+
+
+def _record(event: Event, file: BinaryIO, pointer: str, limit: int) -> Record:
+    if event.offset is not None and event.length is not None:
+        file.seek(event.offset)
+        return Record(file.read(min(event.length, limit)), event.length, is_exact=True)
+    if file.seek(0, 2) > PARSED:
+        raise NotShown("The file is too large to find one part of it here; download it and look at the pointer.")
+    file.seek(0)
+    data = _value(_readable(event, file).read(), pointer)
     return Record(data[:limit], len(data), is_exact=False)
+
+
+def _readable(event: Event, file: BinaryIO) -> BinaryIO:
+    """The document as it was read: pointers lead into what an encrypted one holds."""
+    format = registry.readers().get(event.session.source_format)
+    try:
+        return own_keys.unsealed(format, file) if format else file
+    except FormatError as error:
+        raise NotShown(str(error)) from None
 
 
 def _value(document: bytes, pointer: str) -> bytes:

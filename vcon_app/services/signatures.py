@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, BinaryIO
 from uuid import UUID
@@ -17,8 +18,9 @@ from sessions_app.services.columns import storable
 from vcon_app import registry
 from vcon_app.drafts import Finding, FormatError, Signature
 from vcon_app.models import Import
+from vcon_app.signing.states import rank
 
-from . import documents, trust
+from . import archives, bundles, documents, own_keys, trust
 from .attempts import may_pass
 
 log = logging.getLogger(__name__)
@@ -35,6 +37,10 @@ class Checked:
     findings: list[dict[str, str]] = field(default_factory=list)
     against: str = ""
 
+    def findings_at(self, place: str) -> list[dict[str, str]]:
+        """The findings with the place of the file in the document before their own."""
+        return [row | {"path": f"{place}{row['path']}"} for row in self.findings]
+
 
 def check(format: registry.Format, source: BinaryIO, read: Signature, ring: trust.Keyring) -> Checked:
     """The signature of a document with what is trusted now; ``read`` is what its reader found.
@@ -46,6 +52,13 @@ def check(format: registry.Format, source: BinaryIO, read: Signature, ring: trus
     source.seek(0)
     signature, findings = format.verify(source, ring.anchors, timezone.now())
     return Checked(columns(signature), [_row(finding) for finding in findings], ring.stamp)
+
+
+def worst(parts: Sequence[Checked]) -> Checked:
+    """What an archive's signature is worth: that of its worst part, of equals the one that expires first."""
+    shown = min(parts, key=lambda part: (rank(part.signature["state"]), part.signature.get("until", "~")))
+    against = next((part.against for part in parts if part.against), "")
+    return Checked(shown.signature, [row for part in parts for row in part.findings], against)
 
 
 def columns(signature: Signature) -> dict[str, Any]:
@@ -100,7 +113,10 @@ def _checked(imported: Import, ring: trust.Keyring) -> Checked:
     """Never fails for what is wrong with one document: the others are checked all the same."""
     try:
         with documents.open_document(imported.document) as source:
-            return check(registry.get(imported.format), source, Signature("uncheckable"), ring)
+            if imported.format == archives.NAME:
+                return worst(list(_of_members(source, ring)))
+            format = registry.get(imported.format)
+            return check(format, own_keys.unsealed(format, source), Signature("uncheckable"), ring)
     except (FormatError, registry.UnknownFormat) as error:
         reason = str(error)
     except FileNotFoundError:
@@ -111,6 +127,20 @@ def _checked(imported: Import, ring: trust.Keyring) -> Checked:
         log.exception("the signature of import %s could not be checked", imported.pk)
         reason = f"A fault of ours while checking it ({type(error).__name__})."
     return Checked(columns(Signature("uncheckable", detail=reason)), against=ring.stamp)
+
+
+def _of_members(source: BinaryIO, ring: trust.Keyring) -> Iterator[Checked]:
+    """Each member of an archive that a session was read from. Raises ``FormatError``."""
+    archive = archives.Archive(source)
+    for member in bundles.contents(archive).members:
+        try:
+            with archive.open(member) as file:
+                format = registry.get(registry.detect(file)[0])
+                read = Signature("uncheckable" if hasattr(format, "verify") else "unsigned")
+                part = check(format, own_keys.unsealed(format, file), read, ring)
+        except FormatError:  # was left out when the archive was imported, and that was told
+            continue
+        yield replace(part, findings=part.findings_at(archives.placed(member, "")))
 
 
 def _tell(imported: Import, before: str, after: str) -> None:

@@ -14,12 +14,13 @@ from datetime import datetime
 from urllib.parse import urlsplit
 
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from ..drafts import Finding, Json, Signature
 from . import canonical, states
 from .chain import judge_anchor
 from .keys import Anchor, fingerprint
+from .signers import Signer
 
 RULES = ("L5", "L6")
 SIZE = 64
@@ -52,6 +53,25 @@ def check(feed: Feed, anchors: Sequence[Anchor], at: datetime) -> tuple[Signatur
         message = "The signature does not cover this block: anybody can have changed it."
         findings += [Finding("L6", "warning", f"/{_token(name)}", message) for name in signature.uncovered[:50]]
     return signature, findings
+
+
+def sign(feed: Feed, signer: Signer, at: datetime) -> Feed:
+    """The feed with a signature of scheme v1 over all its blocks, ``trust`` last. Raises ``ValueError``.
+
+    Numbers with a fraction are refused: Python and JavaScript write them differently, so one of them could not
+    verify it.
+    """
+    if not isinstance(signer.key, Ed25519PrivateKey):
+        raise ValueError(f"llmfeed files are signed with Ed25519, not {signer.algorithm}.")
+    blocks = {name: block for name, block in feed.items() if name not in ("signature", "trust")}
+    trust = feed.get("trust") if isinstance(feed.get("trust"), dict) else {}
+    names = [*blocks, "trust"]
+    blocks["trust"] = trust | {"signed_blocks": names, "algorithm": "ed25519", "canonicalization": CANONICAL}
+    data = canonical.python(blocks)
+    if data != canonical.javascript(blocks):
+        raise ValueError("A number or a key in it is written differently by Python and by JavaScript.")
+    value = base64.b64encode(signer.sign(data)).decode()
+    return blocks | {"signature": {"value": value, "created_at": f"{at:%Y-%m-%dT%H:%M:%SZ}"}}
 
 
 def _state(feed: Feed, anchors: Sequence[Anchor], at: datetime) -> Signature:

@@ -17,14 +17,14 @@ from typing import Any
 from cryptography import x509
 
 from ..drafts import Finding, Json, Signature
-from . import algorithms, states
-from .chain import LONGEST, Judgement, judge, judge_anchor
-from .keys import UNREADABLE, Anchor, PublicKey, fingerprint, whole
+from . import algorithms, states, verdict
+from .chain import LONGEST, Judgement
+from .keys import UNREADABLE, Anchor, whole
+from .signers import Signer
 
 RULES = ("R86", "R89")
 MOST = 16
 """Signatures of one file that are checked: each may cost a millisecond."""
-CHANGED = "the file was changed after it was signed, or the signature was made with another key"
 
 
 class Broken(ValueError):
@@ -100,33 +100,16 @@ def _by_certificate(
         certificates = certificates_of(entry.header["x5c"])
     except UNREADABLE as error:
         return Signature("uncheckable", detail=f"Its certificate (x5c) cannot be read: {str(error)[:100]}."), None
-    judgement = judge(certificates, anchors, at)
-    try:
-        genuine = algorithms.verifies(algorithm, certificates[0].public_key(), entry.value, entry.signed)
-    except algorithms.Misfit as error:
-        return Signature("invalid", detail=f"{error}."), judgement
-    if not genuine:
-        detail = f"{algorithm} does not verify with the key of {judgement.signer}: {CHANGED}."
-        return Signature("invalid", detail=detail), judgement
-    return _genuine(algorithm, certificates[0].public_key(), judgement), judgement
-
-
-def _genuine(algorithm: str, key: PublicKey, judgement: Judgement) -> Signature:
-    state = {"trusted": "valid", "expired": "valid_expired", "untrusted": "valid_untrusted"}[judgement.state]
-    detail = f"{algorithm}, key SHA-256 {fingerprint(key)}; {judgement.reason}."
-    return Signature(state, judgement.signer, detail, until=judgement.until)
+    return verdict.by_certificate(algorithm, entry.value, entry.signed, certificates, anchors, at)
 
 
 def _by_anchors(
     entry: _Entry, algorithm: str, anchors: Sequence[Anchor], at: datetime
 ) -> tuple[Signature, Judgement | None]:
     """Without a certificate in the file (core s5.2.2 demands one) only a key that is trusted here can tell."""
-    for anchor in anchors:
-        if not algorithms.fits(algorithm, anchor.key):
-            continue
-        if algorithms.verifies(algorithm, anchor.key, entry.value, entry.signed):
-            judgement = judge_anchor(anchor, at)
-            return _genuine(algorithm, anchor.key, judgement), judgement
+    found = verdict.by_anchors(algorithm, entry.value, entry.signed, anchors, at)
+    if found:
+        return found
     where = "only the address of one (x5u), which is not fetched" if "x5u" in entry.header else "no certificate (x5c)"
     return Signature("uncheckable", detail=f"{algorithm}; the file has {where}, and no trust anchor verifies it."), None
 
@@ -157,7 +140,7 @@ def _entry(entry: Json, payload: Json) -> _Entry:
     protected, unprotected = entry.get("protected", ""), entry.get("header")
     if not isinstance(protected, str) or not isinstance(unprotected or {}, dict):
         raise Broken("its headers are not what RFC 7515 s7.2.1 says")
-    inner, outer = _protected(protected), unprotected or {}
+    inner, outer = protected_header(protected), unprotected or {}
     repeated = tuple(sorted(inner.keys() & outer.keys()))
     if differing := [name for name in repeated if inner[name] != outer[name]]:
         raise Broken(f"{differing[0][:40]!r} says one thing in the protected header and another in the unprotected one")
@@ -171,7 +154,8 @@ def _entry(entry: Json, payload: Json) -> _Entry:
     return _Entry(header, repeated, signed, unbase64url(entry.get("signature")))
 
 
-def _protected(text: str) -> dict[str, Json]:
+def protected_header(text: str) -> dict[str, Json]:
+    """The object behind a protected header, in which no name may stand twice. Raises :class:`Broken`."""
     if not text:
         return {}
     try:
@@ -207,3 +191,22 @@ def unbase64url(text: Json) -> bytes:
         return base64.b64decode(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError) as error:
         raise Broken(f"a part is not base64url ({error})") from None
+
+
+def sign(content: bytes, signer: Signer, uuid: str) -> dict[str, Json]:
+    """A signed vCon in the general form: ``alg`` in the protected header alone, ``x5c`` and ``uuid`` in the other one.
+
+    So no name stands in both, as RFC 7515 s7.2.1 has it, and strict libraries read it. Raises ``ValueError`` without
+    a certificate: ``x5c`` must be there (core s5.2.2).
+    """
+    if not signer.certificates:
+        raise ValueError("A signed vCon carries the certificate of its signer; there is none for this key.")
+    protected, payload = base64url(json.dumps({"alg": signer.algorithm}).encode()), base64url(content)
+    value = base64url(signer.sign(f"{protected}.{payload}".encode()))
+    header = {"x5c": signer.x5c, "uuid": uuid}
+    return {"payload": payload, "signatures": [{"header": header, "protected": protected, "signature": value}]}
+
+
+def base64url(data: bytes) -> str:
+    """Without padding (RFC 7515 s2)."""
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()

@@ -19,7 +19,12 @@ HANDING_ON = "agent_session_redistribution"
 def export_menu(session: Session) -> dict[str, Any]:
     """The formats a session can be taken away in."""
     names = exports.formats_of(session)
-    return {"session": session, "formats": [(name, _title(name)) for name in names], "handing_on": _handing_on(session)}
+    return {
+        "session": session,
+        "formats": [(name, _title(name)) for name in names],
+        "signed": [(name, _title(name)) for name in exports.signed_formats()],
+        "handing_on": _handing_on(session),
+    }
 
 
 def _handing_on(session: Session) -> str:

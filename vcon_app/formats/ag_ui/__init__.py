@@ -31,7 +31,7 @@ def detect(head: Head) -> bool:
     """By the name of an event, in a list, on a line, or in lists by name; or by the input of a run."""
     if any(_is_ours(line.get("type")) for line in first_records(head)) or head.keys >= INPUT:
         return True
-    places = (path for path in head.shape if path.endswith("item.type") and path.count(".") <= 2)
+    places = (path for path in head.shape if path == "type" or (path.endswith("item.type") and path.count(".") <= 2))
     return any(_is_ours(head.shape[path]) for path in places)
 
 

@@ -59,11 +59,13 @@ def thinking_begins(reading: Reading, line: Line) -> Iterator[EventDraft]:
 
 
 def thinking_piece(reading: Reading, line: Line) -> Iterable[EventDraft]:
+    """A piece of a thought without an id."""
     reading.fold.add("reasoning", THOUGHT, line, line.value.get("delta"))
     return ()
 
 
 def thinking_ends(reading: Reading, line: Line) -> Iterable[EventDraft]:
+    """A thought without an id is complete; the end of all of them then finds none open."""
     return reading.closed(reading.fold.end("reasoning", THOUGHT))
 
 
@@ -136,6 +138,7 @@ def run_finished(reading: Reading, line: Line) -> Iterator[EventDraft]:
 
 
 def run_error(reading: Reading, line: Line) -> Iterator[EventDraft]:
+    """The run failed; what it took until then is stated too."""
     yield from reading.close_all()
     reading.facts.phase = "crashed"
     reading.key(line, "RUN_ERROR")
@@ -155,7 +158,7 @@ def note(reading: Reading, line: Line) -> Iterator[EventDraft]:
     kind = line.value["type"]
     held = {key: bounded(value, len(line.raw)) for key, value in line.value.items() if key not in COMMON}
     if encrypted := held.pop("encryptedValue", None):
-        held |= {"encrypted": True, "bytes": len(str(encrypted))}
+        held |= {"encrypted": True, "bytes": len(text_of(encrypted))}
     reading.key(line, kind)
     yield line.event("system", data={"type": kind} | held)
 
@@ -174,6 +177,7 @@ def subagent_started(reading: Reading, line: Line) -> Iterator[EventDraft]:
 
 
 def subagent_ended(reading: Reading, line: Line, kind: Kind) -> Iterator[EventDraft]:
+    """A sub-agent is done, or failed."""
     reading.key(line, line.value["type"])
     yield line.event(
         kind, text_of(line.value.get("message")), data={"type": line.value["type"]} | light(line.value, COMMON)

@@ -30,6 +30,7 @@ class Open:
 
     @property
     def text(self) -> str:
+        """All pieces so far."""
         return "".join(self.pieces)
 
 
@@ -53,6 +54,7 @@ class Fold:
         self.begin(what, id, line, {}).pieces.append(text_of(piece))
 
     def has(self, what: What, id: str) -> bool:
+        """Whether it is open."""
         return (what, id) in self._open
 
     def end(self, what: What, id: str) -> Open | None:

@@ -16,7 +16,7 @@ from ..records import part_of
 from ..session_ids import SessionIds
 from ..times import from_epoch, parse
 from ..unknown import unknown_event
-from ..values import list_of, text_of
+from ..values import list_of, shown, text_of
 from .fold import Fold, Open, What
 
 Handler = Callable[["Reading", Line], Iterable[EventDraft]]
@@ -144,7 +144,7 @@ class Reading:
         if (stamp := line.value.get("timestamp")) is not None:
             line.at = from_epoch(stamp, 1000) or parse(stamp)[0]
             if line.at is None:
-                message = f"{str(stamp)[:60]} is no time in milliseconds"
+                message = f"{shown(stamp)} is no time in milliseconds"
                 yield from self.findings.let(Finding(f"{self.name}.time", "info", line.pointer, message))
         self.facts.at(line.at)
 

@@ -15,7 +15,7 @@ from ..records import part_of
 from ..session_ids import SessionIds
 from ..times import from_epoch, parse, rfc3339
 from ..tree import LOST, Branches, Node, walk
-from ..values import bounded, dict_of, light, list_of, text_of
+from ..values import bounded, dict_of, light, list_of, shown, text_of
 from .messages import message_event
 
 FORMAT = "chatgpt-export"
@@ -62,7 +62,7 @@ class Chat:
             yield from self._odd("circle", line, "this message answers one that answers it, in a circle")
         if not isinstance(message, dict):  # a root holds none
             if message is not None or not node.value:
-                yield from self._odd("no-message", line, f"{str(message)[:60]} stands in the place of a message")
+                yield from self._odd("no-message", line, f"{shown(message)} stands in the place of a message")
             return
         line.key = f"{node.id}:{digest(dumps(_essence(message)))[:12]}"
         line.at = moment_of(message.get("create_time"))

@@ -14,7 +14,7 @@ from ..records import part_of
 from ..session_ids import SessionIds
 from ..times import parse
 from ..tree import LOST, Branches, Node, walk
-from ..values import bounded, dict_of, light, list_of, text_of
+from ..values import bounded, dict_of, light, list_of, shown, text_of
 from .messages import message_events
 
 FORMAT = "claude-export"
@@ -48,7 +48,7 @@ class Chat:
         for index, message in enumerate(value["chat_messages"]):
             place = f"{self._line.pointer}/chat_messages/{index}"
             if not isinstance(message, dict):
-                yield from self._odd("null-message", place, f"{str(message)[:60]} stands in the place of a message")
+                yield from self._odd("null-message", place, f"{shown(message)} stands in the place of a message")
                 continue
             id = text_of(message.get("uuid")) or f"message-{index}"
             if id in nodes:

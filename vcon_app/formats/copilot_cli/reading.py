@@ -9,7 +9,7 @@ from typing import Any
 from ...drafts import EventDraft, Finding, Kind, SessionDraft, ToolDraft, Usage
 from ..calls import Call, Calls, id_of
 from ..facts import ID_LIMIT, Facts
-from ..lines import Actor, Line, digest
+from ..lines import Actor, Line
 from ..reading import REMEMBERED, Keys, Reading, unknown_type
 from ..values import bounded, count_of, dict_of, light, list_of, text_of
 from . import older
@@ -52,7 +52,6 @@ class EventsReading(Reading):
         self.decided: str | None = None
         """The call that an answer was recorded for last; its result need not be read for one."""
         self._keys = Keys()
-        self._ids: dict[str, str] = {}
         self._settled = False
 
     def see(self, line: Line) -> bool:
@@ -78,7 +77,9 @@ class EventsReading(Reading):
         self._settled = True
 
     def place(self, line: Line) -> Iterable[Finding]:
-        line.key = self._key(line)
+        own = text_of(line.value.get("id"))[:ID_LIMIT]
+        kind = text_of(line.value.get("type")) or "line"
+        line.key = self._keys.named(own, line) if own else self._keys.of(kind, line)
         self.see(line)
         data = dict_of(line.value.get("data"))
         line.agent = "agent", "Copilot"
@@ -119,18 +120,6 @@ class EventsReading(Reading):
             return {"model": model}
         self.leg.add(request, model, usage)
         return {"model": model, "usage": usage, "request": request}
-
-    def _key(self, line: Line) -> str:
-        """The line's own id. In a file that was put together from several, one id may stand on several lines."""
-        own = text_of(line.value.get("id"))[:ID_LIMIT]
-        if not own:
-            return self._keys.of(text_of(line.value.get("type")) or "line", line)
-        found = digest(line.raw)[:12]
-        if self._ids.setdefault(own, found) != found:
-            return f"{own}:{found}"
-        if len(self._ids) > REMEMBERED:
-            del self._ids[next(iter(self._ids))]
-        return own
 
 
 def user_message(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterator[EventDraft]:

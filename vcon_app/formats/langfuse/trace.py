@@ -40,7 +40,10 @@ class Trace(Document):
         super().__init__(FORMAT, findings)
         self._line = line
         self._trace = value
-        self._observations = {_id(item) or item.pointer: item for item in held}
+        self._observations: dict[str, Line] = {}
+        for item in held:
+            id = _id(item)
+            self._observations[id if id and id not in self._observations else item.pointer] = item
         kinds = {id: KINDS.get(text_of(item.value.get("type")), "other") for id, item in self._observations.items()}
         self._kinds = kinds
         self._forest = Forest([
@@ -105,7 +108,7 @@ class Trace(Document):
             yield from self._request(id, line)
         elif kind == "tool":
             yield self._call(id, line)
-        elif line.value.get("type") in STRUCTURE:
+        elif text_of(line.value.get("type")) in STRUCTURE:
             yield self._structure(id, line)
         else:
             yield unknown_event(self.findings, line, f"observation type {text_of(line.value.get('type'))[:100]!r}")
@@ -172,7 +175,9 @@ class Trace(Document):
         return event
 
     def _named(self, value: dict[str, Any]) -> dict[str, Any]:
-        told = {"type": value.get("type"), "observation": value.get("name"), "seconds": value.get("latency")}
+        start, end = (parse(value.get(name))[0] for name in ("startTime", "endTime"))
+        took = (end - start).total_seconds() if start and end else None  # ``latency`` is in seconds or in milliseconds
+        told = {"type": value.get("type"), "observation": value.get("name"), "seconds": took}
         short = {name: item for name, item in _attributes(value).items() if not name.startswith(REPEATED)}
         return light(told) | ({"attributes": attributes} if (attributes := light(short)) else {})
 

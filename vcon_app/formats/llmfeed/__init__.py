@@ -17,6 +17,7 @@ from __future__ import annotations
 from ..head import Head
 from .feed import MAX_BYTES, is_loose
 from .read import read
+from .sign import sign, signs_with
 from .verify import verify
 from .write import write
 
@@ -26,7 +27,10 @@ MEDIA_TYPE = "application/session+llmfeed"
 SUFFIX = ".session.llmfeed.json"
 GROWS = "document"
 
-__all__ = ["GROWS", "MAX_BYTES", "MEDIA_TYPE", "NAME", "SUFFIX", "TITLE", "detect", "read", "verify", "write"]
+__all__ = [
+    "GROWS", "MAX_BYTES", "MEDIA_TYPE", "NAME", "SUFFIX", "TITLE", "detect", "read", "sign", "signs_with", "verify",
+    "write",
+]  # fmt: skip
 
 
 def detect(head: Head) -> bool:

@@ -10,7 +10,7 @@ from ...drafts import EventDraft, Kind, ToolDraft
 from ..calls import Call, id_of
 from ..claude_code.results import readable
 from ..lines import Actor, Line
-from ..values import bounded, dict_of, light, list_of, text_of
+from ..values import bounded, dict_of, light, list_of, shown, text_of
 
 if TYPE_CHECKING:
     from .reading import Handler, Reading
@@ -76,7 +76,7 @@ def confirmation(reading: Reading, line: Line) -> Iterator[EventDraft]:
     verdict = value.get("result")
     decision = DECISIONS.get(verdict) if isinstance(verdict, str) else None
     if decision is None:
-        yield reading.unknown(line, f"confirmation {str(verdict)[:60]!r}")
+        yield reading.unknown(line, f"confirmation {shown(verdict)!r}")
         return
     if call and decision == "denied":
         reading.denied.add(call.key)

@@ -46,6 +46,8 @@ class Reading(reading.Reading):
         line.at = parse(line.value.get("processed_at"))[0]
         self.facts.see(line)
         self._describe(line.value)
+        if self.facts.agent == self.title and line.value.get("type") == "session.thread_status_running":
+            self.facts.agent = text_of(line.value.get("agent_name"))[:ID_LIMIT] or self.title
         return bool(self.facts.session)
 
     def settle(self) -> None:

@@ -20,7 +20,7 @@ def message_pieces(message: dict[str, Any], path: str) -> Iterator[Piece]:
         yield result(message.get("tool_call_id"), message.get("content"), path, name=message.get("name"))
     elif role == "user" or role in SETTINGS:
         text, held = readable(message.get("content"))
-        yield said(str(role), text, path, held, name=message.get("name"))
+        yield said(text_of(role), text, path, held, name=message.get("name"))
     elif role == "assistant":
         yield from _answer(message, path)
     else:

@@ -91,7 +91,7 @@ def _mcp_call(item: dict[str, Any], path: str, own: str) -> Iterator[Piece]:
     server = item.get("server_label")
     yield call(own, item.get("name"), item.get("arguments"), path, own=own, server=server, approval_request_id=request)
     error, output = item.get("error"), item.get("output")
-    if error or output is not None or item.get("status") in ENDED:
+    if error or output is not None or text_of(item.get("status")) in ENDED:
         text = text_of(output) or text_of(error) or text_of(dict_of(error).get("message"))
         yield _outcome(own, item.get("name"), path, text, "error" if error else ENDED.get(text_of(item.get("status"))))
 
@@ -101,7 +101,7 @@ def _hosted(item: dict[str, Any], kind: str, path: str, own: str) -> Iterator[Pi
     call_id = item.get("call_id") or own
     yield call(call_id, kind.removesuffix("_call"), asked, path, own=own, parse=False, status=item.get("status"))
     found = item.get("results") or item.get("outputs") or item.get("tools")
-    if found or ("call_id" not in item and item.get("status") in ENDED):
+    if found or ("call_id" not in item and text_of(item.get("status")) in ENDED):
         outcome = _outcome(call_id, kind.removesuffix("_call"), path, "", ENDED.get(text_of(item.get("status"))))
         if found and outcome.tool:
             outcome.tool = ToolDraft(outcome.tool.call_id, outcome.tool.name, None, None, found, outcome.tool.status)

@@ -17,6 +17,7 @@ from .pieces import AGENT, Piece, call, result, said, strange, thought
 
 FLOWING = ("text", "reasoning")
 """Types whose pieces are one text as long as the message is the same."""
+ASKED = ("toolApprovalRequest", "toolApprovalResponse", "interruptRequest", "interruptResponse")
 MEDIA = ("data", "uri", "hostedFile")
 EMPTY = ("usage",)
 
@@ -80,38 +81,32 @@ def _pieces(content: dict[str, Any], kind: str, path: str) -> Iterator[Piece]:
     elif kind == "functionResult":
         status = "error" if content.get("exception") else None
         yield result(content.get("callId"), content.get("result"), path, status=status)
-    elif kind == "toolApprovalRequest":
-        inner = dict_of(content.get("toolCall"))
-        asked = call(inner.get("callId"), inner.get("name"), inner.get("arguments"), path)
-        yield asked
-        data = {"type": kind, "decision": "pending"} | light({"requestId": content.get("requestId")})
-        yield Piece("approval", "output", "", path, "", asked.tool, data)
-    elif kind == "toolApprovalResponse":
-        approved = content.get("approved")
-        decision = "approved" if approved is True else "denied" if approved is False else None
-        data = {"type": kind, "decision": decision, "by": "user"} | light({"requestId": content.get("requestId")})
-        tool = ToolDraft(
-            id_of(dict_of(content.get("toolCall")).get("callId")), status="denied" if approved is False else None
-        )
-        yield Piece("approval", "input", text_of(content.get("reason")), path, "", tool, data, ("person", ""))
-    elif kind == "interruptRequest":
-        data = {"type": kind, "decision": "pending"} | light(content, frozenset({"$type", "message"}))
-        yield Piece("approval", "output", text_of(content.get("message")), path, "", None, data)
-    elif kind == "interruptResponse":
-        data = {"type": kind, "decision": "answered", "by": "user"} | light({"requestId": content.get("requestId")})
-        if content.get("payload") is not None:
-            data["payload"] = bounded(content["payload"], 0)
-        yield Piece("approval", "input", "", path, "", None, data, ("person", ""))
     elif kind == "error":
-        yield Piece(
-            "error",
-            "output",
-            text_of(content.get("message")),
-            path,
-            "",
-            None,
-            light(content, frozenset({"message"})),
-            AGENT,
-        )
+        data = light(content, frozenset({"message"}))
+        yield Piece("error", "output", text_of(content.get("message")), path, "", None, data, AGENT)
+    elif kind in ASKED:
+        yield from _asked(content, kind, path)
     else:
         yield strange({"type": kind} | content, f"content type {kind[:100]!r}", path)
+
+
+def _asked(content: dict[str, Any], kind: str, path: str) -> Iterator[Piece]:
+    """A question to a person (with the call that it is about), or the answer."""
+    inner = dict_of(content.get("toolCall"))
+    asked = call(inner.get("callId"), inner.get("name"), inner.get("arguments"), path)
+    data: dict[str, Any] = {"type": kind} | light({"requestId": content.get("requestId")})
+    if kind.endswith("Request"):
+        if inner:
+            yield asked
+        data |= {"decision": "pending"} | light({"reason": content.get("reason")})
+        yield Piece(
+            "approval", "output", text_of(content.get("message")), path, "", asked.tool if inner else None, data
+        )
+        return
+    approved = content.get("approved")
+    decision = "approved" if approved is True else "denied" if approved is False else "answered"
+    data |= {"decision": decision, "by": "user"}
+    if content.get("payload") is not None:
+        data["payload"] = bounded(content["payload"], 0)
+    tool = ToolDraft(id_of(inner.get("callId")), status="denied" if decision == "denied" else None) if inner else None
+    yield Piece("approval", "input", text_of(content.get("reason")), path, "", tool, data, ("person", ""))

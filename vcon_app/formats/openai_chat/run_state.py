@@ -80,6 +80,7 @@ class _State:
             yield from item_pieces(item, f"/original_input/{index}")
 
     def items(self) -> list[dict[str, Any]]:
+        """What happened, of the whole session where that is kept."""
         return [dict_of(item) for item in list_of(self._value.get(self.place[1:]))]
 
     def finished_by(self, item: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -129,7 +130,7 @@ def _item_pieces(item: dict[str, Any], path: str) -> Iterator[Piece]:
         return
     if kind in HANDOFFS:
         source, target = (text_of(dict_of(item.get(key)).get("name")) for key in ("source_agent", "target_agent"))
-        data = {"type": str(kind)} | light({"from": source or agent, "to": target})
+        data = {"type": text_of(kind)} | light({"from": source or agent, "to": target})
         yield Piece(
             "handoff",
             "output",
@@ -180,9 +181,9 @@ def _billing(response: dict[str, Any]) -> Billing:
     return Billing(id, None, usage_of(response.get("usage")), data=light({"response_id": id}))
 
 
-def _call_id(item: dict[str, Any]) -> Any:
+def _call_id(item: dict[str, Any]) -> str:
     raw = dict_of(item.get("raw_item"))
-    return raw.get("call_id") or raw.get("id") or text_of(raw.get("name"))
+    return next((id for key in ("call_id", "id", "name") if (id := text_of(raw.get(key)))), "")
 
 
 def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:

@@ -20,7 +20,7 @@ from ..lines import Actor, Line, digest
 from ..reading import Findings
 from ..unknown import unknown_event
 from ..values import bounded
-from .pieces import Piece, same
+from .pieces import AGENT, Piece, same
 
 START = ""
 
@@ -37,7 +37,7 @@ def positions(pieces: Iterable[Piece], start: str = START) -> list[str]:
 
 @dataclass(slots=True)
 class Billing:
-    """What a response states of itself; it stands on the last of its events."""
+    """What a response states of itself; it stands on the last of its events that is known."""
 
     request: str | None = None
     model: str | None = None
@@ -89,12 +89,12 @@ class Session:
     def response(self, line: Line, pieces: list[Piece], billing: Billing) -> None:
         """Tell an answer at the position of the request before it."""
         self._answered.add(self.position)
-        for piece in pieces[:-1]:
-            self._tell(line, piece, self.position, Billing(model=billing.model, at=billing.at))
-        if pieces:
-            self._tell(line, pieces[-1], self.position, billing)
-        elif billing.usage or billing.data:
-            self._tell(line, Piece("model_request", "output", actor=("agent", "")), self.position, billing)
+        bearer = next((piece for piece in reversed(pieces) if not piece.unknown), None)
+        for piece in pieces:
+            shared = Billing(model=billing.model, at=billing.at)
+            self._tell(line, piece, self.position, billing if piece is bearer else shared)
+        if bearer is None and (billing.usage or billing.data):
+            self._tell(line, Piece("model_request", "output", actor=AGENT), self.position, billing)
         self.facts.model = billing.model or self.facts.model
         self.facts.at(billing.at)
 

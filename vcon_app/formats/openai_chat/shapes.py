@@ -15,6 +15,8 @@ FOREIGN = frozenset({
 """Keys of other formats that also have messages or an input."""
 TRAINING = frozenset({"messages", "tools", "functions", "parallel_tool_calls", "weight", "metadata"})
 """Keys of a line of training data, which names no model."""
+CARRIED = ("request", "completion", "response")
+"""What makes a log entry one of the API."""
 ASKING = frozenset({
     "instructions", "reasoning", "tools", "stream", "store", "include", "previous_response_id", "conversation",
     "max_output_tokens", "temperature", "top_p", "tool_choice", "text", "truncation", "parallel_tool_calls",

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ..jsonio import dumps
 from ..lines import digest
 from ..values import dict_of, list_of, text_of
-from .parts import CALLS, RESULTS, Part, call_of, essence, loosened, parts_of, result_of
+from .parts import CALLS, RESULTS, THOUGHTS, Part, call_of, essence, loosened, parts_of, result_of
 
 ROLES = {
     "system": "system", "developer": "system", "user": "user", "human": "user", "assistant": "assistant",
@@ -29,14 +30,14 @@ _PRINTED = re.compile(r"role='(\w+)' content=(?:None|(['\"])(.*?)\2) (?:name|too
 """A message as Python prints it: Agno's instrumentation keeps nothing else."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Message:
     """Who speaks (system, user, assistant, tool or "" when that is not known) and what in how many parts."""
 
     role: str
     parts: tuple[Part, ...]
 
-    @property
+    @cached_property
     def print(self) -> str:
         """The same for a message that is sent again; histories leave thoughts out."""
         told = [essence(part) for part in self.parts if part.kind != "reasoning"]
@@ -62,7 +63,7 @@ def _listed(values: list[Any], role: str, level: int) -> list[Message]:
     parts = tuple(parts_of(values))
     if parts and all(part.kind == "result" for part in parts):
         role = "tool"
-    elif any(part.kind == "call" for part in parts):
+    elif any(part.kind in ("call", "reasoning") for part in parts):
         role = "assistant"
     return [Message(role, parts)] if parts else []
 
@@ -84,7 +85,7 @@ def _object(value: dict[str, Any], role: str, level: int) -> list[Message]:
         return messages_of(inner, role, level + 1)
     if not value.keys().isdisjoint({"role", "event.name"}) or isinstance(value.get("parts"), list):
         return [_message(value, role)]
-    if value.get("type") in CALLS + RESULTS:
+    if value.get("type") in CALLS + RESULTS + THOUGHTS:
         return _listed([value], role, level)
     return _unwrapped(value, role, level)
 

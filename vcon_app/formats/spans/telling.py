@@ -37,10 +37,14 @@ class Histories:
         out), what the one it comes from holds is not told twice.
         """
         prints = [message.print for message in messages]
-        shared, history = max(
-            ((_shared(known, prints), known) for known in self._lanes.get(lane, [[]])), key=lambda pair: pair[0]
-        )
-        rest = Counter(history[shared:]) if shared else Counter()
+        shared, history = 0, []
+        for known in reversed(self._lanes.get(lane, [])):
+            count = _shared(known, prints)
+            if count > shared:
+                shared, history = count, known
+            if count == len(known):  # nothing can be a better beginning than all that was said
+                break
+        rest = Counter(history[shared:])
         found = []
         for index in range(shared, len(messages)):
             if rest[prints[index]] > 0:
@@ -57,12 +61,11 @@ class Histories:
 
 
 def _shared(known: list[str], prints: list[str]) -> int:
-    count = 0
-    for a, b in zip(known, prints, strict=False):
-        if a != b:
-            break
-        count += 1
-    return count
+    """How many of the first are equal. Mostly one begins with all of the other, and lists compare fast."""
+    length = min(len(known), len(prints))
+    if known[:length] == prints[:length]:
+        return length
+    return next(index for index in range(length) if known[index] != prints[index])
 
 
 class Teller:
@@ -83,6 +86,11 @@ class Teller:
         """A span told of this call (of this tool, where it names no call), so messages need not."""
         self._ran.add(call_id or f"name:{name}")
 
+    def context(self, line: Line, lane: Any, sent: list[Message]) -> Iterator[EventDraft]:
+        """What is new in a history that no request was made of."""
+        for index, message in self._histories.new(lane, sent):
+            yield from self._message(line, message, f":i{index}")
+
     def tell(
         self, line: Line, lane: Any, sent: list[Message], answered: list[Message], ended: datetime | None = None,
         **billing: Any,
@@ -91,8 +99,7 @@ class Teller:
 
         ``billing`` (usage, cost, request, model, data) stands with the last event of the answer.
         """
-        for index, message in self._histories.new(lane, sent):
-            yield from self._message(line, message, f":i{index}")
+        yield from self.context(line, lane, sent)
         self._histories.keep(lane, sent + answered)
         line.at = ended or line.at
         made = [event for index, message in enumerate(answered) for event in self._message(line, message, f":o{index}")]

@@ -11,6 +11,8 @@ D7 in ``mcp``.
 
 from .forms import detect
 from .read import read
+from .sign import sign, signs_with
+from .unseal import unseal
 from .uuid8 import uuid8
 from .verify import verify
 from .write import write
@@ -21,4 +23,7 @@ MEDIA_TYPE = "application/vcon"
 SUFFIX = ".vcon"
 GROWS = "document"
 
-__all__ = ["GROWS", "MEDIA_TYPE", "NAME", "SUFFIX", "TITLE", "detect", "read", "uuid8", "verify", "write"]
+__all__ = [
+    "GROWS", "MEDIA_TYPE", "NAME", "SUFFIX", "TITLE", "detect", "read", "sign", "signs_with", "unseal", "uuid8",
+    "verify", "write",
+]  # fmt: skip

@@ -14,9 +14,12 @@ _FLOATS = {25: ">e", 26: ">f", 27: ">d"}
 _SIMPLE = {20: False, 21: True, 22: None, 23: None}
 
 
-def loads(data: bytes) -> Json:
-    """One CBOR item as JSON: bytes become base64url text, map keys text. Raises ``ValueError``."""
-    reader = _Reader(data)
+def loads(data: bytes, *, raw: bool = False) -> Json:
+    """One CBOR item as JSON: bytes become base64url text, map keys text; with ``raw`` both stay what they are.
+
+    Raises ``ValueError``.
+    """
+    reader = _Reader(data, raw)
     value = reader.item(0)
     if reader.place != len(data):
         raise ValueError(f"{len(data) - reader.place} bytes follow the CBOR item")
@@ -31,8 +34,8 @@ class _Break(ValueError):
 
 
 class _Reader:
-    def __init__(self, data: bytes) -> None:
-        self.data, self.place = data, 0
+    def __init__(self, data: bytes, raw: bool) -> None:
+        self.data, self.place, self.raw = data, 0, raw
 
     def item(self, depth: int) -> Json:
         if depth > DEEPEST:
@@ -85,7 +88,9 @@ class _Reader:
         self.place += 1
         return b"".join(parts)
 
-    def _bytes(self, size: int | None, depth: int) -> str:
+    def _bytes(self, size: int | None, depth: int) -> str | bytes:
+        if self.raw:
+            return self._chunks(size, depth)
         return base64.urlsafe_b64encode(self._chunks(size, depth)).rstrip(b"=").decode()
 
     def _text(self, size: int | None, depth: int) -> str:
@@ -98,7 +103,10 @@ class _Reader:
         flat = list(self._items(None if size is None else size * 2, depth))
         if len(flat) % 2:
             raise ValueError("CBOR map has a key without a value")
-        return {_key(key): value for key, value in zip(flat[::2], flat[1::2], strict=True)}
+        return {self._key(key): value for key, value in zip(flat[::2], flat[1::2], strict=True)}
+
+    def _key(self, value: Json) -> str | int:
+        return value if isinstance(value, str) or self.raw and isinstance(value, int) else str(value)
 
     def _items(self, size: int | None, depth: int) -> Any:
         count = 0
@@ -111,7 +119,3 @@ class _Reader:
                 return
             yield value
             count += 1
-
-
-def _key(value: Json) -> str:
-    return value if isinstance(value, str) else str(value)

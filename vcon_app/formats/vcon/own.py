@@ -36,6 +36,8 @@ AFTER = "x-after"
 SESSION = "x-session"
 """In ``session``: what is known of a session that came from elsewhere and has no place in a vCon."""
 TEXTS = ("user_id", "summary", "phase", "parent_external_id")
+NAMES = ("title", "agent_name")
+"""Told beside those where no vCon around the trace tells them."""
 CARRIED = ("recorder", "environment")
 """Metadata that a trace says in other words."""
 NOT_CARRIED = ("vcon", "parties", "lawful_basis", "consent", "evidence", "version_of", "parent_external_id")
@@ -56,7 +58,7 @@ def session_member(session: SessionDraft) -> dict[str, Json]:
 def restore_session(draft: SessionDraft, value: Json) -> SessionDraft:
     """The draft with what ``x-session`` says of it."""
     told = mapping(value)
-    given: dict[str, Any] = {name: told[name] for name in TEXTS if text(told.get(name))}
+    given: dict[str, Any] = {name: told[name] for name in (*TEXTS, *NAMES) if text(told.get(name))}
     if given.get("phase") not in (None, *PHASES):
         del given["phase"]
     if isinstance(tags := told.get("tags"), list):

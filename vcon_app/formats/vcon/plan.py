@@ -78,6 +78,8 @@ class Plan:
     generated: bool = False
     interactive: bool = False
     models: list[str] = field(default_factory=list)
+    alone: bool = False
+    """The trace is written as a record of its own: there are no parties, dialogs and attachments beside it."""
     taken: set[str] = field(default_factory=set)
     """Given ids of entries and messages that look like ours."""
     old_dialogs: list[int] = field(default_factory=list)
@@ -88,16 +90,27 @@ class Plan:
     def had_trace(self) -> bool:
         return self.record.get("dialect") in TRACED
 
+    @property
+    def was_alone(self) -> bool:
+        """The session came from such a record: its messages stand in no dialog yet."""
+        return "vac" in (self.record.get("forms") or ())
+
+    def is_new(self, left: dict[str, Any]) -> bool:
+        """Is there nothing in the file beside its trace that the event came from?"""
+        return not (left.keys() & ({"source"} if self.was_alone else {"id", "source"}))
+
     def is_dialog(self, event: EventDraft) -> bool:
         """Dialogs of the file stay; of other events the visible messages of the main conversation become dialogs."""
         left = left_of(event)
-        if "dialog" in left:
-            return True
-        return event.kind in MESSAGES and event.depth == 0 and bool(event.text) and not ({"id", "source"} & left.keys())
+        if "dialog" in left or self.alone:
+            return not self.alone
+        return event.kind in MESSAGES and event.depth == 0 and bool(event.text) and self.is_new(left)
 
     def is_entry(self, event: EventDraft) -> bool:
         """Does the event belong in the trace?"""
         source = left_of(event).get("source")
+        if self.alone:
+            return True
         if source == "dialog":
             return self.traced and not self.had_trace and event.kind in (*MESSAGES, "tool_call", "tool_result")
         if source is not None:
@@ -106,6 +119,8 @@ class Plan:
 
     def is_attachment(self, event: EventDraft) -> bool:
         left = left_of(event)
+        if self.alone:
+            return False
         return "attachment" in left or (event.kind in ATTACHED and not ({"id", "source"} & left.keys()))
 
     def entry_id(self, event: EventDraft, number: int) -> str:
@@ -179,15 +194,17 @@ class Order:
         return held["i"] if held else None
 
 
-def make_plan(session: SessionDraft, events: Events, options: dict[str, Any]) -> Plan:
-    """Walk the events once."""
-    plan = Plan(session, mapping(session.record.get(NATIVE)), options)
+def make_plan(session: SessionDraft, events: Events, options: dict[str, Any], *, alone: bool = False) -> Plan:
+    """Walk the events once. ``alone``: no vCon is written around the trace."""
+    plan = Plan(session, mapping(session.record.get(NATIVE)), options, alone=alone)
     actors = Actors()
     for event in events:
         _survey(plan, actors, event)
     plan.old_dialogs.sort()
     plan.old_attachments.sort()
-    plan.parties = parties_of(session, plan.record, actors, plan.traced)
+    if alone:
+        return plan
+    plan.parties = parties_of(session, {} if plan.was_alone else plan.record, actors, plan.traced)
     plan.cast = cast(plan.parties, ["agent_session"], True, [])
     plan.actors = {party.actor: party.index for party in reversed(plan.cast.all)}
     return plan
@@ -201,7 +218,7 @@ def _survey(plan: Plan, actors: Actors, event: EventDraft) -> None:
     if plan.is_attachment(event):
         plan.attachments += 1
         plan.old_attachments += [left["attachment"]["i"]] if "attachment" in left else []
-    if not ({"id", "source"} & left.keys()):
+    if plan.is_new(left):
         actors.see(event)
         plan.traced = plan.traced or event.kind not in ATTACHED
     elif "id" in left or left.get("source") == "thought" or event.kind in ("tool_call", "tool_result"):

@@ -74,7 +74,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     )
     runs = _runs(vcon, traces, talks, notes)
     for number, run in enumerate(runs):
-        yield from _session(run, number, _attachments_of(number, runs, facts), facts, notes)
+        yield from session_of(run, number, _attachments_of(number, runs, facts), facts, notes)
     yield from notes.drain()
 
 
@@ -122,7 +122,10 @@ def _attachments_of(number: int, runs: list[Run], facts: Facts) -> list[tuple[in
     return [(dialog, step) for dialog, step in facts.extras.steps if owner.get(dialog, 0) == number]
 
 
-def _session(run: Run, number: int, attachments: list[tuple[int, Step]], facts: Facts, notes: Notes) -> Iterator[Draft]:
+def session_of(
+    run: Run, number: int, attachments: list[tuple[int, Step]], facts: Facts, notes: Notes
+) -> Iterator[Draft]:
+    """One session with its events; ``number`` counts the sessions of the file."""
     steps, models = _steps(run, facts, notes)
     if run.protocol:
         steps = _merge_artifacts(steps, [step for _, step in attachments])
@@ -148,7 +151,7 @@ def _steps(run: Run, facts: Facts, notes: Notes) -> tuple[list[Step], list[str]]
     people = facts.cast
     if run.traces:
         first = run.traces[0]
-        people.make_up(first.model, first.provider, first.client.get("name", ""), notes, first.pointer)
+        people.make_up(first.model, first.provider, first.agent_name, notes, first.pointer)
         walk = Walk(first, people, notes)
         steps = walk.run(run.traces)
         return join(steps, walk.ids, run.talks, notes), list(walk.tally.models)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...drafts import Json
-from . import cbor
+from . import cbor, own
 from .content import Content
 from .normalise import Container
 from .notes import Notes, point, shown
@@ -73,6 +73,11 @@ class Trace:
         return {}
 
     @property
+    def agent_name(self) -> str:
+        """Of an agent that no party names: as we wrote it, else the tool that ran it."""
+        return text(mapping(get(self.session, own.SESSION)).get("agent_name")) or self.client.get("name", "")
+
+    @property
     def client(self) -> dict[str, str]:
         """The command line tool that ran the session: ``{name, version}``."""
         told = {
@@ -107,7 +112,7 @@ def _open(content: Content, item: dict[str, Any], index: int, pointer: str, note
     body, is_cbor = content.value, False
     if content.kind == "bytes":
         body, is_cbor = _from_cbor(content.value, pointer, notes), True
-    if isinstance(body, dict) and (trace := _shape(body, index, point(pointer, "body"))):
+    if isinstance(body, dict) and (trace := shape_of(body, index, point(pointer, "body"))):
         trace.dialogs, trace.from_text, trace.cbor = item.get("dialog"), content.from_text, is_cbor
         if trace.dialect == "D4":
             notes.info(
@@ -135,8 +140,8 @@ def _from_cbor(data: bytes, pointer: str, notes: Notes) -> Json:
         return None
 
 
-def _shape(body: dict[str, Any], index: int, pointer: str) -> Trace | None:
-    """Recognise a dialect by its members; first match wins."""
+def shape_of(body: dict[str, Any], index: int, pointer: str) -> Trace | None:
+    """The trace of a record, its dialect told by its members (first match wins); ``None`` for what is none."""
     dialect, record = "D1", body
     for name in RECORDS:
         wrapped = get(body, name)

@@ -22,25 +22,25 @@ RATIO = 200
 PIECE = 1024 * 1024
 
 
-def load(source: BinaryIO, notes: Notes) -> tuple[Json, int]:
-    """The JSON value of a stream, and how many long strings were left out of it.
+def load(source: BinaryIO, notes: Notes, what: str = "vCon") -> tuple[Json, int]:
+    """The JSON value of a stream, and how many long strings were left out of it; ``what`` it should be.
 
     Raises ``FormatError`` with a reason for people.
     """
     head = source.read(SMALL + 1)
     if len(head) <= SMALL:
-        return parse(head, notes), 0
-    return _parse_large(_Joined(head, source), notes)
+        return parse(head, notes, what=what), 0
+    return _parse_large(_Joined(head, source), notes, what)
 
 
-def parse(data: bytes, notes: Notes, pointer: str = "") -> Json:
+def parse(data: bytes, notes: Notes, pointer: str = "", what: str = "vCon") -> Json:
     """One JSON value held in memory; what had to be repaired becomes a finding."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise FormatError("This file is UTF-16 text; a vCon is UTF-8 (RFC 8259 s8.1). Save it as UTF-8.")
+        raise FormatError(f"This file is UTF-16 text; a {what} is UTF-8 (RFC 8259 s8.1). Save it as UTF-8.")
     try:
         value, repairs = jsonio.loads(data.removeprefix(b"\xef\xbb\xbf"))
     except jsonio.Unreadable as error:
-        raise FormatError(f"This is not a readable vCon: {error}.") from None
+        raise FormatError(f"This is not a readable {what}: {error}.") from None
     for repair in repairs:
         notes.warn("R112", pointer, f"The JSON had to be repaired: {repair}.")
     check_depth(value)
@@ -76,16 +76,16 @@ class _Joined:
         return self._rest.read(size)
 
 
-def _parse_large(source: Any, notes: Notes) -> tuple[Json, int]:
+def _parse_large(source: Any, notes: Notes, what: str) -> tuple[Json, int]:
     """Leave long strings out of the text, parse what is left, and put their places into the tree."""
     elider = Elider(source)
     data = elider.read(LARGEST + 1)
     if len(data) > LARGEST:
         raise FormatError(
-            f"This vCon holds more than {LARGEST:,} bytes beside its recordings and other long strings; "
+            f"This {what} holds more than {LARGEST:,} bytes beside its recordings and other long strings; "
             "it cannot be held in memory. Split it."
         )
-    value = parse(data, notes)
+    value = parse(data, notes, what=what)
     found = _mark(value) if elider.left_out else []
     for elided in found:
         notes.info(

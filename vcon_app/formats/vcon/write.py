@@ -129,7 +129,7 @@ def _lose(plan: Plan, losses: Losses) -> None:
         losses.lose("separate agent traces", "written as one", record["traces"])
     if mapping(record.get("trace")).get("cbor"):
         losses.lose("CBOR trace", "written as JSON")
-    if "jws" in (record.get("forms") or ()):
+    if {"jws", "cose"} & set(record.get("forms") or ()):
         losses.lose("signature", "a rebuilt vCon is a new one and unsigned")
     if mapping(record.get("top")).get("critical"):
         losses.lose("critical", "nothing that is written has to be understood")

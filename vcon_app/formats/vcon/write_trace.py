@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...drafts import EventDraft, Events, Json, Losses
-from . import own
+from . import mend, own
 from .layout import ANALYSIS, Tree, arranged, as_text, laid_out
 from .plan import Plan, left_of
 from .steps import NATIVE
@@ -21,8 +21,6 @@ VERSION = "3.0.0-draft"
 PRODUCT = "countersign"
 RECORD = ("version", "id", "created", "recording-agent", "vcs", "file-attribution")
 SESSION = ("format", "session-id", "session-start", "session-end", "agent-meta", "environment")
-CHILD_LEVEL = 5
-"""Depth of ``entries`` in the file: analysis, its item, body, session."""
 
 
 def trace_item(plan: Plan) -> dict[str, Json]:
@@ -50,24 +48,32 @@ def trace_bytes(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
     """The whole analysis object, laid out as an item of the array ``analysis``."""
     head = laid_out(arranged(trace_item(plan), ANALYSIS), 2)
     yield head[: -len(b"\n    }")] + b',\n      "body": '
-    body = _body(plan, events, losses)
+    body = record_bytes(plan, events, losses, 3)
     yield from as_text(body) if plan.options.get("string_bodies") else body
     yield b"\n    }"
 
 
-def _body(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
+def record_bytes(plan: Plan, events: Events, losses: Losses, level: int) -> Iterator[bytes]:
+    """The record that stands ``level`` deep in the file: in a vCon inside of analysis, its item and body."""
+    record, session = frame(plan)
+    if plan.alone:
+        record, session = mend.record(record, losses), mend.session(session, losses)
+    outer, inner = (b"\n" + b"  " * (level + more) for more in (0, 1))
+    yield laid_out(arranged(record, RECORD), level)[: -len(outer) - 1] + b"," + inner + b'"session": '
+    yield laid_out(arranged(session, SESSION), level + 1)[: -len(inner) - 1] + b"," + inner + b'  "entries": '
+    yield from _Entries(plan, losses, level + 2).write(events)
+    yield inner + b"}" + outer + b"}"
+
+
+def frame(plan: Plan) -> tuple[dict[str, Json], dict[str, Json]]:
+    """The record without its session, and the session without its entries: as they came, else of what is known."""
     held = mapping(plan.record.get("trace"))
-    record = held["record"] if held else _record(plan)
     session = dict(held["session"] if held else _session(plan))
     if plan.generated:
         session[own.GENERATED] = True
     session.setdefault("session-id", plan.session.external_id)
     session.setdefault("agent-meta", _agent_meta(plan))
-    whole = {"version": VERSION, "id": plan.options["uuid"], **record}
-    yield laid_out(arranged(whole, RECORD), 3)[: -len(b"\n      }")] + b',\n        "session": '
-    yield laid_out(arranged(session, SESSION), 4)[: -len(b"\n        }")] + b',\n          "entries": '
-    yield from _Entries(plan, losses).write(events)
-    yield b"\n        }\n      }"
+    return {"version": VERSION, "id": plan.options["uuid"], **(held["record"] if held else _record(plan))}, session
 
 
 def _record(plan: Plan) -> dict[str, Json]:
@@ -126,9 +132,9 @@ def _provider(plan: Plan) -> str:
 class _Entries:
     """Writes the entries, and remembers which calls are still open for sub-agents to stand under."""
 
-    def __init__(self, plan: Plan, losses: Losses) -> None:
+    def __init__(self, plan: Plan, losses: Losses, level: int) -> None:
         self._plan, self._losses = plan, losses
-        self._tree = Tree(CHILD_LEVEL)
+        self._tree = Tree(level)
         self._ids: dict[str, str] = {}
         self._owners: dict[str, str] = {}
         """Of events inside sub-agents, the key of the call they run under."""
@@ -145,9 +151,12 @@ class _Entries:
             self._ids[event.key] = name
             level, flat = (left.get("level", 0), False) if "id" in left else self._level(event)
             if "wrapper" in left:
-                yield self._tree.add(max(level - 1, 0), left["wrapper"])
+                wrapper = left["wrapper"]
+                wrapper = mend.entry(wrapper, self._losses) if self._plan.alone else wrapper
+                yield self._tree.add(max(level - 1, 0), wrapper)
             if not left.get("derived"):
-                yield self._tree.add(level, self._entry(event, left, name, flat))
+                entry = self._entry(event, left, name, flat)
+                yield self._tree.add(level, mend.entry(entry, self._losses) if self._plan.alone else entry)
             self._remember(event, level)
         yield self._tree.finish()
 
@@ -184,7 +193,10 @@ class _Entries:
         parent_id = left.get("parent_id") or (self._parent_id(event) if "id" not in left else None)
         if parent_id:
             entry["parent-id"] = parent_id
-        if (timestamp := timestamp_of(event, left)) is not None:
+        timestamp = timestamp_of(event, left)
+        if timestamp is None and self._plan.alone and event.data.get("time_source") and event.at:
+            timestamp = render(event.at)  # of a dialog that is not written here
+        if timestamp is not None:
             entry["timestamp"] = timestamp
         if model := left.get("model", event.model or ("unknown" if event.usage else None)):
             entry["model-id"] = model
@@ -202,6 +214,9 @@ class _Entries:
         """Our own members: those it was restored from, and for events of other origin those that are needed."""
         if "id" in left:
             wanted = set(left.get("own", ()))
+            if self._plan.alone:
+                wanted |= {own.ACTOR} if self._actor_is_lost(event) else set()
+                flat = bool(event.depth) and not left.get("level") and own.DEPTH not in wanted
         else:
             wanted = needed(event, entry) | ({own.ACTOR} if self._actor_is_lost(event) else set())
             wanted |= {own.KIND} if self._looks_doubled(event) else set()

@@ -25,10 +25,12 @@ class Command(BaseCommand):
         parser.add_argument(
             "--output", metavar="PATH", type=Path, help="a file, or a folder for a file of its own name"
         )
+        parser.add_argument("--sign", action="store_true", help="with the key named in COUNTERSIGN_SIGNING_KEY")
 
     def handle(self, *args: Any, session: str, format: str, output: Path | None, **options: Any) -> None:
+        wanted = {"signed": True} if options["sign"] else {}
         try:
-            export = exports.start_export(session_of(session), format, by=audit.COMMAND)
+            export = exports.start_export(session_of(session), format, by=audit.COMMAND, options=wanted)
         except exports.CannotExport as error:
             raise CommandError(str(error)) from None
         export = _written(export)

@@ -11,7 +11,7 @@ from vcon_app import registry
 from vcon_app.drafts import Finding, FormatError, Signature
 from vcon_app.management.pem import text_of
 from vcon_app.management.progress import printable
-from vcon_app.services import trust
+from vcon_app.services import own_keys, trust
 from vcon_app.signing.keys import Anchor, BadKey, anchor_of
 
 WORDS = {
@@ -63,7 +63,7 @@ def _verify(path: Path, anchors: list[Anchor]) -> tuple[Signature, list[Finding]
         format = registry.get(registry.detect(source)[0])
         if not hasattr(format, "verify"):
             return Signature(detail=f"{format.TITLE} files carry no signature."), []
-        return format.verify(source, anchors, timezone.now())
+        return format.verify(own_keys.unsealed(format, source), anchors, timezone.now())
 
 
 def _report(path: Path, signature: Signature, findings: list[Finding]) -> list[str]:

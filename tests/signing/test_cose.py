@@ -1,0 +1,133 @@
+"""COSE_Sign1: the record inside or apart, and what is only claimed."""
+
+from __future__ import annotations
+
+import base64
+import struct
+from typing import Any
+
+import pytest
+
+from vcon_app.signing import cose
+from vcon_app.signing.keys import anchor_of
+
+from .make import AT, CORPUS, ec_key, ed_key, needs_corpus, public_pem, recorder, root, rsa_key, sign
+
+DERIVED = CORPUS / "vcon-spec-examples" / "vac-derived"
+RECORD = b'{"session":{"entries":[]},"version":"3.0.0-draft"}'
+
+
+def encoded(value: Any) -> bytes:
+    """CBOR, as far as an envelope needs it."""
+    if isinstance(value, int):
+        return head(0, value) if value >= 0 else head(1, -1 - value)
+    if isinstance(value, bytes):
+        return head(2, len(value)) + value
+    if isinstance(value, str):
+        return head(3, len(value.encode())) + value.encode()
+    if isinstance(value, list):
+        return head(4, len(value)) + b"".join(map(encoded, value))
+    if isinstance(value, dict):
+        return head(5, len(value)) + b"".join(encoded(key) + encoded(item) for key, item in value.items())
+    return b"\xf6"
+
+
+def head(major: int, size: int) -> bytes:
+    if size < 24:
+        return bytes([major << 5 | size])
+    for code, form, most in ((24, ">B", 2**8), (25, ">H", 2**16), (26, ">I", 2**32)):
+        if size < most:
+            return bytes([major << 5 | code]) + struct.pack(form, size)
+    raise ValueError(size)
+
+
+def envelope(
+    key: Any, algorithm: str = "EdDSA", label: int = -8, *, payload=RECORD, detached=False, header=None, outer=None
+):
+    protected = encoded({1: label, 15: {1: "recorder.example", 2: "session"}} | (header or {}))
+    value = sign(algorithm, key, encoded(["Signature1", protected, b"", payload]))
+    return b"\xd2" + encoded([protected, outer or {}, None if detached else payload, value])
+
+
+def state(data: bytes, *anchors, detached=None) -> str:
+    return cose.check(cose.opened(data), anchors, AT, detached)[0].state
+
+
+@pytest.mark.parametrize(
+    ("key", "algorithm", "label"),
+    [(ed_key(), "EdDSA", -8), (ec_key(), "ES256", -7), (rsa_key(), "PS256", -37), (rsa_key(), "RS256", -257)],
+    ids=["EdDSA", "ES256", "PS256", "RS256"],
+)
+@pytest.mark.parametrize("size", [0, 23, 24, 255, 256, 70_000])
+def test_a_record_of_any_size_verifies_with_a_trusted_key(key, algorithm, label, size):
+    data = envelope(key, algorithm, label, payload=b"x" * size)
+
+    assert state(data, anchor_of(public_pem(key))) == "valid"
+    assert state(data) == "uncheckable"
+    assert state(data, recorder(key=rsa_key(2)).anchor) == "uncheckable"
+
+
+def test_a_record_that_is_delivered_apart_has_to_be_there_to_the_byte():
+    data, key = envelope(ed_key(), detached=True), anchor_of(public_pem(ed_key()))
+
+    assert state(data, key) == "uncheckable"
+    assert state(data, key, detached=RECORD) == "valid"
+    assert state(data, key, detached=RECORD + b"\n") == "invalid"
+
+
+def test_a_chain_in_the_envelope_is_judged_like_any_other():
+    top = root()
+    by = recorder(top)
+    der = base64.b64decode(by.x5c)
+    data = envelope(by.key, "RS256", -257, outer={33: [der]})
+
+    assert state(data) == "valid_untrusted"
+    assert state(data, top.anchor) == "valid"
+    assert state(data.replace(b"entries", b"Entries"), top.anchor) == "invalid"
+
+
+@pytest.mark.parametrize(
+    ("header", "wanted"),
+    [
+        ({2: [1]}, "invalid"),
+        ({1: 5}, "uncheckable"),
+        ({1: -65535}, "uncheckable"),
+        ({1: {}}, "uncheckable"),
+        ({33: 7}, "uncheckable"),
+    ],
+)
+def test_what_is_not_understood_is_not_called_valid(header, wanted):
+    assert state(envelope(ed_key(), header=header), anchor_of(public_pem(ed_key()))) == wanted
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\xd2",
+        b"\xd2\x80",
+        encoded([b"", {}, b""]),
+        encoded([1, 2, 3, 4]),
+        encoded([b"\xff", {}, b"", b""]),
+        b"{}",
+    ],
+)
+def test_what_is_no_envelope_is_refused(data):
+    with pytest.raises(cose.NotSign1):
+        cose.opened(data)
+
+
+@needs_corpus
+def test_the_envelopes_of_the_corpus_have_their_outcome():
+    key = anchor_of((DERIVED / "cursor-composer-1-5.sign1.pub.pem").read_text())
+    embedded, detached, tampered = (
+        (DERIVED / f"cursor-composer-1-5.sign1.{kind}.cbor").read_bytes()
+        for kind in ("embedded", "detached", "tampered")
+    )
+    record = (DERIVED / "cursor-composer-1-5.vac.json").read_bytes()
+
+    assert state(embedded, key) == "valid"
+    assert state(detached, key) == "uncheckable"
+    assert state(detached, key, detached=record) == "valid"
+    assert state(tampered, key) == "invalid"
+    assert cose.opened(embedded).payload == record

@@ -1,0 +1,141 @@
+"""One sample in one epoch: a session, told by its events, or by its messages where events were not logged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from ...drafts import Draft, EventDraft, SessionDraft
+from ..calls import ID_LIMIT
+from ..documents import Document, dollars
+from ..jsonio import dumps
+from ..lines import Line, digest
+from ..reading import Findings
+from ..spans.messages import Message
+from ..spans.telling import Teller
+from ..times import parse
+from ..values import bounded, count_of, dict_of, light, list_of, text_of
+from .content import FORMAT, Attachments, messages_in, usage_of
+from .events import Telling
+
+MOST_NAMED = 30_000_000
+"""Messages that requests may name in the pool: 10,000 messages of one conversation make 25,000,000."""
+TIMES = ("time", "working")
+"""Limits that are of time."""
+
+
+class Sample(Document):
+    """Reads one sample; its state ends with it."""
+
+    def __init__(self, line: Line, header: dict[str, Any], findings: Findings) -> None:
+        """``header`` is that of the log."""
+        super().__init__(FORMAT, findings)
+        self.value = line.value
+        self.line = line
+        self.attachments = Attachments(line.value, findings, line.pointer)
+        self.teller = Teller(self.calls, as_events=True)
+        self._eval = dict_of(header.get("eval"))
+        self._status = header.get("status")
+        data = dict_of(line.value.get("events_data"))
+        self._pool = list_of(data.get("messages")) or list_of(line.value.get("message_pool"))
+        self._pooled: list[Message | None] = [None] * len(self._pool)
+        self._named = 0
+
+    def drafts(self) -> Iterator[Draft]:
+        """The session and its events."""
+        yield self._session()
+        telling = Telling(self)
+        for index, retry in enumerate(map(dict_of, list_of(self.value.get("error_retries")))):
+            line = self.part(self.line, retry, f"/error_retries/{index}", f"retry-{index}")
+            yield line.event("error", self.attachments.text(retry.get("message")), data={"type": "retry"})
+        events, path = self._events()
+        yield from telling.events(events, path, self.line)
+        yield from telling.flush()
+        yield from self._rest()
+        yield from self._ending(telling)
+        yield from self.attachments.odd
+
+    def _events(self) -> tuple[list[Any], str]:
+        if events := list_of(self.value.get("events")):
+            return events, "/events"
+        return list_of(dict_of(self.value.get("transcript")).get("events")), "/transcript/events"
+
+    def sent(self, event: dict[str, Any]) -> list[Message]:
+        """The input of a model event, which may be ranges of the sample's pool."""
+        given = messages_in(event.get("input"), self.attachments)
+        for pair in list_of(event.get("input_refs")):
+            start, end = (count_of(edge) or 0 for edge in (list_of(pair) + [0, 0])[:2])
+            self._named += max(min(end, len(self._pool)) - start, 0)
+            if self._named > MOST_NAMED:
+                self.attachments.tell(
+                    "many-references", f"more than {MOST_NAMED:,} references to messages; not followed"
+                )
+                break
+            given += self._from_pool(start, end)
+        return given
+
+    def _from_pool(self, start: int, end: int) -> list[Message]:
+        for index in range(start, min(end, len(self._pool))):
+            if self._pooled[index] is None:
+                found = messages_in([self._pool[index]], self.attachments)
+                self._pooled[index] = found[0] if found else Message("", ())
+        return [message for message in self._pooled[start:end] if message]
+
+    def _rest(self) -> Iterator[EventDraft]:
+        """Messages that no event told: all of them in a log without events, else what came after the last."""
+        given = self.value.get("messages") or self.value.get("input")
+        line = self.part(self.line, {"messages": given}, "/messages", "messages", essence=len(list_of(given)))
+        line.agent = ("agent", "")
+        yield from self.teller.context(line, (), messages_in(given, self.attachments))
+
+    def _ending(self, telling: Telling) -> Iterator[Draft]:
+        for model, usage in dict_of(self.value.get("model_usage")).items() if not telling.counted else ():
+            found = usage_of(dict_of(usage))
+            line = self.part(self.line, dict_of(usage), "/model_usage", f"usage-{model}")
+            if found:
+                cost = dollars(dict_of(usage).get("total_cost"))
+                found = replace(found, quality="aggregate")
+                yield line.event("model_request", actor=("agent", ""), usage=found, cost=cost, model=model[:ID_LIMIT])
+        if doubt := telling.doubt(dict_of(self.value.get("model_usage"))):
+            yield from self.odd("totals-differ", f"{self.line.pointer}/model_usage", doubt)
+        for name, score in dict_of(self.value.get("scores")).items() if not telling.scored else ():
+            line = self.part(self.line, {"score": score}, f"/scores/{name}", f"score-{name}")
+            yield telling.score(line, name, score)
+        error = dict_of(self.value.get("error"))
+        if error and not telling.failed:
+            line = self.part(self.line, error, "/error", "error")
+            yield line.event("error", self.attachments.text(error.get("message")), data={"type": "sample"})
+
+    def _session(self) -> SessionDraft:
+        value, task = self.value, text_of(self._eval.get("task"))[:ID_LIMIT]
+        id, epoch = str(value.get("id"))[:ID_LIMIT], value.get("epoch")
+        run = text_of(self._eval.get("eval_id")) or text_of(self._eval.get("run_id")) or digest(dumps(self._eval))
+        stamps = [value.get("started_at"), value.get("completed_at")]
+        stamps += [dict_of(event).get("timestamp") for event in self._events()[0]]
+        times = [at for stamp in stamps if (at := parse(stamp)[0])]
+        scores = {name: dict_of(score).get("value") for name, score in dict_of(value.get("scores")).items()}
+        packages = dict_of(self._eval.get("packages"))
+        shown = {"task": task, "sample": id, "epoch": epoch, "status": self._status, "run": self._eval.get("run_id"),
+                 "eval": self._eval.get("eval_id")}  # fmt: skip
+        revision = light(dict_of(self._eval.get("revision")))
+        kept = {name: value[name] for name in ("target", "choices", "metadata", "scores", "limit") if value.get(name)}
+        return SessionDraft(
+            external_id=text_of(value.get("uuid"))[:ID_LIMIT] or f"{run[:ID_LIMIT]}/{id}/{epoch}",
+            title=f"{task}, sample {id}, epoch {epoch}"[:ID_LIMIT],
+            agent_name=task,
+            started_at=min(times, default=None),
+            ended_at=max(times, default=None),
+            phase=self._phase(),
+            model=text_of(self._eval.get("model"))[:ID_LIMIT] or None,
+            tags=tuple(tag[:ID_LIMIT] for tag in list_of(self._eval.get("tags")) if isinstance(tag, str)),
+            metadata={"recorder": {"name": "Inspect"} | light({"version": packages.get("inspect_ai")}), **light(shown)}
+            | ({"scores": light(scores)} if scores else {}) | ({"environment": revision} if revision else {}),
+            record={FORMAT: bounded(kept, len(self.line.raw))} if kept else {},
+        )  # fmt: skip
+
+    def _phase(self) -> Any:
+        if self.value.get("error"):
+            return "crashed"
+        limit = dict_of(self.value.get("limit")).get("type")
+        return "timed_out" if limit in TIMES else "completed" if self.value.get("output") else None

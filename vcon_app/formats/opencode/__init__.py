@@ -1,0 +1,56 @@
+"""OpenCode: ``opencode export``, the output of ``opencode run --format json``, and dumps of its storage folder.
+
+A dump is one JSON document after the other (projects, sessions, messages, parts), maybe of many sessions; a
+part may stand before the message that says whose it is. So a file is read twice: first for what messages and
+sessions say, then for the events, in the order of the file. Parts have ids and times of their own and do not
+change once they are complete; a key is the part's id with a digest of its content, so a later export of the
+same session adds what is new. From ``message-v2.ts`` of 1.4 and files of 1.1.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from itertools import islice
+from typing import BinaryIO
+
+from ...drafts import Draft
+from ..head import Head, open_gzip
+from ..lines import Line, json_documents
+from .documents import is_ours
+from .reading import OpenCodeReading
+
+NAME = "opencode"
+TITLE = "OpenCode"
+GROWS = "lines"
+"""Also a document that is exported again: keys are natural, so it only adds what is new (see above)."""
+
+LOOKED_AT = 40
+"""Documents at the start of a file that may say whose it is."""
+
+
+def detect(head: Head) -> bool:
+    """By a session, message or part among the first documents; only OpenCode spells ``sessionID`` so."""
+    if b'"sessionID"' not in head.data:
+        return False
+    items = json_documents(io.BytesIO(head.data), NAME)
+    documents = islice((item.value for item in items if isinstance(item, Line)), LOOKED_AT)
+    shape = head.shape  # a whole export is cut off in the head
+    exported = shape.get("messages") == "[" and shape.get("info") == "{" and isinstance(shape.get("info.id"), str)
+    return any(map(is_ours, documents)) or (exported and "info.role" not in shape)
+
+
+def read(source: BinaryIO) -> Iterator[Draft]:
+    """Drafts of all sessions of a file.
+
+    ``source`` can be sought and may be compressed with gzip. Raises ``FormatError`` when nothing of a session is
+    found in it.
+    """
+    plain = open_gzip(source)
+    packed = plain is not source
+    reading = OpenCodeReading()
+    for item in json_documents(plain, NAME, packed=packed):
+        if isinstance(item, Line):
+            reading.learn(item.value)
+    plain.seek(0)
+    return reading.run(json_documents(plain, NAME, packed=packed))

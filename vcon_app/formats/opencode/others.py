@@ -1,0 +1,81 @@
+"""Messages, sessions and what else stands in documents of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ...drafts import EventDraft
+from ..facts import ID_LIMIT
+from ..lines import Line, fingerprint
+from ..values import bounded, dict_of, light, list_of, text_of
+from .documents import NOBODY
+from .parts import IDS, PartHandler, ended, failure_in, part
+from .tokens import billed
+
+if TYPE_CHECKING:
+    from .reading import OpenCodeReading
+
+
+def message(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
+    """A message itself: agent and model, and how it ended. Its tokens and cost are the sum of its steps (equal to
+    1e-9 for all 330 messages of two real files), so they count only where no step states them.
+    """
+    known = reading.messages.get(text_of(told.get("id"))[:ID_LIMIT], NOBODY)
+    line = ended(line, known.completed, known.created)
+    data = {"type": "message"} | light(told, IDS | {"cost"})
+    failure, place = dict_of(told.get("error")), f":{fingerprint([data, told.get('error')])}"
+    if failure.get("name") == "MessageAbortedError":
+        yield line.event("status", part=place, at_path=path, actor=("person", ""), data=data | {"type": "interrupted"})
+    elif failure:
+        yield line.event("error", failure_in(failure), part=place, at_path=path, data=data)
+    else:
+        yield line.event("system", part=place, at_path=path, data=data)
+    if not known.stepped and isinstance(told.get("tokens"), dict):
+        yield billed(reading, line, told, path, known.model, {})
+
+
+def session(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
+    """The session itself, with the rules that decide which tools may run."""
+    line = ended(line, dict_of(told.get("time")).get("updated"))
+    data = {"type": "session"} | light(told)
+    if rules := list_of(told.get("permission")):
+        data["permission"] = bounded(rules[:100], len(line.raw))
+    yield line.event("system", part=f":{fingerprint(told)}", at_path=path, data=data)
+
+
+def project(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
+    yield line.event("system", part=f":{fingerprint(told)}", at_path=path, data={"type": "project"} | light(told))
+
+
+def share(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
+    """A public link; the secret that can take it back is not shown."""
+    data = {"type": "share"} | light(told, frozenset({"secret"}))
+    yield line.event("system", part=f":{fingerprint(data)}", at_path=path, data=data)
+
+
+def items(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
+    """A list in a document of its own: a plan, or the files that the session changed (without their contents)."""
+    entries = [light(dict_of(item), frozenset({"before", "after"})) for item in list_of(told.get("items"))[:500]]
+    kind = "session_diff" if any("file" in entry for entry in entries) else "todo"
+    yield line.event("system", part=f":{fingerprint(entries)}", at_path=path, data={"type": kind, "items": entries})
+
+
+def error(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
+    """``{"type": "error"}`` of ``opencode run``."""
+    line = ended(line, told.get("timestamp"))
+    yield line.event(
+        "error", failure_in(told.get("error")), part=f":{fingerprint(told)}", at_path=path, data={"type": "error"}
+    )
+
+
+def other(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
+    yield reading.unknown(
+        line, "document that is no session, message or part", told, part=f":{fingerprint(told)}", at_path=path
+    )
+
+
+HANDLERS: dict[str, PartHandler] = {
+    "part": part, "message": message, "session": session, "project": project, "share": share, "items": items,
+    "error": error, "other": other,
+}  # fmt: skip

@@ -1,0 +1,188 @@
+"""Parts: what was asked, thought, said and done, and what each step cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ...drafts import EventDraft, ToolDraft
+from ..calls import id_of
+from ..facts import ID_LIMIT
+from ..lines import Actor, Line, fingerprint
+from ..times import from_epoch
+from ..values import bounded, dict_of, light, list_of, text_of
+from .tokens import billed
+
+if TYPE_CHECKING:
+    from .reading import OpenCodeReading
+
+STATUSES = {"completed": "ok", "error": "error"}
+REJECTED = ("The user rejected permission", "The user has specified a rule which prevents", "Permission denied by rule")
+"""How OpenCode words a refusal: a person's, or that of the rules in its configuration."""
+ABORTED = ("Tool execution aborted", "The operation was aborted")
+REPEATED = frozenset({"output", "preview", "filediff", "files", "sessionId", "sessionID"})
+"""Metadata of tools that stands in the output, or holds whole files before and after an edit."""
+IDS = frozenset({"id", "sessionID", "messageID", "at"})
+
+
+def ended(line: Line, *moments: Any) -> Line:
+    """The line at the first of the times that is one."""
+    return replace(line, at=next((at for moment in moments if (at := from_epoch(moment, 1000))), None))
+
+
+def part(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterable[EventDraft]:
+    """Parts by their type."""
+    kind, message = text_of(told.get("type")).replace("_", "-"), reading.of(told)
+    times = dict_of(told.get("time"))
+    line = ended(line, times.get("start"), times.get("created"), told.get("at"), message.created)
+    if handler := PARTS.get(kind):
+        return handler(reading, line, told, path)
+    place = f":{fingerprint(told)}"
+    return [reading.unknown(line, f"part type {kind[:100]!r}", told, part=place, at_path=path)]
+
+
+def _text(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
+    text, message = text_of(told.get("text")), reading.of(told)
+    place: dict[str, Any] = {"part": f":{fingerprint(text)}", "at_path": path}
+    if message.role == "assistant" or "at" in told:
+        yield line.event("agent_message", text, actor=reading.agent, model=message.model, **place)
+    elif told.get("synthetic") is True or told.get("ignored") is True or reading.asked == told.get("messageID"):
+        yield line.event(
+            "injected_context", text, data={"type": "synthetic" if told.get("synthetic") else "more"}, **place
+        )
+    else:
+        reading.asked = told.get("messageID") or ""
+        by: Actor = ("agent", "") if reading.agent[0] == "subagent" else ("person", "")
+        yield line.event("user_message", text, actor=by, **place)
+
+
+def _reasoning(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
+    text, metadata = text_of(told.get("text")), dict_of(told.get("metadata"))
+    sealed = any("reasoningEncryptedContent" in dict_of(value) for value in metadata.values())
+    data = {"encrypted": True} if sealed else {} if text else {"not_recorded": True}
+    yield line.event(
+        "reasoning",
+        text,
+        part=f":{fingerprint(text)}",
+        at_path=path,
+        actor=reading.agent,
+        model=reading.of(told).model,
+        data=data,
+    )
+
+
+def _tool(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
+    """A call and, once it has ended, its result."""
+    state, call_id, name = dict_of(told.get("state")), id_of(told.get("callID")), text_of(told.get("tool"))[:200]
+    times = dict_of(state.get("time"))
+    arguments = bounded(state.get("input"), len(line.raw))
+    call = f":call:{fingerprint(arguments)}"
+    line = ended(line, times.get("start")) if times else line
+    yield line.event(
+        "tool_call", part=call, at_path=path, actor=reading.agent, model=reading.of(told).model,
+        tool=ToolDraft(call_id, name or None, None, arguments), data=light({"title": state.get("title")}),
+    )  # fmt: skip
+    if text_of(state.get("status")) in STATUSES:
+        line = ended(line, times.get("end"), times.get("start"))
+        yield from _tool_result(line, told, state, path, line.key + call)
+
+
+def _tool_result(
+    line: Line, told: dict[str, Any], state: dict[str, Any], path: str, parent: str
+) -> Iterator[EventDraft]:
+    call_id, name = id_of(told.get("callID")), text_of(told.get("tool"))[:200]
+    text = text_of(state.get("output")) or text_of(state.get("error"))
+    metadata = dict_of(state.get("metadata"))
+    facts: dict[str, Any] = bounded({k: v for k, v in metadata.items() if k not in REPEATED}, len(line.raw))
+    if "exit" in facts:
+        facts["exit_code"] = facts.pop("exit")
+    status: str | None = STATUSES[state["status"]]
+    if status == "error" and text.startswith(REJECTED):
+        status = "denied"
+        yield line.event(
+            "approval", part=":denied", at_path=path, parent=parent,
+            tool=ToolDraft(call_id, name or None, status="denied"),
+            data={"type": "rejected", "decision": "denied", "by": "user" if text.startswith(REJECTED[0]) else "policy",
+                  "inferred": True},
+        )  # fmt: skip
+    elif status == "error" and text.startswith(ABORTED):
+        status = "cancelled"
+    child = text_of(metadata.get("sessionId") or metadata.get("sessionID"))[:ID_LIMIT]
+    attachments = [_attachment(dict_of(file)) for file in list_of(state.get("attachments"))[:50]]
+    data = ({"child_session": child} if child else {}) | ({"attachments": attachments} if attachments else {})
+    yield line.event(
+        "tool_result", text, part=f":result:{fingerprint([text, status, facts])}", at_path=path, actor=("tool", name),
+        parent=parent, tool=ToolDraft(call_id, name or None, None, None, facts or None, status), data=data,
+    )  # fmt: skip
+
+
+def _step_finish(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
+    """One response of the model: its tokens and what OpenCode says it cost."""
+    message = reading.of(told)
+    line = ended(line, message.completed, told.get("at"), message.created)
+    data = light({"reason": told.get("reason")})
+    yield billed(reading, line, told, path, message.model, data)
+
+
+def _file(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
+    source = dict_of(dict_of(told.get("source")).get("text"))
+    data = {"type": "file", "attachments": [_attachment(told)]}
+    yield line.event(
+        "injected_context", text_of(source.get("value")), part=f":{fingerprint(data)}", at_path=path, data=data
+    )
+
+
+def _attachment(file: dict[str, Any]) -> dict[str, Any]:
+    url = text_of(file.get("url"))
+    payload = url.partition(",")[2] if url.startswith("data:") else ""
+    size = {"bytes": len(payload) * 3 // 4 - payload[-2:].count("=")} if payload else light({"url": url})
+    return (
+        {"type": "file", "media_type": text_of(file.get("mime"))[:100] or None}
+        | size
+        | light({"title": file.get("filename")})
+    )
+
+
+def _patch(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
+    """Files that a step changed; the diffs stand with the calls."""
+    files = [text_of(name)[:1000] for name in list_of(told.get("files"))[:200]]
+    data = {"type": "patch", "path": files[0] if files else "", "paths": files} | light({"hash": told.get("hash")})
+    yield line.event("file_change", part=f":{fingerprint(data)}", at_path=path, actor=reading.agent, data=data)
+
+
+def _compaction(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
+    yield line.event("compaction", at_path=path, data={"type": "compaction"} | light(told, IDS))
+
+
+def _subtask(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
+    """A task that a person gave to another agent directly."""
+    yield line.event(
+        "handoff", text_of(told.get("prompt")), at_path=path, data={"type": "subtask"} | light(told, IDS | {"prompt"})
+    )
+
+
+def _retry(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
+    text = failure_in(told.get("error"))
+    yield line.event("error", text, at_path=path, data={"type": "retry"} | light({"attempt": told.get("attempt")}))
+
+
+def _note(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
+    yield line.event("system", at_path=path, data=light(told, IDS))
+
+
+PartHandler = Callable[["OpenCodeReading", Line, dict[str, Any], str], Iterable[EventDraft]]
+PARTS: dict[str, PartHandler] = {
+    "text": _text, "reasoning": _reasoning, "tool": _tool, "step-finish": _step_finish, "file": _file,
+    "patch": _patch, "compaction": _compaction, "subtask": _subtask, "retry": _retry,
+    **dict.fromkeys(("step-start", "snapshot", "agent"), _note),
+}  # fmt: skip
+
+
+def failure_in(error: Any) -> str:
+    error = dict_of(error)
+    return (
+        text_of(dict_of(error.get("data")).get("message"))
+        or text_of(error.get("message"))
+        or text_of(error.get("name"))
+    )

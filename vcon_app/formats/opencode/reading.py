@@ -1,0 +1,144 @@
+"""Two readings of a file: what sessions and messages say of their parts, then the events in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from ...drafts import Draft, EventDraft, FormatError, SessionDraft
+from ..calls import id_of
+from ..facts import ID_LIMIT, Facts
+from ..lines import Actor, Item, Line
+from ..reading import Reading
+from ..times import from_epoch
+from ..values import dict_of, light, text_of
+from .documents import NOBODY, Found, Message, found_in
+from .others import HANDLERS
+
+MOST_WAITING = 10_000
+"""Documents that may wait for a session that they belong to."""
+ANSWERS = frozenset({"step-start", "step-finish", "reasoning", "tool", "patch", "snapshot"})
+"""Types of parts that only an answer has."""
+
+
+class OpenCodeReading(Reading):
+    """The state of one file while it is read. It grows by a few words for each message."""
+
+    name = "opencode"
+    title = "OpenCode"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.messages: dict[str, Message] = {}
+        self.sessions: dict[str, Facts] = {}
+        self.current = ""
+        self.asked = ""
+        """The message whose prompt was told last; more text of it begins no turn."""
+        self._waiting: list[tuple[Line, Found]] = []
+        self._strays: list[EventDraft] = []
+        """Broken documents before the first session."""
+
+    def learn(self, value: dict[str, Any]) -> None:
+        """The first reading: whose parts are whose, and what sessions are called."""
+        for kind, told, _ in found_in(value):
+            if kind == "session":
+                self._session(text_of(told.get("id")), told)
+            elif kind == "message":
+                self._message(told)
+            elif kind == "part":
+                self._part(told)
+
+    def run(self, items: Iterable[Item]) -> Iterator[Draft]:
+        """The second reading. What belongs to no session waits for the next, or goes to the one before."""
+        for item in items:
+            if isinstance(item, Line):
+                for found in found_in(item.value):
+                    yield from self._place_in_session(item, found)
+            elif isinstance(item, EventDraft):
+                if self.current:
+                    yield item
+                else:
+                    self._strays.append(item)
+            else:
+                yield from self.findings.let(item)
+        if not self.current:
+            raise FormatError("it is an OpenCode file, but no session, message or part is in it")
+        for line, found in self._waiting:
+            yield from self._events(line, found)
+        yield from self.findings.close()
+        yield self._draft()
+
+    def _place_in_session(self, line: Line, found: Found) -> Iterator[Draft]:
+        kind, told, _ = found
+        session = text_of(told.get("id" if kind == "session" else "sessionID"))[:ID_LIMIT]
+        if not session and (kind in ("project", "share") or not self.current):
+            self._waiting.append((line, found))
+            if len(self._waiting) > MOST_WAITING:
+                raise FormatError(f"it is no OpenCode file: {MOST_WAITING:,} documents together belong to no session")
+            return
+        if session and session != self.current:
+            if self.current:
+                yield self._draft()
+            self.current = session
+            yield self._draft()
+        yield from self._strays
+        waiting, self._waiting, self._strays = self._waiting, [], []
+        for held in (*waiting, (line, found)):
+            yield from self._events(*held)
+
+    def _draft(self) -> SessionDraft:
+        return self._session(self.current).draft(complete=True)
+
+    def _events(self, line: Line, found: Found) -> Iterator[EventDraft]:
+        kind, told, path = found
+        yield from HANDLERS[kind](self, replace(line, key=_key(kind, told)), told, path)
+
+    def _session(self, session: str, told: dict[str, Any] | None = None) -> Facts:
+        facts = self.sessions.setdefault(session[:ID_LIMIT], Facts(self.name, self.title, session=session))
+        if told is not None:
+            times = dict_of(told.get("time"))
+            facts.at(from_epoch(times.get("created"), 1000))
+            facts.at(from_epoch(times.get("updated"), 1000))
+            facts.title, facts.version = text_of(told.get("title")), text_of(told.get("version"))
+            facts.parent = text_of(told.get("parentID"))[:ID_LIMIT] or None
+            facts.where(cwd=told.get("directory"))
+            if summary := light(dict_of(told.get("summary"))):
+                facts.more["changes"] = summary
+        return facts
+
+    def _message(self, told: dict[str, Any]) -> None:
+        message = self.messages.setdefault(text_of(told.get("id"))[:ID_LIMIT], Message())
+        times, chosen = dict_of(told.get("time")), dict_of(told.get("model"))
+        message.role = text_of(told.get("role"))
+        message.model = text_of(told.get("modelID") or chosen.get("modelID"))[:200] or None
+        message.created, message.completed = times.get("created"), times.get("completed")
+        facts = self._session(text_of(told.get("sessionID")))
+        facts.at(from_epoch(message.created, 1000))
+        facts.at(from_epoch(message.completed, 1000))
+        facts.where(cwd=dict_of(told.get("path")).get("cwd"))
+        if message.role == "assistant":
+            facts.model = message.model or facts.model
+
+    def _part(self, told: dict[str, Any]) -> None:
+        """Parts that only an answer has tell the role of a message that is not in the file."""
+        message = self.messages.setdefault(text_of(told.get("messageID"))[:ID_LIMIT], Message())
+        kind = text_of(told.get("type"))
+        message.stepped = message.stepped or (kind == "step-finish" and isinstance(told.get("tokens"), dict))
+        if not message.role and (kind in ANSWERS or (kind == "text" and "time" in told)):
+            message.role = "assistant"
+
+    @property
+    def agent(self) -> Actor:
+        """Who answers in the session that is being told."""
+        return "subagent" if self._session(self.current).parent else "agent", self.title
+
+    def of(self, told: dict[str, Any]) -> Message:
+        """What is known of the message that a part belongs to."""
+        return self.messages.get(text_of(told.get("messageID"))[:ID_LIMIT], NOBODY)
+
+
+def _key(kind: str, told: dict[str, Any]) -> str:
+    """The id of what it is; a project is told again by each session of it."""
+    own = id_of(told.get("id"))
+    return own if own and kind in ("part", "message", "session") else f"{kind}:{own or ''}"

@@ -1,0 +1,172 @@
+"""The canonical form of a product graph, and its seal: the bytes that the reference implementation (0.41.0) writes.
+
+It is JavaScript's: numbers print as there, keys sort by UTF-16 code units, and those that look like array indices
+come first. Python differs in each (``1e-07``, ``1.0``, astral characters behind the rest).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+from math import isfinite
+from typing import Any
+
+from ...drafts import Json
+
+FORMAT_VERSION = "1.0.0"
+SPEC_VERSION = "0.41.0"
+"""The catalog whose meanings are written here; others are read all the same."""
+ALGORITHM = "sha256-128"
+NODE = (
+    "id", "type", "title", "slug", "aliases", "key", "description", "tags", "status", "archived", "archived_at",
+    "lifecycle_status", "source_id", "source_type", "mapping_confidence", "external_tool", "external_ref",
+    "external_id", "external_links", "created_at", "updated_at", "sort_order", "properties",
+)  # fmt: skip
+EDGE = ("id", "source", "target", "type", "mapping_confidence", "provenance", "properties")
+PRODUCT = ("id", "title", "description", "stage", "properties")
+INNER = {"provenance": ("tool", "from", "at"), "external_links": ("url", "label", "kind")}
+REQUIRED = {NODE: ("id", "type", "title"), EDGE: ("id", "source", "target", "type"), PRODUCT: ("id", "title")}
+"""These are written also when they are empty."""
+EMPTY: tuple[Json, ...] = (None, "", [], {})
+SAFE = 2**53
+_INDEX = re.compile(r"0|[1-9]\d{0,9}")
+_LAST_INDEX = 2**32 - 2
+
+
+def seal(product: Json, nodes: list[Any], edges: list[Any]) -> str:
+    """``integrity.body``: 32 hex digits over product, nodes and edges in canonical form."""
+    return sealed(canonical(product, nodes, edges))
+
+
+def sealed(body: dict[str, Json]) -> str:
+    """The same of what is canonical already."""
+    return hashlib.sha256(dump(body).encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def canonical(product: Json, nodes: list[Any], edges: list[Any]) -> dict[str, Json]:
+    """``{product, nodes, edges}``, sorted, without what is empty; what is no object stays out."""
+    found = [node for node in nodes if isinstance(node, dict)]
+    return {
+        "product": _arranged(_named_by_its_node(product if isinstance(product, dict) else {}, found), PRODUCT),
+        "nodes": sorted((_arranged(_tagged(node), NODE) for node in found), key=_node_order),
+        "edges": sorted((_arranged(edge, EDGE) for edge in edges if isinstance(edge, dict)), key=_edge_order),
+    }
+
+
+def _named_by_its_node(product: dict[str, Any], nodes: list[dict[str, Any]]) -> dict[str, Any]:
+    """A node of type product with the product's id knows better what it is called."""
+    for node in nodes:
+        if node.get("type") == "product" and node.get("id") == product.get("id"):
+            properties = node.get("properties")
+            stage = node.get("stage") or (properties.get("stage") if isinstance(properties, dict) else None)
+            told = {"title": node.get("title"), "description": node.get("description"), "stage": stage}
+            return product | {name: value for name, value in told.items() if value not in EMPTY}
+    return product
+
+
+def _tagged(node: dict[str, Any]) -> dict[str, Any]:
+    tags = node.get("tags")
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+        return node
+    return {**node, "tags": sorted(set(tags), key=_units)}
+
+
+def _arranged(item: dict[str, Any], names: tuple[str, ...]) -> dict[str, Json]:
+    kept = {key: value for key, value in item.items() if value not in EMPTY or key in REQUIRED[names]}
+    ordered = [name for name in names if name in kept] + sorted(kept.keys() - set(names), key=_units)
+    return {key: _inner(key, kept[key]) for key in _indices_first(ordered)}
+
+
+def _inner(key: str, value: Json) -> Json:
+    """Only ``properties`` are sorted; of other objects the known members have their order (databases lose it)."""
+    if key == "properties":
+        return _sorted(value)
+    if key in INNER and isinstance(value, list):
+        return [_inner(key, item) if isinstance(item, dict) else item for item in value]
+    if key in INNER and isinstance(value, dict):
+        return {name: value[name] for name in (*INNER[key], *value) if name in value}
+    return value
+
+
+def _sorted(value: Json) -> Json:
+    """Keys in order at every level; lists keep theirs, and nothing is dropped."""
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in _indices_first(sorted(value, key=_units))}
+    return [_sorted(item) for item in value] if isinstance(value, list) else value
+
+
+def _indices_first(keys: Iterable[str]) -> list[str]:
+    """As JavaScript keeps an object's keys: whole numbers below 2**32 - 1 in numeric order, then the others."""
+    names = list(keys)
+    indices = [key for key in names if _INDEX.fullmatch(key) and int(key) <= _LAST_INDEX]
+    return sorted(indices, key=int) + [key for key in names if key not in set(indices)] if indices else names
+
+
+def _units(text: Json) -> bytes:
+    return text.encode("utf-16-be", "surrogatepass") if isinstance(text, str) else b""
+
+
+def _node_order(node: dict[str, Json]) -> tuple[bytes, ...]:
+    return _units(node.get("type")), _units(node.get("slug") or node.get("title")), _units(node.get("id"))
+
+
+def _edge_order(edge: dict[str, Json]) -> tuple[bytes, ...]:
+    return tuple(_units(edge.get(name)) for name in ("source", "target", "type", "id"))
+
+
+def dump(value: Json, indent: int = 0, level: int = 0) -> str:
+    """JSON as ``JSON.stringify(value, null, indent)`` writes it."""
+    if isinstance(value, dict):
+        separator = ": " if indent else ":"
+        items = [f"{_text(key)}{separator}{dump(item, indent, level + 1)}" for key, item in value.items()]
+        return _bracketed("{}", items, indent, level)
+    if isinstance(value, list):
+        return _bracketed("[]", [dump(item, indent, level + 1) for item in value], indent, level)
+    if isinstance(value, str):
+        return _text(value)
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return number(value)
+
+
+def _bracketed(brackets: str, items: list[str], indent: int, level: int) -> str:
+    if not items or not indent:
+        return f"{brackets[0]}{','.join(items)}{brackets[1]}"
+    inner, outer = "\n" + " " * (indent * (level + 1)), "\n" + " " * (indent * level)
+    return f"{brackets[0]}{inner}{f',{inner}'.join(items)}{outer}{brackets[1]}"
+
+
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def number(value: int | float | Decimal) -> str:
+    """A number as JavaScript prints it: 1 for 1.0, 1e-7, no digits that a double does not hold."""
+    if isinstance(value, int) and abs(value) <= SAFE:
+        return str(value)
+    try:
+        double = float(value)
+    except OverflowError:
+        return "null"
+    if not isfinite(double):
+        return "null"
+    if double == 0:
+        return "0"
+    sign, digits, power = Decimal(repr(double)).normalize().as_tuple()
+    assert isinstance(power, int)  # only NaN and infinities have a letter here
+    return ("-" if sign else "") + _decimal("".join(map(str, digits)), len(digits) + power)
+
+
+def _decimal(digits: str, point: int) -> str:
+    """ECMAScript 2024 s6.1.6.1.20: ``point`` digits stand before the decimal point."""
+    if len(digits) <= point <= 21:
+        return digits + "0" * (point - len(digits))
+    if 0 < point <= 21:
+        return f"{digits[:point]}.{digits[point:]}"
+    if -6 < point <= 0:
+        return f"0.{'0' * -point}{digits}"
+    rest = f".{digits[1:]}" if digits[1:] else ""
+    return f"{digits[0]}{rest}e{'+' if point > 0 else '-'}{abs(point - 1)}"

@@ -1,0 +1,265 @@
+"""The agent sessions of a product graph as drafts: what a graph knows of a run, which is not its transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any, BinaryIO, Literal, NamedTuple
+
+from ...drafts import Draft, EventDraft, Finding, FormatError, Json, SessionDraft, Usage
+from ..documents import dollars, fingerprint
+from ..jsonio import dumps
+from ..times import parse
+from ..values import count_of, list_of, number_of, text_of
+from .graph import Graph, Node, open_graph
+from .rules import check
+
+Phase = Literal["active", "completed", "crashed", "timed_out"]
+PHASES: dict[str, Phase] = {
+    "active": "active", "running": "active", "idle": "active", "completed": "completed", "finished": "completed",
+    "crashed": "crashed", "errored": "crashed", "failed": "crashed", "timed_out": "timed_out",
+}  # fmt: skip
+"""Words of ``status`` and ``session_status``; a session crashes where its property says it errored."""
+NATIVE = "upg"
+"""Under this name ``data`` and ``record`` keep what the writer needs: the id of the node, the graph around it."""
+LARGEST_RECORD = 1024 * 1024
+"""Bytes of nodes that belong to no session; more of them stay in the original file."""
+MOST = 10**9
+
+
+class Around(NamedTuple):
+    """What the edges of a session lead to."""
+
+    definitions: list[Node]
+    models: list[Node]
+    skills: list[Node]
+    decisions: list[Node]
+    evidence: list[Node]
+
+    def all(self) -> list[Node]:
+        return [node for nodes in self for node in nodes]
+
+
+def read(source: BinaryIO) -> Iterator[Draft]:
+    """The drafts of a graph: findings, then each agent_session with its decisions and evidence.
+
+    Raises ``FormatError`` for what is no graph, or one without a session.
+    """
+    graph = open_graph(source)
+    sessions = graph.of_type("agent_session")
+    if not sessions and not (graph.of_type("decision") or graph.of_type("evidence")):
+        raise FormatError(
+            "This product graph holds no agent_session, decision or evidence: there is nothing to review."
+        )
+    yield from check(graph)
+    if not sessions:
+        yield from _without_a_run(graph)
+        return
+    around = {node.id: _around(node, graph) for node in sessions}
+    taken = {node.id for held in around.values() for node in held.all()} | around.keys()
+    for number, node in enumerate(sessions):
+        record, finding = _record(node, around[node.id], graph, None if number else taken)
+        yield from [finding] if finding else ()
+        yield _session(node, around[node.id], graph, record)
+        yield from _doubts(node)
+        yield from _events(node, around[node.id])
+
+
+def _without_a_run(graph: Graph) -> Iterator[Draft]:
+    """Decisions and evidence that no session led to: one session for the whole product."""
+    message = "No agent_session led to these decisions and this evidence; they are shown as one session of the product."
+    yield Finding("upg.no-session", "info", "/nodes", message)
+    whole = Node({"id": text_of(graph.product.get("id")) or "product", "title": graph.product.get("title")}, 0)
+    around = Around([], [], [], graph.of_type("decision"), graph.of_type("evidence"))
+    record, finding = _record(whole, around, graph, {node.id for node in around.all()})
+    yield from [finding] if finding else ()
+    yield _session(whole, around, graph, record)
+    yield from _events(whole, around)
+
+
+def _around(session: Node, graph: Graph) -> Around:
+    definitions = graph.ends("agent_definition_runs_agent_session", target=session.id)
+    decisions = [n for n in graph.ends("agent_session_creates_decision", source=session.id) if n.type == "decision"]
+    informed = [near for node in (session, *decisions) for near in _informing(node, graph)]
+    cited = [node for node in graph.of_type("evidence") if _cites(node, session)]
+    return Around(
+        definitions,
+        [model for node in definitions for model in graph.ends("agent_definition_uses_ai_model", source=node.id)],
+        graph.ends("agent_session_invoked_agent_skill", source=session.id),
+        decisions,
+        list({node.id: node for node in (*informed, *cited)}.values()),
+    )
+
+
+def _informing(node: Node, graph: Graph) -> list[Node]:
+    """No typed edge joins evidence with sessions or decisions; the wildcard does, in either direction."""
+    near = [*graph.ends("node_informs_node", source=node.id), *graph.ends("node_informs_node", target=node.id)]
+    return [other for other in near if other.type == "evidence"]
+
+
+def _cites(evidence: Node, session: Node) -> bool:
+    return evidence.properties.get("source") in (f"agent_session:{session.id}", session.id)
+
+
+def _session(node: Node, around: Around, graph: Graph, record: dict[str, Json]) -> SessionDraft:
+    told = node.properties
+    agent = around.definitions[0] if around.definitions else None
+    models = [text_of(model.properties.get("model_id")) or model.title for model in around.models]
+    return SessionDraft(
+        external_id=node.id,
+        title=node.title,
+        agent_name=agent.title if agent else "",
+        started_at=parse(told.get("session_start"))[0],
+        ended_at=parse(told.get("session_end"))[0],
+        phase=phase_of(node.raw),
+        model=models[0] if len(models) == 1 else None,
+        summary=text_of(told.get("output_summary")),
+        tags=tuple(tag for tag in list_of(node.raw.get("tags")) if isinstance(tag, str)),
+        metadata=_metadata(node, agent, around, graph),
+        record={NATIVE: record},
+    )
+
+
+def phase_of(node: dict[str, Any]) -> Phase | None:
+    """Of ``status``, else of ``session_status``; ``None`` when neither says it in a known word."""
+    properties = node.get("properties")
+    inner = properties.get("session_status") if isinstance(properties, dict) else None
+    return PHASES.get(text_of(node.get("status"))) or PHASES.get(text_of(inner))
+
+
+def tools_of(node: Node, around: Around) -> list[str]:
+    """Names of the tools that were used; before 0.12.0 they stood in a property."""
+    old = [tool for tool in list_of(node.properties.get("tools_invoked")) if isinstance(tool, str)]
+    return list(dict.fromkeys([*(skill.title for skill in around.skills), *old]))
+
+
+def _metadata(node: Node, agent: Node | None, around: Around, graph: Graph) -> dict[str, Json]:
+    """The nine fields of a session (U1) and what stands beside them, as stated."""
+    stated = {name: node.properties[name] for name in ("turns", "tokens_used", "cost", "error_count", "session_status")
+              if isinstance(node.properties.get(name), (str, int, float))}  # fmt: skip
+    beside = ("description", "status", "slug", "archived", "external_tool", "external_ref", "external_id")
+    stated |= {name: node.raw[name] for name in beside if isinstance(node.raw.get(name), (str, bool))}
+    told: dict[str, Json] = {
+        "upg": stated | ({"tools": tools} if (tools := tools_of(node, around)) else {}),
+        "definition": {"title": agent.title, **agent.properties} if agent else None,
+        "product": text_of(graph.product.get("title")),
+        "recorder": _recorder(graph),
+    }
+    return {name: value for name, value in told.items() if value}
+
+
+def _recorder(graph: Graph) -> dict[str, str]:
+    place = graph.tree.get("source") if graph.legacy else graph.header.get("provenance")
+    told = place if isinstance(place, dict) else {}
+    pairs = (("name", text_of(told.get("tool"))), ("version", text_of(told.get("tool_version"))))
+    return {name: value for name, value in pairs if value}
+
+
+def _doubts(node: Node) -> Iterator[Finding]:
+    for name in ("session_start", "session_end"):
+        stated = node.properties.get(name)
+        if stated is not None and (doubt := parse(stated)[1]):
+            yield Finding("upg.time", "warning", f"{node.pointer}/properties/{name}", f"{doubt}.")
+    if count_of(node.properties.get("tokens_used")) is not None:
+        message = "The graph tells one number of tokens for the whole session; it is shown as input, whatever it was."
+        yield Finding("upg.tokens", "info", f"{node.pointer}/properties/tokens_used", message)
+
+
+def _events(node: Node, around: Around) -> Iterator[EventDraft]:
+    total = _total(node, around)
+    if total is not None:
+        yield total
+    for decision in around.decisions:
+        yield _decision(decision)
+    for evidence in around.evidence:
+        yield _evidence(evidence)
+
+
+def _total(node: Node, around: Around) -> EventDraft | None:
+    """All responses as one: the graph has no others. ``None`` when it tells no number."""
+    tokens, cost = count_of(node.properties.get("tokens_used")), dollars(node.properties.get("cost"))
+    numbers = {name: number for name in ("turns", "error_count")
+               if (number := number_of(node.properties.get(name), MOST)) is not None}  # fmt: skip
+    tools = tools_of(node, around)
+    if tokens is None and cost is None and not numbers and not tools:
+        return None
+    model = _session_model(around)
+    stated: list[Json] = [tokens, str(cost), numbers, tools, model]
+    return EventDraft(
+        "model_request",
+        f"{node.id}:total:{fingerprint(dumps(stated))}",
+        at=parse(node.properties.get("session_end"))[0],
+        actor_kind="agent",
+        actor_name=around.definitions[0].title if around.definitions else "",
+        model=model,
+        usage=None if tokens is None else Usage(input_tokens=tokens, quality="aggregate"),
+        request=f"{node.id}:total",
+        cost=None if cost is None else Decimal(cost),
+        data={**numbers, **({"tools": tools} if tools else {}), NATIVE: {"id": node.id}},
+        pointer=f"{node.pointer}/properties",
+    )
+
+
+def _session_model(around: Around) -> str | None:
+    named = [text_of(model.properties.get("model_id")) or model.title for model in around.models]
+    return named[0] if len(named) == 1 and named[0] else None
+
+
+def _decision(node: Node) -> EventDraft:
+    decision = {"title": node.title, **node.properties}
+    if isinstance(node.raw.get("status"), str):
+        decision["status"] = node.raw["status"]
+    parts = [node.title, text_of(node.properties.get("context")), text_of(node.properties.get("rationale"))]
+    return _told(node, "note", "\n\n".join(part for part in parts if part), "date", {"decision": decision})
+
+
+def _evidence(node: Node) -> EventDraft:
+    data = {"name": node.title, "evidence": node.properties}
+    return _told(node, "artifact", text_of(node.properties.get("summary")), "observed_at", data)
+
+
+def _told(node: Node, kind: Literal["note", "artifact"], text: str, time: str, data: dict[str, Json]) -> EventDraft:
+    return EventDraft(
+        kind,
+        f"{node.id}:{fingerprint(dumps([kind, text, data]))}",
+        at=parse(node.properties.get(time) or node.raw.get("created_at"))[0],
+        actor_kind="agent",
+        text=text,
+        data={**data, NATIVE: {"id": node.id}},
+        pointer=node.pointer,
+    )
+
+
+def _record(node: Node, around: Around, graph: Graph, taken: set[str] | None) -> tuple[dict[str, Json], Finding | None]:
+    """The graph around a session; with the first one (``taken`` given) also what belongs to none."""
+    near = {node.id, *(other.id for other in around.all())}
+    nodes, edges = _part(graph, near)
+    record: dict[str, Json] = {"node": node.id, "product": graph.product, "nodes": nodes, "edges": edges}
+    header = {name: graph.header[name] for name in ("kind", "member_kind", "summary") if name in graph.header}
+    if "member_kind" in graph.tree:
+        header["member_kind"] = graph.tree["member_kind"]
+    record |= {"header": header} if header else {}
+    if taken is None:
+        return record, None
+    rest = [other for other in graph.nodes if not isinstance(other, dict) or text_of(other.get("id")) not in taken]
+    others = [edge for edge in graph.edges if edge not in edges and not _joins(edge, taken - near)]
+    whole = {"rest": rest, "rest_edges": others, "extra": graph.extra}
+    if (size := len(dumps(whole))) > LARGEST_RECORD:
+        message = f"{len(rest)} nodes that belong to no session ({size:,} bytes) stay in the original file only."
+        return {**record, "left_out": len(rest) + len(others)}, Finding("upg.large", "info", "/nodes", message)
+    return record | {name: value for name, value in whole.items() if value}, None
+
+
+def _part(graph: Graph, near: set[str]) -> tuple[list[Json], list[Json]]:
+    nodes = [other.raw for id, other in graph.by_id.items() if id in near]
+    edges = [edge for edge in graph.edges if isinstance(edge, dict) and _ends(edge) <= near]
+    return nodes, edges
+
+
+def _joins(edge: Json, others: set[str]) -> bool:
+    """Does the edge lead to another session, or to what only that one has?"""
+    return isinstance(edge, dict) and bool(_ends(edge) & others)
+
+
+def _ends(edge: dict[str, Any]) -> set[str]:
+    return {text_of(edge.get("source")), text_of(edge.get("target"))}

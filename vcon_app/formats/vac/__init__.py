@@ -1,0 +1,17 @@
+"""Verifiable Agent Conversations (draft-birkholz-verifiable-agent-conversations-00) without a vCon around them.
+
+Read: JSON, CBOR and COSE_Sign1 (its payload; the signature is not checked), plain or gzipped. Written: JSON that the
+CDDL of the draft allows. What a record means is told by the vCon format, whose agent traces are such records.
+"""
+
+from .forms import detect
+from .read import read
+from .write import write
+
+NAME = "vac"
+TITLE = "Verifiable Agent Conversation (VAC)"
+MEDIA_TYPE = "application/json"
+SUFFIX = ".vac.json"
+GROWS = "document"
+
+__all__ = ["GROWS", "MEDIA_TYPE", "NAME", "SUFFIX", "TITLE", "detect", "read", "write"]

@@ -1,0 +1,103 @@
+"""A session as a VAC record: the agent trace of a vCon without the vCon, which satisfies the CDDL of VAC-00."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from ...drafts import EventDraft, Events, Json, Losses, SessionDraft
+from ..vcon import own
+from ..vcon.layout import gathered
+from ..vcon.mend import NEEDS
+from ..vcon.notes import Notes
+from ..vcon.parties import Cast
+from ..vcon.plan import Plan, Sound, left_of, make_plan
+from ..vcon.steps import NATIVE
+from ..vcon.traces import Trace
+from ..vcon.values import mapping, word
+from ..vcon.write_trace import frame, record_bytes
+
+AROUND = ("parties", "dialogs", "analysis", "attachments")
+
+
+def write(session: SessionDraft, events: Events, losses: Losses, *, options: dict[str, Any]) -> Iterator[bytes]:
+    """The bytes of one record, the same for the same session and options.
+
+    ``options``: ``uuid``, the id of a record that is new; ``created_at`` (aware); ``product_version``.
+    ``events`` is walked twice and never held. ``losses`` tells afterwards what was not carried over.
+    """
+    entries = Entries(events)
+    plan = make_plan(session, entries, options, alone=True)
+    plan = _titled(plan)
+    _lose(plan, losses)
+    yield from gathered(record_bytes(plan, entries, losses, 0))
+    yield b"\n"
+
+
+class Entries:
+    """The log without what the reader kept of objects that stand beside a trace: those become entries of ours."""
+
+    def __init__(self, events: Events) -> None:
+        self._events = Sound(events)
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    def __iter__(self) -> Iterator[EventDraft]:
+        for event in self._events:
+            if NATIVE in event.data and not _stays(event):
+                data = {key: value for key, value in event.data.items() if key != NATIVE}
+                yield replace(event, data=data)
+            else:
+                yield event
+
+
+def _stays(event: EventDraft) -> bool:
+    """Was it an entry, of one of the six types that VAC knows?"""
+    left = left_of(event)
+    raw = event.data.get("raw") if event.kind == "unknown" and own.KIND not in left.get("own", ()) else None
+    return "id" in left and (raw is None or word(mapping(raw).get("type")) in NEEDS)
+
+
+def _titled(plan: Plan) -> Plan:
+    """The agent as a reader will name it, and what a vCon would have told of the session."""
+    record, session = frame(plan)
+    told: dict[str, Json] = {name: value for name in own.NAMES if (value := getattr(plan.session, name))}
+    plan.cast = _cast(record, session)
+    if plan.cast.agent and plan.cast.agent.name == told.get("agent_name"):
+        del told["agent_name"]
+    if told:
+        session = {**session, own.SESSION: {**mapping(session.get(own.SESSION)), **told}}
+        plan.record = {
+            **plan.record,
+            "trace": {**mapping(plan.record.get("trace")), "record": record, "session": session},
+        }
+        plan.cast = _cast(record, session)
+    return plan
+
+
+def _cast(record: dict[str, Json], session: dict[str, Json]) -> Cast:
+    people = Cast([])
+    trace = Trace("D1", 0, "", [], session, record)
+    people.make_up(trace.model, trace.provider, trace.agent_name, Notes(), "")
+    return people
+
+
+def _lose(plan: Plan, losses: Losses) -> None:
+    record = plan.record
+    for name in AROUND:
+        held = record.get(name)
+        if count := held if isinstance(held, int) else len(held or ()):
+            losses.lose(f"{name} of the vCon", "a VAC record has a trace only", count)
+    forms = record.get("forms") or ()
+    if {"jws", "cose"} & set(forms):
+        losses.lose("signature", "a rebuilt record is a new one and unsigned")
+    if "cbor" in forms or mapping(record.get("trace")).get("cbor"):
+        losses.lose("CBOR", "written as JSON")
+    if record.get("traces", 1) > 1:
+        losses.lose("separate agent traces", "written as one", record["traces"])
+    if elided := record.get("elided"):
+        losses.lose("long strings", "they are in the original file only", elided)
+    for name in sorted(plan.session.record.keys() - {NATIVE}):
+        losses.lose(f"what {name} keeps beside its events", "a VAC record has no place for it")

@@ -1,0 +1,156 @@
+"""The inside of one import: a document, a file or an archive of files, becomes sessions in the caller's transaction."""
+
+from __future__ import annotations
+
+import logging
+from typing import BinaryIO
+from zipfile import ZipInfo
+
+from django.db import transaction
+from django.utils import timezone
+
+from sessions_app.models import Session
+from sessions_app.services import bell, notify
+from vcon_app import registry
+from vcon_app.drafts import Finding, FormatError
+from vcon_app.models import Import, ImportedSession
+
+from . import archives, bundles, documents, signatures, trust
+from .archives import Archive
+from .attempts import may_pass
+from .digest import Digest
+from .findings import Findings
+from .heartbeat import Heartbeat
+
+log = logging.getLogger(__name__)
+
+AUTO = "auto"
+REASONS = 3
+"""Members whose failure is told when an archive gives nothing at all."""
+
+
+class Superseded(Exception):
+    """Another worker has taken this import over, because our heartbeat was not seen for too long."""
+
+
+class Intake:
+    """Reads one source document into sessions and completes the import row."""
+
+    def __init__(self, imported: Import, heartbeat: Heartbeat) -> None:
+        self.imported = imported
+        self.heartbeat = heartbeat
+        self.ring = trust.keyring(imported.workspace_id)
+        self.findings = Findings()
+        self.accepted: dict[Session, int] = {}
+        self.checked: list[signatures.Checked] = []
+        self.failures: list[tuple[str, FormatError]] = []
+        self.done = self.total = 0
+        """Bytes of members that are done with, and of all."""
+
+    def run(self) -> None:
+        """Raises ``FormatError`` for what cannot be read, ``Superseded``. To be called in a transaction."""
+        asked = self.imported.format_asked
+        with documents.open_document(self.imported.document) as source:
+            if archives.is_archive(source, asked):
+                name = archives.NAME
+                self._read_archive(source)
+            else:
+                name = registry.detect(source)[0] if asked == AUTO else asked
+                self.total = self.imported.document.size
+                self._read(source, name)
+        self._finish(name)
+
+    def _read(self, source: BinaryIO, format_name: str, place: str = "") -> Digest:
+        digest = Digest(self.imported, self.ring, self._progress, place)
+        digest.run(source, format_name)
+        for session, count in digest.accepted.items():
+            self.accepted[session] = self.accepted.get(session, 0) + count
+        self.findings.add(digest.findings, digest.checked.findings_at(place))
+        self.checked.append(digest.checked)
+        return digest
+
+    def _read_archive(self, source: BinaryIO) -> None:
+        archive = Archive(source)
+        contents = bundles.contents(archive)
+        for finding in contents.odd:
+            self.findings.note(finding)
+        self.total = sum(member.file_size for member in contents.members)
+        for member in contents.members:
+            self._try_member(archive, member, is_vcon=contents.is_bundle)
+            self.done += member.file_size
+        if not self.accepted:
+            raise self._nothing(len(contents.members))
+
+    def _try_member(self, archive: Archive, member: ZipInfo, *, is_vcon: bool) -> None:
+        """Read a member if a format claims it; what is wrong with one of many is a finding, and the rest goes on."""
+        try:
+            with transaction.atomic():  # takes back what a member has added before it failed
+                self._read_member(archive, member, is_vcon)
+        except registry.Unrecognised:
+            self._leave_out(member, "info", "unrecognised", "not recognised, left out")
+        except FormatError as error:
+            self._fail(member, error)
+        except Exception as error:  # whatever a reader of a hostile file raises concerns that file alone
+            if may_pass(error):
+                raise
+            log.exception("a member of import %s failed", self.imported.pk)
+            self._fail(member, FormatError(f"a fault of ours while reading it ({type(error).__name__})"))
+
+    def _read_member(self, archive: Archive, member: ZipInfo, is_vcon: bool) -> None:
+        asked = self.imported.format_asked
+        with archive.open(member) as file:
+            if archives.is_archive(file, AUTO):
+                self._leave_out(member, "warning", "nested", "an archive in an archive; it is not opened")
+                return
+            name, _ = registry.detect(file)
+            if asked not in (AUTO, name):
+                self._leave_out(member, "info", "other-format", f"a {name} file, and {asked} was asked for")
+                return
+            digest = self._read(file, name, archives.placed(member, ""))
+        if is_vcon:
+            for finding in bundles.of_name(member, [session.external_id for session in digest.accepted]):
+                self.findings.note(finding)
+
+    def _leave_out(self, member: ZipInfo, severity: str, rule: str, message: str) -> None:
+        self.findings.note(Finding(f"zip.{rule}", severity, member.filename, message))
+
+    def _fail(self, member: ZipInfo, error: FormatError) -> None:
+        self.failures.append((member.filename, error))
+        self._leave_out(member, "error", "unreadable", str(error))
+
+    def _nothing(self, members: int) -> FormatError:
+        told = "; ".join(f"{name}: {str(error).rstrip('.')}" for name, error in self.failures[:REASONS])
+        more = f"; and {len(self.failures) - REASONS} more" if len(self.failures) > REASONS else ""
+        files = f"{members:,} file" if members == 1 else f"{members:,} files"
+        known = [error.signature for _, error in self.failures if error.signature]
+        return FormatError(
+            f"nothing in this zip archive of {files} could be read: {told}{more}" if told
+            else f"there is no session in this zip archive of {files}: none is in a format known here",
+            known[0] if known else None,
+        )  # fmt: skip
+
+    def _progress(self, read: int) -> None:
+        self.heartbeat.progress = min((self.done + read) / self.total, 0.99) if self.total else 0.0
+
+    def _finish(self, format_name: str) -> None:
+        imported, checked = self.imported, signatures.worst(self.checked)
+        mine = Import.objects.filter(pk=imported.pk, attempt=imported.attempt, status=Import.Status.RUNNING)
+        done = mine.update(
+            format=format_name,
+            events=sum(self.accepted.values()),
+            findings=self.findings.rows(),
+            signature=checked.signature,
+            checked_against=checked.against,
+            status=Import.Status.DONE,
+            progress=1,
+            finished_at=timezone.now(),
+        )
+        if not done:
+            raise Superseded
+        ImportedSession.objects.bulk_create(
+            ImportedSession(imported=imported, session=session, document=imported.document, events=count)
+            for session, count in self.accepted.items()
+        )
+        notify.import_changed(imported.id)
+        for session in self.accepted:
+            bell.ring(bell.INDEX_SESSION, session.pk)

@@ -1,0 +1,131 @@
+"""Encrypted vCons (JWE in JSON, core s5.3 and RFC 7516), opened with keys of ours."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.padding import PKCS7
+
+from ..drafts import Json
+from .jws import Broken, protected_header, unbase64url
+
+WRAPS: dict[str, type[hashes.HashAlgorithm]] = {"RSA-OAEP": hashes.SHA1, "RSA-OAEP-256": hashes.SHA256}
+"""How the key of the content is wrapped (RFC 7518 s4.3). RSA1_5 is left out: it can be attacked through its errors."""
+MOST = 50
+"""Recipients that are looked at."""
+CBC_HALF = 32
+"""A256CBC-HS512: so many bytes of the key are for HMAC, as many for AES, as many of the HMAC are the tag."""
+
+
+class Unopened(ValueError):
+    """It cannot be decrypted; the message says why, and nothing about the content."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sealed:
+    iv: bytes
+    text: bytes
+    tag: bytes
+    aad: bytes
+    """What is authenticated, but not encrypted: the protected header as received."""
+
+
+def decrypt(jwe: dict[str, Json], keys: Sequence[rsa.RSAPrivateKey]) -> bytes:
+    """The content, if it was encrypted for one of ``keys``. Raises :class:`Unopened`."""
+    try:
+        return _decrypt(jwe, keys)
+    except (Broken, UnicodeEncodeError) as error:
+        raise Unopened(f"This encrypted vCon is damaged: {error}.") from None
+
+
+def _decrypt(jwe: dict[str, Json], keys: Sequence[rsa.RSAPrivateKey]) -> bytes:
+    protected, more = jwe.get("protected", ""), jwe.get("aad")
+    if not isinstance(protected, str) or not isinstance(more or "", str):
+        raise Broken("its headers are not what RFC 7516 s7.2.1 says")
+    shared = [protected_header(protected), jwe.get("unprotected")]
+    sealed = _Sealed(
+        *(unbase64url(jwe.get(name)) for name in ("iv", "ciphertext", "tag")),
+        f"{protected}.{more}".encode() if more is not None else protected.encode(),
+    )
+    recipients = jwe.get("recipients", [jwe])
+    reason = "This vCon is encrypted, and not for any of the keys that are configured here."
+    for recipient in (recipients if isinstance(recipients, list) else [])[:MOST]:
+        try:
+            content = _for_one(_header(*shared, recipient), recipient.get("encrypted_key"), keys, sealed)
+        except Unopened as error:
+            reason = str(error)
+        else:
+            if content is not None:
+                return content
+    raise Unopened(reason)
+
+
+def _for_one(
+    header: dict[str, Any], encrypted_key: Json, keys: Sequence[rsa.RSAPrivateKey], sealed: _Sealed
+) -> bytes | None:
+    wrapped = unbase64url(encrypted_key)
+    for key in keys:
+        secret = _unwrapped(header["alg"], key, wrapped)
+        content = METHODS[header["enc"]](secret, sealed) if secret else None
+        if content is not None:
+            return content
+    return None
+
+
+def _header(*parts: Json) -> dict[str, Any]:
+    """All headers in one; the official example repeats ``enc``, which is accepted when it says the same."""
+    *shared, recipient = parts
+    if not isinstance(recipient, dict):
+        raise Broken("a recipient is not an object")
+    found: dict[str, Any] = {}
+    for part in (*shared, recipient.get("header")):
+        for name, value in part.items() if isinstance(part, dict) else ():
+            if found.setdefault(name, value) != value:
+                raise Broken(f"its headers disagree about {str(name)[:40]!r}")
+    known = str(found.get("alg")) in WRAPS and str(found.get("enc")) in METHODS
+    if not known or "zip" in found or "crit" in found:
+        what = {name: found[name] for name in ("alg", "enc", "zip", "crit") if name in found}
+        raise Unopened(f"This vCon is encrypted in a way that is not known here ({str(what)[:100]}).")
+    return found
+
+
+def _unwrapped(algorithm: str, key: rsa.RSAPrivateKey, wrapped: bytes) -> bytes | None:
+    digest = WRAPS[algorithm]()
+    try:
+        return key.decrypt(wrapped, padding.OAEP(padding.MGF1(digest), digest, None))
+    except ValueError:
+        return None  # for somebody else
+
+
+def _gcm(secret: bytes, sealed: _Sealed) -> bytes | None:
+    try:
+        return AESGCM(secret).decrypt(sealed.iv, sealed.text + sealed.tag, sealed.aad)
+    except (InvalidTag, ValueError):
+        return None  # another key, or something was changed
+
+
+def _cbc_hmac(secret: bytes, sealed: _Sealed) -> bytes | None:
+    """RFC 7518 s5.2.2.2: the tag is compared, in constant time, before anything is decrypted."""
+    if len(secret) != 2 * CBC_HALF or len(sealed.iv) != 16 or len(sealed.text) % 16:
+        return None
+    over = sealed.aad + sealed.iv + sealed.text + (8 * len(sealed.aad)).to_bytes(8, "big")
+    if not hmac.compare_digest(hmac.digest(secret[:CBC_HALF], over, "sha512")[:CBC_HALF], sealed.tag):
+        return None
+    decryptor = Cipher(algorithms.AES(secret[CBC_HALF:]), modes.CBC(sealed.iv)).decryptor()
+    unpadder = PKCS7(128).unpadder()
+    try:
+        return unpadder.update(decryptor.update(sealed.text) + decryptor.finalize()) + unpadder.finalize()
+    except ValueError:
+        return None
+
+
+METHODS: dict[str, Callable[[bytes, _Sealed], bytes | None]] = {"A256CBC-HS512": _cbc_hmac, "A256GCM": _gcm}
+"""How the content is encrypted (RFC 7518 s5); the first is what core s5.3 asks for."""
