@@ -65,6 +65,8 @@ def django_db_modify_db_settings(database_server: None) -> None:
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """The test database, with the broker's queue in it: a task that a test sends waits there, as in production."""
+    from kombu import pools
+
     from config import broker, prepare
     from config.celery import app
 
@@ -73,7 +75,8 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
         options = broker.transport_options(prepare.connection_parameters())
     app.conf.broker_transport_options = settings.CELERY_BROKER_TRANSPORT_OPTIONS = options
     yield
-    app.pool.force_close_all()  # a database that somebody is connected to cannot be dropped
+    pools.reset()  # a database that somebody is connected to cannot be dropped
+    app.close()
 
 
 @pytest.fixture(scope="session")

@@ -168,7 +168,7 @@ class Migration(migrations.Migration):
                 ('model_names', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), default=list, size=None)),
                 ('tool_calls', models.IntegerField(default=0)),
                 ('errors', models.IntegerField(default=0)),
-                ('session', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='turns', to='sessions_app.session')),
+                ('session', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='turns', to='sessions_app.session')),
             ],
             options={
                 'abstract': False,

@@ -44,6 +44,11 @@ HOSTILE = [
     "`" * 5_000,
     "[" * 5_000,
     "> " * 3_000 + "# x",
+    "> " * 3_000 + "x",
+    "x\n" + "- " * 3_000 + "x\n\n```\nnever closed",
+    "> " * 17 + "<b>x\n\n```\nnever closed",
+    "\\`" * 3_000,
+    "]:" * 3_000 + " " * 3_000,
 ]
 
 
@@ -106,7 +111,8 @@ def test_no_message_breaks_out_or_acts(number, depth, renderer):
     assert all(link.startswith(("https://", "http://", "mailto:")) for link in page.links)
     own, speaker = [text for tag, text in page.headings], "Sub-agent" if depth else "Agent"
     assert own == [
-        "Mend the fence", "Turn 1 · Begin", "1 · Person", f"2 · {speaker}", f"3 · {speaker}", "4 · Reasoning", "5 · Note",
+        "Mend the fence", "Turn 1 · Begin", "1 · Person", f"2 · {speaker}", f"3 · {speaker}",
+        "4 · Reasoning", "5 · Note",
     ]  # fmt: skip
     assert page.tags.count("strong") == 2, "what follows is no longer read as Markdown"
 

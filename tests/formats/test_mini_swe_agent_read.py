@@ -60,6 +60,17 @@ def test_the_command_in_an_answer_is_a_call_and_the_next_message_its_result() ->
     assert [event.tool.status for event in found if event.kind == "tool_result"] == ["ok", "error", None]
 
 
+def test_an_answer_with_two_commands_is_not_run_and_many_open_blocks_take_no_time() -> None:
+    block = "```bash\nls\n```\n"
+    found = events(
+        drafts({"role": "assistant", "content": block * 2}, {"role": "user", "content": "EXACTLY ONE action"})
+    )
+    assert [event.kind for event in found[1:]] == ["agent_message", "injected_context"]
+    assert [event.kind for event in events(drafts({"role": "assistant", "content": "```bash\nx" * 200_000}))][1:] == [
+        "agent_message"
+    ]
+
+
 def test_what_the_agent_says_about_the_format_opens_no_turn() -> None:
     found = events(read(mini_swe_agent, OLD))
     assert sum(event.kind == "user_message" for event in found) == 1

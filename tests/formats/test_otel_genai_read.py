@@ -176,6 +176,11 @@ def test_a_tool_and_a_request_that_failed_say_why() -> None:
     assert (found[-1].kind, found[-1].text) == ("error", "the scale is broken")
 
 
+def test_a_name_with_thousands_of_parts_is_no_trap() -> None:
+    name = "gen_ai.prompt.0." + "a." * 5_000 + "b"
+    assert_sound(drafts(span("a", attributes=CHAT | {name: "x"})))
+
+
 def test_ids_in_base64_are_those_in_hex() -> None:
     coded = base64.b64encode(bytes.fromhex("a1" * 8)).decode()
     found = drafts(agent("a1" * 8, "", 1, 9, **{"gen_ai.conversation.id": "c"}), chat("b", coded, 2))

@@ -99,31 +99,36 @@ def test_what_is_no_message_is_kept_as_text_and_pictures_without_their_bytes() -
     assert message.parts[0].value == {"type": "image", "mime_type": "image/png"}
 
 
-def said(*texts: str) -> list[Message]:
-    return [Message("user", (Part("text", text),)) for text in texts]
-
-
-def texts(found: list[tuple[int, Message]]) -> list[str]:
-    return [message.parts[0].text for _, message in found]
-
-
 def test_of_a_history_that_goes_on_only_its_end_is_new() -> None:
     histories = Histories()
-    histories.keep("main", said("yes", "ok"))
-    assert texts(histories.new("main", said("yes", "ok", "yes"))) == ["yes"]
-    assert texts(histories.new("other", said("yes", "ok"))) == ["yes", "ok"]
+    histories.keep("main", ["yes", "ok"])
+    assert histories.new("main", ["yes", "ok", "yes"]) == [2]
+    assert histories.new("other", ["yes", "ok"]) == [0, 1]
 
 
 def test_a_history_that_was_shortened_tells_nothing_twice() -> None:
     histories = Histories()
-    histories.keep("main", said("rules", "first", "second", "third"))
-    assert texts(histories.new("main", said("rules", "summary", "third", "fourth"))) == ["summary", "fourth"]
+    histories.keep("main", ["rules", "first", "second", "third"])
+    assert histories.new("main", ["rules", "summary", "third", "fourth"]) == [1, 3]
 
 
-def test_a_new_conversation_is_told_whole_though_it_begins_with_known_words() -> None:
+def test_of_several_histories_the_one_that_goes_on_is_found() -> None:
     histories = Histories()
-    histories.keep("main", said("hi", "hello"))
-    assert texts(histories.new("main", said("good day", "hello"))) == ["good day", "hello"]
+    histories.keep("main", ["rules", "first", "answer"])
+    histories.keep("main", ["rules", "aside"])
+    assert histories.new("main", ["rules", "first", "answer", "second"]) == [3]
+
+
+def test_a_new_conversation_is_told_whole_though_it_holds_known_words() -> None:
+    histories = Histories()
+    histories.keep("main", ["hi", "hello"])
+    assert histories.new("main", ["good day", "hello"]) == [0, 1]
+
+
+def test_a_message_is_the_same_without_its_thoughts_and_with_other_blanks_around_it() -> None:
+    said = Message("assistant", (Part("reasoning", "Hm."), Part("text", "Yes.\n")))
+    assert said.print == Message("assistant", (Part("text", "Yes."),)).print
+    assert said.print != Message("user", (Part("text", "Yes."),)).print
 
 
 def test_agents_below_tools_and_below_busy_agents_are_sub_agents() -> None:

@@ -65,6 +65,23 @@ def test_a_signature_is_told_and_called_unchecked_with_what_it_claims():
     }
 
 
+def test_only_what_is_signed_has_a_signature_to_be_verified():
+    payload = SAMPLE.read_bytes()
+    assert vac.verify(io.BytesIO(payload), [], AT) == (Signature(), [])
+    key = Ed25519PrivateKey.generate()
+    text = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+    ours = anchor(text, name="keeper")
+    protected = cbor({1: -8, 15: CLAIMS})
+    value = key.sign(cbor(["Signature1", protected, b"", payload]))
+    whole = b"\xd2" + cbor([protected, {100: {}}, payload, value])
+    assert vac.verify(io.BytesIO(whole), [ours], AT)[0].state == "valid"
+    assert vac.verify(io.BytesIO(gzip.compress(whole)), [], AT)[0].state == "uncheckable"
+    changed = whole.replace(b"blinks twice", b"blinks often")
+    assert vac.verify(io.BytesIO(changed), [ours], AT)[0].state != "valid"
+    with pytest.raises(FormatError, match="no COSE_Sign1"):
+        vac.verify(io.BytesIO(b"\xd2\x84"), [], AT)
+
+
 def test_a_payload_of_another_hash_is_noticed():
     found = drafts(sign1(SAMPLE.read_bytes(), CLAIMS, metadata_for(b"another")))
     assert "changed or exchanged" in next(

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from kombu import pools
 
-from config.celery import app
 from sessions_app.models import Agent, Session, Workspace
 from sessions_app.services import agents, people
 
@@ -33,10 +31,3 @@ def agent(workspace) -> Agent:
 def session(agent) -> Session:
     return Session.objects.create(workspace_id=agent.workspace_id, agent=agent)
 
-
-@pytest.fixture(scope="session", autouse=True)
-def _broker_let_go(django_db_setup):
-    """Close what tests that rang a bell have opened: a database in use cannot be dropped."""
-    yield
-    pools.reset()
-    app.close()

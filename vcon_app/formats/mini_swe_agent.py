@@ -34,7 +34,7 @@ AGENT: Actor = ("agent", NAME)
 PERSON: Actor = ("person", "")
 MARKS = (b"mswea_bash_command", b"COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", b"MINI_SWE_AGENT_FINAL_OUTPUT")
 """Words of its protocol: without one of them a list of messages is anybody's."""
-ACTION = re.compile(r"```(?:mswea_bash_command|bash)[ \t]*\r?\n(.*?)\r?\n```", re.S)
+FENCE = re.compile(r"```(?:mswea_bash_command|bash)[ \t]*\r?\n")
 RETURNED = re.compile(r"\s*<returncode>(-?\d{1,9})</returncode>")
 NO_ACTION = re.compile(r"EXACTLY ONE action|Format error|tool call", re.I)
 """How the agent itself, not a person, answers a message without a command."""
@@ -172,8 +172,11 @@ class Run(Document):
         actions = _actions(extra) or [_command(part) for part in parts if part.kind == "call"]
         text = "\n".join(part.text for part in parts if part.kind == "text")
         if not any(action.call_id for action in actions):
-            actions = actions or [Part("call", value={"command": found[1]}) for found in ACTION.finditer(text)]
-            text = ACTION.sub("", text).strip() if len(actions) == 1 else text
+            blocks = list(_blocks(text))
+            if len(blocks) == 1:
+                start, inner, end = blocks[0]
+                text, command = (text[:start] + text[end + 4 :]).strip(), text[inner:end].rstrip("\r")
+                actions = actions or [Part("call", value={"command": command})]
         thought = "\n\n".join(part.text for part in parts if part.kind == "reasoning" and part.text)
         made = [line.event("reasoning", thought, part=":r", actor=AGENT)] if thought else []
         if text or not (actions or made):
@@ -286,6 +289,14 @@ def _actions(extra: dict[str, Any]) -> list[Part]:
         Part("call", "", id_of(action.get("tool_call_id")), "bash", {"command": action.get("command")})
         for action in map(dict_of, list_of(extra.get("actions")))
     ]
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int, int]]:
+    """Code blocks: where the fence begins, where the command does, and the line break before the closing fence."""
+    at = 0
+    while (fence := FENCE.search(text, at)) and (end := text.find("\n```", fence.end() - 1)) >= 0:
+        yield fence.start(), fence.end(), end
+        at = end + 4
 
 
 def _command(part: Part) -> Part:

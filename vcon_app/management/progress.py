@@ -1,4 +1,4 @@
-"""A bar on a terminal, and nothing where there is none."""
+"""What commands that import files show on a terminal: a line for each, and a bar."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from types import TracebackType
 from typing import TextIO
 
 from sessions_app.rendering.text import mark_invisible
+from vcon_app.models import Import
+from vcon_app.queries.imports import sentence
 
 WIDTH = 24
 
@@ -14,6 +16,13 @@ WIDTH = 24
 def printable(text: str | Path) -> str:
     """One line for a terminal: names and messages of strangers could hold commands for it."""
     return mark_invisible(str(text)).replace("\n", " ")
+
+
+def result_line(row: Import, path: Path) -> str:
+    """What came of a file: ``done    a.jsonl: 1 session, 12 events (claude-code)``."""
+    before = "imported before: " if row.duplicate_of_id else ""
+    format = f" ({row.format})" if row.format else ""
+    return f"{row.status:<7} {printable(path)}: {before}{printable(sentence(row))}{format}"
 
 
 class Progress:

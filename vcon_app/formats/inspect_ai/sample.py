@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from ...drafts import Draft, EventDraft, SessionDraft
@@ -16,7 +17,7 @@ from ..spans.messages import Message
 from ..spans.telling import Teller
 from ..times import parse
 from ..values import bounded, count_of, dict_of, light, list_of, text_of
-from .content import FORMAT, Attachments, messages_in, usage_of
+from .content import FORMAT, Attachments, message_of, messages_in, usage_of
 from .events import Telling
 
 MOST_NAMED = 30_000_000
@@ -37,9 +38,6 @@ class Sample(Document):
         self.teller = Teller(self.calls, as_events=True)
         self._eval = dict_of(header.get("eval"))
         self._status = header.get("status")
-        data = dict_of(line.value.get("events_data"))
-        self._pool = list_of(data.get("messages")) or list_of(line.value.get("message_pool"))
-        self._pooled: list[Message | None] = [None] * len(self._pool)
         self._named = 0
 
     def drafts(self) -> Iterator[Draft]:
@@ -72,15 +70,14 @@ class Sample(Document):
                     "many-references", f"more than {MOST_NAMED:,} references to messages; not followed"
                 )
                 break
-            given += self._from_pool(start, end)
+            given += self._pool[start:end]
         return given
 
-    def _from_pool(self, start: int, end: int) -> list[Message]:
-        for index in range(start, min(end, len(self._pool))):
-            if self._pooled[index] is None:
-                found = messages_in([self._pool[index]], self.attachments)
-                self._pooled[index] = found[0] if found else Message("", ())
-        return [message for message in self._pooled[start:end] if message]
+    @cached_property
+    def _pool(self) -> list[Message]:
+        data = dict_of(self.value.get("events_data"))
+        pool = list_of(data.get("messages")) or list_of(self.value.get("message_pool"))
+        return [message_of(item, self.attachments) or Message("", ()) for item in pool]
 
     def _rest(self) -> Iterator[EventDraft]:
         """Messages that no event told: all of them in a log without events, else what came after the last."""

@@ -18,14 +18,17 @@ from sessions_app.rendering.text import clean, first_line
 
 LONGEST = 100 * 1024
 """Characters; a longer message is shown in a fence, as it is."""
+DEEPEST = 18
+"""Lists and quotes inside each other: the parser stops looking at 20, other readers go on; shown in a fence, too."""
 BELOW = 4
 """A message's own headings start under this level: 1 to 4 are those of the file."""
 _blocks = MarkdownIt("commonmark", {"html": False}).disable("inline")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _IMAGE = re.compile(r"!(?=\[)")
 _LINK = re.compile(r"\](?=\((?!<?(?:https?://|mailto:)[^\s])|:(?!\s*https?://))", re.IGNORECASE)
-_HEADING = re.compile(r"((?:\s{0,3}(?:>|[-*+]|\d{1,9}[.)])\s?)*\s*)(#{1,6})(?=\s|$)")
-_UNDERLINE = re.compile(r"((?:\s*>)*\s*)(=+|-+)\s*$")
+# Possessive throughout: "> > > > x" took exponential time without.
+_HEADING = re.compile(r"((?:\s{0,3}+(?:>|[-*+]|\d{1,9}+[.)]))*+\s*+)(#{1,6}+)(?=\s|$)")
+_UNDERLINE = re.compile(r"((?:\s*+>)*+\s*+)(=++|-++)\s*+$")
 _SPAN = re.compile(r"(?<!`)(`+)(?!`)")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~&#!$])")
 
@@ -36,8 +39,12 @@ def prose(text: str) -> Iterator[str]:
     if len(text) > LONGEST:
         yield from fence(text)
         return
+    tokens = _blocks.parse(text)
+    if max((token.level for token in tokens), default=0) >= DEEPEST:
+        yield from fence(text)
+        return
     lines = text.split("\n")
-    code, open_fences = _code(text)
+    code, open_fences = _code(tokens, lines)
     place = 0
     for first, last in code:
         yield from _safe(lines[place:first])
@@ -75,13 +82,12 @@ def quoted(lines: Iterator[str], depth: int = 1) -> Iterator[str]:
     return ((mark + text).rstrip() if depth else text for text in lines)
 
 
-def _code(text: str) -> tuple[list[tuple[int, int]], list[str]]:
+def _code(tokens: list[Token], lines: list[str]) -> tuple[list[tuple[int, int]], list[str]]:
     """Line ranges that are code, in order, and the fence that the last one lacks."""
-    tokens = _blocks.parse(text)
     found = [token for token in tokens if token.type in ("fence", "code_block") and token.map]
     ranges = [(token.map[0], token.map[1]) for token in found if token.map]
     last = found[-1] if found else None
-    return ranges, [last.markup] if last and _is_open(last, text.split("\n")) else []
+    return ranges, [last.markup] if last and _is_open(last, lines) else []
 
 
 def _is_open(token: Token, lines: list[str]) -> bool:

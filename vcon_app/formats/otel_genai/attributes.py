@@ -6,6 +6,8 @@ from typing import Any
 
 from ..values import dict_of, list_of
 
+DEEPEST = 12
+"""Parts of a name that are taken apart; ``0.message.tool_calls.0.tool_call.function.arguments`` has seven."""
 MOST_ITEMS = 10_000
 """Of a list in names: an index beyond is nonsense."""
 
@@ -46,7 +48,7 @@ def listed(attributes: dict[str, Any], prefix: str) -> list[Any]:
     root: dict[str, Any] = {}
     for name, value in attributes.items():
         if name.startswith(f"{prefix}."):
-            _put(root, name[len(prefix) + 1 :].split("."), value)
+            _put(root, name[len(prefix) + 1 :].split(".", DEEPEST), value)
     found = _lists(root)
     return found if isinstance(found, list) else []
 

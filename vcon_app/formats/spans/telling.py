@@ -30,13 +30,12 @@ class Histories:
     def __init__(self) -> None:
         self._lanes: dict[Any, list[list[str]]] = {}
 
-    def new(self, lane: Any, messages: list[Message]) -> list[tuple[int, Message]]:
-        """The messages that no history of the lane has yet, with their index.
+    def new(self, lane: Any, prints: list[str]) -> list[int]:
+        """Indices of the messages that no history of the lane has yet; ``prints`` are theirs.
 
         Where a history goes on, that is its end. Where it was shortened (after its first messages others were left
         out), what the one it comes from holds is not told twice.
         """
-        prints = [message.print for message in messages]
         shared, history = 0, []
         for known in reversed(self._lanes.get(lane, [])):
             count = _shared(known, prints)
@@ -46,17 +45,17 @@ class Histories:
                 break
         rest = Counter(history[shared:])
         found = []
-        for index in range(shared, len(messages)):
+        for index in range(shared, len(prints)):
             if rest[prints[index]] > 0:
                 rest[prints[index]] -= 1
             else:
-                found.append((index, messages[index]))
+                found.append(index)
         return found
 
-    def keep(self, lane: Any, messages: list[Message]) -> None:
+    def keep(self, lane: Any, prints: list[str]) -> None:
         """Remember what was sent and answered."""
         known = self._lanes.setdefault(lane, [])
-        known.append([message.print for message in messages])
+        known.append(prints)
         del known[:-CONTEXTS]
 
 
@@ -88,8 +87,11 @@ class Teller:
 
     def context(self, line: Line, lane: Any, sent: list[Message]) -> Iterator[EventDraft]:
         """What is new in a history that no request was made of."""
-        for index, message in self._histories.new(lane, sent):
-            yield from self._message(line, message, f":i{index}")
+        yield from self._new(line, lane, sent, [message.print for message in sent])
+
+    def _new(self, line: Line, lane: Any, sent: list[Message], prints: list[str]) -> Iterator[EventDraft]:
+        for index in self._histories.new(lane, prints):
+            yield from self._message(line, sent[index], f":i{index}")
 
     def tell(
         self, line: Line, lane: Any, sent: list[Message], answered: list[Message], ended: datetime | None = None,
@@ -99,8 +101,9 @@ class Teller:
 
         ``billing`` (usage, cost, request, model, data) stands with the last event of the answer.
         """
-        yield from self.context(line, lane, sent)
-        self._histories.keep(lane, sent + answered)
+        prints = [message.print for message in sent]
+        yield from self._new(line, lane, sent, prints)
+        self._histories.keep(lane, prints + [message.print for message in answered])
         line.at = ended or line.at
         made = [event for index, message in enumerate(answered) for event in self._message(line, message, f":o{index}")]
         if not made:

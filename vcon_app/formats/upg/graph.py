@@ -92,7 +92,7 @@ def detect(head: Head) -> bool:
     if not head.data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return False
     keys = head.keys
-    return "$upg" in keys or ("upg_version" in keys and bool(keys & {"nodes", "edges", "product", "source"}))
+    return "$upg" in keys or ("upg_version" in keys and head.shape.get("nodes", "[" if "source" in keys else "") == "[")
 
 
 def open_graph(source: BinaryIO) -> Graph:

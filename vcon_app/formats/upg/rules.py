@@ -112,8 +112,8 @@ def _seal(graph: Graph) -> Iterator[Finding]:
     integrity = dict_of(graph.header.get("integrity"))
     if integrity.get("algorithm") != canon.ALGORITHM or "body" not in integrity:
         return
-    if integrity["body"] != (found := canon.seal(graph.product, graph.nodes, graph.edges)):
-        message = f"The seal says {shown(integrity['body'])}, the content has {found}: it was changed after sealing."
+    if integrity["body"] != (body := canon.seal(graph.product, graph.nodes, graph.edges)):
+        message = f"The seal says {shown(integrity['body'])}, the content has {body}: it was changed after sealing."
         yield _finding("seal", "warning", "/$upg/integrity/body", message)
 
 

@@ -82,7 +82,7 @@ class _Graph:
 
     def name(self, kind: str, what: str) -> str:
         """The id of a new node."""
-        return str(uuid5(SPACE, f"{kind}\n{self.session.external_id}\n{what}"))
+        return _name(f"{kind}\n{self.session.external_id}\n{what}")
 
     def add(self, kind: str, what: str, title: str, **fields: Json) -> str:
         """A node, unless it is there; its id."""
@@ -119,11 +119,15 @@ class _Graph:
 
     def _define(self) -> None:
         if self.session.agent_name:
-            id = str(uuid5(SPACE, f"agent_definition\n{self.session.agent_name}"))
+            id = _name(f"agent_definition\n{self.session.agent_name}")
             self.known.add(id)
             title = _title(self.session.agent_name, "agent_definition")
             self.nodes.append({"id": id, "type": "agent_definition", "title": title, "status": "active"})
             self.join("agent_definition_runs_agent_session", id, self.id)
+
+
+def _name(words: str) -> str:
+    return str(uuid5(SPACE, words.encode("utf-8", "replace").decode()))
 
 
 def _title(text: str, otherwise: str) -> str:

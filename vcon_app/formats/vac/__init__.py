@@ -1,11 +1,12 @@
 """Verifiable Agent Conversations (draft-birkholz-verifiable-agent-conversations-00) without a vCon around them.
 
-Read: JSON, CBOR and COSE_Sign1 (its payload; the signature is not checked), plain or gzipped. Written: JSON that the
+Read: JSON, CBOR and COSE_Sign1 (its payload; ``verify`` checks the signature), plain or gzipped. Written: JSON that the
 CDDL of the draft allows. What a record means is told by the vCon format, whose agent traces are such records.
 """
 
 from .forms import detect
 from .read import read
+from .verify import verify
 from .write import write
 
 NAME = "vac"
@@ -14,4 +15,4 @@ MEDIA_TYPE = "application/json"
 SUFFIX = ".vac.json"
 GROWS = "document"
 
-__all__ = ["GROWS", "MEDIA_TYPE", "NAME", "SUFFIX", "TITLE", "detect", "read", "write"]
+__all__ = ["GROWS", "MEDIA_TYPE", "NAME", "SUFFIX", "TITLE", "detect", "read", "verify", "write"]

@@ -22,7 +22,9 @@ TAGGED = (b"\xd2\x84", b"\xd9\x10\x35", b"\xd9\xd9\xf7")
 """How CBOR may begin: COSE_Sign1 (tag 18, an array of four), agent conversation (4149), CBOR itself (55799)."""
 LARGEST = 64 * 1024 * 1024
 """CBOR and signed payloads are held in memory."""
-NOT_CHECKED = "There is a signature (COSE_Sign1); nothing here can check it."
+SIGN1 = (b"\xd2", b"\x84")
+"""How a COSE_Sign1 begins, with its tag and without."""
+NOT_CHECKED = "There is a signature (COSE_Sign1); it is not checked while reading."
 BESIDE = "the metadata in the unprotected header"
 
 
@@ -74,15 +76,8 @@ def _is_binary_record(data: bytes) -> bool:
 def open_record(source: BinaryIO, notes: Notes) -> Opened:
     """The record in a stream. Raises ``FormatError`` for what holds none."""
     opened = Opened({})
-    magic = source.read(2)
-    source.seek(0)
-    stream: Any = source
-    if magic == b"\x1f\x8b":
-        opened.forms.append("gzip")
-        stream = tree.Unzipped(source)
-        magic = stream.read(2)
-        source.seek(0)
-        stream = tree.Unzipped(source)
+    stream, magic, zipped = unzipped(source)
+    opened.forms += ["gzip"] if zipped else []
     if not magic:
         raise FormatError("This file is empty.")
     if magic[0] >= 0xA0 and magic != b"\xef\xbb" and magic not in (b"\xff\xfe", b"\xfe\xff"):
@@ -95,11 +90,22 @@ def open_record(source: BinaryIO, notes: Notes) -> Opened:
     return opened
 
 
+def unzipped(source: BinaryIO) -> tuple[Any, bytes, bool]:
+    """The stream without gzip, its first two bytes, and whether there was any."""
+    magic = source.read(2)
+    source.seek(0)
+    if magic != b"\x1f\x8b":
+        return source, magic, False
+    magic = tree.Unzipped(source).read(2)
+    source.seek(0)
+    return tree.Unzipped(source), magic, True
+
+
 def _binary(data: bytes, opened: Opened, notes: Notes) -> Json:
     if len(data) > LARGEST:
         raise FormatError(f"This CBOR file is larger than {LARGEST:,} bytes; it cannot be held in memory.")
     value = _from_cbor(data)
-    if isinstance(value, list) and len(value) == 4:
+    if data.startswith(SIGN1) and isinstance(value, list) and len(value) == 4:
         opened.forms.append("cose")
         return _signed(value, opened, notes)
     opened.forms.append("cbor")

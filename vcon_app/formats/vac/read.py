@@ -33,7 +33,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
         raise FormatError(f"This is no VAC record: it has no session with entries (VAC s3.3). Its keys: {shown(keys)}.")
     if opened.signature is not None:
         yield opened.signature
-        notes.info("R97", "", f"{opened.signature.detail} Nothing covers {opened.signature.uncovered[0]}.")
+        notes.info("R97", "", f"The signature does not cover {opened.signature.uncovered[0]}: it is a claim.")
     yield from notes.drain()
     for draft in session_of(_run(trace), 0, [], _facts(opened, trace), notes):
         yield _named(draft, opened) if isinstance(draft, SessionDraft) else draft

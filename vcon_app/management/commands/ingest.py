@@ -18,10 +18,10 @@ from sessions_app.models import Agent, Workspace
 from sessions_app.services import agents, audit
 from vcon_app import registry
 from vcon_app.api.imports import Import as Shape
-from vcon_app.management.progress import Progress, printable
+from vcon_app.management.progress import Progress, printable, result_line
 from vcon_app.models import Import
-from vcon_app.queries.imports import complete, sentence
-from vcon_app.services import documents, imports
+from vcon_app.queries.imports import complete
+from vcon_app.services import documents, folders, imports
 
 POLL_SECONDS = 0.2
 TAKE_OVER_AFTER = timedelta(seconds=5)
@@ -98,9 +98,7 @@ class Command(BaseCommand):
         if self.as_json:
             self._line(orjson.dumps({"path": _name(path), **Shape.of(row).model_dump(mode="json")}).decode())
         else:
-            before = "imported before: " if row.duplicate_of_id else ""
-            format = f" ({row.format})" if row.format else ""
-            self._line(f"{row.status:<7} {printable(path)}: {before}{printable(sentence(row))}{format}")
+            self._line(result_line(row, path))
 
     def _tell_fault(self, path: Path, reason: str) -> None:
         self.failed = True
@@ -128,17 +126,7 @@ def _files(paths: Iterable[Path]) -> Iterator[Path]:
     """Each file once, in order of name; a path that does not exist is kept, so that it is told."""
     seen: set[Path] = set()
     for path in paths:
-        for file in _in_folder(path) if path.is_dir() else [path]:
+        for file in folders.files_in(path) if path.is_dir() else [path]:
             if file not in seen:
                 seen.add(file)
                 yield file
-
-
-def _in_folder(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.iterdir()):
-        if path.name.startswith("."):
-            continue
-        if path.is_dir() and not path.is_symlink():
-            yield from _in_folder(path)
-        elif path.is_file():
-            yield path

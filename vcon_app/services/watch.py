@@ -1,0 +1,161 @@
+"""Following a folder: what is there is imported, and then what its files grow by.
+
+A file that grew goes through the pipeline whole; the log knows by their keys the events that it has already. Each
+look at a file costs one ``stat`` until its time or size changes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import orjson
+
+from sessions_app.models import Agent, Workspace
+from sessions_app.services import audit
+from vcon_app import registry
+from vcon_app.formats.head import Head
+from vcon_app.models import Import
+
+from . import archives, documents, folders, imports
+
+TEMPORARY = ("~", ".tmp", ".temp", ".swp", ".part", ".partial", ".crdownload", ".download", ".lock")
+KEPT_PER_SECOND = 256 * 1024
+"""Each state of a file that is imported is kept, so that a large one is imported less often while it grows."""
+LONGEST_PAUSE = 60.0
+POLL_SECONDS = 0.1
+Stamp = tuple[int, int]
+"""Time of the last change in nanoseconds, and size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a file: its import when one was made, else why there is none."""
+
+    path: Path
+    imported: Import | None = None
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class _File:
+    seen: Stamp | None = None
+    done: Stamp | None = None
+    """As it was when it was imported, or found to be nothing for us."""
+    not_before: float = 0.0
+    is_known: bool = False
+    """Whether an import of it was told."""
+    is_ignored: bool = False
+    """Whether it was told why there is none."""
+
+
+class Watch:
+    """A folder that is followed. Not to be shared by threads."""
+
+    def __init__(self, folder: Path, workspace: Workspace, *, agent: Agent | None = None) -> None:
+        self.folder = folder
+        self.workspace = workspace
+        self.agent = agent
+        self._files: dict[Path, _File] = {}
+
+    def follow(self, wait: Callable[[], bool]) -> Iterator[Outcome]:
+        """Look again and again until ``wait``, which is called in between, says that it is enough."""
+        yield from self.look()
+        while not wait():
+            yield from self.look()
+
+    def look(self, *, once: bool = False) -> Iterator[Outcome]:
+        """Import what is new or has changed.
+
+        Files that are written as a whole are left until they have not changed between two looks; with ``once`` there
+        is no second look, and they are read as they are. Raises ``OSError`` when the folder itself cannot be read.
+        """
+        paths = [path for path in folders.files_in(self.folder) if not path.name.endswith(TEMPORARY)]
+        self._files = {path: self._files.get(path) or _File() for path in paths}
+        for path, file in self._files.items():
+            try:
+                outcome = self._look_at(path, file, once)
+            except FileNotFoundError:  # went away meanwhile, or was renamed: it comes back under its other name
+                continue
+            except OSError as error:
+                outcome = self._no_import(path, file, error.strerror or str(error))
+            if outcome:
+                yield outcome
+
+    def _look_at(self, path: Path, file: _File, once: bool) -> Outcome | None:
+        status = path.stat()
+        stamp = (status.st_mtime_ns, status.st_size)
+        is_settled, file.seen = once or file.seen == stamp, stamp
+        if stamp == file.done or not status.st_size or time.monotonic() < file.not_before:
+            return None
+        if file.is_ignored and not is_settled:  # a log of something else is not looked into with each of its lines
+            return None
+        try:
+            is_ready = _is_appended_to(path) or is_settled
+        except registry.Unrecognised:
+            return self._no_import(path, file, "in none of the formats known here; ignored") if is_settled else None
+        return self._import(path, file, stamp) if is_ready else None
+
+    def _import(self, path: Path, file: _File, stamp: Stamp) -> Outcome | None:
+        began = time.monotonic()
+        try:
+            imported = self._run(path, stamp[1])
+        except documents.TooLarge as error:
+            return self._no_import(path, file, str(error))
+        now = time.monotonic()
+        file.done, file.is_ignored = stamp, False
+        file.not_before = now + min(max(now - began, stamp[1] / KEPT_PER_SECOND), LONGEST_PAUSE)
+        was_known, file.is_known = file.is_known, True
+        return None if was_known and imported.duplicate_of_id else Outcome(path, imported)
+
+    def _run(self, path: Path, size: int) -> Import:
+        """Import so many bytes of a file: here, or by a worker when one is faster."""
+        with path.open("rb") as stream:
+            started = imports.start_import(
+                self.workspace, path.name, _first(stream, size), by=audit.COMMAND, agent=self.agent
+            )
+        while started.status in (Import.Status.QUEUED, Import.Status.RUNNING):
+            imports.run(started.pk)
+            started.refresh_from_db()
+            if started.status == Import.Status.RUNNING:
+                time.sleep(POLL_SECONDS)
+        return started
+
+    def _no_import(self, path: Path, file: _File, reason: str) -> Outcome | None:
+        """Told once for a file, however it changes."""
+        file.done = file.seen
+        was_ignored, file.is_ignored = file.is_ignored, True
+        return None if was_ignored else Outcome(path, reason=reason)
+
+
+def _first(stream: BinaryIO, size: int) -> Iterator[bytes]:
+    """So many bytes of a file that may be growing under our hands."""
+    while size > 0 and (chunk := stream.read(min(size, documents.CHUNK))):
+        size -= len(chunk)
+        yield chunk
+
+
+def _is_appended_to(path: Path) -> bool:
+    """Whether a file is read line by line, so that it does no harm if its last line is cut off.
+
+    Raises ``registry.Unrecognised``.
+    """
+    with path.open("rb") as stream:
+        if archives.is_zip(stream):
+            return False
+        try:
+            name, head = registry.detect(stream)
+        except registry.Ambiguous:
+            return False
+    return registry.get(name).GROWS == "lines" and _starts_with_a_line(head)
+
+
+def _starts_with_a_line(head: Head) -> bool:
+    """Whether the first line is an object of its own, as against that of a document in many lines."""
+    try:
+        return isinstance(orjson.loads(head.data.removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0]), dict)
+    except orjson.JSONDecodeError:
+        return False
