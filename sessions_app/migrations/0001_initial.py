@@ -3,6 +3,7 @@ import django.contrib.postgres.indexes
 import django.contrib.postgres.search
 import django.db.models.deletion
 import sessions_app.ids
+import sessions_app.models.fields
 from django.conf import settings
 from django.db import migrations, models
 
@@ -118,7 +119,7 @@ class Migration(migrations.Migration):
                 ('client_id', models.TextField(default='')),
                 ('tool_name', models.TextField()),
                 ('tool_server', models.TextField(null=True)),
-                ('arguments', models.JSONField()),
+                ('arguments', sessions_app.models.fields.AsWrittenJSON()),
                 ('context', models.TextField(default='')),
                 ('digest', models.CharField(max_length=64)),
                 ('status', models.CharField(choices=[('pending', 'Pending'), ('approved', 'Approved'), ('approved_edited', 'Approved Edited'), ('denied', 'Denied'), ('answered', 'Answered'), ('expired', 'Expired'), ('cancelled', 'Cancelled'), ('auto_allowed', 'Auto Allowed'), ('auto_denied', 'Auto Denied'), ('settled_elsewhere', 'Settled Elsewhere')], default='pending', max_length=20)),

@@ -6,6 +6,7 @@ from django.db import models
 
 from sessions_app.ids import uuid7
 
+from .fields import AsWrittenJSON
 from .sessions import Session
 from .workspaces import ApiKey, Member, Workspace
 
@@ -30,7 +31,7 @@ class Approval(models.Model):
     client_id = models.TextField(default="")
     tool_name = models.TextField()
     tool_server = models.TextField(null=True)
-    arguments = models.JSONField()
+    arguments = AsWrittenJSON()
     context = models.TextField(default="")
     """What the agent says of why it asks."""
     digest = models.CharField(max_length=64)

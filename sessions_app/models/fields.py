@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models.expressions import Expression
+from psycopg.types.json import Json
 
 
 class Tokens(models.Model):
@@ -50,3 +54,16 @@ class Money(models.Model):
         if self.cost_recorded is not None:
             return "recorded" if self.cost_priced is None else "mixed"
         return "none" if self.cost_priced is None else "priced"
+
+
+class AsWrittenJSON(models.JSONField):
+    """JSON kept as text (``json``, not ``jsonb``): a person reads the keys in the order in which they were sent."""
+
+    def db_type(self, connection: BaseDatabaseWrapper) -> str:
+        return "json"
+
+    def get_db_prep_value(self, value: Any, connection: BaseDatabaseWrapper, prepared: bool = False) -> Json:
+        return Json(value)
+
+    def from_db_value(self, value: Any, expression: Expression, connection: BaseDatabaseWrapper) -> Any:
+        return value  # psycopg has parsed it; Django knows only jsonb, which it leaves to itself

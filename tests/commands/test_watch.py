@@ -11,6 +11,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from config.process import die_with_parent
 from sessions_app.models import Session
 from tests.services.files import transcript, vcon
 
@@ -50,16 +51,22 @@ def test_what_cannot_be_followed_is_said(arguments, why):
 def test_it_follows_a_file_that_grows_until_it_is_interrupted(tmp_path, process_environment):
     file = tmp_path / "live.jsonl"
     whole = transcript(6)
+    half = len(transcript(2)) + 100  # in the middle of the third line
     command = [sys.executable, str(ROOT / "manage.py"), "watch", str(tmp_path), "--interval", "0.1"]
-    with subprocess.Popen(
-        command, env=process_environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    process = subprocess.Popen(
+        command, env=process_environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=die_with_parent,
+    )  # fmt: skip
+    try:
         assert process.stdout.readline().startswith("following ")
-        file.write_bytes(whole[:1_500])
-        assert "1 session, 2 events (claude-code)" in process.stdout.readline()
+        file.write_bytes(whole[:half])
+        assert "1 session, 2 events, 1 remark: the last line is cut off" in process.stdout.readline()
         file.write_bytes(whole)
         assert "1 session, 4 events (claude-code)" in process.stdout.readline()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
+    finally:
+        process.kill()
+        process.wait()
     assert (out, err, process.returncode) == ("ended\n", "", 0)
     assert Session.objects.get().event_count == 6

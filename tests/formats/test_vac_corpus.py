@@ -8,7 +8,9 @@ import pytest
 from vcon_app import registry
 from vcon_app.drafts import Finding, FormatError, Losses, Signature
 from vcon_app.formats import vac, vcon
+from vcon_app.signing.keys import anchor_of
 
+from ..signing.make import AT
 from .reads import claimed
 from .vac_tools import drafts, session_and_events, written
 from .vcon_shape import vac_faults
@@ -75,6 +77,15 @@ def test_a_tampered_record_is_read_with_a_warning_and_a_detached_one_refused():
     assert any(isinstance(draft, Finding) and draft.rule == "R97" and draft.severity == "warning" for draft in found)
     with pytest.raises(FormatError, match="detached"):
         drafts((DERIVED / "cursor-composer-1-5.sign1.detached.cbor").read_bytes())
+
+
+def test_the_signed_record_verifies_with_its_key_and_the_tampered_one_does_not():
+    key = [anchor_of((DERIVED / "cursor-composer-1-5.sign1.pub.pem").read_text())]
+    states = {}
+    for name in ("embedded", "tampered", "detached"):
+        with (DERIVED / f"cursor-composer-1-5.sign1.{name}.cbor").open("rb") as source:
+            states[name] = vac.verify(source, key, AT)[0].state
+    assert states["embedded"] == "valid" and states["tampered"] != "valid" and states["detached"] == "uncheckable"
 
 
 def test_no_other_file_is_claimed_and_no_other_format_claims_these():

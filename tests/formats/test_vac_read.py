@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import io
 import json
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 from vcon_app.drafts import Finding, FormatError, Signature
 from vcon_app.formats import vac
 from vcon_app.formats.head import SIZES, Head
+from vcon_app.signing.keys import anchor_of
 
+from ..signing.make import AT, ed_key, public_pem, sign
 from .reads import assert_sound, mutants
 from .vac_tools import SAMPLE, cbor, drafts, record, session_and_events, sign1
 from .vcon_tools import SAMPLES as VCONS
@@ -66,18 +69,18 @@ def test_a_signature_is_told_and_called_unchecked_with_what_it_claims():
 
 
 def test_only_what_is_signed_has_a_signature_to_be_verified():
-    payload = SAMPLE.read_bytes()
-    assert vac.verify(io.BytesIO(payload), [], AT) == (Signature(), [])
-    key = Ed25519PrivateKey.generate()
-    text = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
-    ours = anchor(text, name="keeper")
+    payload, key = SAMPLE.read_bytes(), ed_key()
     protected = cbor({1: -8, 15: CLAIMS})
-    value = key.sign(cbor(["Signature1", protected, b"", payload]))
+    value = sign("EdDSA", key, cbor(["Signature1", protected, b"", payload]))
     whole = b"\xd2" + cbor([protected, {100: {}}, payload, value])
-    assert vac.verify(io.BytesIO(whole), [ours], AT)[0].state == "valid"
+    known = [anchor_of(public_pem(key), "keeper")]
+
+    assert vac.verify(io.BytesIO(payload), known, AT) == (Signature(), [])
+    assert vac.verify(io.BytesIO(whole), known, AT)[0].state == "valid"
+    assert vac.verify(io.BytesIO(whole), known, AT)[0].uncovered
     assert vac.verify(io.BytesIO(gzip.compress(whole)), [], AT)[0].state == "uncheckable"
     changed = whole.replace(b"blinks twice", b"blinks often")
-    assert vac.verify(io.BytesIO(changed), [ours], AT)[0].state != "valid"
+    assert vac.verify(io.BytesIO(changed), known, AT)[0].state != "valid"
     with pytest.raises(FormatError, match="no COSE_Sign1"):
         vac.verify(io.BytesIO(b"\xd2\x84"), [], AT)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from uuid import uuid4
 
@@ -249,3 +250,9 @@ def test_the_digest_covers_everything_that_is_shown(session):
     assert approvals.digest_of(*ids, "t", None, {"a": 1, "b": 2}) == approvals.digest_of(
         *ids, "t", None, {"b": 2, "a": 1}
     )
+
+
+def test_arguments_are_read_in_the_order_in_which_they_were_sent(session):
+    asked = approvals.request(session, "pay", {"to": "Kim", "amount": "4.20", "a": {"z": 1, "y": 2}}, by=audit.COMMAND)
+    asked.refresh_from_db()
+    assert json.dumps(asked.arguments) == '{"to": "Kim", "amount": "4.20", "a": {"z": 1, "y": 2}}'

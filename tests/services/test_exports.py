@@ -182,3 +182,11 @@ def test_files_that_nobody_fetched_for_a_day_are_thrown_away(imported):
     os.utime(old, (yesterday, yesterday))
     exports.sweep()
     assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_the_original_is_the_whole_transcript_also_when_its_first_half_comes_later(workspace):
+    whole, half = transcript(8), transcript(4)
+    [link] = drop(workspace, whole).session_links.all()
+    assert drop(workspace, half, "half.jsonl").events == 0
+    done = exports.start_export(link.session, "original", by=BY)
+    assert exports.path_of(done).read_bytes() == whole

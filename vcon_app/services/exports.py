@@ -14,6 +14,7 @@ from uuid import UUID, uuid4
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
+from django.db.models.functions import Sign
 from django.utils import timezone
 from django.utils.text import slugify
 
@@ -147,11 +148,9 @@ def _check_signing(session: Session, format: str) -> None:
 
 
 def _original_of(session: Session) -> SourceDocument | None:
-    """The newest document the session was read from: of a grown transcript the whole one."""
-    link = (
-        ImportedSession.objects.filter(session=session, imported__duplicate_of=None)
-        .select_related("document").order_by("-imported__created_at").first()
-    )  # fmt: skip
+    """The newest document that added to the session: of a grown transcript the whole one, whatever came after."""
+    links = ImportedSession.objects.filter(session=session, imported__duplicate_of=None).select_related("document")
+    link = links.order_by(Sign("events").desc(), "-imported__created_at").first()
     return link.document if link else None
 
 

@@ -41,6 +41,8 @@ class Command(BaseCommand):
                 self._look_once(watch)
             else:
                 self._follow(watch, interval)
+        except KeyboardInterrupt:
+            self.stdout.write("ended")
         except OSError as error:
             raise CommandError(f"{printable(folder)} cannot be read any more: {error.strerror or error}") from None
 
@@ -57,11 +59,8 @@ class Command(BaseCommand):
             return pause.wait(interval)
 
         self.stdout.write(f"following {printable(watch.folder)}; Ctrl-C ends it")
-        try:
-            for outcome in watch.follow(wait):
-                self._tell(outcome)
-        except KeyboardInterrupt:
-            self.stdout.write("ended")
+        for outcome in watch.follow(wait):
+            self._tell(outcome)
 
     def _tell(self, outcome: Outcome) -> bool:
         """Write a line about a file; whether its import failed."""
