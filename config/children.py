@@ -39,8 +39,14 @@ class Child:
         """Start it. Call from the main thread: Linux watches the thread that forks, not the process."""
         self._started = time.monotonic()
         self._process = subprocess.Popen(
-            self.command, cwd=BASE_DIR, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=die_with_parent,
+            self.command,
+            cwd=BASE_DIR,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=die_with_parent,
         )
         threading.Thread(target=self._copy_lines, args=(self._process.stdout,), daemon=True).start()
 

@@ -18,13 +18,25 @@ import platformdirs
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 OURS = (
-    "COUNTERSIGN_DATA_DIR", "COUNTERSIGN_DATABASE_POOL", "COUNTERSIGN_DECRYPTION_KEY", "COUNTERSIGN_HOST",
-    "COUNTERSIGN_MAX_UPLOAD_BYTES", "COUNTERSIGN_PUBLIC_URL", "COUNTERSIGN_SIGNING_CERTIFICATES",
+    "COUNTERSIGN_DATA_DIR",
+    "COUNTERSIGN_DATABASE_POOL",
+    "COUNTERSIGN_DECRYPTION_KEY",
+    "COUNTERSIGN_HOST",
+    "COUNTERSIGN_MAX_UPLOAD_BYTES",
+    "COUNTERSIGN_PUBLIC_URL",
+    "COUNTERSIGN_SIGNING_CERTIFICATES",
     "COUNTERSIGN_SIGNING_KEY",
 )
 COMMON = (
-    "ALLOWED_HOSTS", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "CELERY_BROKER_URL", "DATABASE_URL", "DEBUG",
-    "EMAIL_URL", "SECRET_KEY", "STORAGE_URL",
+    "ALLOWED_HOSTS",
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_BASE_URL",
+    "CELERY_BROKER_URL",
+    "DATABASE_URL",
+    "DEBUG",
+    "EMAIL_URL",
+    "SECRET_KEY",
+    "STORAGE_URL",
 )
 BOOLEANS = {"True": True, "true": True, "1": True, "False": False, "false": False, "0": False}
 DATABASE_SCHEMES = ("postgresql", "postgres")
@@ -131,9 +143,7 @@ def integer(environ: Mapping[str, str], name: str, default: int, least: int) -> 
     return int(value)
 
 
-def url(
-    environ: Mapping[str, str], name: str, schemes: tuple[str, ...], needs_host: bool = False
-) -> str | None:
+def url(environ: Mapping[str, str], name: str, schemes: tuple[str, ...], needs_host: bool = False) -> str | None:
     """A URL with one of ``schemes``. A value can hold a password, so the message shows its scheme alone."""
     value = text(environ, name)
     if value is None:

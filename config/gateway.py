@@ -71,7 +71,10 @@ class StaticFiles(WhiteNoise):
 
     def __init__(self, application: Application, root: str, prefix: str) -> None:
         super().__init__(
-            application, root, prefix, allow_all_origins=False,
+            application,
+            root,
+            prefix,
+            allow_all_origins=False,
             immutable_file_test=r"^.+\.[0-9a-f]{12}\..+$",
             add_headers_function=lambda headers, path, url: headers.add_header("X-Content-Type-Options", "nosniff"),
         )

@@ -162,7 +162,10 @@ def start(cluster: Cluster, with_parent: bool = False) -> Server:
     with cluster.log.open("ab") as log:
         child = subprocess.Popen(
             [binaries() / "postgres", "-D", cluster.directory, *_options(cluster)],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
             preexec_fn=(lambda: die_with_parent(signal.SIGINT)) if with_parent else None,
             **_as_user(cluster, user),
         )
@@ -281,10 +284,23 @@ def _make_cluster(cluster: Cluster, user: pwd.struct_passwd | None) -> None:
     shutil.rmtree(aside, ignore_errors=True)
     _own_directory(aside, user)
     _run(
-        ["initdb", "-D", aside, "-U", NAME, "--auth-local=trust", "--auth-host=reject", "--encoding=UTF8",
-         "--locale=C", f"--lc-ctype={_ctype()}", "--locale-provider=builtin", "--builtin-locale=C.UTF-8",
-         "--no-instructions"],
-        cluster, user,
+        [
+            "initdb",
+            "-D",
+            aside,
+            "-U",
+            NAME,
+            "--auth-local=trust",
+            "--auth-host=reject",
+            "--encoding=UTF8",
+            "--locale=C",
+            f"--lc-ctype={_ctype()}",
+            "--locale-provider=builtin",
+            "--builtin-locale=C.UTF-8",
+            "--no-instructions",
+        ],
+        cluster,
+        user,
     )
     _run(["postgres", "--single", "-D", aside, "postgres"], cluster, user, f"CREATE DATABASE {NAME}\n".encode())
     aside.rename(cluster.directory)
@@ -304,7 +320,10 @@ def _ctype() -> str:
 def _run(command: list[str | Path], cluster: Cluster, user: pwd.struct_passwd | None, given: bytes = b"") -> None:
     done = subprocess.run(
         [binaries() / command[0], *command[1:]],
-        input=given, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **_as_user(cluster, user),
+        input=given,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        **_as_user(cluster, user),
     )
     if done.returncode:
         raise ConfigError(f"{command[0]} failed in {cluster.data_dir}: {_last_line(done.stdout)}")

@@ -127,8 +127,13 @@ class Supervisor:
         """Migrations and the like, in a process that gives its memory back; the sign-in path, or None on a fault."""
         command = [sys.executable, "manage.py", "prepare", *(["--demo"] if self.demo else [])]
         preparing = subprocess.Popen(
-            command, cwd=BASE_DIR, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-            start_new_session=True, preexec_fn=die_with_parent,
+            command,
+            cwd=BASE_DIR,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            preexec_fn=die_with_parent,
         )
         try:
             while preparing.poll() is None:
@@ -145,9 +150,26 @@ class Supervisor:
     def _web(self) -> Child:
         """uvicorn: one process, where granian keeps a second one of 20 MB beside its worker."""
         command = [
-            "uvicorn", "config.asgi:application", "--host", self.host, "--port", str(self.port),
-            "--loop", "asyncio", "--http", "httptools", "--ws", "none", "--lifespan", "off",
-            "--no-access-log", "--no-server-header", "--log-level", "warning", "--timeout-graceful-shutdown", "3",
+            "uvicorn",
+            "config.asgi:application",
+            "--host",
+            self.host,
+            "--port",
+            str(self.port),
+            "--loop",
+            "asyncio",
+            "--http",
+            "httptools",
+            "--ws",
+            "none",
+            "--lifespan",
+            "off",
+            "--no-access-log",
+            "--no-server-header",
+            "--log-level",
+            "warning",
+            "--timeout-graceful-shutdown",
+            "3",
         ]
         # Django spools bodies to the temporary directory, which elsewhere may be small or in memory.
         return self._child("web", command, TMPDIR=str(self.environment.data_dir / "uploads"))
@@ -157,9 +179,25 @@ class Supervisor:
         (25 counted with what it shares), where a process of its own would import everything once more.
         """
         command = [
-            "celery", "-A", "config.celery", "--quiet", "worker", "--beat", "--scheduler", "celery.beat:Scheduler",
-            "--hostname", "worker@countersign", "--pool", "prefork", "--concurrency", "2",
-            "--loglevel", "WARNING", "--without-gossip", "--without-mingle", "--without-heartbeat",
+            "celery",
+            "-A",
+            "config.celery",
+            "--quiet",
+            "worker",
+            "--beat",
+            "--scheduler",
+            "celery.beat:Scheduler",
+            "--hostname",
+            "worker@countersign",
+            "--pool",
+            "prefork",
+            "--concurrency",
+            "2",
+            "--loglevel",
+            "WARNING",
+            "--without-gossip",
+            "--without-mingle",
+            "--without-heartbeat",
         ]
         return self._child("worker", command)
 

@@ -10,7 +10,7 @@ from types import ModuleType
 
 from vcon_app import registry
 from vcon_app.drafts import EventDraft, Finding, SessionDraft
-from vcon_app.formats.head import Head
+from vcon_app.formats.common.head import Head
 
 ROOT = Path(__file__).parent.parent
 CHAT = b"chat-log Kitchen\nkim: is the oven on?\nagent: Yes, at 180 degrees.\n(door opens)\n"
@@ -24,7 +24,8 @@ def table_under(heading: str) -> list[list[str]]:
 
 
 def test_the_table_of_formats_is_the_registry():
-    told = {name.strip("`"): (reads == "yes", writes == "yes", title) for name, reads, writes, title in table_under("Files in and out")}
+    rows = table_under("Files in and out")
+    told = {name.strip("`"): (reads == "yes", writes == "yes", title) for name, reads, writes, title in rows}
     known = {
         name: (name in registry.readers(), name in registry.writers(), format.TITLE)
         for name, format in registry.all_formats().items()
@@ -48,11 +49,12 @@ def test_the_example_format_reads_what_it_says():
     source = re.search(r"```python\n(.+?)```", (ROOT / "docs/formats.md").read_text(), re.S).group(1)
     chat_log = ModuleType("chat_log")
     exec(source, vars(chat_log))  # noqa: S102 - the page's own example, run as its reader would
-    known = registry.collect([*registry.all_formats().values(), chat_log])
-    assert registry.claims(Head(CHAT), {name: each for name, each in known.items() if hasattr(each, "read")}) == ["chat-log"]
+    known = registry.collect([*registry.readers().values(), chat_log])
+    assert registry.claims(Head(CHAT), known) == ["chat-log"]
     drafts = list(chat_log.read(io.BytesIO(CHAT)))
     assert [type(draft) for draft in drafts] == [SessionDraft, EventDraft, EventDraft, Finding, EventDraft]
-    assert [draft.kind for draft in drafts if isinstance(draft, EventDraft)] == ["user_message", "agent_message", "unknown"]
+    kinds = [draft.kind for draft in drafts if isinstance(draft, EventDraft)]
+    assert kinds == ["user_message", "agent_message", "unknown"]
 
 
 def test_the_entry_point_of_the_docs_is_the_one_that_is_read():

@@ -17,7 +17,7 @@ import pytest
 
 from vcon_app import registry
 from vcon_app.drafts import FormatError
-from vcon_app.formats.head import SIZES, Head
+from vcon_app.formats.common.head import SIZES, Head
 
 FEED = b'{"feed_type": "session", "context": {"user_input": "hi"}}'
 

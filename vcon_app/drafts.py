@@ -15,9 +15,24 @@ from typing import Any, Literal, Protocol
 
 Json = Any
 Kind = Literal[
-    "user_message", "agent_message", "reasoning", "tool_call", "tool_result", "system", "injected_context",
-    "handoff", "model_request", "compaction", "file_change", "artifact", "approval", "escalation", "status",
-    "error", "note", "unknown",
+    "user_message",
+    "agent_message",
+    "reasoning",
+    "tool_call",
+    "tool_result",
+    "system",
+    "injected_context",
+    "handoff",
+    "model_request",
+    "compaction",
+    "file_change",
+    "artifact",
+    "approval",
+    "escalation",
+    "status",
+    "error",
+    "note",
+    "unknown",
 ]
 ActorKind = Literal["person", "trigger", "agent", "subagent", "tool", "system", "unknown"]
 Severity = Literal["error", "warning", "info"]
@@ -122,9 +137,9 @@ class Finding:
 class Signature:
     """What is known of a file's signature; ``valid`` alone means verified and trusted."""
 
-    state: Literal[
-        "valid", "valid_untrusted", "valid_expired", "invalid", "uncheckable", "unsigned", "encrypted"
-    ] = "unsigned"
+    state: Literal["valid", "valid_untrusted", "valid_expired", "invalid", "uncheckable", "unsigned", "encrypted"] = (
+        "unsigned"
+    )
     signer: str | None = None
     detail: str = ""
     until: datetime | None = None

@@ -18,8 +18,8 @@ from typing import Any, BinaryIO
 
 from . import formats
 from .drafts import FormatError
-from .formats.describe import describe
-from .formats.head import SIZES, Head
+from .formats.common.describe import describe
+from .formats.common.head import SIZES, Head
 
 GROUP = "countersign.formats"
 Format = Any

@@ -20,6 +20,5 @@ END $$;
 )
 
 BACKWARD = (
-    "".join(f"DROP TRIGGER append_only ON {table};\n" for table in TABLES)
-    + "DROP FUNCTION countersign_append_only();"
+    "".join(f"DROP TRIGGER append_only ON {table};\n" for table in TABLES) + "DROP FUNCTION countersign_append_only();"
 )

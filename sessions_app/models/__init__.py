@@ -6,6 +6,20 @@ from .sessions import Session, Turn
 from .workspaces import ApiKey, Member, Role, SignInLink, Workspace
 
 __all__ = [
-    "Agent", "ApiKey", "Approval", "AuditEntry", "Event", "EventText", "IdempotentAnswer", "Member",
-    "ModelRequest", "Role", "Session", "SignInLink", "ToolCall", "Turn", "Vote", "Workspace",
+    "Agent",
+    "ApiKey",
+    "Approval",
+    "AuditEntry",
+    "Event",
+    "EventText",
+    "IdempotentAnswer",
+    "Member",
+    "ModelRequest",
+    "Role",
+    "Session",
+    "SignInLink",
+    "ToolCall",
+    "Turn",
+    "Vote",
+    "Workspace",
 ]

@@ -54,9 +54,7 @@ class Event(Tokens):
         indexes = [
             models.Index(fields=["session", "turn", "seq"], name="event_by_turn"),
             # What a sub-agent did is read below its call; sessions without sub-agents have no rows in here.
-            models.Index(
-                fields=["session", "parent_seq", "seq"], condition=models.Q(depth__gt=0), name="event_nested"
-            ),
+            models.Index(fields=["session", "parent_seq", "seq"], condition=models.Q(depth__gt=0), name="event_nested"),
         ]
 
 

@@ -13,7 +13,7 @@ class Role(models.TextChoices):
     REVIEWER = "reviewer"
     ADMIN = "admin"
 
-    def covers(self, needed: "Role") -> bool:
+    def covers(self, needed: Role) -> bool:
         """Admin covers reviewer covers viewer."""
         order = list(Role)
         return order.index(self) >= order.index(needed)

@@ -103,7 +103,9 @@ def _conditions(wanted: SessionFilter) -> list[Q]:
     if wanted.to:
         conditions.append(Q(started_at__lt=wanted.to))
     if wanted.min_cost is not None:
-        conditions.append(Q(pk__in=Session.objects.annotate(spent=COST).filter(spent__gte=wanted.min_cost).values("pk")))
+        conditions.append(
+            Q(pk__in=Session.objects.annotate(spent=COST).filter(spent__gte=wanted.min_cost).values("pk"))
+        )
     if wanted.has_errors is not None:
         conditions.append(Q(error_count__gt=0) if wanted.has_errors else Q(error_count=0))
     if wanted.needs_approval is not None:
@@ -119,8 +121,10 @@ def _agent(value: str) -> Q:
 
 
 def _says(words: str) -> Q:
-    query = SearchQuery(words.replace("\0", " "), config="simple", search_type="websearch")
-    return Q(Exists(EventText.objects.filter(session_id=OuterRef("pk"), words=query))) | Q(title__icontains=words.replace("\0", " "))
+    words = words.replace("\0", " ")
+    query = SearchQuery(words, config="simple", search_type="websearch")
+    said = EventText.objects.filter(session_id=OuterRef("pk"), words=query)
+    return Q(Exists(said)) | Q(title__icontains=words)
 
 
 def page(found: QuerySet[Session], sort: str, limit: int, cursor: str | None) -> Page:

@@ -49,9 +49,7 @@ def create_workspace(slug: str, name: str = "", *, by: audit.Actor = audit.COMMA
 def create_api_key(workspace: Workspace, name: str, role: Role, *, by: audit.Actor) -> tuple[ApiKey, str]:
     """A new key and its secret, which cannot be read again."""
     secret = f"cs_{secrets.token_urlsafe(32)}"
-    key = ApiKey.objects.create(
-        workspace=workspace, name=name, role=role, prefix=secret[:10], sha256=_sha256(secret)
-    )
+    key = ApiKey.objects.create(workspace=workspace, name=name, role=role, prefix=secret[:10], sha256=_sha256(secret))
     audit.record(workspace.id, by, "api_key.created", subject=("api_key", key.id), name=name, role=role)
     return key, secret
 
@@ -116,9 +114,7 @@ def set_password(user: User, name: str, email: str, password: str) -> None:
 def rename_workspace(workspace: Workspace, name: str, *, by: audit.Actor) -> None:
     before, workspace.name = workspace.name, name
     workspace.save(update_fields=["name"])
-    audit.record(
-        workspace.id, by, "workspace.renamed", subject=("workspace", workspace.id), before=before, after=name
-    )
+    audit.record(workspace.id, by, "workspace.renamed", subject=("workspace", workspace.id), before=before, after=name)
 
 
 @transaction.atomic

@@ -17,10 +17,7 @@ PAUSE_SECONDS = 300
 
 def paused(name: str, address: str) -> bool:
     """Whether the name or the address has failed too often in the last five minutes."""
-    return (
-        cache.get(_key("name", name), 0) >= FAILURES
-        or cache.get(_key("address", address), 0) >= FAILURES_OF_ADDRESS
-    )
+    return cache.get(_key("name", name), 0) >= FAILURES or cache.get(_key("address", address), 0) >= FAILURES_OF_ADDRESS
 
 
 def note_failure(name: str, address: str) -> None:

@@ -53,9 +53,24 @@ def empty_queue(transactional_db) -> None:
 def worker(process_environment, empty_queue) -> Iterator[subprocess.Popen]:
     """A real worker on the test database, with one child."""
     command = [
-        sys.executable, "-m", "celery", "-A", "config.celery", "--quiet", "worker", "--pool", "prefork",
-        "--concurrency", "1", "--loglevel", "WARNING", "--without-gossip", "--without-mingle", "--without-heartbeat",
-        "--include", "tests.config.tasks",
+        sys.executable,
+        "-m",
+        "celery",
+        "-A",
+        "config.celery",
+        "--quiet",
+        "worker",
+        "--pool",
+        "prefork",
+        "--concurrency",
+        "1",
+        "--loglevel",
+        "WARNING",
+        "--without-gossip",
+        "--without-mingle",
+        "--without-heartbeat",
+        "--include",
+        "tests.config.tasks",
     ]
     process = subprocess.Popen(command, cwd=BASE_DIR, env=process_environment, start_new_session=True)
     yield process

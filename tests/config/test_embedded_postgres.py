@@ -55,7 +55,12 @@ def test_another_user_of_the_machine_cannot_connect(cluster):
         ours = subprocess.run(command, capture_output=True, text=True)
         other = subprocess.run(
             ["/bin/sh", "-c", 'test -S "$0" || ls "$0"', address],
-            user="nobody", group="nogroup", extra_groups=[], cwd="/", capture_output=True, text=True,
+            user="nobody",
+            group="nogroup",
+            extra_groups=[],
+            cwd="/",
+            capture_output=True,
+            text=True,
         )
     assert ours.returncode == 0, ours.stderr
     assert other.returncode != 0

@@ -17,9 +17,7 @@ PAIRS = [
     ("accent-ink", "accent"), ("accent-ink", "accent-hover"),
 ]  # fmt: skip
 TOKENS = dict(
-    re.findall(
-        r"--([\w-]+): light-dark\((#\w{6}, #\w{6})\)", (settings.BASE_DIR / "static/css/tokens.css").read_text()
-    )
+    re.findall(r"--([\w-]+): light-dark\((#\w{6}, #\w{6})\)", (settings.BASE_DIR / "static/css/tokens.css").read_text())
 )
 
 

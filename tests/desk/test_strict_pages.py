@@ -85,4 +85,3 @@ def test_a_fault_of_ours_shows_no_traceback(admin, settings):
 
 def test_a_page_is_not_kept_by_a_cache_in_between(viewer):
     assert "private" in viewer.get("/sessions/").headers["Cache-Control"]
-

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from vcon_app.drafts import Draft, EventDraft, Finding, FormatError, SessionDraft
-from vcon_app.formats.jsonio import dumps
+from vcon_app.formats.common.jsonio import dumps
 
 ODD: list[Any] = [None, 0, -1, 1e308, 10**30, True, "", "x", [], [None, [], {}, "x", 7], {}, {"": {}}, {"type": []}]
 """Values that a field may hold in a file that somebody made to hurt."""

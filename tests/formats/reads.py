@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from vcon_app.drafts import Draft, EventDraft, Finding, SessionDraft, Usage
-from vcon_app.formats.head import SIZES, Head
+from vcon_app.formats.common.head import SIZES, Head
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 TRANSCRIPTS = CORPUS / "transcripts"

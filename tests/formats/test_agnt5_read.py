@@ -9,7 +9,7 @@ import pytest
 
 from vcon_app.drafts import FormatError
 from vcon_app.formats import agnt5
-from vcon_app.formats.head import Head
+from vcon_app.formats.common.head import Head
 
 from .golden import SAMPLES
 from .reads import CORPUS, assert_sound, claimed, counted, events, findings, kinds, mutants, read, sessions

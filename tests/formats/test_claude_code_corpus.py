@@ -12,7 +12,7 @@ import pytest
 
 from vcon_app.drafts import Draft, Finding, SessionDraft, Usage
 from vcon_app.formats import claude_code
-from vcon_app.formats.head import SIZES, Head
+from vcon_app.formats.common.head import SIZES, Head
 
 from .claude_code_lines import events
 

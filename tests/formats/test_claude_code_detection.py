@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from vcon_app.formats import claude_code
-from vcon_app.formats.head import Head
+from vcon_app.formats.common.head import Head
 
 from .claude_code_lines import SESSION, assistant, jsonl, line, text, user
 

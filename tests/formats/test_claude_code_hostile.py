@@ -12,9 +12,9 @@ import pytest
 
 from vcon_app.drafts import Finding, FormatError
 from vcon_app.formats import claude_code
-from vcon_app.formats import lines as line_reader
-from vcon_app.formats.head import Head
-from vcon_app.formats.jsonio import dumps
+from vcon_app.formats.common import lines as line_reader
+from vcon_app.formats.common.head import Head
+from vcon_app.formats.common.jsonio import dumps
 
 from .claude_code_lines import assistant, call, drafts, drafts_of, events, findings, jsonl, line, result, text, user
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vcon_app.formats import claude_export
-from vcon_app.formats.head import Head
+from vcon_app.formats.common.head import Head
 
 from .golden import SAMPLES, check_reading
 

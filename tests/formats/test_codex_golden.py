@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vcon_app.formats import codex
-from vcon_app.formats.head import Head
+from vcon_app.formats.common.head import Head
 
 from .checks import check_growth
 from .golden import SAMPLES, check_reading

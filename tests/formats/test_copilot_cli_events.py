@@ -9,7 +9,7 @@ import pytest
 
 from vcon_app.drafts import Draft, EventDraft, FormatError
 from vcon_app.formats import copilot_cli
-from vcon_app.formats.head import Head
+from vcon_app.formats.common.head import Head
 
 from .checks import check_odd_documents, check_odd_values, drafts_of, events, jsonl, session
 from .golden import SAMPLES

@@ -6,7 +6,7 @@ import gzip
 
 import pytest
 
-from vcon_app.formats.head import SIZES, Head
+from vcon_app.formats.common.head import SIZES, Head
 
 
 def test_the_shape_tells_the_outer_levels_of_the_first_document() -> None:

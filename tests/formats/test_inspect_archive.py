@@ -11,7 +11,7 @@ import pytest
 
 from vcon_app.drafts import FormatError
 from vcon_app.formats import inspect_ai
-from vcon_app.formats.head import SIZES, Head
+from vcon_app.formats.common.head import SIZES, Head
 from vcon_app.formats.inspect_ai import archive
 
 from .golden import SAMPLES

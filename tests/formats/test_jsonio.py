@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from vcon_app.formats.jsonio import Unreadable, dumps, loads
+from vcon_app.formats.common.jsonio import Unreadable, dumps, loads
 
 
 @pytest.mark.parametrize(

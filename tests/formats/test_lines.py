@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from vcon_app.drafts import EventDraft, Finding, FormatError
-from vcon_app.formats import lines as line_reader
-from vcon_app.formats.lines import Line, json_documents
-from vcon_app.formats.reading import Keys
-from vcon_app.formats.times import parse
+from vcon_app.formats.common import lines as line_reader
+from vcon_app.formats.common.lines import Line, json_documents
+from vcon_app.formats.common.reading import Keys
+from vcon_app.formats.common.times import parse
 
 ONE, TWO = {"a": {"b": [1, {"c": "}\n{"}]}}, {"d": []}
 

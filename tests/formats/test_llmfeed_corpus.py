@@ -10,7 +10,7 @@ import pytest
 
 from vcon_app.drafts import EventDraft, FormatError, SessionDraft
 from vcon_app.formats import llmfeed
-from vcon_app.formats.head import Head
+from vcon_app.formats.common.head import Head
 
 from .test_llmfeed_read import events, session
 from .test_llmfeed_write import again, without_place, written

@@ -11,7 +11,7 @@ import pytest
 
 from vcon_app.drafts import EventDraft, Finding, SessionDraft, Signature, Usage
 from vcon_app.formats import llmfeed
-from vcon_app.formats.head import Head
+from vcon_app.formats.common.head import Head
 
 from .golden import SAMPLES, check_reading
 

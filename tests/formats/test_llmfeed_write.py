@@ -14,7 +14,7 @@ import pytest
 
 from vcon_app.drafts import EventDraft, Losses, SessionDraft, ToolDraft, Usage
 from vcon_app.formats import llmfeed
-from vcon_app.formats.head import Head
+from vcon_app.formats.common.head import Head
 
 from .golden import SAMPLES, check
 from .test_llmfeed_read import NAMES, events, sample, session

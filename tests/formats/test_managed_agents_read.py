@@ -10,7 +10,7 @@ import pytest
 
 from vcon_app.drafts import FormatError
 from vcon_app.formats import managed_agents
-from vcon_app.formats.head import Head
+from vcon_app.formats.common.head import Head
 
 from .golden import SAMPLES
 from .reads import assert_sound, counted, events, findings, kinds, mutants, read, sessions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vcon_app.formats import openai_chat
-from vcon_app.formats.head import Head
+from vcon_app.formats.common.head import Head
 
 from .golden import SAMPLES, check_reading
 

@@ -6,7 +6,7 @@ import pytest
 
 from vcon_app.drafts import EventDraft
 from vcon_app.formats import opencode
-from vcon_app.formats.head import Head
+from vcon_app.formats.common.head import Head
 
 from .checks import check_growth, drafts_of, events
 from .golden import SAMPLES, check_reading

@@ -9,9 +9,9 @@ import json
 import pytest
 
 from vcon_app.drafts import Finding, FormatError
-from vcon_app.formats.head import Head
-from vcon_app.formats.lines import Item, Line
-from vcon_app.formats.records import first_records, records
+from vcon_app.formats.common.head import Head
+from vcon_app.formats.common.lines import Item, Line
+from vcon_app.formats.common.records import first_records, records
 
 TWO = [{"a": 1}, {"a": 2}]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from vcon_app.formats.spans.forest import Forest, Node
-from vcon_app.formats.spans.messages import Message, messages_of
-from vcon_app.formats.spans.parts import Part
-from vcon_app.formats.spans.telling import Histories
+from vcon_app.formats.common.spans.forest import Forest, Node
+from vcon_app.formats.common.spans.messages import Message, messages_of
+from vcon_app.formats.common.spans.parts import Part
+from vcon_app.formats.common.spans.telling import Histories
 
 PLUM = {"what": "plum"}
 CALL = Part("call", "", "c1", "weigh", PLUM)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vcon_app.formats.tree import LOST, Node, walk
+from vcon_app.formats.common.tree import LOST, Node, walk
 
 
 def order(*nodes: tuple[str, str | None], current: str | None = None) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ import pytest
 from vcon_app import registry
 from vcon_app.drafts import Finding, FormatError, SessionDraft
 from vcon_app.formats import upg
-from vcon_app.formats.head import Head
+from vcon_app.formats.common.head import Head
 
 from .reads import assert_sound, claimed, mutants
 from .upg_tools import SAMPLE, drafts, graph, of_one, rules, sessions

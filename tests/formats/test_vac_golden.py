@@ -1,7 +1,7 @@
 """What we make of our own sample of a bare record, kept beside it."""
 
 from vcon_app.formats import vac, vcon
-from vcon_app.formats.head import Head
+from vcon_app.formats.common.head import Head
 
 from .golden import check_reading
 from .vac_tools import SAMPLE

@@ -9,7 +9,7 @@ import pytest
 
 from vcon_app.drafts import Finding, FormatError, Signature
 from vcon_app.formats import vac
-from vcon_app.formats.head import SIZES, Head
+from vcon_app.formats.common.head import SIZES, Head
 from vcon_app.signing.keys import anchor_of
 
 from ..signing.make import AT, ed_key, public_pem, sign

@@ -7,7 +7,7 @@ import pytest
 
 from vcon_app.drafts import FormatError, Usage
 from vcon_app.formats import vcon
-from vcon_app.formats.head import Head
+from vcon_app.formats.common.head import Head
 
 from .vcon_shape import core_faults, vac_faults
 from .vcon_tools import CORPUS, Losses, drafts, events, findings, model, needs_corpus, sessions, signature, written

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from vcon_app.formats import vcon
-from vcon_app.formats.head import Head
+from vcon_app.formats.common.head import Head
 
 from .golden import check_reading
 from .vcon_tools import SAMPLES, drafts, events, sample, session, sessions

@@ -30,4 +30,3 @@ def agent(workspace) -> Agent:
 @pytest.fixture
 def session(agent) -> Session:
     return Session.objects.create(workspace_id=agent.workspace_id, agent=agent)
-

@@ -7,6 +7,7 @@ import json
 import stat
 import zipfile
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.db import connection
@@ -26,7 +27,8 @@ from .test_imports import BY, drop, keys
 
 pytestmark = pytest.mark.django_db
 OTHER = "7d1c2a90-55aa-4c11-8f00-9a8b7c6d5e4f"
-SAMPLES = CORPUS / "vcon-spec-examples" / "made-here"
+SAMPLES = Path(__file__).parents[1] / "samples"
+BUNDLES = CORPUS / "vcon-spec-examples" / "made-here"
 TWO = {"a/one.jsonl": transcript(4), "two.vcon": vcon("Hello", "Good day")}
 
 
@@ -196,6 +198,22 @@ def test_a_size_that_is_a_lie_is_no_way_round_the_limits(workspace):
     assert rules(done) == [("zip.unreadable", "error", "zeros.json")]
 
 
+def test_what_is_stored_as_it_is_does_not_make_the_archive_a_file_of_its_format(workspace):
+    log = packed({"_journal/start.json": b"{}", "header.json": b"{}"}, zipfile.ZIP_STORED)
+    done = drop(workspace, packed({"log.eval": log, "one.jsonl": transcript(4)}, zipfile.ZIP_STORED), "all.zip")
+    assert (done.format, done.events) == ("zip", 4)
+    assert rules(done) == [("zip.unreadable", "error", "log.eval")]
+    for sample in (path for path in SAMPLES.rglob("*") if path.is_file()):
+        data = packed({sample.name: sample.read_bytes()}, zipfile.ZIP_STORED)
+        assert archives.is_archive(io.BytesIO(data), "auto"), sample
+
+
+@needs_corpus
+def test_logs_that_are_zips_themselves_are_no_archives():
+    logs = sorted((CORPUS / "transcripts" / "inspect").rglob("*.eval"))
+    assert logs and [log.name for log in logs if archives.is_archive(io.BytesIO(log.read_bytes()), "auto")] == []
+
+
 def test_members_beyond_memory_are_read_from_disk(workspace, monkeypatch):
     monkeypatch.setattr(archives, "IN_MEMORY", 100)
     assert drop(workspace, packed(TWO), "all.zip").events == 6
@@ -299,7 +317,7 @@ def test_a_bundle_that_leads_out_or_holds_no_vcon_is_refused_whole(workspace):
     ],
 )
 def test_the_bundles_of_the_corpus_give_what_is_expected_of_them(workspace, name, status, expected):
-    done = drop(workspace, (SAMPLES / name).read_bytes(), name)
+    done = drop(workspace, (BUNDLES / name).read_bytes(), name)
     assert done.status == status
     refused = [finding["message"] for finding in done.findings if finding["severity"] == "error"]
     assert [message[: len(start)] for message, start in zip(refused, expected, strict=True)] == expected

@@ -16,6 +16,7 @@ from vcon_app.services import documents, imports
 from .files import OWNER, START, transcript, vcon
 
 pytestmark = pytest.mark.django_db
+DAY = "2026-11-01T08:00:00Z"
 BY = audit.Actor("member", "m", "Ines")
 
 
@@ -204,9 +205,9 @@ def test_a_newer_export_of_many_chats_adds_only_what_is_new(workspace):
 
     def chat(name: str, messages: list[dict[str, str]]) -> dict[str, Any]:
         return {
-            "uuid": f"chat-{name}", "name": name, "created_at": "2026-11-01T08:00:00Z", "updated_at": "2026-11-01T08:00:00Z",
+            "uuid": f"chat-{name}", "name": name, "created_at": DAY, "updated_at": DAY,
             "chat_messages": [
-                {"uuid": f"{name}-{i}", "sender": "human", "text": each["content"], "created_at": f"2026-11-01T08:0{i}:00Z"}
+                {"uuid": f"{name}-{i}", "sender": "human", "text": each["content"], "created_at": DAY}
                 for i, each in enumerate(messages)
             ],
         }  # fmt: skip

@@ -1,4 +1,4 @@
-"""One module (or package) per file format; each is pure: bytes in, drafts out, and back.
+"""One module (or package) per file format, each pure: bytes in, drafts out, and back. ``common`` is what they share.
 
 A format is a module with these names:
 
@@ -15,7 +15,7 @@ and, for formats whose files are signed or encrypted (all optional):
 
 ``verify(source: BinaryIO, anchors: Sequence[Anchor], at: datetime) -> tuple[Signature, list[Finding]]``
     the state of the signature at a time, with these trust anchors (``vcon_app.signing.keys``). ``read`` yields
-    ``Signature("uncheckable")`` where there is one; what ``verify`` returns then takes its place. Raises ``FormatError``
+    ``Signature("uncheckable")`` where there is one; what ``verify`` returns takes its place. Raises ``FormatError``
 ``unseal(source: BinaryIO, keys: Sequence[RSAPrivateKey]) -> BinaryIO``
     the document inside of one that is encrypted for one of the keys, else the stream itself. Raises ``FormatError``
 ``signs_with(signer: Signer) -> bool`` and ``sign(content: bytes, signer: Signer, at: datetime, options) -> bytes``

@@ -12,17 +12,17 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from ..drafts import Draft, EventDraft, Finding, Kind, SessionDraft, ToolDraft
-from . import reading
-from .calls import ID_LIMIT, Call, Calls, id_of, server_of
-from .facts import Facts
-from .head import Head
-from .lines import Actor, Line
+from .common import reading
+from .common.calls import ID_LIMIT, Call, Calls, id_of, server_of
+from .common.facts import Facts
+from .common.head import Head
+from .common.lines import Actor, Line
+from .common.reading import Keys
+from .common.records import records
+from .common.times import from_epoch, parse
+from .common.values import bounded, dict_of, list_of, text_of
 from .openai_chat.pieces import arguments_of, readable
 from .openai_chat.usage import cost_of, usage_of
-from .reading import Keys
-from .records import records
-from .times import from_epoch, parse
-from .values import bounded, dict_of, list_of, text_of
 
 NAME = "agnt5-jsonl"
 TITLE = "agnt5 session"

@@ -17,15 +17,15 @@ from typing import Any, BinaryIO
 import ijson
 
 from ..drafts import Draft, EventDraft, Finding, FormatError, Kind, SessionDraft, ToolDraft, Usage
-from .calls import Call, Calls, id_of
-from .facts import Facts
-from .head import SIZES, Head, open_gzip
-from .jsonio import Unreadable, loads
-from .lines import Actor, Item, Line, fingerprint, json_lines
-from .parts import REFUSED, STATUSES, answer_in, attachments_in, exit_code_in, parts_of, text_in
-from .reading import Keys, Reading, unknown_type
-from .times import parse
-from .values import bounded, count_of, dict_of, light, list_of, text_of
+from .common.calls import Call, Calls, id_of
+from .common.facts import Facts
+from .common.head import SIZES, Head, open_gzip
+from .common.jsonio import Unreadable, loads
+from .common.lines import Actor, Item, Line, fingerprint, json_lines
+from .common.parts import REFUSED, STATUSES, answer_in, attachments_in, exit_code_in, parts_of, text_in
+from .common.reading import Keys, Reading, unknown_type
+from .common.times import parse
+from .common.values import bounded, count_of, dict_of, light, list_of, text_of
 
 NAME = "gemini-cli"
 TITLE = "Gemini CLI"

@@ -11,8 +11,8 @@ from decimal import Decimal
 from typing import Any
 
 from ..drafts import EventDraft, Events, Losses, SessionDraft, ToolDraft, Usage
-from .jsonio import dumps
-from .times import rfc3339
+from .common.jsonio import dumps
+from .common.times import rfc3339
 
 NAME = "jsonl"
 TITLE = "JSON Lines, one event a line"

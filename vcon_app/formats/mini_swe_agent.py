@@ -13,18 +13,18 @@ from decimal import Decimal
 from typing import Any, BinaryIO
 
 from ..drafts import Draft, EventDraft, Finding, SessionDraft, ToolDraft, Usage
-from .calls import ID_LIMIT, Call, id_of
-from .documents import Document, dollars, fingerprint
-from .head import Head
-from .jsonio import dumps
-from .lines import Actor, Line, digest
-from .reading import Findings
-from .records import records
-from .spans.messages import messages_of
-from .spans.parts import Part
-from .times import from_epoch
-from .unknown import unknown_event
-from .values import bounded, count_of, dict_of, light, list_of, text_of
+from .common.calls import ID_LIMIT, Call, id_of
+from .common.documents import Document, dollars, fingerprint
+from .common.head import Head
+from .common.jsonio import dumps
+from .common.lines import Actor, Line, digest
+from .common.reading import Findings
+from .common.records import records
+from .common.spans.messages import messages_of
+from .common.spans.parts import Part
+from .common.times import from_epoch
+from .common.unknown import unknown_event
+from .common.values import bounded, count_of, dict_of, light, list_of, text_of
 
 NAME = "mini-swe-agent"
 TITLE = "mini-swe-agent trajectory"

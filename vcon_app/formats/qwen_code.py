@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO
 
 from ..drafts import Draft, EventDraft, Finding, Kind, SessionDraft, ToolDraft, Usage
-from .calls import Call, Calls, id_of, server_of
-from .facts import ID_LIMIT, Facts
-from .head import Head, open_gzip
-from .lines import Actor, Line, fingerprint, json_lines
-from .parts import REFUSED, STATUSES, answer_in, attachments_in, exit_code_in, parts_of, text_in
-from .reading import REMEMBERED, Keys, Reading, unknown_type
-from .values import bounded, count_of, dict_of, light, list_of, text_of
+from .common.calls import Call, Calls, id_of, server_of
+from .common.facts import ID_LIMIT, Facts
+from .common.head import Head, open_gzip
+from .common.lines import Actor, Line, fingerprint, json_lines
+from .common.parts import REFUSED, STATUSES, answer_in, attachments_in, exit_code_in, parts_of, text_in
+from .common.reading import REMEMBERED, Keys, Reading, unknown_type
+from .common.values import bounded, count_of, dict_of, light, list_of, text_of
 
 NAME = "qwen-code"
 TITLE = "Qwen Code"

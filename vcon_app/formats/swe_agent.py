@@ -11,16 +11,16 @@ from dataclasses import replace
 from typing import Any, BinaryIO
 
 from ..drafts import Draft, EventDraft, Finding, SessionDraft, ToolDraft, Usage
-from .calls import ID_LIMIT, Call, id_of
-from .documents import Document, dollars, fingerprint
-from .head import Head
-from .jsonio import dumps
-from .lines import Actor, Line, digest
-from .reading import Findings
-from .records import records
-from .spans.parts import Part, call_of, loosened
-from .unknown import unknown_event
-from .values import bounded, count_of, dict_of, light, list_of, text_of
+from .common.calls import ID_LIMIT, Call, id_of
+from .common.documents import Document, dollars, fingerprint
+from .common.head import Head
+from .common.jsonio import dumps
+from .common.lines import Actor, Line, digest
+from .common.reading import Findings
+from .common.records import records
+from .common.spans.parts import Part, call_of, loosened
+from .common.unknown import unknown_event
+from .common.values import bounded, count_of, dict_of, light, list_of, text_of
 
 NAME = "swe-agent"
 TITLE = "SWE-agent trajectory"

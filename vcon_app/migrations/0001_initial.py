@@ -1,129 +1,206 @@
 import django.db.models.deletion
-import sessions_app.ids
 from django.db import migrations, models
+
+import sessions_app.ids
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('sessions_app', '0001_initial'),
+        ("sessions_app", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Import',
+            name="Import",
             fields=[
-                ('id', models.UUIDField(default=sessions_app.ids.uuid7, primary_key=True, serialize=False)),
-                ('status', models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed')], default='queued', max_length=8)),
-                ('attempt', models.PositiveIntegerField(default=0)),
-                ('heartbeat_at', models.DateTimeField(null=True)),
-                ('progress', models.FloatField(default=0)),
-                ('error', models.TextField(null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('started_at', models.DateTimeField(null=True)),
-                ('finished_at', models.DateTimeField(null=True)),
-                ('requested_by', models.TextField(default='')),
-                ('filename', models.TextField()),
-                ('format_asked', models.CharField(default='auto', max_length=40)),
-                ('format', models.CharField(blank=True, default='', max_length=40)),
-                ('events', models.IntegerField(default=0)),
-                ('findings', models.JSONField(default=list)),
-                ('signature', models.JSONField(default=dict)),
-                ('checked_against', models.CharField(blank=True, default='', max_length=64)),
-                ('agent', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to='sessions_app.agent')),
-                ('duplicate_of', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to='vcon_app.import')),
-                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='imports', to='sessions_app.workspace')),
+                ("id", models.UUIDField(default=sessions_app.ids.uuid7, primary_key=True, serialize=False)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[("queued", "Queued"), ("running", "Running"), ("done", "Done"), ("failed", "Failed")],
+                        default="queued",
+                        max_length=8,
+                    ),
+                ),
+                ("attempt", models.PositiveIntegerField(default=0)),
+                ("heartbeat_at", models.DateTimeField(null=True)),
+                ("progress", models.FloatField(default=0)),
+                ("error", models.TextField(null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("started_at", models.DateTimeField(null=True)),
+                ("finished_at", models.DateTimeField(null=True)),
+                ("requested_by", models.TextField(default="")),
+                ("filename", models.TextField()),
+                ("format_asked", models.CharField(default="auto", max_length=40)),
+                ("format", models.CharField(blank=True, default="", max_length=40)),
+                ("events", models.IntegerField(default=0)),
+                ("findings", models.JSONField(default=list)),
+                ("signature", models.JSONField(default=dict)),
+                ("checked_against", models.CharField(blank=True, default="", max_length=64)),
+                (
+                    "agent",
+                    models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to="sessions_app.agent"),
+                ),
+                (
+                    "duplicate_of",
+                    models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to="vcon_app.import"),
+                ),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="imports", to="sessions_app.workspace"
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='SourceDocument',
+            name="SourceDocument",
             fields=[
-                ('id', models.UUIDField(default=sessions_app.ids.uuid7, primary_key=True, serialize=False)),
-                ('sha256', models.CharField(max_length=64)),
-                ('size', models.BigIntegerField()),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='documents', to='sessions_app.workspace')),
+                ("id", models.UUIDField(default=sessions_app.ids.uuid7, primary_key=True, serialize=False)),
+                ("sha256", models.CharField(max_length=64)),
+                ("size", models.BigIntegerField()),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="documents",
+                        to="sessions_app.workspace",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='ImportedSession',
+            name="ImportedSession",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('events', models.IntegerField(default=0)),
-                ('imported', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='session_links', to='vcon_app.import')),
-                ('session', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='import_links', to='sessions_app.session')),
-                ('document', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='vcon_app.sourcedocument')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("events", models.IntegerField(default=0)),
+                (
+                    "imported",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="session_links", to="vcon_app.import"
+                    ),
+                ),
+                (
+                    "session",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="import_links",
+                        to="sessions_app.session",
+                    ),
+                ),
+                (
+                    "document",
+                    models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to="vcon_app.sourcedocument"),
+                ),
             ],
         ),
         migrations.AddField(
-            model_name='import',
-            name='document',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='imports', to='vcon_app.sourcedocument'),
+            model_name="import",
+            name="document",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="imports", to="vcon_app.sourcedocument"
+            ),
         ),
         migrations.CreateModel(
-            name='TrustAnchor',
+            name="TrustAnchor",
             fields=[
-                ('id', models.UUIDField(default=sessions_app.ids.uuid7, primary_key=True, serialize=False)),
-                ('name', models.CharField(max_length=100)),
-                ('kind', models.CharField(choices=[('certificate', 'Certificate'), ('public_key', 'public key')], max_length=11)),
-                ('pem', models.TextField()),
-                ('fingerprint', models.CharField(max_length=64)),
-                ('origin', models.CharField(blank=True, default='', max_length=200)),
-                ('added_at', models.DateTimeField(auto_now_add=True)),
-                ('added_by', models.TextField()),
-                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='trust_anchors', to='sessions_app.workspace')),
+                ("id", models.UUIDField(default=sessions_app.ids.uuid7, primary_key=True, serialize=False)),
+                ("name", models.CharField(max_length=100)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[("certificate", "Certificate"), ("public_key", "public key")], max_length=11
+                    ),
+                ),
+                ("pem", models.TextField()),
+                ("fingerprint", models.CharField(max_length=64)),
+                ("origin", models.CharField(blank=True, default="", max_length=200)),
+                ("added_at", models.DateTimeField(auto_now_add=True)),
+                ("added_by", models.TextField()),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="trust_anchors",
+                        to="sessions_app.workspace",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Export',
+            name="Export",
             fields=[
-                ('id', models.UUIDField(default=sessions_app.ids.uuid7, primary_key=True, serialize=False)),
-                ('status', models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed')], default='queued', max_length=8)),
-                ('attempt', models.PositiveIntegerField(default=0)),
-                ('heartbeat_at', models.DateTimeField(null=True)),
-                ('progress', models.FloatField(default=0)),
-                ('error', models.TextField(null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('started_at', models.DateTimeField(null=True)),
-                ('finished_at', models.DateTimeField(null=True)),
-                ('requested_by', models.TextField(default='')),
-                ('format', models.CharField(max_length=40)),
-                ('options', models.JSONField(default=dict)),
-                ('identity', models.JSONField(default=dict)),
-                ('filename', models.TextField(default='')),
-                ('size', models.BigIntegerField(null=True)),
-                ('losses', models.JSONField(default=list)),
-                ('session', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='exports', to='sessions_app.session')),
-                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='exports', to='sessions_app.workspace')),
+                ("id", models.UUIDField(default=sessions_app.ids.uuid7, primary_key=True, serialize=False)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[("queued", "Queued"), ("running", "Running"), ("done", "Done"), ("failed", "Failed")],
+                        default="queued",
+                        max_length=8,
+                    ),
+                ),
+                ("attempt", models.PositiveIntegerField(default=0)),
+                ("heartbeat_at", models.DateTimeField(null=True)),
+                ("progress", models.FloatField(default=0)),
+                ("error", models.TextField(null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("started_at", models.DateTimeField(null=True)),
+                ("finished_at", models.DateTimeField(null=True)),
+                ("requested_by", models.TextField(default="")),
+                ("format", models.CharField(max_length=40)),
+                ("options", models.JSONField(default=dict)),
+                ("identity", models.JSONField(default=dict)),
+                ("filename", models.TextField(default="")),
+                ("size", models.BigIntegerField(null=True)),
+                ("losses", models.JSONField(default=list)),
+                (
+                    "session",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="exports", to="sessions_app.session"
+                    ),
+                ),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="exports", to="sessions_app.workspace"
+                    ),
+                ),
             ],
             options={
-                'indexes': [models.Index(fields=['session', 'format', 'created_at'], name='export_of_session')],
+                "indexes": [models.Index(fields=["session", "format", "created_at"], name="export_of_session")],
             },
         ),
         migrations.AddConstraint(
-            model_name='sourcedocument',
-            constraint=models.UniqueConstraint(fields=('workspace', 'sha256'), name='document_once'),
+            model_name="sourcedocument",
+            constraint=models.UniqueConstraint(fields=("workspace", "sha256"), name="document_once"),
         ),
         migrations.AddConstraint(
-            model_name='importedsession',
-            constraint=models.UniqueConstraint(fields=('imported', 'session'), name='session_once_per_import'),
+            model_name="importedsession",
+            constraint=models.UniqueConstraint(fields=("imported", "session"), name="session_once_per_import"),
         ),
         migrations.AddIndex(
-            model_name='import',
-            index=models.Index(fields=['workspace', '-created_at'], name='import_recent'),
+            model_name="import",
+            index=models.Index(fields=["workspace", "-created_at"], name="import_recent"),
         ),
         migrations.AddIndex(
-            model_name='import',
-            index=models.Index(condition=models.Q(('status__in', ['queued', 'running'])), fields=['status'], name='import_open'),
+            model_name="import",
+            index=models.Index(
+                condition=models.Q(("status__in", ["queued", "running"])), fields=["status"], name="import_open"
+            ),
         ),
         migrations.AddIndex(
-            model_name='import',
-            index=models.Index(condition=models.Q(('checked_against', ''), _negated=True), fields=['workspace', 'checked_against'], name='import_signed'),
+            model_name="import",
+            index=models.Index(
+                condition=models.Q(("checked_against", ""), _negated=True),
+                fields=["workspace", "checked_against"],
+                name="import_signed",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='trustanchor',
-            constraint=models.UniqueConstraint(fields=('workspace', 'fingerprint', 'origin'), name='trust_anchor_once'),
+            model_name="trustanchor",
+            constraint=models.UniqueConstraint(fields=("workspace", "fingerprint", "origin"), name="trust_anchor_once"),
         ),
     ]

@@ -46,9 +46,7 @@ def recent(workspace_id: UUID, *, limit: int, before: UUID | None = None) -> lis
 def complete(found: QuerySet[Import]) -> QuerySet[Import]:
     """Imports with everything that their pages show of them."""
     links = ImportedSession.objects.select_related("session__agent").order_by("pk")
-    return found.select_related("document", "duplicate_of").prefetch_related(
-        Prefetch("session_links", queryset=links)
-    )
+    return found.select_related("document", "duplicate_of").prefetch_related(Prefetch("session_links", queryset=links))
 
 
 def is_open(imported: Import) -> bool:

@@ -20,7 +20,7 @@ from django.conf import settings
 from sessions_app.rendering import numbers
 from vcon_app import registry
 from vcon_app.drafts import Finding, FormatError
-from vcon_app.formats.head import SIZES, Head
+from vcon_app.formats.common.head import Head
 
 from . import documents
 
@@ -53,14 +53,15 @@ def is_zip(source: BinaryIO) -> bool:
 
 
 def is_archive(source: BinaryIO, format_asked: str) -> bool:
-    """Whether a stream is a zip archive that is no file of a format itself, as Inspect's logs are."""
+    """Whether a stream is a zip archive that is no file of a format itself, as Inspect's logs are.
+
+    Formats are shown the names of the members alone: what is stored in them is as if it stood in the archive itself.
+    """
     if not is_zip(source):
         return False
     readers = registry.readers()
     candidates = {name: format for name, format in readers.items() if format_asked in ("auto", name)}
-    head = Head(source.read(SIZES[-1]))
-    source.seek(0)
-    return not registry.claims(head, candidates)
+    return not registry.claims(Head(_names(source)), candidates)
 
 
 class Archive:
@@ -96,6 +97,18 @@ class Archive:
                 raise FormatError(f"it is damaged: {error}") from None
             file.seek(0)
             yield cast(BinaryIO, file)
+
+
+def _names(source: BinaryIO) -> bytes:
+    """The headers of members as they stand before each of them (APPNOTE.TXT 4.3.7), with nothing between."""
+    try:
+        listed = zipfile.ZipFile(cast(IO[bytes], _Bounded(source))).infolist()
+    except _DAMAGE:
+        return _MAGIC[0]
+    finally:
+        source.seek(0)
+    names = (info.orig_filename.encode(errors="replace")[:MAX_NAME] for info in listed)
+    return b"".join(struct.pack("<4s22xHH", _MAGIC[0], len(name), 0) + name for name in names)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from uuid import UUID
 from zipfile import ZipInfo
 
 from vcon_app.drafts import Finding, FormatError
-from vcon_app.formats import jsonio
+from vcon_app.formats.common import jsonio
 
 from . import documents
 from .archives import Archive, stem

@@ -102,9 +102,7 @@ class Digest:
         stream: Iterator[EventDraft] = own
         if known and self.format.GROWS == "document" and session not in self.accepted:
             stream = self._only_the_rest(session, own)
-        appended = events.append(
-            session.id, stream, document=self.imported.document.sha256, on_progress=self._progress
-        )
+        appended = events.append(session.id, stream, document=self.imported.document.sha256, on_progress=self._progress)
         if appended.accepted or not known or self.format.GROWS == "lines":  # an older version has nothing to add
             self._complete(session, own.updates)
         self.accepted[session] = self.accepted.get(session, 0) + appended.accepted

@@ -133,9 +133,7 @@ def _digest(imported: Import, heartbeat: Heartbeat) -> None:
 
 def _claim(import_id: UUID) -> Import | None:
     now = timezone.now()
-    free = Q(status=Import.Status.QUEUED) | Q(
-        status=Import.Status.RUNNING, heartbeat_at__lt=now - SILENT_AFTER
-    )
+    free = Q(status=Import.Status.QUEUED) | Q(status=Import.Status.RUNNING, heartbeat_at__lt=now - SILENT_AFTER)
     imported = Import.objects.filter(free, pk=import_id).select_related("workspace", "document", "agent").first()
     if imported is None:
         return None

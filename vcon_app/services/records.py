@@ -13,7 +13,7 @@ import orjson
 from sessions_app.models import Event
 from vcon_app import registry
 from vcon_app.drafts import FormatError
-from vcon_app.formats import jsonio
+from vcon_app.formats.common import jsonio
 from vcon_app.models import SourceDocument
 
 from . import archives, documents, own_keys

@@ -17,7 +17,7 @@ import orjson
 from sessions_app.models import Agent, Workspace
 from sessions_app.services import audit
 from vcon_app import registry
-from vcon_app.formats.head import Head
+from vcon_app.formats.common.head import Head
 from vcon_app.models import Import
 
 from . import archives, documents, folders, imports

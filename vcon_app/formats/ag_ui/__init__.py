@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from ...drafts import Draft
-from ..head import Head
-from ..records import first_records, records
+from ..common.head import Head
+from ..common.records import first_records, records
 from .events import CLOSERS, HANDLERS, run_started
 from .reading import Reading
 

@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...drafts import EventDraft, Finding, Kind, ToolDraft
-from ..calls import ID_LIMIT, id_of
-from ..lines import Line
-from ..values import bounded, dict_of, light, list_of, text_of
+from ..common.calls import ID_LIMIT, id_of
+from ..common.lines import Line
+from ..common.values import bounded, dict_of, light, list_of, text_of
 from .fold import CHUNKS, Open, What
 from .messages import called, result, said, whole_messages
 from .usage import usages_of

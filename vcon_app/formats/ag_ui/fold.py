@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ..lines import Line
-from ..values import text_of
+from ..common.lines import Line
+from ..common.values import text_of
 
 What = Literal["text", "reasoning", "call"]
 CHUNKS: dict[str, tuple[What, str]] = {

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ...drafts import EventDraft, Kind, ToolDraft
-from ..calls import ID_LIMIT, Call, id_of
-from ..lines import Actor, Line
-from ..records import part_of
-from ..unknown import unknown_event
-from ..values import bounded, dict_of, light, list_of, text_of
+from ..common.calls import ID_LIMIT, Call, id_of
+from ..common.lines import Actor, Line
+from ..common.records import part_of
+from ..common.unknown import unknown_event
+from ..common.values import bounded, dict_of, light, list_of, text_of
 from .reading import by_content, by_id
 
 if TYPE_CHECKING:

@@ -7,16 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 from ...drafts import Draft, EventDraft, Finding
-from ..calls import ID_LIMIT, Calls
-from ..facts import Facts
-from ..jsonio import dumps
-from ..lines import Item, Line, digest
-from ..reading import BUFFERED_LINES, Findings, Keys, unknown_type
-from ..records import part_of
-from ..session_ids import SessionIds
-from ..times import from_epoch, parse
-from ..unknown import unknown_event
-from ..values import list_of, shown, text_of
+from ..common.calls import ID_LIMIT, Calls
+from ..common.facts import Facts
+from ..common.jsonio import dumps
+from ..common.lines import Item, Line, digest
+from ..common.reading import BUFFERED_LINES, Findings, Keys, unknown_type
+from ..common.records import part_of
+from ..common.session_ids import SessionIds
+from ..common.times import from_epoch, parse
+from ..common.unknown import unknown_event
+from ..common.values import list_of, shown, text_of
 from .fold import Fold, Open, What
 
 Handler = Callable[["Reading", Line], Iterable[EventDraft]]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...drafts import Usage
-from ..values import count_of, dict_of, list_of
+from ..common.values import count_of, dict_of, list_of
 
 WRITTEN = ("cacheWriteInputTokens", "cacheWriteTokens")
 

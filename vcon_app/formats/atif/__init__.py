@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from ...drafts import Draft, Finding
-from ..head import Head
-from ..lines import Line
-from ..reading import Findings
-from ..records import records
-from ..values import text_of
+from ..common.head import Head
+from ..common.lines import Line
+from ..common.reading import Findings
+from ..common.records import records
+from ..common.values import text_of
 from .trajectory import Trajectory, external_id
 
 NAME = "atif"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..values import dict_of, light, list_of, text_of
+from ..common.values import dict_of, light, list_of, text_of
 
 PAYLOADS = frozenset({"data", "base64"})
 LISTED = 100

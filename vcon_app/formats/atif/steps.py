@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...drafts import EventDraft, ToolDraft
-from ..calls import Call, id_of, server_of
-from ..documents import dollars, fingerprint, with_data
-from ..jsonio import dumps
-from ..lines import Line
-from ..reading import RAW_LIMIT
-from ..unknown import unknown_event
-from ..values import bounded, dict_of, light, list_of, text_of
+from ..common.calls import Call, id_of, server_of
+from ..common.documents import dollars, fingerprint, with_data
+from ..common.jsonio import dumps
+from ..common.lines import Line
+from ..common.reading import RAW_LIMIT
+from ..common.unknown import unknown_event
+from ..common.values import bounded, dict_of, light, list_of, text_of
 from .content import name_of, readable, references
 from .totals import usage_of
 

@@ -7,9 +7,9 @@ from decimal import Decimal
 from typing import Any
 
 from ...drafts import EventDraft, Usage
-from ..documents import dollars
-from ..lines import Line
-from ..values import count_of
+from ..common.documents import dollars
+from ..common.lines import Line
+from ..common.values import count_of
 
 EXACT = Decimal("0.000001")
 """Costs are sums of floats: those that differ by less are the same."""

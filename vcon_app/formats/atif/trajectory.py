@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...drafts import Draft, EventDraft, SessionDraft
-from ..calls import ID_LIMIT, id_of
-from ..documents import Document
-from ..lines import Line, digest
-from ..reading import Findings
-from ..times import parse
-from ..unknown import unknown_event
-from ..values import bounded, count_of, dict_of, light, list_of, text_of
+from ..common.calls import ID_LIMIT, id_of
+from ..common.documents import Document
+from ..common.lines import Line, digest
+from ..common.reading import Findings
+from ..common.times import parse
+from ..common.unknown import unknown_event
+from ..common.values import bounded, count_of, dict_of, light, list_of, text_of
 from .content import name_of
 from .steps import Step
 from .totals import Totals

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from ...drafts import Draft, Finding
-from ..head import Head
-from ..lines import Line
-from ..reading import Findings
-from ..records import records
-from ..session_ids import SessionIds
+from ..common.head import Head
+from ..common.lines import Line
+from ..common.reading import Findings
+from ..common.records import records
+from ..common.session_ids import SessionIds
 from .chat import Chat
 
 NAME = "chatgpt-export"

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from ..values import dict_of, light, list_of, text_of
+from ..common.values import dict_of, light, list_of, text_of
 
 MARK = re.compile("\ue200([^\ue200\ue201]{0,2000})\ue201")
 """What ChatGPT puts where a reference is shown: a kind and its arguments, parted by U+E202."""

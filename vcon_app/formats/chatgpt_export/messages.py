@@ -7,11 +7,11 @@ from typing import Any
 import orjson
 
 from ...drafts import EventDraft, Json, Kind, ToolDraft
-from ..calls import ID_LIMIT, Call, id_of
-from ..lines import Actor, Line
-from ..reading import Findings
-from ..unknown import unknown_event
-from ..values import bounded, dict_of, light, list_of, text_of
+from ..common.calls import ID_LIMIT, Call, id_of
+from ..common.lines import Actor, Line
+from ..common.reading import Findings
+from ..common.unknown import unknown_event
+from ..common.values import bounded, dict_of, light, list_of, text_of
 from .content import KNOWN, LISTED, attachments, plain, readable
 
 AGENT: Actor = ("agent", "ChatGPT")

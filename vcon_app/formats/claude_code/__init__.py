@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from ...drafts import Draft
-from ..head import SIZES, Head, open_gzip
-from ..lines import json_lines
+from ..common.head import SIZES, Head, open_gzip
+from ..common.lines import json_lines
 from . import stream_json
 from .detection import NOTES, is_stream, is_web
 from .detection import detect as detect

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..values import dict_of, light, text_of
+from ..common.values import dict_of, light, text_of
 
 
 def attachment(block: dict[str, Any]) -> dict[str, Any]:

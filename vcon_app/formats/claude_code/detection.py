@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..head import Head
-from ..values import dict_of
+from ..common.head import Head
+from ..common.values import dict_of
 
 NOTES = (
     "agent-name", "agent-color", "agent-setting", "bridge-session", "frame-link", "last-prompt", "mode",

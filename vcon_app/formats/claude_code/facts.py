@@ -10,8 +10,8 @@ from typing import Any, BinaryIO, Literal
 import orjson
 
 from ...drafts import Finding, SessionDraft
-from ..lines import Line, digest
-from ..values import dict_of, text_of
+from ..common.lines import Line, digest
+from ..common.values import dict_of, text_of
 
 TAIL = 256 * 1024
 """Bytes at the end of the file that are searched for the session id."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..lines import Line, digest
-from ..values import dict_of, text_of
+from ..common.lines import Line, digest
+from ..common.values import dict_of, text_of
 
 KEPT = 1024
 """Calls and sub-agent lines remembered. More than a thousand calls are never open at once."""

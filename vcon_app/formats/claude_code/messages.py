@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...drafts import EventDraft, ToolDraft
-from ..calls import server_of
-from ..lines import Line
-from ..values import bounded, dict_of, text_of
+from ..common.calls import server_of
+from ..common.lines import Line
+from ..common.values import bounded, dict_of, text_of
 from .blocks import attachment
 from .prompts import injected_line, pieces_of, spoken
 from .results import server_result, tool_result

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...drafts import EventDraft, Kind
-from ..lines import Line
-from ..values import LABEL_LIMIT, bounded, dict_of, light, text_of
+from ..common.lines import Line
+from ..common.values import LABEL_LIMIT, bounded, dict_of, light, text_of
 from .prompts import Piece, pieces_of, spoken
 from .results import readable
 

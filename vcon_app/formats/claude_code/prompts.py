@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...drafts import EventDraft
-from ..lines import Actor, Line
-from ..values import dict_of, text_of
+from ..common.lines import Actor, Line
+from ..common.values import dict_of, text_of
 
 if TYPE_CHECKING:
     from .reading import Reading

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from ...drafts import EventDraft, Finding, SessionDraft
-from .. import reading
-from ..lines import Line, digest
-from ..reading import unknown_type
-from ..values import dict_of, text_of
+from ..common import reading
+from ..common.lines import Line, digest
+from ..common.reading import unknown_type
+from ..common.values import dict_of, text_of
 from .facts import ID_LIMIT, Facts, session_of
 from .links import Links
 from .usage import Outputs

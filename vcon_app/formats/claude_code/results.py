@@ -10,9 +10,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ...drafts import EventDraft, ToolDraft
-from ..calls import server_of
-from ..lines import Line
-from ..values import bounded, dict_of, light, text_of
+from ..common.calls import server_of
+from ..common.lines import Line
+from ..common.values import bounded, dict_of, light, text_of
 from .blocks import attachment
 
 if TYPE_CHECKING:

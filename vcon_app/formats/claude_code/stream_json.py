@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...drafts import EventDraft, Finding, ToolDraft
-from ..lines import Item, Line
-from ..values import bounded, dict_of, light, text_of
+from ..common.lines import Item, Line
+from ..common.values import bounded, dict_of, light, text_of
 from .others import COMMON, note, system
 from .usage import cost_of
 

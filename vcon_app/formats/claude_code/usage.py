@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from ...drafts import Finding, Usage
-from ..values import count_of, dict_of, light, number_of
+from ..common.values import count_of, dict_of, light, number_of
 
 OPEN_RESPONSES = 64
 """Responses whose lines may still follow; Claude Code writes the lines of one response close together."""

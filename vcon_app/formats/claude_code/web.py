@@ -9,7 +9,7 @@ from typing import BinaryIO
 import ijson
 
 from ...drafts import Finding
-from ..lines import Item, named, objects
+from ..common.lines import Item, named, objects
 
 
 def web_lines(source: BinaryIO) -> Iterator[Item]:

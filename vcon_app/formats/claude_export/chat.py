@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...drafts import Draft, Finding, SessionDraft
-from ..calls import ID_LIMIT, Calls
-from ..jsonio import dumps
-from ..lines import Line, digest
-from ..reading import Findings
-from ..records import part_of
-from ..session_ids import SessionIds
-from ..times import parse
-from ..tree import LOST, Branches, Node, walk
-from ..values import bounded, dict_of, light, list_of, shown, text_of
+from ..common.calls import ID_LIMIT, Calls
+from ..common.jsonio import dumps
+from ..common.lines import Line, digest
+from ..common.reading import Findings
+from ..common.records import part_of
+from ..common.session_ids import SessionIds
+from ..common.times import parse
+from ..common.tree import LOST, Branches, Node, walk
+from ..common.values import bounded, dict_of, light, list_of, shown, text_of
 from .messages import message_events
 
 FORMAT = "claude-export"

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...drafts import EventDraft, ToolDraft
-from ..calls import Call, id_of, server_of
-from ..lines import Actor, Line
-from ..times import parse
-from ..unknown import unknown_event
-from ..values import bounded, dict_of, light, list_of, text_of
+from ..common.calls import Call, id_of, server_of
+from ..common.lines import Actor, Line
+from ..common.times import parse
+from ..common.unknown import unknown_event
+from ..common.values import bounded, dict_of, light, list_of, text_of
 
 if TYPE_CHECKING:
     from .chat import Chat

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from ...drafts import Draft
-from ..head import SIZES, Head, open_gzip
-from ..lines import json_lines
+from ..common.head import SIZES, Head, open_gzip
+from ..common.lines import json_lines
 from .exec_json import ExecReading, is_exec
 from .reading import RolloutReading
 

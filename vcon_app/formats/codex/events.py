@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...drafts import EventDraft, ToolDraft
-from ..calls import id_of
-from ..lines import Line
-from ..values import FIELD_LIMIT, bounded, dict_of, light, list_of, text_of
+from ..common.calls import id_of
+from ..common.lines import Line
+from ..common.values import FIELD_LIMIT, bounded, dict_of, light, list_of, text_of
 from .items import ItemHandler, answered, spoken, thought
 from .texts import block_text, blocks_of, injected
 

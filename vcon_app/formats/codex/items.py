@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...drafts import EventDraft, ToolDraft
-from ..calls import Call, id_of, server_of
-from ..jsonio import Unreadable, loads
-from ..lines import Line
-from ..values import bounded, dict_of, light, list_of, text_of
+from ..common.calls import Call, id_of, server_of
+from ..common.jsonio import Unreadable, loads
+from ..common.lines import Line
+from ..common.values import bounded, dict_of, light, list_of, text_of
 from .outputs import output_of
 from .texts import attachment, block_text, blocks_of, injected
 

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..jsonio import Unreadable, loads
-from ..values import bounded, dict_of, light, list_of, text_of
+from ..common.jsonio import Unreadable, loads
+from ..common.values import bounded, dict_of, light, list_of, text_of
 from .texts import attachment, block_text, blocks_of
 
 HEAD = 400

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ...drafts import EventDraft, Finding, SessionDraft
-from ..calls import Calls
-from ..facts import Facts
-from ..lines import Actor, Line
-from ..reading import Keys, Reading, unknown_type
-from ..times import parse
-from ..values import bounded, dict_of, light, list_of, text_of
+from ..common.calls import Calls
+from ..common.facts import Facts
+from ..common.lines import Actor, Line
+from ..common.reading import Keys, Reading, unknown_type
+from ..common.times import parse
+from ..common.values import bounded, dict_of, light, list_of, text_of
 from . import items
 from .events import HANDLERS as EVENTS
 from .replay import Replay

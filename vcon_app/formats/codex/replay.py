@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from ..times import parse
-from ..values import dict_of, text_of
+from ..common.times import parse
+from ..common.values import dict_of, text_of
 
 MARKERS = frozenset({"task_started", "turn_started"})
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..lines import digest
-from ..values import dict_of, light, list_of, text_of
+from ..common.lines import digest
+from ..common.values import dict_of, light, list_of, text_of
 
 INJECTED = re.compile(
     r"\s*(?:<(environment_context|user_instructions|permissions instructions|collaboration_mode|model_switch|"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...drafts import Usage
-from ..values import count_of, dict_of
+from ..common.values import count_of, dict_of
 
 FIELDS = (
     "input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens", "reasoning_output_tokens",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..head import Head
-from ..values import text_of
+from ..common.head import Head
+from ..common.values import text_of
 from . import older, vscode
 
 PREFIXES = ("session.", "assistant.", "tool.execution_", "hook.", "user.message", "subagent.", "system.message")

@@ -10,14 +10,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ...drafts import Draft, EventDraft, Finding, FormatError, SessionDraft, ToolDraft
-from ..calls import Call, Calls, id_of
-from ..facts import Facts
-from ..head import Head
-from ..jsonio import Unreadable, loads
-from ..lines import Actor, Item, Line, fingerprint
-from ..reading import Reading, unknown_type
-from ..times import from_epoch, parse
-from ..values import bounded, dict_of, light, list_of, text_of
+from ..common.calls import Call, Calls, id_of
+from ..common.facts import Facts
+from ..common.head import Head
+from ..common.jsonio import Unreadable, loads
+from ..common.lines import Actor, Item, Line, fingerprint
+from ..common.reading import Reading, unknown_type
+from ..common.times import from_epoch, parse
+from ..common.values import bounded, dict_of, light, list_of, text_of
 
 if TYPE_CHECKING:
     from .reading import EventsReading

@@ -7,11 +7,11 @@ from decimal import Decimal
 from typing import Any
 
 from ...drafts import EventDraft, Finding, Kind, SessionDraft, ToolDraft, Usage
-from ..calls import Call, Calls, id_of
-from ..facts import ID_LIMIT, Facts
-from ..lines import Actor, Line
-from ..reading import REMEMBERED, Keys, Reading, unknown_type
-from ..values import bounded, count_of, dict_of, light, list_of, text_of
+from ..common.calls import Call, Calls, id_of
+from ..common.facts import ID_LIMIT, Facts
+from ..common.lines import Actor, Line
+from ..common.reading import REMEMBERED, Keys, Reading, unknown_type
+from ..common.values import bounded, count_of, dict_of, light, list_of, text_of
 from . import older
 from .results import result_of
 from .usage import Leg, dollars_of, usage_of

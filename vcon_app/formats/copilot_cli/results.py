@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..values import bounded, dict_of, number_of, text_of
+from ..common.values import bounded, dict_of, number_of, text_of
 
 REFUSED = re.compile(
     r"(?:denied|rejected) by (?:the )?user|user (?:denied|rejected|declined)|permission (?:was )?denied", re.I

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from ...drafts import Usage
-from ..values import count_of, dict_of, number_of
+from ..common.values import count_of, dict_of, number_of
 
 FIELDS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens")
 RECENT = 256

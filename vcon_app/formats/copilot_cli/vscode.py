@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import Any, BinaryIO
 
 from ...drafts import EventDraft, Finding, FormatError, SessionDraft, ToolDraft, Usage
-from ..calls import id_of
-from ..facts import Facts
-from ..head import Head
-from ..lines import Actor, Item, Line, fingerprint, json_lines
-from ..reading import Reading
-from ..times import from_epoch
-from ..values import FIELD_LIMIT, bounded, count_of, dict_of, light, list_of, text_of
+from ..common.calls import id_of
+from ..common.facts import Facts
+from ..common.head import Head
+from ..common.lines import Actor, Item, Line, fingerprint, json_lines
+from ..common.reading import Reading
+from ..common.times import from_epoch
+from ..common.values import FIELD_LIMIT, bounded, count_of, dict_of, light, list_of, text_of
 from .older import LARGEST_DOCUMENT, document, parsed
 
 AGENT: Actor = ("agent", "Copilot")

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from ...drafts import Draft
-from ..head import SIZES, Head, open_gzip
-from ..lines import json_lines
-from ..reading import Reading
-from ..values import dict_of
+from ..common.head import SIZES, Head, open_gzip
+from ..common.lines import json_lines
+from ..common.reading import Reading
+from ..common.values import dict_of
 from .stream import StreamReading, is_stream
 from .text import is_text, text_lines
 from .transcript import TranscriptReading

@@ -7,13 +7,13 @@ from decimal import Decimal
 from typing import Any
 
 from ...drafts import EventDraft, Finding, SessionDraft, ToolDraft, Usage
-from ..calls import Call, Calls, id_of
-from ..facts import ID_LIMIT, Facts
-from ..jsonio import Unreadable, loads
-from ..lines import Line
-from ..reading import Keys, Reading, unknown_type
-from ..times import from_epoch
-from ..values import bounded, count_of, dict_of, light, list_of, number_of, text_of
+from ..common.calls import Call, Calls, id_of
+from ..common.facts import ID_LIMIT, Facts
+from ..common.jsonio import Unreadable, loads
+from ..common.lines import Line
+from ..common.reading import Keys, Reading, unknown_type
+from ..common.times import from_epoch
+from ..common.values import bounded, count_of, dict_of, light, list_of, number_of, text_of
 from .transcript import AGENT, asked_in
 
 OUTCOMES = {

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from ..lines import Item, Line
+from ..common.lines import Item, Line
 
 HEADS = {b"user:": "user", b"assistant:": "assistant"}
 MARK = re.compile(r"\[(Thinking|Tool call|Tool result)\] ?(.*)")

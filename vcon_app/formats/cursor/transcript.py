@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...drafts import EventDraft, Finding, SessionDraft, ToolDraft
-from ..calls import Call, Calls, id_of, server_of
-from ..facts import Facts
-from ..lines import Actor, Line
-from ..reading import Keys, Reading, unknown_type
-from ..values import bounded, dict_of, light, list_of, text_of
+from ..common.calls import Call, Calls, id_of, server_of
+from ..common.facts import Facts
+from ..common.lines import Actor, Line
+from ..common.reading import Keys, Reading, unknown_type
+from ..common.values import bounded, dict_of, light, list_of, text_of
 
 AGENT: Actor = ("agent", "Cursor")
 OPEN_CALLS = 1024

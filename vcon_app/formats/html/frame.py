@@ -10,7 +10,7 @@ from sessions_app.rendering import markdown, numbers
 from sessions_app.rendering.text import escape, first_line
 
 from ...drafts import SessionDraft
-from ..times import rfc3339
+from ..common.times import rfc3339
 from .parts import tokens
 from .totals import Tally
 

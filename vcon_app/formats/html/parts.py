@@ -11,8 +11,8 @@ from sessions_app.rendering import diff, markdown, numbers, toolline
 from sessions_app.rendering.text import escape, first_line
 
 from ...drafts import EventDraft, Usage
-from ..jsonio import dumps
-from ..times import rfc3339
+from ..common.jsonio import dumps
+from ..common.times import rfc3339
 from .pairs import Numbered
 
 DEEPEST = 4

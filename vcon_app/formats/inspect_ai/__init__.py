@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from ...drafts import Draft, Finding
-from ..head import Head
-from ..lines import Line, named
-from ..reading import Findings
+from ..common.head import Head
+from ..common.lines import Line, named
+from ..common.reading import Findings
 from .archive import Archive, header_of, json_samples
 from .sample import Sample
 

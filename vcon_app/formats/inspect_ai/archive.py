@@ -15,11 +15,11 @@ import ijson
 from ijson.common import ObjectBuilder
 
 from ...drafts import Finding, FormatError
-from ..head import open_gzip
-from ..jsonio import Unreadable, loads
-from ..lines import Item, Line, objects
-from ..records import MAX_DOCUMENT, listed
-from ..values import dict_of
+from ..common.head import open_gzip
+from ..common.jsonio import Unreadable, loads
+from ..common.lines import Item, Line, objects
+from ..common.records import MAX_DOCUMENT, listed
+from ..common.values import dict_of
 
 FORMAT = "inspect"
 MOST_UNPACKED = 500 * 1024**2

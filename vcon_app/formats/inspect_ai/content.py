@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...drafts import Finding, Usage
-from ..calls import id_of
-from ..reading import Findings
-from ..spans.messages import Message
-from ..spans.parts import Part
-from ..values import count_of, dict_of, light, list_of, text_of
+from ..common.calls import id_of
+from ..common.reading import Findings
+from ..common.spans.messages import Message
+from ..common.spans.parts import Part
+from ..common.values import count_of, dict_of, light, list_of, text_of
 
 FORMAT = "inspect"
 REFERENCES = ("attachment://", "tc://")

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...drafts import Draft, EventDraft, ToolDraft
-from ..calls import Call, id_of, server_of
-from ..documents import dollars
-from ..jsonio import dumps
-from ..lines import Actor, Line
-from ..times import parse
-from ..unknown import unknown_event
-from ..values import bounded, count_of, dict_of, light, list_of, text_of
+from ..common.calls import Call, id_of, server_of
+from ..common.documents import dollars
+from ..common.jsonio import dumps
+from ..common.lines import Actor, Line
+from ..common.times import parse
+from ..common.unknown import unknown_event
+from ..common.values import bounded, count_of, dict_of, light, list_of, text_of
 from .content import call_of, changes_of, messages_in, readable, usage_of
 from .places import Places
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from ..values import dict_of, text_of
+from ..common.values import dict_of, text_of
 
 MOST_LEVELS = 100
 SCORERS = ("scorer", "scorers")

@@ -8,15 +8,15 @@ from functools import cached_property
 from typing import Any
 
 from ...drafts import Draft, EventDraft, SessionDraft
-from ..calls import ID_LIMIT
-from ..documents import Document, dollars
-from ..jsonio import dumps
-from ..lines import Line, digest
-from ..reading import Findings
-from ..spans.messages import Message
-from ..spans.telling import Teller
-from ..times import parse
-from ..values import bounded, count_of, dict_of, light, list_of, text_of
+from ..common.calls import ID_LIMIT
+from ..common.documents import Document, dollars
+from ..common.jsonio import dumps
+from ..common.lines import Line, digest
+from ..common.reading import Findings
+from ..common.spans.messages import Message
+from ..common.spans.telling import Teller
+from ..common.times import parse
+from ..common.values import bounded, count_of, dict_of, light, list_of, text_of
 from .content import FORMAT, Attachments, message_of, messages_in, usage_of
 from .events import Telling
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from ...drafts import Draft, Finding, FormatError
-from ..head import Head
-from ..lines import Line
-from ..reading import Findings
-from ..records import part_of, records
-from ..values import dict_of, list_of, text_of
+from ..common.head import Head
+from ..common.lines import Line
+from ..common.reading import Findings
+from ..common.records import part_of, records
+from ..common.values import dict_of, list_of, text_of
 from .trace import Trace
 
 NAME = "langfuse"

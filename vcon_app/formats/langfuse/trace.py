@@ -7,18 +7,18 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ...drafts import Draft, EventDraft, SessionDraft, ToolDraft
-from ..calls import ID_LIMIT, id_of, server_of
-from ..documents import Document
-from ..jsonio import dumps
-from ..lines import Line
-from ..reading import RAW_LIMIT, Findings
-from ..spans.forest import Forest, Kind, Node
-from ..spans.messages import messages_of
-from ..spans.parts import loosened, readable
-from ..spans.telling import Teller
-from ..times import parse
-from ..unknown import unknown_event
-from ..values import bounded, dict_of, light, list_of, text_of
+from ..common.calls import ID_LIMIT, id_of, server_of
+from ..common.documents import Document
+from ..common.jsonio import dumps
+from ..common.lines import Line
+from ..common.reading import RAW_LIMIT, Findings
+from ..common.spans.forest import Forest, Kind, Node
+from ..common.spans.messages import messages_of
+from ..common.spans.parts import loosened, readable
+from ..common.spans.telling import Teller
+from ..common.times import parse
+from ..common.unknown import unknown_event
+from ..common.values import bounded, dict_of, light, list_of, text_of
 from .usage import cost_of, usage_of
 
 FORMAT = "langfuse"

@@ -6,8 +6,8 @@ from decimal import Decimal
 from typing import Any
 
 from ...drafts import Usage
-from ..documents import dollars
-from ..values import count_of, dict_of
+from ..common.documents import dollars
+from ..common.values import count_of, dict_of
 
 READ = ("input_cache_read", "input_cached_tokens", "input_cached", "cache_read_input_tokens")
 WRITTEN = ("input_cache_creation", "input_cache_write", "cache_creation_input_tokens")

@@ -14,7 +14,7 @@ vouched for other bytes), what another format keeps around its events.
 
 from __future__ import annotations
 
-from ..head import Head
+from ..common.head import Head
 from .feed import MAX_BYTES, is_loose
 from .read import read
 from .sign import sign, signs_with

@@ -9,7 +9,7 @@ import orjson
 from sessions_app.rendering.secrets import MASK, mask, names_secret
 
 from ...drafts import Json, Losses
-from ..jsonio import MAX_DEPTH, dumps
+from ..common.jsonio import MAX_DEPTH, dumps
 
 SECRET = ("values that look like secrets", "masked, so that the file can be handed on")
 DEEP = (f"values nested deeper than {MAX_DEPTH} levels", "JSON readers refuse them")

@@ -14,8 +14,8 @@ from dataclasses import fields
 from typing import Any, get_args
 
 from ...drafts import ActorKind, EventDraft, Finding, Json, Kind, ToolDraft, Usage
-from ..jsonio import dumps
-from ..times import parse, rfc3339
+from ..common.jsonio import dumps
+from ..common.times import parse, rfc3339
 from .carry import restored
 from .values import count_of, key_of, money_of, text_of
 

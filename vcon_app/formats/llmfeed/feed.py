@@ -11,8 +11,8 @@ from hashlib import sha256
 from typing import Any, BinaryIO
 
 from ...drafts import Finding, FormatError, Json
-from ..head import open_gzip
-from ..jsonio import MAX_DEPTH, Unreadable, loads
+from ..common.head import open_gzip
+from ..common.jsonio import MAX_DEPTH, Unreadable, loads
 from .values import kind_name
 
 MAX_BYTES = 32 * 1024 * 1024

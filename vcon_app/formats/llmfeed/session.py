@@ -8,8 +8,8 @@ from hashlib import sha256
 from typing import Any
 
 from ...drafts import Finding, Json, SessionDraft
-from ..jsonio import dumps
-from ..times import parse, rfc3339
+from ..common.jsonio import dumps
+from ..common.times import parse, rfc3339
 from .carry import restored
 from .feed import Feed, layouts
 from .values import first_text, label_of, text_of

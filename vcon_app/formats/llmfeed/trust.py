@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ...drafts import Finding, Json, Signature
-from ..times import parse
+from ..common.times import parse
 from .feed import Feed
 from .values import text_of
 

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from ...drafts import Json
-from ..jsonio import dumps
+from ..common.jsonio import dumps
 
 MAX_LINES = 200
 """Lines of a block that are told in an event's text; the block itself is kept whole."""

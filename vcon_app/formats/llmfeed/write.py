@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from ...drafts import EventDraft, Events, Json, Losses, SessionDraft
-from ..jsonio import dumps
+from ..common.jsonio import dumps
 from . import trust
 from .carry import Carrier, names_in
 from .decisions import EXTRA, decision_item, is_decision, output_item

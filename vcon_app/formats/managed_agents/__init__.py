@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from ...drafts import Draft
-from ..head import Head
-from ..records import first_records, records
-from ..values import text_of
+from ..common.head import Head
+from ..common.records import first_records, records
+from ..common.values import text_of
 from .events import HANDLERS
 from .reading import Reading
 from .stream import events_of

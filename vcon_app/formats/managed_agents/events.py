@@ -7,10 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...drafts import EventDraft, Kind, ToolDraft
-from ..calls import Call, id_of
 from ..claude_code.results import readable
-from ..lines import Actor, Line
-from ..values import bounded, dict_of, light, list_of, shown, text_of
+from ..common.calls import Call, id_of
+from ..common.lines import Actor, Line
+from ..common.values import bounded, dict_of, light, list_of, shown, text_of
 
 if TYPE_CHECKING:
     from .reading import Handler, Reading

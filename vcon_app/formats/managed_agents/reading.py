@@ -7,13 +7,13 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from ...drafts import EventDraft, Finding, SessionDraft, Usage
-from .. import reading
-from ..calls import ID_LIMIT, Calls
-from ..facts import Facts
-from ..lines import Line
-from ..reading import Keys, unknown_type
-from ..times import parse
-from ..values import bounded, count_of, dict_of, light, text_of
+from ..common import reading
+from ..common.calls import ID_LIMIT, Calls
+from ..common.facts import Facts
+from ..common.lines import Line
+from ..common.reading import Keys, unknown_type
+from ..common.times import parse
+from ..common.values import bounded, count_of, dict_of, light, text_of
 
 Handler = Callable[["Reading", Line], Iterator[EventDraft]]
 TOTALS = ("input_tokens", "output_tokens", "cache_read_input_tokens")

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...drafts import Finding
-from ..lines import Item, Line
-from ..records import part_of
-from ..values import dict_of, text_of
+from ..common.lines import Item, Line
+from ..common.records import part_of
+from ..common.values import dict_of, text_of
 
 PAGES = ("data", "events")
 REMEMBERED = 100_000

@@ -13,10 +13,10 @@ from typing import Any
 from sessions_app.rendering import numbers
 
 from ...drafts import Events, Losses, SessionDraft
+from ..common.times import rfc3339
 from ..html.pairs import paired
 from ..html.parts import shows_all
 from ..html.totals import Tally, count, starts_turn
-from ..times import rfc3339
 from . import parts
 from .prose import line, prose, quoted, span
 

@@ -10,9 +10,9 @@ import orjson
 from sessions_app.rendering import diff, numbers, toolline
 
 from ...drafts import EventDraft, Usage
+from ..common.jsonio import dumps
+from ..common.times import rfc3339
 from ..html.pairs import Numbered
-from ..jsonio import dumps
-from ..times import rfc3339
 from .prose import fence, line, prose, quoted, span
 
 DEEPEST = 6

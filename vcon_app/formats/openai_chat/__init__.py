@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from ...drafts import Draft
-from ..head import Head
-from ..records import records
+from ..common.head import Head
+from ..common.records import records
 from .detection import claims
 from .reading import Reading
 

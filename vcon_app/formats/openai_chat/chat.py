@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..values import dict_of, list_of, text_of
+from ..common.values import dict_of, list_of, text_of
 from .pieces import Piece, call, readable, refusal_of, result, said, strange, texts_of, thought
 
 SETTINGS = ("system", "developer")

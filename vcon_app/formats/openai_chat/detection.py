@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..head import Head
-from ..records import first_records, is_sse
+from ..common.head import Head
+from ..common.records import first_records, is_sse
 from .items import TYPES
 from .shapes import ASKING, FOREIGN, ROLES, TRAINING, kind_of
 

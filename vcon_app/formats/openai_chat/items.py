@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...drafts import ToolDraft
-from ..calls import id_of
-from ..values import dict_of, light, list_of, text_of
+from ..common.calls import id_of
+from ..common.values import dict_of, light, list_of, text_of
 from .pieces import (
     LISTED,
     Piece,

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...drafts import ToolDraft
-from ..calls import id_of
-from ..lines import Line
-from ..values import bounded, dict_of, light, list_of, text_of
+from ..common.calls import id_of
+from ..common.lines import Line
+from ..common.values import bounded, dict_of, light, list_of, text_of
 from .pieces import AGENT, Piece, call, result, said, strange, thought
 
 FLOWING = ("text", "reasoning")

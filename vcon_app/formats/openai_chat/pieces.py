@@ -9,10 +9,10 @@ from typing import Any, Literal
 import orjson
 
 from ...drafts import Json, Kind, ToolDraft
-from ..calls import ID_LIMIT, id_of
-from ..jsonio import dumps
-from ..lines import Actor
-from ..values import dict_of, light, list_of, text_of
+from ..common.calls import ID_LIMIT, id_of
+from ..common.jsonio import dumps
+from ..common.lines import Actor
+from ..common.values import dict_of, light, list_of, text_of
 
 Side = Literal["input", "output", "setting"]
 """From outside (a person, a tool), from the model, or said once for the whole conversation."""

@@ -8,14 +8,14 @@ from datetime import datetime
 from typing import Any
 
 from ...drafts import Draft, EventDraft, Finding
-from ..calls import ID_LIMIT
-from ..jsonio import dumps
-from ..lines import Item, Line
-from ..reading import Findings
-from ..records import part_of
-from ..session_ids import SessionIds
-from ..times import from_epoch, parse
-from ..values import dict_of, light, list_of, text_of
+from ..common.calls import ID_LIMIT
+from ..common.jsonio import dumps
+from ..common.lines import Item, Line
+from ..common.reading import Findings
+from ..common.records import part_of
+from ..common.session_ids import SessionIds
+from ..common.times import from_epoch, parse
+from ..common.values import dict_of, light, list_of, text_of
 from .chat import completion_pieces, message_pieces, stop_of
 from .items import item_pieces
 from .meai import Updates, usages

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...drafts import ToolDraft, Usage
-from ..calls import ID_LIMIT, id_of
-from ..jsonio import dumps
-from ..lines import Line, digest
-from ..values import dict_of, light, list_of, text_of
+from ..common.calls import ID_LIMIT, id_of
+from ..common.jsonio import dumps
+from ..common.lines import Line, digest
+from ..common.values import dict_of, light, list_of, text_of
 from .items import item_pieces
 from .pieces import Piece, call, said
 from .session import Billing

@@ -14,12 +14,12 @@ from decimal import Decimal
 from typing import Any
 
 from ...drafts import Draft, EventDraft, Usage
-from ..calls import ID_LIMIT, Call, Calls
-from ..facts import Facts
-from ..lines import Actor, Line, digest
-from ..reading import Findings
-from ..unknown import unknown_event
-from ..values import bounded
+from ..common.calls import ID_LIMIT, Call, Calls
+from ..common.facts import Facts
+from ..common.lines import Actor, Line, digest
+from ..common.reading import Findings
+from ..common.unknown import unknown_event
+from ..common.values import bounded
 from .pieces import AGENT, Piece, same
 
 START = ""

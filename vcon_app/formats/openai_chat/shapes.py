@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..values import dict_of, list_of, text_of
+from ..common.values import dict_of, list_of, text_of
 from .items import TYPES
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..calls import ID_LIMIT
-from ..values import dict_of, list_of, text_of
+from ..common.calls import ID_LIMIT
+from ..common.values import dict_of, list_of, text_of
 
 TEXTS = ("content", "refusal", "reasoning_content", "reasoning", "thinking")
 WHOLE = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from ...drafts import Usage
-from ..values import count_of, dict_of, list_of, number_of
+from ..common.values import count_of, dict_of, list_of, number_of
 
 MOST_DOLLARS = 10**6
 """More than any response costs: a larger number in a file counts as not stated."""

@@ -15,8 +15,8 @@ from itertools import islice
 from typing import BinaryIO
 
 from ...drafts import Draft
-from ..head import Head, open_gzip
-from ..lines import Line, json_documents
+from ..common.head import Head, open_gzip
+from ..common.lines import Line, json_documents
 from .documents import is_ours
 from .reading import OpenCodeReading
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..values import dict_of, list_of, text_of
+from ..common.values import dict_of, list_of, text_of
 
 Found = tuple[str, dict[str, Any], str]
 """What a document holds: session, message, part, project, share, items, error or other; and its place."""

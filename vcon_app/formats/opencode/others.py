@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...drafts import EventDraft
-from ..facts import ID_LIMIT
-from ..lines import Line, fingerprint
-from ..values import bounded, dict_of, light, list_of, text_of
+from ..common.facts import ID_LIMIT
+from ..common.lines import Line, fingerprint
+from ..common.values import bounded, dict_of, light, list_of, text_of
 from .documents import NOBODY
 from .parts import IDS, PartHandler, ended, failure_in, part
 from .tokens import billed

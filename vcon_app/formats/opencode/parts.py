@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...drafts import EventDraft, ToolDraft
-from ..calls import id_of
-from ..facts import ID_LIMIT
-from ..lines import Actor, Line, fingerprint
-from ..times import from_epoch
-from ..values import bounded, dict_of, light, list_of, text_of
+from ..common.calls import id_of
+from ..common.facts import ID_LIMIT
+from ..common.lines import Actor, Line, fingerprint
+from ..common.times import from_epoch
+from ..common.values import bounded, dict_of, light, list_of, text_of
 from .tokens import billed
 
 if TYPE_CHECKING:

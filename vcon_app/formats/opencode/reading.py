@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from ...drafts import Draft, EventDraft, FormatError, SessionDraft
-from ..calls import id_of
-from ..facts import ID_LIMIT, Facts
-from ..lines import Actor, Item, Line
-from ..reading import Reading
-from ..times import from_epoch
-from ..values import dict_of, light, text_of
+from ..common.calls import id_of
+from ..common.facts import ID_LIMIT, Facts
+from ..common.lines import Actor, Item, Line
+from ..common.reading import Reading
+from ..common.times import from_epoch
+from ..common.values import dict_of, light, text_of
 from .documents import NOBODY, Found, Message, found_in
 from .others import HANDLERS
 

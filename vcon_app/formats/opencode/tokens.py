@@ -6,8 +6,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from ...drafts import EventDraft, Usage
-from ..lines import Line, fingerprint
-from ..values import count_of, dict_of, number_of
+from ..common.lines import Line, fingerprint
+from ..common.values import count_of, dict_of, number_of
 
 if TYPE_CHECKING:
     from .reading import OpenCodeReading

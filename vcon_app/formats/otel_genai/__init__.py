@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from ...drafts import Draft, Finding, FormatError
-from ..head import Head
-from ..lines import Line
-from ..reading import Findings
-from ..records import records
-from ..values import list_of
+from ..common.head import Head
+from ..common.lines import Line
+from ..common.reading import Findings
+from ..common.records import records
+from ..common.values import list_of
 from .reading import Conversation, Trace, findings_of
 from .span import RESOURCES, is_span, spans_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..values import dict_of, list_of
+from ..common.values import dict_of, list_of
 
 DEEPEST = 12
 """Parts of a name that are taken apart; ``0.message.tool_calls.0.tool_call.function.arguments`` has seven."""

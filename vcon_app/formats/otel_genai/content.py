@@ -10,9 +10,9 @@ from decimal import Decimal
 from typing import Any
 
 from ...drafts import Usage
-from ..documents import dollars
-from ..spans.messages import Message, messages_of
-from ..values import count_of, text_of
+from ..common.documents import dollars
+from ..common.spans.messages import Message, messages_of
+from ..common.values import count_of, text_of
 from .attributes import listed
 from .span import Span
 

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ...drafts import Draft, EventDraft, Finding, SessionDraft, ToolDraft
-from ..calls import ID_LIMIT, Call, Calls, id_of, server_of
-from ..reading import Findings
-from ..spans.forest import MOST_LEVELS, Forest, Kind, Node
-from ..spans.parts import loosened, readable
-from ..spans.telling import Teller
-from ..unknown import unknown_event
-from ..values import bounded, light
+from ..common.calls import ID_LIMIT, Call, Calls, id_of, server_of
+from ..common.reading import Findings
+from ..common.spans.forest import MOST_LEVELS, Forest, Kind, Node
+from ..common.spans.parts import loosened, readable
+from ..common.spans.telling import Teller
+from ..common.unknown import unknown_event
+from ..common.values import bounded, light
 from .content import AGENTS, REQUESTS, STRUCTURE, answered, cost_of, exceptions, operation, sent, tool_texts, usage_of
 from .span import Span
 

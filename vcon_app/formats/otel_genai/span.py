@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from ..calls import ID_LIMIT
-from ..lines import Line
-from ..records import part_of
-from ..times import from_epoch, parse
-from ..values import dict_of, list_of, text_of
+from ..common.calls import ID_LIMIT
+from ..common.lines import Line
+from ..common.records import part_of
+from ..common.times import from_epoch, parse
+from ..common.values import dict_of, list_of, text_of
 from .attributes import plain
 
 RESOURCES = ("resourceSpans", "resource_spans")

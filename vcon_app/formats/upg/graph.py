@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO, cast
 
 from ...drafts import FormatError, Json
-from ..head import Head, open_gzip
-from ..jsonio import Unreadable, loads
-from ..values import dict_of, list_of, text_of, too_deep
+from ..common.head import Head, open_gzip
+from ..common.jsonio import Unreadable, loads
+from ..common.values import dict_of, list_of, text_of, too_deep
 
 LARGEST = 64 * 1024 * 1024
 """A graph is one document and held in memory."""

@@ -7,10 +7,10 @@ from decimal import Decimal
 from typing import Any, BinaryIO, Literal, NamedTuple
 
 from ...drafts import Draft, EventDraft, Finding, FormatError, Json, SessionDraft, Usage
-from ..documents import dollars, fingerprint
-from ..jsonio import dumps
-from ..times import parse
-from ..values import count_of, list_of, number_of, text_of
+from ..common.documents import dollars, fingerprint
+from ..common.jsonio import dumps
+from ..common.times import parse
+from ..common.values import count_of, list_of, number_of, text_of
 from .graph import Graph, Node, open_graph
 from .rules import check
 

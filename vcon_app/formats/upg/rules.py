@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...drafts import Finding, Json, Severity
-from ..values import dict_of, shown, text_of
+from ..common.values import dict_of, shown, text_of
 from . import canon
 from .graph import Graph
 

@@ -9,9 +9,9 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from ...drafts import EventDraft, Events, Json, Losses, SessionDraft
+from ..common.times import parse, rfc3339
+from ..common.values import dict_of, list_of, text_of
 from ..html.totals import Tally, count
-from ..times import parse, rfc3339
-from ..values import dict_of, list_of, text_of
 from . import canon
 from .read import NATIVE, phase_of
 from .rules import LIFECYCLES, PROPERTIES

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from ...drafts import FormatError, Json, Signature
-from ..head import Head
+from ..common.head import Head
 from ..vcon import cbor, tree
 from ..vcon.forms import ARRAYS, decode_base64
 from ..vcon.notes import Notes, shown

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...drafts import FormatError, Json
-from ..jsonio import Unreadable, loads
+from ..common.jsonio import Unreadable, loads
 from .elide import Elided
 from .forms import decode_base64
 from .normalise import mediatype

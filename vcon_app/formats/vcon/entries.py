@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...drafts import Json
-from ..jsonio import Unreadable, loads
+from ..common.jsonio import Unreadable, loads
 from .elide import Elided
 from .values import word
 

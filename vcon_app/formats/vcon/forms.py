@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from ...drafts import FormatError, Json, Signature
-from ..head import Head
+from ..common.head import Head
 from . import tree
 from .elide import Elided
 from .notes import Notes, shown

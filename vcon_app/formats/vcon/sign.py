@@ -7,7 +7,7 @@ from typing import Any
 
 from ...signing import jws
 from ...signing.signers import Signer
-from ..jsonio import dumps
+from ..common.jsonio import dumps
 
 
 def sign(content: bytes, signer: Signer, at: datetime, options: dict[str, Any]) -> bytes:

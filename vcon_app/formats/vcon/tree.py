@@ -7,7 +7,7 @@ import zlib
 from typing import Any, BinaryIO
 
 from ...drafts import FormatError, Json
-from .. import jsonio
+from ..common import jsonio
 from .elide import Elided, Elider, elided_length
 from .notes import Notes, point
 

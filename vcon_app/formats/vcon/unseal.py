@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 from ...drafts import FormatError
 from ...signing import jwe
-from ..head import SIZES, Head
+from ..common.head import SIZES, Head
 from . import forms, tree
 from .notes import Notes
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..drafts import Draft, EventDraft, Finding, FormatError, SessionDraft
+from ...drafts import Draft, EventDraft, Finding, FormatError, SessionDraft
 from .lines import Item, Line, digest
 from .times import parse
 from .values import bounded, text_of

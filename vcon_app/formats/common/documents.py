@@ -11,7 +11,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from ..drafts import EventDraft, Finding, Severity
+from ...drafts import EventDraft, Finding, Severity
 from .calls import Calls
 from .jsonio import dumps
 from .lines import Line, digest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..drafts import Finding
+from ...drafts import Finding
 from .calls import ID_LIMIT
 
 

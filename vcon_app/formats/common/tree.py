@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..drafts import Draft, EventDraft
+from ...drafts import Draft, EventDraft
 from .calls import ID_LIMIT
 from .lines import Line
 

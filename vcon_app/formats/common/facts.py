@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from ..drafts import SessionDraft
+from ...drafts import SessionDraft
 from .lines import Line, digest
 from .values import text_of
 

@@ -14,7 +14,7 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Any, BinaryIO
 
-from ..drafts import ActorKind, EventDraft, Finding, FormatError, Kind
+from ...drafts import ActorKind, EventDraft, Finding, FormatError, Kind
 from .jsonio import Unreadable, dumps, loads
 
 MAX_LINE = 64 * 1024 * 1024

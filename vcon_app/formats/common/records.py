@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import ijson
 import orjson
 
-from ..drafts import Finding, FormatError
+from ...drafts import Finding, FormatError
 from .head import SIZES, Head, open_gzip
 from .jsonio import Unreadable, dumps, loads
 from .lines import MAX_LINE, MAX_UNPACKED, Item, Line, json_lines, named, objects

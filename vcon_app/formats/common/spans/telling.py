@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from ...drafts import EventDraft, ToolDraft
+from ....drafts import EventDraft, ToolDraft
 from ..calls import Call, Calls, server_of
 from ..jsonio import dumps
 from ..lines import Actor, Line

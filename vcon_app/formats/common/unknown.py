@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..drafts import EventDraft
+from ...drafts import EventDraft
 from .lines import Line
 from .reading import RAW_LIMIT, Findings
 from .values import bounded, text_of
