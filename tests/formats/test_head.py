@@ -37,3 +37,8 @@ def test_a_gzip_bomb_is_unpacked_no_further_than_asked() -> None:
 def test_lines_are_the_objects_among_the_first_fifty() -> None:
     assert [line["n"] for line in Head(b'{"n": 1}\nnoise\n[2]\n{"n": 3}\n{"n":').lines] == [1, 3]
     assert len(Head(b"{}\n" * 80).lines) == 50
+
+
+def test_a_line_with_nan_or_half_a_surrogate_is_a_line_all_the_same():
+    odd = b'{"type": "user", "x": NaN}\n{"type": "user", "text": "\\ud83d"}\n'
+    assert [line["type"] for line in Head(odd).lines] == ["user", "user"]

@@ -9,9 +9,8 @@ from functools import cached_property
 from typing import Any
 
 import ijson
-import orjson
 
-from .jsonio import MAX_DEPTH
+from .jsonio import MAX_DEPTH, Unreadable, loads
 
 SIZES = (64 * 1024, 1024 * 1024, 16 * 1024 * 1024)
 """How much is looked at before giving up: a first line may be 27 KB long, an attachment megabytes."""
@@ -37,8 +36,8 @@ class Head:
             return found
         for line in self.data.removeprefix(b"\xef\xbb\xbf").split(b"\n", 51)[:50]:
             try:
-                value = orjson.loads(line)
-            except orjson.JSONDecodeError:
+                value, _ = loads(line)
+            except Unreadable:
                 continue
             if isinstance(value, dict):
                 found.append(value)
