@@ -1,5 +1,6 @@
 """The Celery application. ``config.apps`` imports it, so that every Django process rings the same bell."""
 
+import os
 import warnings
 
 from celery import Celery
@@ -22,6 +23,7 @@ app.autodiscover_tasks()
 @celeryd_init.connect
 def listen_for_messages(conf, **_) -> None:
     """Only the worker's first process reads, so only it keeps the extra connection that LISTENs."""
+    app.worker_pid = os.getpid()
     if "use_notify" in conf.broker_transport_options:
         conf.broker_transport_options["use_notify"] = True
 
@@ -30,7 +32,7 @@ def listen_for_messages(conf, **_) -> None:
 @beat_embedded_init.connect
 def leave_with_the_worker(**_) -> None:
     """The pool's children and beat would outlive a worker that got ``kill -9``; and they only write."""
-    die_with_parent()
+    die_with_parent(app.worker_pid)
     if "use_notify" in app.conf.broker_transport_options:
         app.conf.broker_transport_options["use_notify"] = False
 

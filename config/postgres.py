@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from config.env import ConfigError
@@ -166,7 +167,7 @@ def start(cluster: Cluster, with_parent: bool = False) -> Server:
             stdout=log,
             stderr=log,
             start_new_session=True,
-            preexec_fn=(lambda: die_with_parent(signal.SIGINT)) if with_parent else None,
+            preexec_fn=partial(die_with_parent, os.getpid(), signal.SIGINT) if with_parent else None,
             **_as_user(cluster, user),
         )
     _wait_until_ready(cluster, child)

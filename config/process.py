@@ -16,13 +16,16 @@ PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
-def die_with_parent(number: int = signal.SIGKILL) -> None:
+def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
     """Ask Linux to send this process ``number`` when its parent dies, also by ``kill -9`` (prctl(2)).
 
-    Elsewhere nothing does that; there a killed supervisor leaves children that the next `up` meets on the port.
+    ``parent`` is its process id: one that died before we could ask has left us to another already. Elsewhere
+    nothing does that; there a killed supervisor leaves children that the next `up` meets on the port.
     """
     if _libc is not None:
         _libc.prctl(PR_SET_PDEATHSIG, number)
+        if os.getppid() != parent:
+            os.kill(os.getpid(), number)
 
 
 def open_lock(path: Path) -> IO[str]:
