@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -55,7 +57,7 @@ def test_it_follows_a_file_that_grows_until_it_is_interrupted(tmp_path, process_
     command = [sys.executable, str(ROOT / "manage.py"), "watch", str(tmp_path), "--interval", "0.1"]
     process = subprocess.Popen(
         command, env=process_environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        preexec_fn=die_with_parent,
+        preexec_fn=partial(die_with_parent, os.getpid()),
     )  # fmt: skip
     try:
         assert process.stdout.readline().startswith("following ")

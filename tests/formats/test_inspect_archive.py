@@ -55,7 +55,9 @@ def test_a_log_that_is_still_written_has_its_header_in_the_journal() -> None:
     assert [session.external_id for session in sessions(found)] == ["uuid-jars-1", "uuid-jars-2"]
 
 
-@pytest.mark.parametrize("names", [["a.txt"], ["conversations.json"], ["mimetype", "content.xml"]])
+@pytest.mark.parametrize(
+    "names", [["samples/", "samples/session.jsonl"], ["a.txt"], ["conversations.json"], ["mimetype", "content.xml"]]
+)
 def test_other_zips_are_not_claimed(names: list[str]) -> None:
     assert not inspect_ai.detect(Head(packed(dict.fromkeys(names, "x" * 500))))
     assert "header.json" in refused(packed(dict.fromkeys(names, "x")))

@@ -61,7 +61,8 @@ def _members(data: bytes) -> bool:
     while at >= 0:
         length = int.from_bytes(data[at + NAME_LENGTH : at + NAME_LENGTH + 2], "little")
         name = data[at + NAME_START : at + NAME_START + length]
-        if name.startswith((b"_journal/", b"samples/")) or name == b"header.json":
+        in_folder = name.startswith((b"_journal/", b"samples/")) and name.endswith(b".json")
+        if in_folder or name == b"header.json":
             return True
         at = data.find(ZIP, at + 4)
     return False
