@@ -8,6 +8,8 @@ from typing import Any
 URL = "pgmq://database"
 """Where is said by the conn_string; kombu logs a warning about a URL without a host."""
 QUEUE = "countersign"
+TURNS = "countersign_turns"
+"""Turns of agents wait for models most of the time: many at once in threads, apart from imports, which compute."""
 # A job row's heartbeat, not this, says that a worker died: the sweep rings again within 45 s. This is for tasks
 # without a row. A task that takes longer is delivered twice, finds its row claimed, and ends.
 VISIBILITY_SECONDS = 120

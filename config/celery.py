@@ -7,6 +7,7 @@ from celery import Celery
 from celery.platforms import SecurityWarning
 from celery.signals import beat_embedded_init, celeryd_init, worker_process_init
 from django.db import connection
+from kombu.transport import TRANSPORT_ALIASES
 
 from config.process import die_with_parent
 
@@ -14,6 +15,8 @@ PONG_CHANNEL = "countersign_pong"
 
 # Root in a container is the usual case, and messages are JSON, which runs no code.
 warnings.filterwarnings("ignore", category=SecurityWarning)
+
+TRANSPORT_ALIASES["pgmq"] = "config.transport:Transport"
 
 app = Celery("countersign")
 app.config_from_object("django.conf:settings", namespace="CELERY")

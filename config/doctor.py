@@ -17,6 +17,7 @@ from django.db import connection
 from config import health
 from config.celery import PONG_CHANNEL, pong
 from config.prepare import connection_parameters
+from vcon_app.services import own_keys
 
 WORKER_SECONDS = 10
 CLOCK_SECONDS = 5
@@ -74,13 +75,13 @@ def clock_fault() -> str | None:
 
 
 def secrets_fault() -> str | None:
-    """Whether the installation's key is closed to other users."""
+    """Whether the installation's keys are closed to other users, and the one that signs exports can be used."""
     path = settings.SECRET_KEY_FILE
     if path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o077:
         return f"{path} can be read by other users"
     if settings.DEBUG and settings.ENV.host not in (None, "localhost", "127.0.0.1", "::1"):
         return "DEBUG is on, and the server listens to other machines: error pages show settings"
-    return None
+    return own_keys.fault()
 
 
 def _database_remedy() -> str:
@@ -98,5 +99,5 @@ NEED_DATABASE: list[Part] = [
 ]
 NEED_NOTHING: list[Part] = [
     ("storage", storage_fault, "give the server's user write access and room, or set COUNTERSIGN_DATA_DIR"),
-    ("secrets", secrets_fault, "run chmod 600 on the key, and switch DEBUG off"),
+    ("secrets", secrets_fault, "run chmod 600 on the key or mend it, and switch DEBUG off"),
 ]

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import difflib
 import os
+import shlex
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -23,6 +25,7 @@ OURS = (
     "COUNTERSIGN_DECRYPTION_KEY",
     "COUNTERSIGN_HOST",
     "COUNTERSIGN_MAX_UPLOAD_BYTES",
+    "COUNTERSIGN_MCP_COMMANDS",
     "COUNTERSIGN_PUBLIC_URL",
     "COUNTERSIGN_SIGNING_CERTIFICATES",
     "COUNTERSIGN_SIGNING_KEY",
@@ -36,6 +39,10 @@ COMMON = (
     "DEBUG",
     "EMAIL_URL",
     "SECRET_KEY",
+    "SLACK_API_URL",
+    "SLACK_CLIENT_ID",
+    "SLACK_CLIENT_SECRET",
+    "SLACK_SIGNING_SECRET",
     "STORAGE_URL",
 )
 BOOLEANS = {"True": True, "true": True, "1": True, "False": False, "false": False, "0": False}
@@ -64,6 +71,11 @@ class Environment:
     max_upload_bytes: int
     anthropic_api_key: str | None
     anthropic_base_url: str | None
+    mcp_commands: tuple[tuple[str, ...], ...]
+    slack_api_url: str | None
+    slack_client_id: str | None
+    slack_client_secret: str | None
+    slack_signing_secret: str | None
     email_url: str | None
     storage_url: str | None
     decryption_key: Path | None
@@ -87,6 +99,9 @@ def read(environ: Mapping[str, str] = os.environ) -> Environment:
         max_upload_bytes=integer(environ, "COUNTERSIGN_MAX_UPLOAD_BYTES", default=512_000_000, least=1),
         anthropic_api_key=text(environ, "ANTHROPIC_API_KEY"),
         anthropic_base_url=url(environ, "ANTHROPIC_BASE_URL", ("https", "http"), needs_host=True),
+        mcp_commands=commands(environ, "COUNTERSIGN_MCP_COMMANDS"),
+        slack_api_url=url(environ, "SLACK_API_URL", ("https", "http"), needs_host=True),
+        **slack_app(environ),
         email_url=url(environ, "EMAIL_URL", EMAIL_SCHEMES, needs_host=True),
         storage_url=url(environ, "STORAGE_URL", ("file",)),
         decryption_key=file(environ, "COUNTERSIGN_DECRYPTION_KEY"),
@@ -121,6 +136,17 @@ def file(environ: Mapping[str, str], name: str) -> Path | None:
 def words(environ: Mapping[str, str], name: str) -> tuple[str, ...]:
     """A list, separated by commas or blanks."""
     return tuple((text(environ, name) or "").replace(",", " ").split())
+
+
+def commands(environ: Mapping[str, str], name: str) -> tuple[tuple[str, ...], ...]:
+    """Command lines, separated by semicolons and quoted as in a shell."""
+    lexer = shlex.shlex(text(environ, name) or "", posix=True, punctuation_chars=";")
+    lexer.whitespace_split, lexer.commenters = True, ""
+    try:
+        found = [list(line) for ends, line in groupby(lexer, lambda word: set(word) == {";"}) if not ends]
+    except ValueError as fault:
+        raise ConfigError(f"{name} is no list of commands ({fault}): use COMMAND ARGUMENT; COMMAND ARGUMENT") from fault
+    return tuple(map(tuple, found))
 
 
 def boolean(environ: Mapping[str, str], name: str, default: bool) -> bool:
@@ -175,6 +201,18 @@ def secret(environ: Mapping[str, str]) -> str | None:
     if value is not None and len(value) < 32:
         raise ConfigError(f"SECRET_KEY has {len(value)} characters: use at least 32, or leave it unset")
     return value
+
+
+def slack_app(environ: Mapping[str, str]) -> dict[str, str | None]:
+    """The Slack app that admins can add by OAuth: client id, client secret and signing secret, all or none.
+
+    The signing secret alone is allowed: it checks requests for installations that have none of their own.
+    """
+    values = {name: text(environ, name) for name in ("SLACK_CLIENT_ID", "SLACK_CLIENT_SECRET", "SLACK_SIGNING_SECRET")}
+    missing = [name for name, value in values.items() if not value]
+    if missing and (values["SLACK_CLIENT_ID"] or values["SLACK_CLIENT_SECRET"]):
+        raise ConfigError(f"{missing[0]} is not set: a Slack app has a client id, a client secret and a signing secret")
+    return {name.lower(): value for name, value in values.items()}
 
 
 def check_names(environ: Mapping[str, str]) -> None:

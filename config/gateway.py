@@ -19,19 +19,24 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
+UPLOAD_LESS = "send fewer or smaller files, or raise COUNTERSIGN_MAX_UPLOAD_BYTES"
+
 
 class BodyTooLarge(Exception):
     """More bytes came than the limit allows."""
 
 
 class BodyLimit:
-    """Answers 413 (RFC 9457) to a body over ``limit`` bytes, before it fills the disk."""
+    """Answers 413 (RFC 9457) to a body over ``limit`` bytes, before it fills the disk.
 
-    def __init__(self, application: Application, limit: int) -> None:
-        self.application, self.limit = application, limit
+    ``below`` bounds only the addresses that begin so; ``now`` says what the sender may do.
+    """
+
+    def __init__(self, application: Application, limit: int, below: str = "", now: str = UPLOAD_LESS) -> None:
+        self.application, self.limit, self.below, self.now = application, limit, below, now
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] != "http" or not scope["path"].startswith(self.below):
             return await self.application(scope, receive, send)
         declared = _header(scope, b"content-length")
         if declared.isdigit() and int(declared) > self.limit:
@@ -59,8 +64,7 @@ class BodyLimit:
             "type": "about:blank",
             "title": "Content Too Large",
             "status": 413,
-            "detail": f"The request is larger than the {self.limit} bytes that this server takes: send fewer or "
-            f"smaller files, or raise COUNTERSIGN_MAX_UPLOAD_BYTES.",
+            "detail": f"The request is larger than the {self.limit} bytes that this server takes: {self.now}.",
         }
         headers = [(b"content-type", b"application/problem+json"), (b"connection", b"close")]
         await _answer(send, 413, headers, json.dumps(problem).encode())

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from celery.schedules import crontab
 from psycopg.conninfo import conninfo_to_dict
 from whitenoise.compress import Compressor
 
@@ -32,6 +33,7 @@ def _inside_data_dir(name: str) -> Path:
 DOCUMENTS_DIR = Path(unquote(urlsplit(ENV.storage_url).path)) if ENV.storage_url else _inside_data_dir("documents")
 MAX_UPLOAD_BYTES = ENV.max_upload_bytes
 FILE_UPLOAD_TEMP_DIR = str(_inside_data_dir("uploads"))
+MAX_WEBHOOK_BYTES = 1024 * 1024
 # A batch of 1,000 events, an OTLP request: read whole into memory, so bounded well below a file.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 32 * 1024 * 1024
 
@@ -185,6 +187,13 @@ CELERY_BROKER_CONNECTION_TIMEOUT = 4
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_TASK_DEFAULT_QUEUE = broker.QUEUE
+CELERY_TASK_ROUTES = {
+    f"sessions_app.tasks.{task}": {"queue": broker.TURNS}
+    for task in (
+        "run_turn", "close_session", "fire_schedules", "read_slack",
+        "tell_of_approval", "tell_of_budget", "sweep_slack",
+    )
+}  # fmt: skip
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_IGNORE_RESULT = True
@@ -202,14 +211,30 @@ CELERY_BEAT_SCHEDULE = {
     for task in (
         "vcon_app.tasks.sweep",
         "sessions_app.tasks.expire_approvals",
+        "sessions_app.tasks.sweep_turns",
         "sessions_app.tasks.index_sessions_left_over",
+        "sessions_app.tasks.fire_schedules",
+        "sessions_app.tasks.sweep_slack",
     )
 }
+# Schedules have minutes: rung as each begins they are a second late, the sweep alone would make it fifteen.
+CELERY_BEAT_SCHEDULE["the minute begins"] = {
+    "task": "sessions_app.tasks.fire_schedules", "schedule": crontab(), "options": {"expires": 55}
+}  # fmt: skip
+# What people answer at a runtime elsewhere: each look at a session that waits is three requests to it.
+CELERY_BEAT_SCHEDULE["sessions_app.tasks.look_again"] = {
+    "task": "sessions_app.tasks.look_again", "schedule": 120, "options": {"expires": 120}
+}  # fmt: skip
 
 # --- others -----------------------------------------------------------------------------------------------------
 
 ANTHROPIC_API_KEY = ENV.anthropic_api_key
 ANTHROPIC_BASE_URL = ENV.anthropic_base_url
+MCP_COMMANDS = ENV.mcp_commands
+
+SLACK_API_URL = (ENV.slack_api_url or "https://slack.com/api/").rstrip("/") + "/"
+SLACK_CLIENT_ID, SLACK_CLIENT_SECRET = ENV.slack_client_id, ENV.slack_client_secret
+SLACK_SIGNING_SECRET = ENV.slack_signing_secret
 
 _email = urlsplit(ENV.email_url or "")
 EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if ENV.email_url else 'dummy'}.EmailBackend"

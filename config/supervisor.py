@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from config import env, postgres
+from config import broker, env, postgres
 from config.children import Child
 from config.env import BASE_DIR, ConfigError
 from config.process import die_with_parent, open_lock, try_lock
@@ -27,6 +27,11 @@ READY_SECONDS = 60
 POLL_SECONDS = 0.2
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Addresses that mean all of this machine's, and one of those to reach it by."""
+UNCHECKED = {"CELERY_SKIP_CHECKS": "1"}
+"""Django's checks would load every page and the API into each worker (12 MB); the tests run them."""
+TURNS_AT_ONCE = 32
+TURNS_POOL = 8
+"""Connections that those share; a thread has one only while it reads or writes."""
 WARM_SECONDS = 4.0
 """Of the contract's 10 s from the signal: web and worker finish what they do, then lose it; a task comes again."""
 
@@ -110,13 +115,14 @@ class Supervisor:
         link = self._prepare()
         if link is None:
             return
-        web, worker = self._web(), self._worker()
+        web, workers = self._web(), (self._worker(), self._turns())
         self._start(web)
         fault = self._first_page_fault()
         if fault:
             say(f"{fault}: see {self._logs / 'web.log'}")
             return
-        self._start(worker)  # not earlier: on a busy machine it would take the first page's time
+        for worker in workers:  # not earlier: on a busy machine they would take the first page's time
+            self._start(worker)
         if self.host in ANY_ADDRESS and not (self.environment.allowed_hosts or self.environment.public_url):
             say("other machines get 400 until ALLOWED_HOSTS names the host that they use")
         print(f"ready {self.address}/ sign in: {self.address}{link}", flush=True)
@@ -179,28 +185,35 @@ class Supervisor:
         """Two children, so that a sweep runs beside an import; and beat, which forked from it takes 8 MB of its own
         (25 counted with what it shares), where a process of its own would import everything once more.
         """
-        command = [
+        beat = ["--beat", "--scheduler", "celery.beat:Scheduler"]
+        return self._child("worker", self._celery("worker", broker.QUEUE, "prefork", 2) + beat, **UNCHECKED)
+
+    def _turns(self) -> Child:
+        """One process for the turns of agents: each is a thread that mostly waits for a model."""
+        command = self._celery("turns", broker.TURNS, "threads", TURNS_AT_ONCE)
+        return self._child("turns", command, COUNTERSIGN_DATABASE_POOL=str(TURNS_POOL), **UNCHECKED)
+
+    def _celery(self, name: str, queue: str, pool: str, concurrency: int) -> list[str]:
+        return [
             "celery",
             "-A",
             "config.celery",
             "--quiet",
             "worker",
-            "--beat",
-            "--scheduler",
-            "celery.beat:Scheduler",
+            "--queues",
+            queue,
             "--hostname",
-            "worker@countersign",
+            f"{name}@countersign",
             "--pool",
-            "prefork",
+            pool,
             "--concurrency",
-            "2",
+            str(concurrency),
             "--loglevel",
             "WARNING",
             "--without-gossip",
             "--without-mingle",
             "--without-heartbeat",
         ]
-        return self._child("worker", command)
 
     def _child(self, name: str, module: list[str], **env: str) -> Child:
         environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", **env}

@@ -98,3 +98,13 @@ def test_a_task_whose_process_is_killed_is_delivered_again(worker, tmp_path):
     [first] = numbers(book, 1)
     os.kill(first, signal.SIGKILL)
     assert numbers(book, 2)[1] != first
+
+
+@pytest.mark.django_db(transaction=True)
+def test_short_tasks_follow_one_another_at_once(worker, tmp_path):
+    """2 s went by before each of them: a worker whose children are busy waited for a NOTIFY that nobody sends."""
+    book = tmp_path / "book"
+    book.write_text("0\n")  # signed already, so that nobody stays
+    for _ in range(24):  # more than there is patience for at that pace
+        sign_in_and_stay.delay(str(book))
+    numbers(book, 25)

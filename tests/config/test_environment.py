@@ -41,6 +41,7 @@ def test_a_boolean_is_true_or_false(value, meaning):
         ("EMAIL_URL", "mail@example.com"),
         ("STORAGE_URL", "s3://bucket"),
         ("SECRET_KEY", "short"),
+        ("SLACK_API_URL", "slack.com/api"),
         ("COUNTERSIGN_SIGNING_KEY", "/nowhere/signing.key"),
         ("COUNTERSIGN_DECRYPTION_KEY", "/"),
     ],
@@ -95,3 +96,25 @@ def test_the_example_file_names_every_setting_and_no_other():
     named = {line[1:].split("=")[0] for line in lines if line.startswith("#") and line[1:2].isupper() and "=" in line}
     internal = {"COUNTERSIGN_DATABASE_POOL", "COUNTERSIGN_HOST"}
     assert named == {*env.OURS, *env.COMMON} - internal
+
+
+def test_commands_are_separated_by_semicolons_and_quoted_as_in_a_shell():
+    environ = {"COUNTERSIGN_MCP_COMMANDS": "mcp-files '/srv/a; b'; /usr/bin/crm --read-only;"}
+    assert env.read(environ).mcp_commands == (("mcp-files", "/srv/a; b"), ("/usr/bin/crm", "--read-only"))
+    assert env.read({}).mcp_commands == ()
+    with pytest.raises(ConfigError, match="COUNTERSIGN_MCP_COMMANDS is no list of commands"):
+        env.read({"COUNTERSIGN_MCP_COMMANDS": "mcp 'open"})
+
+
+@pytest.mark.parametrize("missing", ["SLACK_CLIENT_ID", "SLACK_CLIENT_SECRET", "SLACK_SIGNING_SECRET"])
+def test_a_slack_app_is_named_whole(missing):
+    app = {"SLACK_CLIENT_ID": "1.2", "SLACK_CLIENT_SECRET": "opensesame", "SLACK_SIGNING_SECRET": "opensesame"}
+    assert env.read(app).slack_client_id == "1.2"
+    del app[missing]
+    with pytest.raises(ConfigError, match=missing) as fault:
+        env.read(app)
+    assert "opensesame" not in str(fault.value)
+
+
+def test_the_signing_secret_of_slack_may_stand_alone():
+    assert env.read({"SLACK_SIGNING_SECRET": "s"}).slack_signing_secret == "s"

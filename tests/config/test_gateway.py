@@ -84,3 +84,15 @@ def test_a_compressed_file_goes_to_those_who_take_it(files):
 @pytest.mark.parametrize("path", ["/static/../secret_key", "/static/missing.css", "/"])
 def test_everything_else_goes_to_the_application(files, path):
     assert call(files, b"asked", path=path) == (200, {}, b"asked")
+
+
+def test_addresses_may_have_a_smaller_bound_of_their_own():
+    """One limit stands in the other, as in ``config.asgi``; a body without a length is counted as it comes."""
+    bounded = BodyLimit(BodyLimit(echo, 6, "/hooks/", "send a link"), 100)
+    assert call(bounded, b"abc", b"defg", path="/imports/") == (200, {}, b"abcdefg")
+    assert call(bounded, b"abc", b"def", path="/hooks/x") == (200, {}, b"abcdef")
+    for headers in ({}, {"content_length": "7"}):
+        status, _, body = call(bounded, b"abc", b"defg", path="/hooks/x", **headers)
+        assert (status, json.loads(body)["detail"]) == (
+            413, "The request is larger than the 6 bytes that this server takes: send a link.",
+        )  # fmt: skip

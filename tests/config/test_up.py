@@ -142,7 +142,7 @@ def serves(address: str) -> bool:
 
 
 def test_sigterm_stops_everything_within_ten_seconds(up):
-    assert wait_until(lambda: len(up.child("celery").children()) == 3, seconds=20)
+    assert wait_until(lambda: len(up.child("worker@countersign").children()) == 3, seconds=20)
     tree, began = up.tree(), time.monotonic()
     up.process.send_signal(signal.SIGTERM)
     assert up.process.wait(timeout=10) == 0
@@ -157,7 +157,7 @@ def test_a_killed_supervisor_takes_everything_with_it_and_the_next_start_works(d
     if sys.platform != "linux":
         pytest.skip("only Linux tells a process that its parent died")
     first = start(data_dir)
-    assert wait_until(lambda: len(first.child("celery").children()) == 3, seconds=20)
+    assert wait_until(lambda: len(first.child("worker@countersign").children()) == 3, seconds=20)
     tree = first.tree()
     first.process.kill()
     first.process.wait()
