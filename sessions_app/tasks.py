@@ -6,13 +6,21 @@ from uuid import UUID
 
 from celery import shared_task
 
-from .services import approvals, search
+from .channels import schedules, slack_escalation, slack_messages, slack_replies, slack_sweep
+from .runtimes import elsewhere, worker
+from .services import approvals, search, turns
 
 
 @shared_task
 def expire_approvals() -> int:
     """Rung by beat: deny what nobody decided in time."""
     return approvals.expire_due()
+
+
+@shared_task
+def fire_schedules() -> int:
+    """Rung by beat as each minute begins, and by its sweep: schedules that are due."""
+    return schedules.fire_due()
 
 
 @shared_task
@@ -28,3 +36,51 @@ def index_sessions_left_over() -> int:
     for session_id in left:
         search.index(session_id)
     return len(left)
+
+
+@shared_task
+def run_turn(session_id: str) -> None:
+    """Rung when a turn begins, and when a person decided what it waited for."""
+    worker.run(UUID(session_id), beside=slack_replies.following)
+
+
+@shared_task
+def close_session(session_id: str) -> None:
+    """Rung when a session is archived that a runtime elsewhere holds, too."""
+    worker.close(UUID(session_id))
+
+
+@shared_task
+def look_again() -> int:
+    """Rung by beat: what may have changed at a runtime elsewhere."""
+    return elsewhere.look_again()
+
+
+@shared_task
+def sweep_turns() -> int:
+    """Rung by beat: turns that lost their worker."""
+    return turns.sweep()
+
+
+@shared_task
+def read_slack(event_id: str) -> None:
+    """Rung when Slack sent a message or a click."""
+    slack_messages.read(UUID(event_id))
+
+
+@shared_task
+def tell_of_approval(approval_id: str) -> None:
+    """Rung when an approval is asked for, and when it is decided."""
+    slack_escalation.tell_of_approval(UUID(approval_id))
+
+
+@shared_task
+def tell_of_budget(budget_id: str) -> None:
+    """Rung when a budget is used up, once in its period."""
+    slack_escalation.tell_of_budget(UUID(budget_id))
+
+
+@shared_task
+def sweep_slack() -> int:
+    """Rung by beat: what Slack sent or is to be told, and a lost message or Slack itself kept from being done."""
+    return slack_sweep.sweep()

@@ -3,7 +3,11 @@
 Whole sessions may be erased by setting ``countersign.erase`` for the transaction (retention will need it).
 """
 
-TABLES = {"sessions_app_event": "events", "sessions_app_auditentry": "audit entries"}
+TABLES = {
+    "sessions_app_event": "events",
+    "sessions_app_auditentry": "audit entries",
+    "sessions_app_ledgerentry": "ledger entries",
+}
 
 FORWARD = """
 CREATE FUNCTION countersign_append_only() RETURNS trigger LANGUAGE plpgsql AS $$

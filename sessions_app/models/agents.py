@@ -27,11 +27,17 @@ class Agent(models.Model):
     slug = models.SlugField(max_length=120)
     runtime = models.CharField(max_length=10, choices=Runtime.choices, default=Runtime.EXTERNAL)
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
+    description = models.TextField(blank=True, default="")
     model = models.CharField(max_length=200, blank=True, default="")
     instructions = models.TextField(blank=True, default="")
     tools = models.JSONField(default=list)
     policy = models.JSONField(default=dict)
+    """``{"default": "allow|ask|deny", "tools": {NAME: "allow|ask|deny"}}``; NAME is ``tool`` or ``server/tool``."""
+    environment = models.JSONField(default=dict)
+    """Where a managed agent works: packages, networking; the shape is the runtime's."""
     metadata = models.JSONField(default=dict)
+    runtime_ref = models.JSONField(default=dict)
+    """Ids that the runtime gave this definition; not a part of it."""
     version = models.PositiveIntegerField(default=1)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -41,3 +47,18 @@ class Agent(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class AgentVersion(models.Model):
+    """A definition as it was; the newest is what the agent says now. A session keeps the version it began with."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7)
+    agent = models.ForeignKey(Agent, models.CASCADE, related_name="versions")
+    version = models.PositiveIntegerField()
+    definition = models.JSONField()
+    """name, description, model, instructions, tools, policy, environment, metadata."""
+    changed_by = models.TextField(default="")
+    changed_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["agent", "version"], name="agent_version_once")]

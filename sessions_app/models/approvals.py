@@ -28,10 +28,13 @@ class Approval(models.Model):
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="approvals")
     session = models.ForeignKey(Session, models.CASCADE, related_name="approvals")
     event_seq = models.IntegerField(null=True)
+    recorded = models.BooleanField(default=False)
+    """Told by a file of elsewhere: it was never asked here, and cannot be decided here."""
     client_id = models.TextField(default="")
     tool_name = models.TextField()
     tool_server = models.TextField(null=True)
-    arguments = AsWrittenJSON()
+    arguments = AsWrittenJSON(null=True)
+    """None where a file tells of a decision but not of what was asked."""
     context = models.TextField(default="")
     """What the agent says of why it asks."""
     digest = models.CharField(max_length=64)
@@ -46,7 +49,7 @@ class Approval(models.Model):
     decided_at = models.DateTimeField(null=True)
     decision = models.JSONField(null=True)
     delivery = models.CharField(max_length=12, default="none")
-    """none, queued, delivered: whether the asker has been given the answer."""
+    """none, queued, delivered: whether the asker has been given the answer. elsewhere: it had another one before."""
     execution = models.CharField(max_length=12, default="none")
     """none, succeeded, errored: what the log shows of the call afterwards."""
 

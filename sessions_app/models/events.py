@@ -9,6 +9,8 @@ from django.db import models
 from .fields import Tokens
 from .sessions import Session
 
+PLACEHOLDER = "placeholder"
+
 
 class Event(Tokens):
     """One thing that happened in a session, numbered by ``seq`` from 1 without gaps."""
@@ -55,6 +57,14 @@ class Event(Tokens):
             models.Index(fields=["session", "turn", "seq"], name="event_by_turn"),
             # What a sub-agent did is read below its call; sessions without sub-agents have no rows in here.
             models.Index(fields=["session", "parent_seq", "seq"], condition=models.Q(depth__gt=0), name="event_nested"),
+            models.Index(
+                fields=["session", "seq"],
+                condition=models.Q(kind="user_message", parent_seq__isnull=False),
+                name="event_rewinds",
+            ),
+            models.Index(
+                fields=["session"], condition=models.Q(data__has_key="child_session"), name="event_names_child"
+            ),
         ]
 
 
@@ -98,12 +108,31 @@ class ModelRequest(Tokens):
     cost_priced = models.DecimalField(max_digits=20, decimal_places=10, null=True)
     price_source = models.TextField(default="")
     """The table a priced cost came from, ``genai-prices/0.2.3``; "unpriced" when it knows no such model."""
+    cost_within = models.IntegerField(null=True)
+    """The event that states a total which this response's cost is a part of: it is in no sum besides."""
+    identity = models.UUIDField(null=True)
+    """By which other sessions of the same ``response_scope`` know this response: its id and how it begins."""
+    is_copy = models.BooleanField(default=False)
+    """Whether the file says itself that it repeats another session here."""
+    counted_in = models.ForeignKey(Session, models.SET_NULL, null=True, related_name="+", db_index=False)
+    """The session that this response is counted in, when it is not this one: see ``services.copies``."""
 
     class Meta:
         indexes = [
+            models.Index(
+                fields=["identity", "at"], condition=models.Q(identity__isnull=False), name="request_known_as"
+            ),
+            models.Index(
+                fields=["counted_in"], condition=models.Q(counted_in__isnull=False), name="request_counted_in"
+            ),
             models.Index(fields=["session", "turn"], name="request_by_turn"),
             models.Index(fields=["session", "seq"], name="request_by_seq"),
         ]
+
+    @property
+    def under_reported(self) -> bool:
+        """Whether the recorder wrote down a count before the response was complete, and never the last one."""
+        return self.quality == PLACEHOLDER
 
 
 class EventText(models.Model):

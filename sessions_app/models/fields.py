@@ -10,6 +10,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.expressions import Expression
 from psycopg.types.json import Json
 
+from sessions_app import secrets
+
 
 class Tokens(models.Model):
     """Token counts; NULL is "not said". The first four never overlap; reasoning is part of output."""
@@ -37,6 +39,10 @@ class Money(models.Model):
     cost_recorded = models.DecimalField(max_digits=20, decimal_places=10, null=True)
     cost_priced = models.DecimalField(max_digits=20, decimal_places=10, null=True)
     unpriced_tokens = models.BigIntegerField(default=0)
+    copied_tokens = models.BigIntegerField(default=0)
+    """Of responses that are repeated from another session, and counted there and in no sum here."""
+    under_reported = models.IntegerField(default=0)
+    """Responses whose output the recorder did not count to the end: tokens and cost are at least what is stated."""
 
     class Meta:
         abstract = True
@@ -67,3 +73,13 @@ class AsWrittenJSON(models.JSONField):
 
     def from_db_value(self, value: Any, expression: Expression, connection: BaseDatabaseWrapper) -> Any:
         return value  # psycopg has parsed it; Django knows only jsonb, which it leaves to itself
+
+
+class EncryptedText(models.TextField):
+    """A secret: encrypted at rest with a key derived from ``SECRET_KEY``. See ``sessions_app.secrets``."""
+
+    def get_prep_value(self, value: str | None) -> str | None:
+        return secrets.sealed(value) if value else value
+
+    def from_db_value(self, value: str | None, expression: Expression, connection: BaseDatabaseWrapper) -> str | None:
+        return secrets.opened(value) if value else value

@@ -37,8 +37,19 @@ class Session(Tokens, Money):
     id = models.UUIDField(primary_key=True, default=uuid7)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="sessions")
     agent = models.ForeignKey(Agent, models.PROTECT, related_name="sessions")
+    agent_version = models.PositiveIntegerField(default=1)
+    """Of the definition that it runs under."""
     parent = models.ForeignKey("self", models.SET_NULL, null=True, related_name="children")
+    continues = models.ForeignKey("self", models.SET_NULL, null=True, related_name="continuations")
+    """The session whose transcript is the context of this one, up to ``continues_seq``."""
+    continues_seq = models.IntegerField(null=True)
+    runtime_id = models.TextField(blank=True, default="")
+    """What the runtime calls this session."""
+    slack_conversation_key = models.TextField(blank=True, default="")
+    """``TEAM:CHANNEL:THREAD`` of the Slack thread that it answers in."""
     title = models.TextField(blank=True, default="")
+    title_is_prompt = models.BooleanField(default=False)
+    """Nobody named it: it is called after its first message, also when an earlier one comes in later."""
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.IDLE)
     origin = models.CharField(max_length=10, choices=Origin.choices, default=Origin.API)
     phase = models.CharField(max_length=10, choices=Phase.choices, default=Phase.ACTIVE)
@@ -52,6 +63,8 @@ class Session(Tokens, Money):
     user_id = models.TextField(blank=True, default="")
     external_id = models.TextField(blank=True, default="")
     source_format = models.CharField(max_length=40, blank=True, default="")
+    response_scope = models.CharField(max_length=40, blank=True, default="")
+    """Sessions of a workspace with the same scope know a model response by the same id; empty: each has its own ids."""
     source_record = models.JSONField(default=dict)
     """What the writer of ``source_format`` needs to write the file again; opaque here."""
 
@@ -73,6 +86,14 @@ class Session(Tokens, Money):
             models.Index(fields=["workspace", "external_id"], name="session_external"),
             models.Index(fields=["workspace"], name="session_waits", condition=models.Q(pending_approvals__gt=0)),
             GinIndex(fields=["tags"], name="session_tags"),
+            models.Index(fields=["continues"], condition=models.Q(continues__isnull=False), name="session_continues"),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["agent", "slack_conversation_key"],
+                condition=~models.Q(slack_conversation_key=""),
+                name="session_of_slack_thread",
+            )
         ]
 
     def __str__(self) -> str:

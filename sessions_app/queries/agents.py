@@ -60,6 +60,18 @@ def rows(agents: Sequence[Agent]) -> list[AgentRow]:
     return [AgentRow(agent, Sums.of(_sums(agent)), days[agent.pk]) for agent in agents]
 
 
+def running_here(workspace_id: UUID) -> QuerySet[Agent]:
+    """Active agents whose turns are taken here, by name."""
+    found = Agent.objects.filter(workspace_id=workspace_id, status=Agent.Status.ACTIVE)
+    return found.exclude(runtime=Agent.Runtime.EXTERNAL).order_by("name")
+
+
+def recent_chats(agent: Agent) -> QuerySet[Session]:
+    """Sessions that people began with an agent, the latest first."""
+    found = Session.objects.filter(agent=agent, origin=Session.Origin.CHAT).select_related("agent")
+    return found.defer("source_record").order_by("-created_at", "-id")
+
+
 def _sums(agent: Agent) -> dict[str, Any]:
     return {name: getattr(agent, f"sum_{name}") for name in SUMMED}
 

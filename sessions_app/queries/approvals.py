@@ -43,5 +43,5 @@ def waiting_count(workspace_id: UUID) -> int:
 
 def decided(workspace_id: UUID) -> QuerySet[Approval]:
     """The last decisions (expiry and withdrawal are some, too), the newest first."""
-    found = Approval.objects.filter(workspace_id=workspace_id).exclude(status=Approval.Status.PENDING)
-    return found.select_related("session__agent").order_by("-decided_at", "-id")[:RECENT]
+    here = Approval.objects.filter(workspace_id=workspace_id, recorded=False).exclude(status=Approval.Status.PENDING)
+    return here.select_related("session__agent").order_by("-decided_at", "-id")[:RECENT]

@@ -50,8 +50,10 @@ def came_in(workspace_id: UUID) -> QuerySet[Session]:
 def today(workspace_id: UUID) -> Today:
     """Only sessions at work today are looked into, so this does not grow with the history."""
     since = midnight()
-    requests = ModelRequest.objects.filter(session__in=_at_work(workspace_id, since).values("pk"), at__gte=since)
-    unrecorded = Q(cost_recorded=None)
+    sessions = _at_work(workspace_id, since).values("pk")
+    requests = ModelRequest.objects.filter(session__in=sessions, at__gte=since, counted_in=None)
+    paid = Q(cost_within=None)
+    unrecorded = paid & Q(cost_recorded=None)
     total = sum(
         (Coalesce(F(f"{name}_tokens"), 0) for name in ("cache_read", "cache_write", "output")),
         start=Coalesce(F("input_tokens"), 0),
@@ -60,7 +62,7 @@ def today(workspace_id: UUID) -> Today:
         priced=Case(When(unrecorded, then="cost_priced")),
         unpriced=Case(When(unrecorded & Q(cost_priced=None), then=total)),
     ).aggregate(
-        unpriced_tokens=Sum("unpriced"), cost_priced=Sum("priced"), cost_recorded=Sum("cost_recorded"),
+        unpriced_tokens=Sum("unpriced"), cost_priced=Sum("priced"), cost_recorded=Sum("cost_recorded", filter=paid),
         **{name: Sum(name) for name in ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")},
         sessions=Count("session", distinct=True),
     )  # fmt: skip

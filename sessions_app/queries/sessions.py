@@ -16,7 +16,7 @@ from django.db.models import Count, DateTimeField, Exists, F, OuterRef, Q, Query
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 
-from sessions_app.models import EventText, Session
+from sessions_app.models import EventText, Session, Turn
 
 COST = Coalesce(F("cost_recorded"), Decimal(0)) + Coalesce(F("cost_priced"), Decimal(0))
 TOKENS = sum(
@@ -60,6 +60,11 @@ class SessionFilter:
     min_cost: Decimal | None = None
     has_errors: bool | None = None
     needs_approval: bool | None = None
+    model: str = ""
+    tool: str = ""
+    used_from: datetime | None = None
+    """A turn began then or later, as usage counts it; with ``used_to`` one turn in between."""
+    used_to: datetime | None = None
     sort: str = DEFAULT_SORT
 
     @property
@@ -102,6 +107,11 @@ def _conditions(wanted: SessionFilter) -> list[Q]:
         conditions.append(Q(started_at__gte=wanted.from_))
     if wanted.to:
         conditions.append(Q(started_at__lt=wanted.to))
+    for name, column in (("model", "model_names"), ("tool", "tools_invoked")):
+        if value := getattr(wanted, name):
+            conditions.append(Q(**{f"{column}__contains": [value]}))
+    if wanted.used_from or wanted.used_to:
+        conditions.append(_used(wanted.used_from, wanted.used_to))
     if wanted.min_cost is not None:
         conditions.append(
             Q(pk__in=Session.objects.annotate(spent=COST).filter(spent__gte=wanted.min_cost).values("pk"))
@@ -111,6 +121,14 @@ def _conditions(wanted: SessionFilter) -> list[Q]:
     if wanted.needs_approval is not None:
         conditions.append(Q(pending_approvals__gt=0) if wanted.needs_approval else Q(pending_approvals=0))
     return conditions
+
+
+def _used(since: datetime | None, until: datetime | None) -> Q:
+    """Sessions with a turn in the period, by the moment that ``queries.usage`` gives a turn."""
+    began = Coalesce("started_at", OuterRef("started_at"), OuterRef("created_at"), output_field=DateTimeField())
+    turns = Turn.objects.filter(session=OuterRef("pk")).annotate(began=began)
+    bounds = {"began__gte": since, "began__lt": until}
+    return Q(Exists(turns.filter(**{name: bound for name, bound in bounds.items() if bound})))
 
 
 def _agent(value: str) -> Q:

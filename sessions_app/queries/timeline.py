@@ -186,8 +186,14 @@ class Window:
     approvals: dict[int, Approval] = field(default_factory=dict)
     nested: dict[int, Nested] = field(default_factory=dict)
     children: dict[str, Session] = field(default_factory=dict)
-    """Sessions that a call of this one started, by their external id."""
+    """Sessions that a call of this one started, by the call's id or its seq (``#12``), and by their external id."""
     turns: dict[int, Turn] = field(default_factory=dict)
+    rewinds: list[tuple[int, int]] = field(default_factory=list)
+    """Prompts that a later one took the place of, and that later one: what lies between was abandoned."""
+
+    def abandoned_by(self, seq: int) -> int | None:
+        """The prompt for which a person went back to before ``seq``."""
+        return next((later for first, later in self.rewinds if first <= seq < later), None)
 
 
 class Timeline:
@@ -246,6 +252,7 @@ class Timeline:
         window.nested.update(_nested(self.session_id, seqs))
         window.children.update(_children(self.session_id, window))
         window.turns.update({turn.index: turn for turn in Turn.objects.filter(index__in=turns, **own)})
+        window.rewinds.extend(_rewinds(self.session_id))
         return window
 
 
@@ -265,10 +272,30 @@ def _results(calls: dict[int, ToolCall], session_id: UUID) -> dict[int, Entry]:
 
 
 def _children(session_id: UUID, window: Window) -> dict[str, Session]:
+    """Sessions that the calls of a window started, by the id of the call and by what the result calls them."""
     entries = (*window.entries, *window.results.values())
     ids = {str(entry.data["child_session"]) for entry in entries if "child_session" in entry.data}
-    children = Session.objects.filter(parent_id=session_id, external_id__in=ids).defer("source_record", "metadata")
-    return {child.external_id: child for child in children}
+    asked = [entry for entry in window.entries if entry.kind == "tool_call"]
+    calls = {entry.call_id for entry in asked if entry.call_id}
+    if not ids and not asked:
+        return {}
+    wanted = (
+        Q(external_id__in=ids)
+        | Q(metadata__tool_use_id__in=calls)
+        | Q(metadata__call_seq__in=[entry.seq for entry in asked])
+    )
+    children = list(Session.objects.filter(wanted, parent_id=session_id).defer("source_record"))
+    by_call = {child.metadata["tool_use_id"]: child for child in children if "tool_use_id" in child.metadata}
+    by_seq = {f"#{child.metadata['call_seq']}": child for child in children if "call_seq" in child.metadata}
+    return by_seq | by_call | {child.external_id: child for child in children}
+
+
+def _rewinds(session_id: UUID) -> list[tuple[int, int]]:
+    """Each prompt with the one that it took the place of; there is an index of such prompts alone."""
+    found = Event.objects.filter(
+        session_id=session_id, kind="user_message", parent_seq__isnull=False, depth=0, data__rewound=True
+    )
+    return list(found.order_by("seq").values_list("parent_seq", "seq"))
 
 
 NESTED = """
@@ -276,8 +303,8 @@ SELECT e.parent_seq, count(*), count(*) FILTER (WHERE e.kind = 'tool_call'),
        array_remove(array_agg(DISTINCT nullif(e.actor_name, '')) FILTER (WHERE e.actor_kind = 'subagent'), NULL),
        min(e.seq),
        sum(coalesce(r.input_tokens, 0) + coalesce(r.cache_read_tokens, 0) + coalesce(r.cache_write_tokens, 0)
-           + coalesce(r.output_tokens, 0)) FILTER (WHERE r.seq IS NOT NULL),
-       sum(coalesce(r.cost_recorded, r.cost_priced)),
+           + coalesce(r.output_tokens, 0)) FILTER (WHERE r.seq IS NOT NULL AND r.counted_in_id IS NULL),
+       sum(coalesce(r.cost_recorded, r.cost_priced)) FILTER (WHERE r.counted_in_id IS NULL),
        coalesce(bool_or(r.seq IS NOT NULL AND r.cost_recorded IS NULL AND r.cost_priced IS NULL), false)
 FROM sessions_app_event e
 LEFT JOIN sessions_app_modelrequest r ON r.session_id = e.session_id AND r.seq = e.seq

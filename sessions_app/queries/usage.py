@@ -2,11 +2,12 @@
 
 A turn belongs to the moment it began, and everything in it belongs to the turn: so every grouping adds up to the
 same total. Tokens stand once per model response. A response that calls several tools is shared among its calls.
+A turn that ran here is paid from the AI wallet and its calls from the data wallet; what ran elsewhere, imported or
+reported, is paid from neither.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -18,31 +19,53 @@ from django.db import connection
 from sessions_app.models.fields import Money, Tokens
 
 TOKENS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens")
-MONEY = ("cost_recorded", "cost_priced", "unpriced_tokens")
+MONEY = ("cost_recorded", "cost_priced", "unpriced_tokens", "under_reported")
+FACTS = ", ".join((*TOKENS, *MONEY))
 
-PERIOD = """
+# ``here`` also holds for the turn in flight, which is booked when it rests.
+PERIOD = f"""
 WITH turns AS (
-    SELECT t.*, s.agent_id, a.name AS agent_name, s.title AS session_title,
-           coalesce(t.started_at, s.started_at, s.created_at) AS began
+    SELECT t.session_id, t.index, t.tool_calls, {", ".join(f"t.{name}" for name in (*TOKENS, *MONEY))},
+           s.agent_id, a.name AS agent_name, s.title AS session_title, u.runtime_ms,
+           coalesce(t.started_at, s.started_at, s.created_at) AS began,
+           (u.id IS NOT NULL OR f.session_id IS NOT NULL) AS here
     FROM sessions_app_turn t
     JOIN sessions_app_session s ON s.id = t.session_id
     JOIN sessions_app_agent a ON a.id = s.agent_id
+    LEFT JOIN sessions_app_turnusage u ON u.session_id = t.session_id AND u.turn = t.index
+    LEFT JOIN sessions_app_turninflight f ON f.session_id = t.session_id AND f.turn = t.index
     WHERE s.workspace_id = %(workspace)s
       AND (%(from)s::timestamptz IS NULL OR coalesce(t.started_at, s.started_at, s.created_at) >= %(from)s)
       AND (%(to)s::timestamptz IS NULL OR coalesce(t.started_at, s.started_at, s.created_at) < %(to)s)
+      AND (%(agent)s = '' OR %(agent)s IN (a.id::text, a.slug))
+      AND (%(origin)s = '' OR s.origin = %(origin)s)
+      AND (%(tag)s = '' OR s.tags @> ARRAY[%(tag)s])
+), bought AS (
+    SELECT t.session_id, t.index AS turn, t.agent_id, t.agent_name, t.session_title, t.began, c.seq, c.name AS tool,
+           u.cost AS data
+    FROM sessions_app_callusage u
+    JOIN sessions_app_toolcall c ON c.session_id = u.session_id AND c.seq = u.seq
+    JOIN turns t ON t.session_id = c.session_id AND t.index = c.turn
+    WHERE u.workspace_id = %(workspace)s AND u.status = 'ok' AND u.cost IS NOT NULL
 )
 """
 
 BILLED = " + ".join(f"coalesce(r.{name}, 0)" for name in TOKENS[:4])
+HERE = "r.counted_in_id IS NULL"
+PAID = "r.counted_in_id IS NULL AND r.cost_within IS NULL"
 NOTHING = ", ".join("NULL::numeric" for _ in (*TOKENS, *MONEY))
 RESPONSES = f"""
 , responses AS (
-    SELECT r.session_id, r.turn, r.key, r.model, {", ".join(f"r.{name}" for name in TOKENS)}, r.cost_recorded,
-           CASE WHEN r.cost_recorded IS NULL THEN r.cost_priced END AS cost_priced,
-           CASE WHEN r.cost_recorded IS NULL AND r.cost_priced IS NULL THEN {BILLED} ELSE 0 END AS unpriced_tokens
+    SELECT r.session_id, r.turn, r.key, r.model, turns.here,
+           {", ".join(f"CASE WHEN {HERE} THEN r.{name} END AS {name}" for name in TOKENS)},
+           CASE WHEN {PAID} THEN r.cost_recorded END AS cost_recorded,
+           CASE WHEN {PAID} AND r.cost_recorded IS NULL THEN r.cost_priced END AS cost_priced,
+           CASE WHEN {PAID} AND r.cost_recorded IS NULL AND r.cost_priced IS NULL THEN {BILLED} ELSE 0 END
+               AS unpriced_tokens,
+           CASE WHEN {HERE} AND r.quality = 'placeholder' THEN 1 ELSE 0 END AS under_reported
     FROM turns JOIN sessions_app_modelrequest r ON r.session_id = turns.session_id AND r.turn = turns.index
 ), silent AS (
-    SELECT session_id, index AS turn, tool_calls FROM turns
+    SELECT session_id, index AS turn, tool_calls, here FROM turns
     WHERE num_nonnulls({", ".join(TOKENS)}, cost_recorded, cost_priced) = 0
 )
 """
@@ -50,14 +73,19 @@ RESPONSES = f"""
 # moment, and looked through one of them for each row of the other (2.3 s for 10,000 responses, against 0.03 s).
 BY_MODEL = f"""
 , spent AS (
-    SELECT session_id, turn, model, {", ".join((*TOKENS, *MONEY))} FROM responses
-    UNION ALL SELECT session_id, turn, NULL, {NOTHING} FROM silent
+    SELECT session_id, turn, model, {FACTS}, here, NULL::bigint AS runtime_ms, NULL::numeric AS data FROM responses
+    UNION ALL SELECT session_id, turn, NULL, {NOTHING}, here, NULL, NULL FROM silent
+    UNION ALL SELECT b.session_id, b.turn, r.model, {NOTHING}, true, NULL, b.data
+    FROM bought b
+    JOIN sessions_app_event e ON e.session_id = b.session_id AND e.seq = b.seq
+    LEFT JOIN sessions_app_modelrequest r ON r.session_id = b.session_id AND r.key = e.request
 )
 """
 # Calls without a known response count as calls; responses without a call stand in the row without a tool.
 BY_TOOL = f"""
 , asked AS (
-    SELECT c.session_id, c.turn, coalesce(e.request, 'seq:' || e.seq) AS key, c.name AS tool, count(*) AS calls
+    SELECT c.session_id, c.turn, coalesce(e.request, 'seq:' || e.seq) AS key, c.name AS tool, count(*) AS calls,
+           bool_or(turns.here) AS here
     FROM turns
     JOIN sessions_app_toolcall c ON c.session_id = turns.session_id AND c.turn = turns.index
     JOIN sessions_app_event e ON e.session_id = c.session_id AND e.seq = c.seq
@@ -66,22 +94,42 @@ BY_TOOL = f"""
     SELECT *, calls / sum(calls) OVER (PARTITION BY session_id, key) AS share FROM asked
 ), spent AS (
     SELECT coalesce(s.session_id, r.session_id) AS session_id, coalesce(s.turn, r.turn) AS turn, s.tool, s.calls,
-           {", ".join(f"r.{name} * coalesce(s.share, 1) AS {name}" for name in (*TOKENS, *MONEY))}
+           {", ".join(f"r.{name} * coalesce(s.share, 1) AS {name}" for name in (*TOKENS, *MONEY))},
+           coalesce(r.here, s.here) AS here, NULL::bigint AS runtime_ms, NULL::numeric AS data
     FROM shares s FULL JOIN responses r ON r.session_id = s.session_id AND r.key = s.key
-    UNION ALL SELECT session_id, turn, NULL, NULL, {NOTHING} FROM silent WHERE tool_calls = 0
+    UNION ALL SELECT session_id, turn, NULL, NULL, {NOTHING}, here, NULL, NULL FROM silent WHERE tool_calls = 0
+    UNION ALL SELECT session_id, turn, tool, NULL, {NOTHING}, true, NULL, data FROM bought
 )
 """
-BY_TURN = ", spent AS (SELECT *, index AS turn FROM turns)"
+BY_TURN = f"""
+, spent AS (
+    SELECT session_id, index AS turn, agent_id, agent_name, session_title, began, {FACTS}, here, runtime_ms,
+           NULL::numeric AS data
+    FROM turns
+    UNION ALL
+    SELECT session_id, turn, agent_id, agent_name, session_title, began, {NOTHING}, true, NULL, data FROM bought
+)
+"""
+
+
+def _money(where: str = "") -> str:
+    """The sums of the columns of money, over the rows of ``where``."""
+    only = f" FILTER (WHERE {where})" if where else ""
+    known = [f"round(sum({name}){only}, 10)" for name in MONEY[:2]]
+    return ", ".join([*known, *(f"coalesce(ceil(sum({name}){only}), 0)::bigint" for name in MONEY[2:])])
+
+
+def _part(where: str) -> str:
+    """The columns of a ``Part``."""
+    return f"{_money(where)}, count(*) FILTER (WHERE {where} AND data IS NULL) > 0"
+
 
 SUMS = ", ".join(
     [f"round(sum({name}))::bigint AS {name}" for name in TOKENS]
-    + [
-        "round(sum(cost_recorded), 10)",
-        "round(sum(cost_priced), 10)",
-        "coalesce(round(sum(unpriced_tokens)), 0)::bigint",
-    ]
+    + [_money(), "sum(runtime_ms)::bigint", "round(sum(data), 10)", _part("here"), _part("NOT here")]
 )
 COUNTS = "count(DISTINCT session_id), count(DISTINCT (session_id, turn)) FILTER (WHERE turn > 0)"
+DEAREST = "coalesce(sum(cost_recorded), 0) + coalesce(sum(cost_priced), 0) + coalesce(sum(data), 0) DESC"
 
 GROUPS: dict[str, tuple[str, str, str]] = {
     "day": (BY_TURN, "(began AT TIME ZONE 'UTC')::date::text", "NULL"),
@@ -91,6 +139,21 @@ GROUPS: dict[str, tuple[str, str, str]] = {
     "tool": (RESPONSES + BY_TOOL, "tool", "sum(calls)::bigint"),
 }
 """What to sum over, the text that names a group, and what else is told of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Money of a part of a group; None is unknown."""
+
+    cost_recorded: Decimal | None = None
+    cost_priced: Decimal | None = None
+    unpriced_tokens: int = 0
+    under_reported: int = 0
+    any: bool = False
+    """Whether there are turns of the kind; without them nothing is unknown, and nothing was spent."""
+
+    cost_amount = Money.cost_amount
+    cost_basis = Money.cost_basis
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,25 +172,53 @@ class Used:
     output_tokens: int | None
     reasoning_tokens: int | None
     cost_recorded: Decimal | None
+    """Of turns, wherever they ran: what tool calls cost is in ``data``."""
     cost_priced: Decimal | None
     unpriced_tokens: int
+    under_reported: int
+    runtime_ms: int | None
+    """Of turns that ran here; None by model and tool, among which a turn cannot be divided."""
+    data: Decimal | None
+    """What the tool calls took from the data wallet."""
+    here: Part
+    """What turns took from the AI wallet."""
+    elsewhere: Part
+    """What imported and reported turns cost somebody."""
 
     total_tokens = Tokens.total_tokens
     cost_amount = Money.cost_amount
     cost_basis = Money.cost_basis
 
+    @classmethod
+    def of(cls, row: tuple[Any, ...]) -> Used:
+        """From a row of ``COUNTS`` and ``SUMS``."""
+        plain, here, elsewhere = row[:-10], row[-10:-5], row[-5:]
+        return cls(*plain, here=Part(*here), elsewhere=Part(*elsewhere))
+
+    @property
+    def all_costs(self) -> Part:
+        """Turns and tool calls together; a call's price was stated by whoever made it."""
+        recorded = self.cost_recorded
+        if self.data is not None:
+            recorded = (recorded or Decimal(0)) + self.data
+        return Part(recorded, self.cost_priced, self.unpriced_tokens, self.under_reported)
+
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """Turns of a workspace that began at or after ``since`` and before ``until``."""
+    """Turns of a workspace that began at or after ``since`` and before ``until``, of the sessions that pass."""
 
     workspace_id: UUID
     since: datetime | None = None
     until: datetime | None = None
+    agent: str = ""
+    """An agent's id or slug; empty: all, as with the others."""
+    origin: str = ""
+    tag: str = ""
 
     def total(self) -> Used:
         """Everything in the period."""
-        return next(self._read(f"{PERIOD}{BY_TURN} SELECT NULL, NULL, {COUNTS}, {SUMS} FROM spent", {}))
+        return Used.of(self._read(f"{PERIOD}{BY_TURN} SELECT NULL, NULL, {COUNTS}, {SUMS} FROM spent", {})[0])
 
     def groups(self, by: str, *, limit: int, after: tuple[bool, str] | None = None) -> list[Used]:
         """Groups in order of name, the one without a name last; ``after`` is (is it without, name) of the last one."""
@@ -139,10 +230,25 @@ class Period:
             f' GROUP BY {name} ORDER BY {name} IS NULL, {name} COLLATE "C" LIMIT %(limit)s'
         )
         nameless, past = after or (False, None)
-        return list(self._read(sql, {"nameless": nameless, "past": past, "limit": limit}))
+        rows = self._read(sql, {"nameless": nameless, "past": past, "limit": limit})
+        return [Used.of(row) for row in rows]
 
-    def _read(self, sql: str, parameters: dict[str, Any]) -> Iterator[Used]:
-        scope = {"workspace": self.workspace_id, "from": self.since, "to": self.until}
+    def ranked(self, by: str, *, limit: int) -> tuple[list[Used], int]:
+        """The dearest groups first (days: the latest), and how many there are in all."""
+        source, name, about = GROUPS[by]
+        order = f"{name} DESC" if by == "day" else f'{DEAREST}, {name} COLLATE "C" NULLS LAST'
+        sql = (
+            f"{PERIOD}{source} SELECT count(*) OVER (), {name} AS name, {about}, {COUNTS}, {SUMS} FROM spent"
+            f" GROUP BY {name} ORDER BY {order} LIMIT %(limit)s"
+        )
+        rows = self._read(sql, {"limit": limit})
+        return [Used.of(row[1:]) for row in rows], rows[0][0] if rows else 0
+
+    def _read(self, sql: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
+        scope = {
+            "workspace": self.workspace_id, "from": self.since, "to": self.until, "agent": self.agent,
+            "origin": self.origin, "tag": self.tag,
+        }  # fmt: skip
         with connection.cursor() as cursor:
             cursor.execute(sql, scope | parameters)
-            yield from (Used(*row) for row in cursor.fetchall())
+            return cursor.fetchall()

@@ -1,35 +1,52 @@
-"""Agents: made by people, or by the first file or event that names them."""
+"""Agents: made by people, or by the first file or event that names them; each change of a definition is a version."""
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import unicodedata
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.utils.text import slugify
 
-from sessions_app.models import Agent
+from sessions_app.models import Agent, AgentVersion
 
 from . import audit
 from .columns import storable, text
 
-CHANGEABLE = ("name", "model", "instructions", "tools", "policy", "metadata", "status")
+DEFINED = ("name", "description", "model", "instructions", "tools", "policy", "environment", "metadata")
+"""What a version holds. The runtime stays what it was made with: the sessions of an agent live there."""
+CHANGEABLE = (*DEFINED, "status")
 
 
 class NameTaken(ValueError):
     """Another agent of the workspace has this name."""
 
 
+class Stale(ValueError):
+    """Somebody changed the definition meanwhile; ``changed`` names the fields, ``agent`` is what it is now."""
+
+    def __init__(self, agent: Agent, changed: Sequence[str], by: str) -> None:
+        fields = ", ".join(changed) or "nothing that differs"
+        super().__init__(
+            f"version {agent.version} was made meanwhile{f' by {by}' if by else ''}, with changes: {fields}"
+        )
+        self.agent = agent
+        self.changed = list(changed)
+
+
 @transaction.atomic
 def create(workspace_id: UUID, name: str, *, by: audit.Actor, **fields: Any) -> Agent:
-    """A new agent. Raises ``NameTaken``."""
+    """A new agent, and version 1 of it. Raises ``NameTaken``."""
     name, fields = text(name), storable(fields)
     slug = slug_of(name)
     if Agent.objects.filter(workspace_id=workspace_id, slug=slug).exists():
         raise NameTaken(f'there is an agent "{slug}" in this workspace already')
     agent = Agent.objects.create(workspace_id=workspace_id, name=name, slug=slug, **fields)
+    _keep_version(agent, by.name)
     audit.record(workspace_id, by, "agent.created", subject=("agent", agent.id), name=name, runtime=agent.runtime)
     return agent
 
@@ -43,15 +60,22 @@ def named(workspace_id: UUID, name: str) -> Agent:
         return found
     try:
         with transaction.atomic():
-            return Agent.objects.create(workspace_id=workspace_id, name=name[:200], slug=slug)
+            agent = Agent.objects.create(workspace_id=workspace_id, name=name[:200], slug=slug)
+            _keep_version(agent, "")
+            return agent
     except IntegrityError:
         return Agent.objects.get(workspace_id=workspace_id, slug=slug)
 
 
 @transaction.atomic
-def change(agent: Agent, changes: dict[str, Any], *, by: audit.Actor) -> Agent:
-    """Apply changes as a new version of the definition; the audit log keeps what it was before."""
+def change(agent: Agent, changes: dict[str, Any], *, by: audit.Actor, seen: int | None = None) -> Agent:
+    """Apply changes: of the definition as a new version, of the status as they are. A new name keeps the slug.
+
+    ``seen`` is the version that the changes were made to. Raises ``Stale`` when it is not the newest any more.
+    """
     agent = Agent.objects.select_for_update().get(pk=agent.pk)
+    if seen is not None and seen != agent.version:
+        raise Stale(agent, *_since(agent, seen))
     changes = storable(changes)
     before = {name: getattr(agent, name) for name in CHANGEABLE if name in changes}
     changed = {name: value for name, value in changes.items() if name in before and before[name] != value}
@@ -59,7 +83,9 @@ def change(agent: Agent, changes: dict[str, Any], *, by: audit.Actor) -> Agent:
         return agent
     for name, value in changed.items():
         setattr(agent, name, value)
-    agent.version += 1
+    if changed.keys() & set(DEFINED):
+        agent.version += 1
+        _keep_version(agent, by.name)
     agent.save()
     audit.record(
         agent.workspace_id, by, "agent.changed", subject=("agent", agent.id), version=agent.version,
@@ -68,9 +94,51 @@ def change(agent: Agent, changes: dict[str, Any], *, by: audit.Actor) -> Agent:
     return agent
 
 
+def definition_of(agent: Agent) -> dict[str, Any]:
+    """What a version keeps of an agent."""
+    return {name: getattr(agent, name) for name in DEFINED}
+
+
+def as_of(agent: Agent, version: int) -> Agent:
+    """The agent with the definition that a version had, for reading: it must not be saved.
+
+    A session runs to its end under the definition that it began with, as at Managed Agents, so that an edit in the
+    middle of a conversation takes neither tools nor decisions from under it. What stops an agent is no part of a
+    definition and holds at once: its status and its budgets.
+    """
+    if version == agent.version:
+        return agent
+    kept = AgentVersion.objects.filter(agent=agent, version=version).values_list("definition", flat=True).first()
+    if kept is None:
+        return agent
+    then = copy.copy(agent)
+    for name in DEFINED[1:]:  # a new name holds at once: it is what people call the agent
+        setattr(then, name, kept.get(name, getattr(agent, name)))
+    then.version = version
+    return then
+
+
+def differing(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """Names of what two definitions differ in, in the order of ``DEFINED``."""
+    return [name for name in DEFINED if old.get(name) != new.get(name)]
+
+
 def slug_of(name: str) -> str:
     """The name for URLs. One in another script keeps a hash of itself: "客服" and "退款" must not be one agent."""
     slug = slugify(name)[:100]
     if any(char.isalnum() and not char.isascii() for char in unicodedata.normalize("NFKD", name)):
         slug = f"{slug or 'agent'}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
     return slug or "agent"
+
+
+def _keep_version(agent: Agent, by: str) -> None:
+    AgentVersion.objects.create(
+        agent=agent, version=agent.version, definition=definition_of(agent), changed_by=text(by)
+    )
+
+
+def _since(agent: Agent, seen: int) -> tuple[list[str], str]:
+    """What changed since a version, and who made the newest."""
+    kept = AgentVersion.objects.filter(agent=agent, version=seen).values_list("definition", flat=True).first()
+    newest = AgentVersion.objects.filter(agent=agent, version=agent.version).values_list("changed_by", flat=True)
+    return differing(kept or {}, definition_of(agent)), newest.first() or ""

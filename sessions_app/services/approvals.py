@@ -6,22 +6,20 @@ Nothing here approves by itself: a deadline denies, a broken connection changes 
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-import orjson
 from django.db import transaction
 from django.utils import timezone
 
 from sessions_app.ids import uuid7
 from sessions_app.models import Approval, Role, Session, Vote
 
-from . import audit, events, notify
+from . import audit, bell, events, notify, wakes
 from .columns import identifier, storable, text
+from .digests import digest_of
 from .sessions import append_to_open
 
 VERDICTS = ("approve", "deny", "answer")
@@ -58,14 +56,6 @@ class Conflict(Exception):
     def __init__(self, approval: Approval, message: str) -> None:
         super().__init__(message)
         self.approval = approval
-
-
-def digest_of(session_id: UUID, approval_id: UUID, tool: str, server: str | None, arguments: Any) -> str:
-    """SHA-256 of the canonical JSON (sorted keys, compact, UTF-8) of what a reviewer is shown."""
-    shown = {
-        "session": str(session_id), "approval": str(approval_id), "tool": tool, "server": server, "input": arguments,
-    }  # fmt: skip
-    return hashlib.sha256(orjson.dumps(shown, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 @transaction.atomic
@@ -241,24 +231,20 @@ def _end_undecided(approval: Approval, status: str, reason: str, by: audit.Actor
     return bool(changed)
 
 
-def mark_delivered(approval: Approval) -> None:
-    """The asker has been given the answer (it read the decided approval with its API key)."""
-    if Approval.objects.filter(pk=approval.pk, delivery="queued").update(delivery="delivered"):
-        approval.delivery = "delivered"
+def settle_elsewhere(approval: Approval, how: str) -> bool:
+    """Somebody answered the asker elsewhere. False when a person here was faster."""
+    settled = _end_undecided(approval, Approval.Status.SETTLED_ELSEWHERE, how, audit.SYSTEM, "approval.settled")
+    if settled:
+        mark_delivered(approval)
+    return settled
+
+
+def mark_delivered(approval: Approval, *, elsewhere: bool = False) -> None:
+    """The asker has been given the answer; or, ``elsewhere``, another one than was decided here."""
+    delivery = "elsewhere" if elsewhere else "delivered"
+    if Approval.objects.filter(pk=approval.pk, delivery="queued").update(delivery=delivery):
+        approval.delivery = delivery
         notify.approval_changed(approval.pk, approval.session_id)
-
-
-def note_executions(session_id: UUID, results: Collection[tuple[str, str | None]]) -> None:
-    """What the log shows of approved calls: (call id = the approval's client id, status) of new tool results.
-
-    A call that was refused or cancelled was not executed.
-    """
-    for execution, statuses in (("errored", ("error",)), ("succeeded", ("ok", None))):
-        calls = [call_id for call_id, status in results if status in statuses]
-        shown = Approval.objects.filter(session_id=session_id, client_id__in=calls, execution="none") if calls else None
-        for approval_id in shown.values_list("pk", flat=True) if shown is not None else ():
-            Approval.objects.filter(pk=approval_id).update(execution=execution)
-            notify.approval_changed(approval_id, session_id)
 
 
 def _lock_session(approval_id: UUID) -> None:
@@ -274,6 +260,7 @@ def _record_end(approval: Approval, by: audit.Actor, action: str, reason: str) -
         tool=approval.tool_name, status=approval.status, digest=approval.digest, reason=reason,
     )  # fmt: skip
     _settle(approval)
+    wakes.wake(approval.session_id)
 
 
 def _log(approval: Approval, by: audit.Actor, text: str, actor_kind: str) -> int:
@@ -302,3 +289,4 @@ def _settle(approval: Approval) -> None:
     waiting = Approval.objects.filter(session_id=approval.session_id, status=Approval.Status.PENDING).count()
     Session.objects.filter(pk=approval.session_id).update(pending_approvals=waiting)
     notify.approval_changed(approval.pk, approval.session_id)
+    bell.ring(bell.TELL_OF_APPROVAL, approval.pk)

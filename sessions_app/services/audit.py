@@ -63,7 +63,12 @@ def record(
 
 
 def hash_of(entry: AuditEntry) -> str:
-    """SHA-256 over the previous hash and the canonical JSON of the entry (sorted keys, compact, UTF-8)."""
+    """SHA-256 over the previous hash and the canonical JSON of the entry."""
+    return hashlib.sha256(f"{entry.previous_hash}{canonical_of(entry)}".encode()).hexdigest()
+
+
+def canonical_of(entry: AuditEntry) -> str:
+    """What an entry says, as JSON with sorted keys and without blanks (UTF-8)."""
     body = {
         "workspace": str(entry.workspace_id),
         "seq": entry.seq,
@@ -73,8 +78,7 @@ def hash_of(entry: AuditEntry) -> str:
         "subject": [entry.subject_kind, entry.subject_id],
         "details": entry.details,
     }
-    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(f"{entry.previous_hash}{canonical}".encode()).hexdigest()
+    return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def broken_rows(workspace_id: UUID) -> Iterator[tuple[int, str]]:

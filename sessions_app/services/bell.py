@@ -7,7 +7,12 @@ from uuid import UUID
 from celery import current_app
 from django.db import transaction
 
+RUN_TURN = "sessions_app.tasks.run_turn"
 INDEX_SESSION = "sessions_app.tasks.index_session"
+CLOSE_SESSION = "sessions_app.tasks.close_session"
+READ_SLACK = "sessions_app.tasks.read_slack"
+TELL_OF_APPROVAL = "sessions_app.tasks.tell_of_approval"
+TELL_OF_BUDGET = "sessions_app.tasks.tell_of_budget"
 RUN_IMPORT = "vcon_app.tasks.run_import"
 RUN_EXPORT = "vcon_app.tasks.run_export"
 CHECK_SIGNATURES = "vcon_app.tasks.check_signatures"

@@ -14,6 +14,11 @@ def session_changed(session_id: UUID, last_seq: int) -> None:
     _send({"session": str(session_id), "seq": last_seq})
 
 
+def said(session_id: UUID, request: str, offset: int, text: str) -> None:
+    """A piece of a message that is being written, and where in it the piece begins. The log has it when it is whole."""
+    _send({"session": str(session_id), "said": {"request": request, "offset": offset, "text": text}})
+
+
 def approval_changed(approval_id: UUID, session_id: UUID) -> None:
     _send({"approval": str(approval_id), "session": str(session_id)})
 

@@ -1,4 +1,4 @@
-"""Sessions: begun here by an agent or a person, archived when done."""
+"""Sessions: begun here by an agent, a person or a trigger. How they go on and end: see ``lifecycle`` and ``turns``."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from sessions_app.ids import uuid7
 from sessions_app.models import Agent, Session
 
-from . import audit, events, notify
+from . import audit, events
 from .columns import identifier, storable
+
+CLOSED = "this session is archived: it can be read and exported, but not continued"
 
 
 class Archived(ValueError):
@@ -24,26 +25,15 @@ def create(agent: Agent, *, by: audit.Actor, origin: str = Session.Origin.API, *
     """A new, empty session of an agent. ``fields``: title, summary, user_id, external_id (texts), metadata, tags."""
     fields = storable(fields) | {"external_id": identifier(fields.get("external_id", ""))}
     session = Session.objects.create(
-        workspace_id=agent.workspace_id, agent=agent, origin=origin, started_at=timezone.now(), **fields
+        workspace_id=agent.workspace_id,
+        agent=agent,
+        agent_version=agent.version,
+        origin=origin,
+        started_at=timezone.now(),
+        **fields,
     )
     audit.record(agent.workspace_id, by, "session.created", subject=("session", session.id), agent=agent.name)
     return session
-
-
-def add_message(session: Session, text: str, *, by: audit.Actor) -> int:
-    """A person's message at the end of the log; its seq. Raises ``Archived``.
-
-    An agent that runs elsewhere reads it from the event stream.
-    """
-    message = events.NewEvent(
-        kind="user_message",
-        key=f"message:{uuid7()}",
-        at=timezone.now(),
-        actor_kind="person",
-        actor_name=by.name,
-        text=text,
-    )
-    return append_to_open(session, [message]).last_seq
 
 
 def append_to_open(session: Session, new: list[events.NewEvent]) -> events.Appended:
@@ -51,43 +41,8 @@ def append_to_open(session: Session, new: list[events.NewEvent]) -> events.Appen
     with transaction.atomic():
         status = Session.objects.select_for_update().values_list("status", flat=True).get(pk=session.pk)
         if status == Session.Status.ARCHIVED:
-            raise Archived("this session is archived: it can be read and exported, but not continued")
+            raise Archived(CLOSED)
         return events.append(session.pk, new)
-
-
-@transaction.atomic
-def interrupt(session: Session, *, by: audit.Actor) -> None:
-    """Cancel the turn in flight: what it asks is withdrawn, and its agent reads in the log that it has to stop.
-
-    Raises ``Archived``.
-    """
-    from . import approvals
-
-    request = events.NewEvent(
-        kind="status",
-        key=f"interrupt:{uuid7()}",
-        at=timezone.now(),
-        actor_kind="person",
-        actor_name=by.name,
-        text="interrupt requested",
-        data={"status": "interrupt_requested"},
-    )
-    append_to_open(session, [request])
-    approvals.cancel_all(session.pk, reason="interrupted", by=by)
-    audit.record(session.workspace_id, by, "session.interrupted", subject=("session", session.pk))
-
-
-@transaction.atomic
-def archive(session: Session, *, by: audit.Actor) -> None:
-    """Read-only from now on. What still waits for a person is cancelled. A second time changes nothing."""
-    from . import approvals
-
-    changed = Session.objects.filter(pk=session.pk).exclude(status=Session.Status.ARCHIVED)
-    if not changed.update(status=Session.Status.ARCHIVED, updated_at=timezone.now()):
-        return
-    approvals.cancel_all(session.pk, reason="the session was archived", by=by)
-    audit.record(session.workspace_id, by, "session.archived", subject=("session", session.pk))
-    notify.session_changed(session.pk, session.last_seq)
 
 
 def find_by_external_id(workspace_id: UUID, external_id: str, source_format: str) -> list[Session]:

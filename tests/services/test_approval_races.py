@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from sessions_app.models import Approval, Vote
-from sessions_app.services import approvals, audit, sessions
+from sessions_app.services import approvals, audit, lifecycle, sessions
 from sessions_app.services.approvals import Conflict
 
 from .build import at_once, log
@@ -66,7 +66,7 @@ def test_archiving_and_deciding_at_once_neither_lock_up_nor_both_win(session):
         other = sessions.create(session.agent, by=audit.SYSTEM)
         several = [approvals.request(other, "refund", {"n": n}, by=AGENT) for n in range(3)]
         results = at_once(
-            lambda s=other: sessions.archive(s, by=audit.COMMAND),
+            lambda s=other: lifecycle.archive(s, by=audit.COMMAND),
             *(lambda a=a: decide(a) for a in several),
             lambda s=other: approvals.request(s, "refund", {}, by=AGENT),
         )

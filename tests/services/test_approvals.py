@@ -10,10 +10,10 @@ import pytest
 from django.utils import timezone
 
 from sessions_app.models import Approval, AuditEntry, Role
-from sessions_app.services import approvals, audit, sessions
+from sessions_app.services import approvals, audit, lifecycle, sessions
 from sessions_app.services.approvals import Conflict, Decider, Invalid, NotAllowed
 
-from .build import log
+from .build import append, log, result
 
 pytestmark = pytest.mark.django_db
 AGENT = audit.Actor("api_key", "k1", "deploy bot")
@@ -165,7 +165,7 @@ def test_without_a_deadline_it_waits(session):
 
 def test_archiving_cancels_what_waits_and_a_late_decision_says_so(session):
     waiting, decided = ask(session), decide(ask(session))
-    sessions.archive(session, by=audit.COMMAND)
+    lifecycle.archive(session, by=audit.COMMAND)
     waiting.refresh_from_db()
     decided.refresh_from_db()
     assert (waiting.status, decided.status, pending(session)) == (Status.CANCELLED, Status.APPROVED, 0)
@@ -179,7 +179,7 @@ def test_archiving_cancels_what_waits_and_a_late_decision_says_so(session):
 def test_archiving_twice_changes_nothing(session):
     ask(session)
     for _ in range(2):
-        sessions.archive(session, by=audit.COMMAND)
+        lifecycle.archive(session, by=audit.COMMAND)
     assert AuditEntry.objects.filter(action="session.archived").count() == 1
 
 
@@ -212,10 +212,12 @@ def test_an_answer_waits_for_its_asker_and_is_handed_over_once(session):
 
 
 def test_what_the_log_shows_afterwards_is_a_fact_of_its_own(session):
-    failed, done = ask(session, client_id="c1"), ask(session, client_id="c2")
-    approvals.note_executions(session.pk, [("c1", "error"), ("c2", None), ("unknown", "ok")])
-    executions = Approval.objects.in_bulk([failed.pk, done.pk])
-    assert [executions[a.pk].execution for a in (failed, done)] == ["errored", "succeeded"]
+    failed, done, refused = (ask(session, client_id=name) for name in ("c1", "c2", "c3"))
+    for approval, verdict in ((failed, "approve"), (done, "approve"), (refused, "deny")):
+        decide(approval, verdict)
+    append(session, result("c1", "error"), result("c2", None), result("c3", "error"), result("unknown"))
+    executions = Approval.objects.in_bulk([failed.pk, done.pk, refused.pk])
+    assert [executions[a.pk].execution for a in (failed, done, refused)] == ["errored", "succeeded", "none"]
 
 
 HOSTILE = {

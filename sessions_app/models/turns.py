@@ -1,0 +1,55 @@
+"""A turn that an agent of ours is at, and the messages that wait behind it."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils import timezone
+
+from sessions_app.ids import uuid7
+
+from .sessions import Session
+
+
+class QueuedMessage(models.Model):
+    """A message that is not in the log yet: another turn is in flight, and it begins the next one."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7)
+    session = models.ForeignKey(Session, models.CASCADE, related_name="queued_messages")
+    text = models.TextField()
+    by_kind = models.CharField(max_length=10, default="person")
+    """person or trigger."""
+    by = models.TextField(default="")
+    data = models.JSONField(default=dict)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+
+class TurnInFlight(models.Model):
+    """One turn of a session whose status is ``running``: there while it runs or waits for a person, then deleted.
+
+    A worker holds it as long as ``heartbeat_at`` is fresh; who finds it stale goes on with it from the log.
+    """
+
+    session = models.OneToOneField(Session, models.CASCADE, primary_key=True, related_name="in_flight")
+    turn = models.IntegerField()
+    started_at = models.DateTimeField(auto_now_add=True)
+    worker = models.UUIDField(null=True)
+    """Who holds it; NULL while it waits for a worker or a person."""
+    heartbeat_at = models.DateTimeField(null=True)
+    attempt = models.PositiveIntegerField(default=0)
+    rung_at = models.DateTimeField(null=True, default=timezone.now)
+    """When a worker was last asked to go on; NULL while there is nothing to do until a person decides."""
+    interrupted_at = models.DateTimeField(null=True)
+    retry_at = models.DateTimeField(null=True)
+    """Not before: the runtime said to come back later (429, 529)."""
+    failures = models.PositiveIntegerField(default=0)
+    """In a row, of the kind that may pass."""
+    busy_ms = models.BigIntegerField(default=0)
+    """Time a worker was at it; waiting for a person does not count."""
+    said = models.TextField(default="")
+    """What the model has written of the message that is being streamed; not in the log before it is whole."""
+    said_request = models.TextField(default="")
+    state = models.JSONField(default=dict)
+    """Notes of the runtime."""
+
+    class Meta:
+        indexes = [models.Index(fields=["heartbeat_at"], name="turn_in_flight_stale")]

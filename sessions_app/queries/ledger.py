@@ -1,0 +1,165 @@
+"""Entries of wallets with the balance after each, tool calls that were made, and whether all of it was paid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Avg, Count, F, Q, QuerySet, Sum, Window
+
+from sessions_app.models import CallUsage, LedgerEntry, Wallet
+
+ZERO = Decimal(0)
+SOURCES = LedgerEntry.Source.values
+"""In the order in which they are drained."""
+STEPS = {"turn": "turn", "call": "event"}
+"""What a step is called in the address of its session."""
+
+
+@dataclass(frozen=True, slots=True)
+class WalletState:
+    """A wallet and what is left in it, in US dollars; below zero is owed."""
+
+    kind: str
+    limited: bool
+    by_source: dict[str, Decimal]
+
+    @property
+    def balance(self) -> Decimal:
+        return sum(self.by_source.values(), ZERO)
+
+
+def wallets(workspace_id: UUID) -> list[WalletState]:
+    """Both wallets, also while there is no entry in them."""
+    rows = Wallet.objects.filter(workspace_id=workspace_id)
+    limited = dict(rows.values_list("kind", "limited"))
+    sums = LedgerEntry.objects.filter(wallet__in=rows).order_by().values_list("wallet__kind", "source")
+    left = {(kind, source): amount for kind, source, amount in sums.annotate(Sum("amount"))}
+    return [
+        WalletState(kind, limited.get(kind, False), {source: left.get((kind, source), ZERO) for source in SOURCES})
+        for kind in Wallet.Kind.values
+    ]
+
+
+def entries(workspace_id: UUID, kind: str) -> QuerySet[LedgerEntry]:
+    """Entries of a wallet, the newest first, with their session (None once it was erased)."""
+    found = LedgerEntry.objects.filter(wallet__workspace_id=workspace_id, wallet__kind=kind)
+    return found.select_related("session").defer("session__source_record").order_by("-id")
+
+
+def with_balance(found: QuerySet[LedgerEntry], rows: list[LedgerEntry]) -> list[LedgerEntry]:
+    """Each of ``rows`` (consecutive, the newest first, of ``found``) with ``balance``, the sum up to it."""
+    if rows:
+        balance = found.order_by().filter(id__lte=rows[0].id).aggregate(sum=Sum("amount", default=ZERO))["sum"]
+        for row in rows:
+            row.balance = balance
+            balance -= row.amount
+    return rows
+
+
+def every_balance(found: QuerySet[LedgerEntry], limit: int) -> QuerySet[LedgerEntry]:
+    """The same for the newest ``limit`` entries at once."""
+    return found.annotate(balance=Window(Sum("amount"), order_by=F("id").asc())).order_by("-id")[:limit]
+
+
+def place_of(entry: LedgerEntry) -> str:
+    """Where in its session the step is that an entry pays for: ``?turn=3``, ``?event=87``; empty for other entries."""
+    step, _, rest = entry.event.partition(":")
+    number = rest.rpartition(":")[2].partition("#")[0]
+    return f"?{STEPS[step]}={number}" if step in STEPS and number.isdecimal() else ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallFilter:
+    """What narrows the list of tool calls down; empty means all."""
+
+    provider: str = ""
+    tool: str = ""
+    status: str = ""
+    agent: str = ""
+    """An agent's slug or id."""
+    session: UUID | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+def calls(workspace_id: UUID, wanted: CallFilter) -> QuerySet[CallUsage]:
+    """Tool calls of agents that run here, unsorted, each with its agent and session."""
+    found = CallUsage.objects.filter(workspace_id=workspace_id).select_related("agent", "session")
+    conditions = {
+        "provider": wanted.provider, "tool": wanted.tool, "status": wanted.status, "session": wanted.session,
+        "at__gte": wanted.since, "at__lt": wanted.until, **_agent(wanted.agent),
+    }  # fmt: skip
+    found = found.filter(**{name: value for name, value in conditions.items() if value})
+    return found.defer("session__source_record")
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """Who made tool calls: how many, how many did not succeed, how long they took on average, what they cost."""
+
+    name: str
+    calls: int
+    failed: int
+    latency_ms: float | None
+    cost: Decimal | None
+
+
+def providers(found: QuerySet[CallUsage]) -> list[Provider]:
+    """Of the calls that ``calls`` found, those with the most calls first; twenty at most."""
+    succeeded = Q(status="ok")
+    sums = {
+        "calls": Count("pk"), "failed": Count("pk", filter=~succeeded), "took": Avg("latency_ms"),
+        "paid": Sum("cost", filter=succeeded),
+    }  # fmt: skip
+    rows = found.select_related(None).defer(None).order_by().values("provider").annotate(**sums)
+    return [Provider(*row) for row in rows.order_by("-calls", "provider").values_list("provider", *sums)[:20]]
+
+
+def _agent(value: str) -> dict[str, str | UUID]:
+    try:
+        return {"agent": UUID(value)} if value else {}
+    except ValueError:
+        return {"agent__slug": value}
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A turn or call for which not exactly its cost was taken."""
+
+    event: str
+    cost: Decimal
+    taken: Decimal
+
+
+GAPS = """
+WITH steps AS (
+    SELECT 'turn:' || session_id || ':' || turn AS event, cost, 'ai' AS kind FROM sessions_app_turnusage
+    WHERE workspace_id = %(workspace)s AND cost > 0
+    UNION ALL
+    SELECT 'call:' || session_id || ':' || seq, cost, 'data' FROM sessions_app_callusage
+    WHERE workspace_id = %(workspace)s AND cost > 0 AND status = 'ok'
+), taken AS (
+    SELECT w.kind, split_part(e.event, '#', 1) AS event, -sum(e.amount) AS amount
+    FROM sessions_app_ledgerentry e JOIN sessions_app_wallet w ON w.id = e.wallet_id
+    WHERE w.workspace_id = %(workspace)s AND e.kind = 'usage'
+    GROUP BY 1, 2
+)
+SELECT coalesce(s.event, t.event), coalesce(s.cost, 0), coalesce(t.amount, 0)
+FROM steps s FULL JOIN taken t ON t.event = s.event AND t.kind = s.kind
+WHERE coalesce(s.cost, 0) <> coalesce(t.amount, 0)
+  AND (s.event IS NOT NULL OR EXISTS (
+      SELECT FROM sessions_app_session x WHERE x.id::text = split_part(t.event, ':', 2)))
+ORDER BY 1
+"""
+
+
+def gaps(workspace_id: UUID) -> Iterator[Gap]:
+    """Where the ledger and what was used do not agree. What erased sessions were paid stays and is no gap."""
+    with connection.cursor() as cursor:
+        cursor.execute(GAPS, {"workspace": workspace_id})
+        yield from (Gap(*row) for row in cursor.fetchall())

@@ -1,0 +1,81 @@
+"""Sessions that a session goes on from or that go on from it: resumed or forked, with a copy of what was before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count, F, QuerySet, Sum
+from django.db.models.functions import Coalesce
+
+from sessions_app.models import ModelRequest, Session
+
+MOST = 5
+BILLED = sum(
+    (Coalesce(F(f"{name}_tokens"), 0) for name in ("cache_read", "cache_write", "output")),
+    start=Coalesce(F("input_tokens"), 0),
+)
+NAMED = {"forked_from": "forked from", "resumed_from": "resumed from"}
+"""What a recorder says of it, under these names in the session's metadata."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relative:
+    """Another session, and how many responses the two share."""
+
+    how: str
+    session: Session
+    responses: int = 0
+    tokens: int = 0
+    seq: int | None = None
+    """Up to where in it, for a session that this one was begun from."""
+
+
+def relatives_of(session: Session) -> list[Relative]:
+    """At most five of each kind. Sub-agents are no relatives."""
+    here = list(_continued_here(session))
+    if not session.response_scope:
+        return here
+    earlier = _shared(ModelRequest.objects.filter(session=session, counted_in__isnull=False), "counted_in")
+    later = _shared(ModelRequest.objects.filter(counted_in=session), "session")
+    known = {found.pk: found for found in _sessions(session).filter(pk__in=[*earlier, *later])}
+    named = {found.pk: Relative(how, found) for how, found in _named(session)}
+    for pk, counts in earlier.items():
+        if pk in known:
+            named[pk] = Relative(named[pk].how if pk in named else "goes on from", known[pk], *counts)
+    repeated = [Relative("continued in", known[pk], *c) for pk, c in later.items() if pk in known]
+    return [*here, *named.values(), *repeated]
+
+
+def _continued_here(session: Session) -> Iterator[Relative]:
+    """Sessions that were begun here to go on from another one; they repeat none of its responses."""
+    if session.continues_id:
+        yield Relative("continues", _here(session).get(pk=session.continues_id), seq=session.continues_seq)
+    for found in _here(session).filter(continues=session).order_by("-id")[:MOST]:
+        yield Relative("continued in", found)
+
+
+def _here(session: Session) -> QuerySet[Session]:
+    return Session.objects.filter(workspace_id=session.workspace_id).defer("source_record", "metadata")
+
+
+def _named(session: Session) -> Iterator[tuple[str, Session]]:
+    for name, how in NAMED.items():
+        if external_id := session.metadata.get(name):
+            found = _sessions(session).filter(external_id=external_id, source_format=session.source_format).first()
+            if found and found.pk != session.pk:
+                yield how, found
+
+
+def _sessions(session: Session) -> QuerySet[Session]:
+    """Sessions beside this one: a sub-agent's responses may stand in its parent's file too."""
+    found = _here(session).exclude(parent_id=session.pk)
+    return found.exclude(pk=session.parent_id) if session.parent_id else found
+
+
+def _shared(copies: QuerySet[ModelRequest], column: str) -> dict[UUID, tuple[Any, ...]]:
+    """Responses and tokens by the session on the other side, the most first."""
+    rows = copies.values_list(column).annotate(responses=Count("key"), tokens=Sum(BILLED))
+    return {pk: (responses, tokens) for pk, responses, tokens in rows.order_by("-responses", column)[:MOST]}

@@ -1,0 +1,46 @@
+"""Secrets that the desk has to give out again (tokens, signing secrets), encrypted at rest.
+
+Fernet (AES-128-CBC and HMAC-SHA256) with a key derived from ``SECRET_KEY`` by HKDF-SHA256; ``SECRET_KEY_FALLBACKS``
+still open what was sealed before the key was changed.
+"""
+
+from __future__ import annotations
+
+import base64
+from functools import cache
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
+
+
+class Unreadable(ValueError):
+    """A secret was sealed with another ``SECRET_KEY``: it has to be entered again."""
+
+
+def sealed(secret: str) -> str:
+    """A token to keep in place of the secret."""
+    return _keys(_configured()).encrypt(secret.encode()).decode()
+
+
+def opened(token: str) -> str:
+    """The secret of a token. Raises ``Unreadable``."""
+    try:
+        return _keys(_configured()).decrypt(token.encode()).decode()
+    except InvalidToken:
+        raise Unreadable("a stored secret was encrypted under another SECRET_KEY; enter it again") from None
+
+
+def _configured() -> tuple[str, ...]:
+    return (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+
+
+@cache
+def _keys(secret_keys: tuple[str, ...]) -> MultiFernet:
+    return MultiFernet([Fernet(_derived(key)) for key in secret_keys])
+
+
+def _derived(secret_key: str) -> bytes:
+    key = HKDF(SHA256(), 32, salt=None, info=b"countersign secrets").derive(secret_key.encode())
+    return base64.urlsafe_b64encode(key)

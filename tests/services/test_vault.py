@@ -1,0 +1,87 @@
+"""Secrets of a workspace: encrypted, bound to one origin, never shown."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from sessions_app.models import AuditEntry, Secret
+from sessions_app.services import audit, people, vault
+
+pytestmark = pytest.mark.django_db
+BY = audit.Actor("member", "m", "Ines")
+
+
+@pytest.fixture
+def workspace():
+    return people.default_workspace()
+
+
+def test_a_secret_is_encrypted_at_rest_and_in_no_audit_entry(workspace):
+    vault.keep(workspace.id, "crm", "Bearer tok-123456", "https://MCP.example.com:443/mcp", by=BY)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT value FROM sessions_app_secret")
+        assert "tok-123456" not in cursor.fetchone()[0]
+    assert vault.value_for(workspace.id, "crm", "https://mcp.example.com/other") == "Bearer tok-123456"
+    assert "tok-123456" not in str(list(AuditEntry.objects.values()))
+
+
+def test_keeping_it_again_replaces_it(workspace):
+    vault.keep(workspace.id, "crm", "one-1234", "https://a.example", by=BY)
+    vault.keep(workspace.id, "crm", "two-1234", "https://b.example", by=BY)
+    assert Secret.objects.get().origin == "https://b.example"
+    assert list(AuditEntry.objects.order_by("seq").values_list("action", flat=True)) == [
+        "secret.kept",
+        "secret.replaced",
+    ]
+
+
+@pytest.mark.parametrize(
+    "url", ["http://mcp.example.com/", "https://mcp.example.com:8443/", "https://mcp.example.com.evil.example/",
+            "https://mcp.example.com@evil.example/", "https://evil.example/mcp.example.com"],
+)  # fmt: skip
+def test_it_goes_to_no_other_origin(workspace, url):
+    vault.keep(workspace.id, "crm", "tok-123456", "https://mcp.example.com", by=BY)
+    with pytest.raises(vault.Refused, match="is for https://mcp.example.com and is not sent to") as refused:
+        vault.value_for(workspace.id, "crm", url)
+    assert "tok-123456" not in str(refused.value)
+
+
+def test_another_workspace_does_not_have_it(workspace):
+    vault.keep(workspace.id, "crm", "tok-123456", "https://a.example", by=BY)
+    other = people.create_workspace("other")
+    with pytest.raises(vault.Refused, match='there is no secret "crm"'):
+        vault.value_for(other.id, "crm", "https://a.example")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "origin"),
+    [
+        ("", "v", "https://a.example"),
+        ("a b", "v", "https://a.example"),
+        ("a", "", "https://a.example"),
+        ("a", "two\nlines", "https://a.example"),
+        ("a", "ümlaut", "https://a.example"),
+        ("a", "v", "ftp://a.example"),
+        ("a", "v", "https://"),
+        ("a", "v", "https://a:99999"),
+    ],
+)
+def test_what_no_header_can_hold_and_what_is_no_origin_is_refused(workspace, name, value, origin):
+    with pytest.raises(vault.Refused):
+        vault.keep(workspace.id, name, value, origin, by=BY)
+
+
+def test_the_command_reads_the_value_from_standard_input_and_never_shows_it(workspace, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("Bearer tok-123456\n"))
+    call_command("secret", "set", "crm", "--origin", "https://a.example")
+    out = io.StringIO()
+    call_command("secret", "list", stdout=out)
+    assert out.getvalue() == "crm  https://a.example\n"
+    call_command("secret", "delete", "crm")
+    assert not Secret.objects.exists()
+    with pytest.raises(CommandError, match='there is no secret "crm"'):
+        call_command("secret", "delete", "crm")
