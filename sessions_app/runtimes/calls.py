@@ -1,0 +1,125 @@
+"""Tool calls that a runtime makes itself: policy, a person where it says so, execution at most once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+from sessions_app.models import Approval, Event
+from sessions_app.services import approvals, budgets, usage
+from sessions_app.services.events import NewEvent
+
+from .policy import ESCALATE, verdict
+from .prices import price_of
+from .run import TurnRun
+
+Status = Approval.Status
+UNKNOWN_OUTCOME = (
+    "The worker stopped while this call ran, so whether it took effect is not known. Find out before you repeat it."
+)
+FORBIDDEN = "The policy of this agent forbids this call. Do not repeat it."
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a tool gave back."""
+
+    text: str
+    status: str = "ok"
+    data: dict[str, Any] | None = None
+    provider: str = "builtin"
+
+
+Execute = Callable[[Event, Any], Result]
+"""Runs a call with these arguments. Raises nothing: a tool that fails has a result of status ``error``."""
+
+
+def open_calls(turn: TurnRun) -> list[Event]:
+    """Calls of this turn that have no result in the log, in order."""
+    told = turn.of_turn("tool_call", "tool_result")
+    done = {event.call_id for event in told if event.kind == "tool_result"}
+    return [event for event in told if event.kind == "tool_call" and event.call_id not in done]
+
+
+def cancelled(turn: TurnRun) -> list[NewEvent]:
+    """Results for the calls that an interrupted turn leaves behind."""
+    return [turn.result(call, "interrupted", "cancelled") for call in open_calls(turn)]
+
+
+def settle(turn: TurnRun, execute: Execute, people: Collection[str] = ()) -> bool:
+    """Bring every open call to its result. False when some wait for a person; those that need none are done.
+
+    ``people`` are tools that a person answers: the policy may deny them, but not allow them.
+    """
+    waits = False
+    for call in open_calls(turn):
+        if turn.interrupted:
+            return True
+        waits |= not settle_call(turn, call, execute, people)
+    return not waits
+
+
+def settle_call(turn: TurnRun, call: Event, execute: Execute, people: Collection[str] = ()) -> bool:
+    """Bring one call to its result. False when it waits for a person."""
+    if turn.state.get("executing") == call.call_id:
+        turn.append(turn.result(call, UNKNOWN_OUTCOME, "error", unknown_outcome=True))
+        return True
+    said = verdict(turn.agent.policy, call.tool_name or "", call.tool_server)
+    if said == "deny":
+        turn.append(turn.result(call, FORBIDDEN, "denied", by="policy"))
+        return True
+    arguments = call.arguments
+    if said == "ask" or (call.tool_name in people and not call.tool_server):
+        approval = turn.ask(call, context=question(call))
+        if approval.status == Status.PENDING:
+            return False
+        approvals.mark_delivered(approval)
+        if approval.status not in (Status.APPROVED, Status.APPROVED_EDITED, Status.AUTO_ALLOWED):
+            _refuse(turn, call, approval)
+            return True
+        edited = (approval.decision or {}).get("arguments")
+        arguments = call.arguments if edited is None else edited
+    _execute(turn, call, arguments, execute)
+    return True
+
+
+def question(call: Event) -> str:
+    """What the agent asks a person, where the call is a question."""
+    asked = call.arguments.get("question") if call.tool_name == ESCALATE and isinstance(call.arguments, dict) else ""
+    return asked if isinstance(asked, str) else ""
+
+
+def _refuse(turn: TurnRun, call: Event, approval: Approval) -> None:
+    """Tell the agent what the person said: an answer is a result, everything else is a refusal with its reason."""
+    made = approval.decision or {}
+    if approval.status == Status.ANSWERED:
+        turn.append(turn.result(call, str(made.get("answer", "")), "ok", answered_by=made.get("by", "")))
+        return
+    why = str(made.get("reason") or approval.get_status_display())
+    turn.append(turn.result(call, why, "denied", by=made.get("by", ""), decision=approval.status))
+
+
+def _execute(turn: TurnRun, call: Event, arguments: Any, execute: Execute) -> None:
+    """At most once: what is under way is noted first, so that a worker that finds the note does not run it again."""
+    price = price_of(turn.agent.tools, call.tool_name or "", call.tool_server)
+    try:
+        budgets.check_call(turn.session, price)
+    except budgets.Spent as spent:
+        turn.append(turn.result(call, str(spent), "denied", by="wallet"))
+        return
+    turn.save_state(executing=call.call_id)
+    started = time.monotonic()
+    result = execute(call, arguments)
+    latency_ms = round((time.monotonic() - started) * 1000)
+    edited = {"arguments": arguments} if arguments != call.arguments else {}
+    turn.append(turn.result(call, result.text, result.status, **(result.data or {}), **edited))
+    usage.book_call(
+        call,
+        provider=call.tool_server or result.provider,
+        status=result.status,
+        latency_ms=latency_ms,
+        cost=price,
+    )
+    turn.save_state(executing=None)

@@ -1,0 +1,47 @@
+"""What has to be looked after because it happens elsewhere. No SDK is imported here: this runs in every worker."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+
+from sessions_app.models import Agent, Event, Session, TurnInFlight
+from sessions_app.services import bell
+from sessions_app.services.events import key_of
+from sessions_app.services.wakes import wake
+
+ARCHIVED_KEY = "managed:archived"
+"""The event that says that the runtime has archived its session, too."""
+TRIED_FOR = timedelta(days=7)
+
+
+def look_again() -> int:
+    """Wake what may have changed at the runtime while nobody looked; how many sessions.
+
+    Those whose question may have been answered there, and those whose archiving it did not take.
+    """
+    if not settings.ANTHROPIC_API_KEY:
+        return 0
+    waiting, open_there = _waiting(), _open_there()
+    for session_id in waiting:
+        wake(session_id)
+    for session_id in open_there:
+        bell.ring(bell.CLOSE_SESSION, session_id)
+    return len(waiting) + len(open_there)
+
+
+def _waiting() -> list[UUID]:
+    resting = TurnInFlight.objects.filter(worker=None, rung_at=None, session__agent__runtime=Agent.Runtime.MANAGED)
+    return list(resting.values_list("session_id", flat=True))
+
+
+def _open_there() -> list[UUID]:
+    told = Event.objects.filter(session_id=OuterRef("pk"), key=key_of(ARCHIVED_KEY))
+    archived = Session.objects.filter(
+        status=Session.Status.ARCHIVED, agent__runtime=Agent.Runtime.MANAGED, updated_at__gte=timezone.now() - TRIED_FOR
+    )
+    return list(archived.exclude(runtime_id="").exclude(Exists(told)).values_list("pk", flat=True))

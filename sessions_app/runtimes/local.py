@@ -1,0 +1,151 @@
+"""Agents that run here, with a key of the Anthropic API and no Managed Agents: a tool loop on the Messages API.
+
+``advance`` looks at the log: it brings open calls to their results, asks the model for the next response, appends it
+whole, and so on until the model calls no more tools. A worker that dies loses no more than the response that it was
+reading. The agent's ``environment`` may hold ``max_tokens``, ``thinking`` and ``effort`` of its requests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from anyio.from_thread import start_blocking_portal
+
+from sessions_app.models import Event
+from sessions_app.services.events import NewEvent
+
+from . import Ended, Failed, Outcome, Retry, Waits, calls, local_events
+from .local_context import CACHED, Context
+from .local_model import Later, Model, patience
+from .run import TurnRun
+from .tools.box import Toolbox
+
+MAX_TOKENS = 32_000
+"""Of one response: what every model that is served today can write."""
+MOST_REQUESTS = 200
+"""In one turn, so that an agent that goes in circles ends before the money does."""
+GONE = "There is no tool of this name. Use one of those that you were given."
+NOT_MADE = "Not made: the response that asked for it was cut off."
+OVER = ("end_turn", "stop_sequence")
+GOES_ON = ("tool_use", "pause_turn", local_events.INTERRUPTED)
+WHY = {
+    "max_tokens": "the response was cut off at {max_tokens:,} tokens, the most that this agent may write at once; "
+    'retry to let it go on, or raise "max_tokens" in its environment',
+    "model_context_window_exceeded": "the session no longer fits into the context window of the model, and the "
+    "response was cut off; continue it as a new session, which begins with what matters of this one",
+    "refusal": "the model declined to answer{because}; say it differently, or continue from an earlier turn, "
+    "because it is likely to decline again with the same messages",
+}
+
+
+def advance(turn: TurnRun) -> Outcome:
+    """As far as it goes without a person. See ``runtimes``."""
+    if not turn.agent.model:
+        raise Failed("this agent has no model; edit it and name one, for example claude-opus-5-5")
+    with start_blocking_portal() as portal, Toolbox(turn, portal) as tools, Model(portal) as model:
+        return _Loop(turn, tools, model, Context(turn)).run()
+
+
+@dataclass
+class _Loop:
+    turn: TurnRun
+    tools: Toolbox
+    model: Model
+    context: Context
+
+    def run(self) -> Outcome:
+        turn = self.turn
+        while not turn.interrupted:
+            said = self._said()
+            if said and (last := self._ended(said[-1])) is not None:
+                return Ended(last)
+            self._refuse_unknown()
+            if not calls.settle(turn, self.tools.execute, self.tools.people):
+                return Waits()
+            if turn.interrupted:
+                break
+            if len(said) >= MOST_REQUESTS:
+                raise Failed(f"the agent made {len(said)} model requests in this turn and was stopped; retry to go on")
+            turn.check_money()
+            if later := self._ask(paused=bool(said) and said[-1].data["stop_reason"] == "pause_turn"):
+                return later
+        return Ended(calls.cancelled(turn))
+
+    def _said(self) -> list[Event]:
+        """The last event of each response of this turn, since a person last asked to try again."""
+        said: list[Event] = []
+        for event in self.turn.of_turn():
+            if "stop_reason" in event.data and event.client_key.startswith("local:"):
+                said.append(event)
+            elif event.data.get("status") == "retry":
+                said = []
+        return said
+
+    def _ended(self, response: Event) -> list[NewEvent] | None:
+        """The last events of the turn, if this response is its end."""
+        stop = response.data["stop_reason"]
+        if stop in GOES_ON:
+            return None
+        left = [self.turn.result(call, NOT_MADE, "cancelled") for call in calls.open_calls(self.turn)]
+        if stop in OVER:
+            return left
+        why = WHY.get(stop, 'the response ended for a reason that is not known here: "{stop}"')
+        details = response.data.get("stop_details") or {}
+        because = ": " + " — ".join(filter(None, (details.get("category"), details.get("explanation"))))
+        told = why.format(max_tokens=_max_tokens(self.turn), because=because if len(because) > 2 else "", stop=stop)
+        return [*left, self._error(f"local:{response.request}:stopped", told)]
+
+    def _refuse_unknown(self) -> None:
+        for call in calls.open_calls(self.turn):
+            if call.data.get("no_such_tool"):
+                self.turn.append(self.turn.result(call, GONE, "error"))
+
+    def _ask(self, *, paused: bool) -> Retry | None:
+        """Append the next response; what is in the way of it is told once a turn."""
+        turn = self.turn
+        offers = self.tools.offers
+        if self.tools.problems:
+            turn.append(*(self._error(f"local:{turn.turn}:{told}", told) for told in self.tools.problems))
+        if turn.interrupted:
+            return None
+        try:
+            reply = self.model.ask(turn, self._request(paused))
+        except Later as later:
+            failures = turn.state.get("failures", 0)
+            turn.save_state(failures=failures + 1)
+            return Retry(patience(failures) if later.seconds is None else later.seconds, str(later))
+        appended = turn.append(*local_events.of(turn, reply, offers))
+        if reply.whole and not appended.accepted:
+            raise Failed(
+                f"the API gave the id {reply.message and reply.message.id} to two responses; is it the real one?"
+            )
+        if turn.state.get("failures"):
+            turn.save_state(failures=0)
+        return None
+
+    def _request(self, paused: bool) -> dict[str, Any]:
+        """Everything that stays the same stands first, and is cached."""
+        agent, tools = self.turn.agent, self.tools.definitions
+        tools[-1]["cache_control"] = CACHED
+        request: dict[str, Any] = {
+            "model": agent.model,
+            "max_tokens": _max_tokens(self.turn),
+            "tools": tools,
+            "messages": self.context.messages(paused=paused),
+        }
+        if agent.instructions.strip():
+            request["system"] = [{"type": "text", "text": agent.instructions, "cache_control": CACHED}]
+        if thinking := agent.environment.get("thinking"):
+            request["thinking"] = thinking
+        if effort := agent.environment.get("effort"):
+            request["output_config"] = {"effort": effort}
+        return request
+
+    def _error(self, key: str, text: str) -> NewEvent:
+        return self.turn.event("error", key, text, actor_kind="system", actor_name="Countersign")
+
+
+def _max_tokens(turn: TurnRun) -> int:
+    said = turn.agent.environment.get("max_tokens")
+    return said if isinstance(said, int) and said > 0 else MAX_TOKENS

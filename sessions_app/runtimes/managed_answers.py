@@ -1,0 +1,163 @@
+"""What a session at the runtime waits for: asked of people here, and their decisions taken back there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from anyio.from_thread import start_blocking_portal
+from django.utils import timezone
+
+from sessions_app.models import Approval, Event
+from sessions_app.services import approvals
+from sessions_app.services.events import NewEvent, Tool
+
+from . import calls
+from .managed_events import ANSWERS
+from .managed_follow import Follower, said_of, unanswered
+from .managed_port import Json, Rejected, Unavailable
+from .run import TurnRun
+from .tools.box import Toolbox
+
+Status = Approval.Status
+UNSEEN = "call that was not shown"
+"""The runtime waits for it and does not tell what it is: it can only be denied."""
+LOOKS, SECONDS_BETWEEN = 3, 0.3
+WITHOUT_SIGHT = "The reviewer could not see this call, so it is not allowed. Make it again."
+
+
+def settle(follower: Follower) -> bool:
+    """Take every decision there is to the runtime. True when people have still to decide something.
+
+    Only ids that the server itself names are answered: one of an earlier turn would be refused, and for ever.
+    """
+    waits = False
+    for id_ in [*follower.remote.waits_for] or list(unanswered(follower.turn)):
+        if id_ not in follower.answered and (call := _call(follower, id_)):
+            waits |= not _settle(follower, call, id_)
+    return waits
+
+
+def withdraw(turn: TurnRun) -> None:
+    """What the runtime does not wait for any more is not asked here either: it went on, or has ended."""
+    ids = [call.call_id for call in calls.open_calls(turn)]
+    for approval in Approval.objects.filter(session_id=turn.session_id, status=Status.PENDING, client_id__in=ids):
+        approvals.settle_elsewhere(approval, "the runtime does not wait for this any more")
+
+
+def is_custom(call: Event) -> bool:
+    """Whether its result comes from here: the runtime's own tools need but a word."""
+    return call.data.get("type") == "agent.custom_tool_use"
+
+
+def _call(follower: Follower, id_: str) -> Event | None:
+    """The call in the log; None when it is not for people (a worker of ours elsewhere is to run it)."""
+    for look in range(LOOKS):
+        if call := follower.call(id_):
+            return None if call.data.get("evaluated_permission") == "allow" else call
+        if look and follower.turn.pause(SECONDS_BETWEEN):
+            return None
+        follower.look_for_calls()
+    unseen = NewEvent(
+        "tool_call", f"managed:{id_}:unseen", at=timezone.now(), actor_kind="agent",
+        actor_name=follower.turn.agent.name, tool=Tool(id_, UNSEEN), data={"unseen": True},
+    )  # fmt: skip
+    follower.turn.append(unseen)
+    return follower.call(id_)
+
+
+def _settle(follower: Follower, call: Event, id_: str) -> bool:
+    """Whether the call needs nobody any more."""
+    if is_custom(call):
+        return _settle_own(follower, call, id_)
+    approval = _asked(follower.turn, id_) or follower.turn.ask(call, context=calls.question(call))
+    if approval.status == Status.PENDING:
+        return False
+    _send(follower, id_, reply(call, approval, id_), approval)
+    return True
+
+
+def _settle_own(follower: Follower, call: Event, id_: str) -> bool:
+    """A tool whose result comes from here: of a function, or of a person. The log has it before the runtime does."""
+    turn = follower.turn
+    if follower.result(id_) is None:
+        with start_blocking_portal() as portal, Toolbox(turn, portal) as tools:
+            if not calls.settle_call(turn, call, tools.execute, tools.people):
+                return False
+    if result := follower.result(id_):
+        follower.mapping.results.add(id_)
+        _send(follower, id_, _own_result(result, id_), _asked(turn, id_))
+    return True
+
+
+def _asked(turn: TurnRun, id_: str) -> Approval | None:
+    return Approval.objects.filter(session_id=turn.session_id, client_id=id_, recorded=False).first()
+
+
+def _send(follower: Follower, id_: str, answer: Json, approval: Approval | None = None) -> None:
+    """Once: what is sent is noted first, and after a failure the runtime is asked what it has."""
+    turn = follower.turn
+    turn.save_state(answering=turn.state.get("answering", {}) | {id_: said_of(answer)})
+    try:
+        follower.note_answer(follower.port.send(follower.id, answer))
+    except Unavailable:
+        follower.look_for_answers()
+        if id_ not in follower.answered:
+            raise
+    except Rejected as stale:
+        follower.look_for_answers()
+        if id_ not in follower.answered:
+            _give_up(follower, id_, approval, stale)
+
+
+def _give_up(follower: Follower, id_: str, approval: Approval | None, stale: Rejected) -> None:
+    """The runtime does not wait for it any more, and has no answer either: it was interrupted, or moved on."""
+    follower.answered.add(id_)
+    if approval:
+        approvals.mark_delivered(approval, elsewhere=True)
+    follower.turn.append(
+        follower.turn.event(
+            "status", f"managed:{id_}:stale", f"the runtime did not take the answer: {stale}", actor_kind="system",
+            data={"status": "answer_refused"},
+        )
+    )  # fmt: skip
+
+
+def reply(call: Event, approval: Approval, id_: str) -> Json:
+    """The decision on a tool of the runtime's, in its words."""
+    made = approval.decision or {}
+    by = made.get("by") or "A reviewer"
+    if approval.tool_name == UNSEEN and approval.status in (Status.APPROVED, Status.APPROVED_EDITED):
+        return _denial(id_, WITHOUT_SIGHT)
+    if approval.status in (Status.APPROVED, Status.AUTO_ALLOWED):
+        return {"type": "user.tool_confirmation", "tool_use_id": id_, "result": "allow"}
+    if approval.status == Status.APPROVED_EDITED:
+        return _denial(id_, _instead(call, made.get("arguments"), by))
+    if approval.status == Status.ANSWERED:
+        return _denial(id_, f"{by} answered instead of allowing this call: {made.get('answer', '')}")
+    return _denial(id_, made.get("reason") or approval.get_status_display())
+
+
+def _instead(call: Event, arguments: Any, by: str) -> str:
+    """The API cannot change a call, so the agent is told which one to make in its place."""
+    return (
+        f"{by} changed this call. It did not run. Call {call.tool_name} again, with exactly these arguments: "
+        f"{_json(arguments)}"
+    )
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _denial(id_: str, why: str) -> Json:
+    return {"type": "user.tool_confirmation", "tool_use_id": id_, "result": "deny", "deny_message": why}
+
+
+def _own_result(result: Event, id_: str) -> Json:
+    """What came of a call here; where a person changed its arguments the agent has to know."""
+    edited = result.data.get("arguments")
+    note = "" if edited is None else f"A reviewer changed the arguments to {_json(edited)}.\n"
+    kind = "user.custom_tool_result"
+    content = [{"type": "text", "text": note + result.text}]
+    return {"type": kind, ANSWERS[kind]: id_, "content": content, "is_error": result.tool_status != "ok"}

@@ -1,0 +1,393 @@
+"""What each event of Managed Agents becomes in the log. Nothing here asks anybody: JSON in, events out.
+
+The types are those of the API in November 2026; every other one is kept whole as ``unknown``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import orjson
+
+from sessions_app.services.events import NewEvent, Tokens, Tool
+
+Json = dict[str, Any]
+CALLS = ("agent.tool_use", "agent.mcp_tool_use", "agent.custom_tool_use")
+ANSWERS = {"user.tool_confirmation": "tool_use_id", "user.custom_tool_result": "custom_tool_use_id"}
+RESULTS = {
+    "agent.tool_result": "tool_use_id",
+    "agent.mcp_tool_result": "mcp_tool_use_id",
+    "user.custom_tool_result": "custom_tool_use_id",
+    "user.tool_result": "tool_use_id",
+}
+COVERS = "everything since the statement before"
+CENTS = Decimal(100)
+ENDS = {
+    "refusal": "The model refused to go on",
+    "budget_reached": "The budget of this session at the runtime is used up. Raise it there, or start a new session.",
+    "retries_exhausted": "The runtime gave up after several failed requests to the model. Try again later.",
+}
+"""Reasons for which a turn ends badly, in words for the person who reads the session."""
+
+
+@dataclass(slots=True)
+class Thread:
+    """A sub-agent: the key of the event that started it, its name and its model."""
+
+    key: str
+    name: str
+    model: str | None = None
+
+
+@dataclass(slots=True)
+class Mapping:
+    """What events before this one said. ``cents`` is the cost of the session at its last statement."""
+
+    agent: str
+    model: str | None = None
+    cents: Decimal = Decimal(0)
+    calls: dict[str, Tool] = field(default_factory=dict)
+    denied: set[str] = field(default_factory=set)
+    """Calls that were refused and whose results are still to come."""
+    threads: dict[str, Thread] = field(default_factory=dict)
+    mine: dict[str, str] = field(default_factory=dict)
+    """Messages that were sent from here: id there -> key of the message here."""
+    results: set[str] = field(default_factory=set)
+    """Calls whose results came from here, so that the log has them already."""
+
+    def of(self, wire: Json, thread: str = "") -> Iterator[NewEvent]:
+        """Events of one event. ``thread``: on whose list it stood. What is only queued yet is nothing."""
+        if is_queued(wire):
+            return
+        said = _Said(self, wire, thread or _text(wire.get("session_thread_id")))
+        yield from HANDLERS.get(said.type, _unknown)(said)
+
+
+@dataclass(slots=True)
+class _Said:
+    """One event of the API, and where it stands."""
+
+    mapping: Mapping
+    wire: Json
+    thread: str
+
+    @property
+    def type(self) -> str:
+        return _text(self.wire.get("type"))
+
+    @property
+    def of_thread(self) -> Thread | None:
+        return self.mapping.threads.get(self.thread)
+
+    @property
+    def model(self) -> str | None:
+        return self.of_thread.model if self.of_thread else self.mapping.model
+
+    def event(self, kind: str, text: str = "", *, part: str = "", data: Json | None = None, **fields: Any) -> NewEvent:
+        """At the place of this event; of the agent or sub-agent, if nothing else is said."""
+        below = self.of_thread
+        actor = ("subagent", below.name) if below else ("agent", self.mapping.agent)
+        fields = {"actor_kind": actor[0], "actor_name": actor[1]} | fields
+        fields |= {"depth": 1, "parent": fields.get("parent") or below.key} if below else {}
+        return NewEvent(
+            kind, key_of(self.wire) + part, at=time_of(self.wire), text=text, data={"type": self.type} | (data or {}),
+            **fields,
+        )  # fmt: skip
+
+
+def is_queued(wire: Json) -> bool:
+    """Whether it was sent and not taken up yet; it comes again when it is."""
+    return "processed_at" in wire and wire["processed_at"] is None
+
+
+def id_of(wire: Json) -> str:
+    return _text(wire.get("id"))
+
+
+def key_of(wire: Json) -> str:
+    """The natural key: of an event without an id a hash of all it says."""
+    if id_ := id_of(wire):
+        return f"managed:{id_}"
+    raw = orjson.dumps(wire, option=orjson.OPT_SORT_KEYS)
+    return f"managed:{hashlib.blake2b(raw, digest_size=16).hexdigest()}"
+
+
+def time_of(wire: Json) -> datetime | None:
+    try:
+        return datetime.fromisoformat(_text(wire.get("processed_at")))
+    except ValueError:
+        return None
+
+
+def text_of(content: Any) -> tuple[str, list[Json]]:
+    """The text of content blocks, and of the others what they are; their payload is not kept."""
+    if isinstance(content, str):
+        return content, []
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    texts = [_text(block.get("text")) for block in blocks if block.get("type") == "text"]
+    return "\n\n".join(texts), [_attachment(block) for block in blocks if block.get("type") != "text"]
+
+
+def cents_of(usage: Any) -> Decimal | None:
+    """The cost in a usage snapshot: a string of whole US cents, "187" is $1.87. None where it states none."""
+    cost = _dict(_dict(usage).get("list_cost"))
+    try:
+        amount = Decimal(_text(cost.get("amount")))
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() and amount >= 0 and cost.get("currency", "USD") == "USD" else None
+
+
+def _attachment(block: Json) -> Json:
+    source = _dict(block.get("source"))
+    size = len(_text(source.get("data"))) * 3 // 4
+    told = {"type": _text(block.get("type")), "title": _text(block.get("title"))}
+    told |= {"media_type": _text(source.get("media_type")), "file_id": _text(source.get("file_id"))}
+    return {key: value for key, value in told.items() if value} | ({"bytes": size} if size else {})
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _dict(value: Any) -> Json:
+    return value if isinstance(value, dict) else {}
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _rest(wire: Json) -> Json:
+    """What an event says besides what every event says."""
+    return {
+        key: value for key, value in wire.items() if key not in ("id", "type", "processed_at") and value is not None
+    }
+
+
+# --- messages ---
+
+
+def _user_message(said: _Said) -> Iterator[NewEvent]:
+    """One sent from here is in the log already, so its arrival is noted. One from elsewhere begins no turn here."""
+    wire = said.wire
+    if ours := said.mapping.mine.get(_text(wire.get("id"))):
+        yield sent_note(wire, ours)
+        return
+    text, more = text_of(wire.get("content"))
+    data = {"sent_elsewhere": True} | ({"attachments": more} if more else {})
+    yield said.event("injected_context", text, actor_kind="person", actor_name="", data=data)
+
+
+def sent_note(wire: Json, message: str) -> NewEvent:
+    """That the message with this key has reached the runtime."""
+    data = {"type": "user.message", "status": "sent", "message": message}
+    return NewEvent(
+        "system", key_of(wire), at=time_of(wire), actor_kind="system", text="sent to the runtime", data=data
+    )
+
+
+def _agent_message(said: _Said) -> Iterator[NewEvent]:
+    text, more = text_of(said.wire.get("content"))
+    redacted = sum(block.get("type") == "redacted" for block in more)
+    files = [block for block in more if block.get("type") != "redacted"]
+    data = ({"redacted": redacted} if redacted else {}) | ({"attachments": files} if files else {})
+    yield said.event("agent_message", text, request=_text(said.wire.get("id")) or None, model=said.model, data=data)
+
+
+def _thinking(said: _Said) -> Iterator[NewEvent]:
+    """The API does not tell what was thought."""
+    yield said.event("reasoning", data={"not_recorded": True})
+
+
+def _system_message(said: _Said) -> Iterator[NewEvent]:
+    yield said.event("injected_context", text_of(said.wire.get("content"))[0], actor_kind="system", actor_name="")
+
+
+def _outcome_wanted(said: _Said) -> Iterator[NewEvent]:
+    text = _text(said.wire.get("description"))
+    yield said.event("injected_context", text, actor_kind="person", actor_name="", data=_rest(said.wire))
+
+
+# --- tools ---
+
+
+def _tool_use(said: _Said) -> Iterator[NewEvent]:
+    """A call; where the runtime's own policy refused it, that too."""
+    wire, id_ = said.wire, _text(said.wire.get("id"))
+    tool = Tool(id_, _text(wire.get("name")), _text(wire.get("mcp_server_name")) or None, wire.get("input"))
+    said.mapping.calls[id_] = tool
+    data = {key: wire[key] for key in ("evaluated_permission", "evaluation", "session_thread_id") if wire.get(key)}
+    yield said.event("tool_call", tool=tool, model=said.model, data=data)
+    if wire.get("evaluated_permission") == "deny":
+        said.mapping.denied.add(id_)
+        verdict = _dict(_dict(wire.get("evaluation")).get("evaluated_permission"))
+        reason = _text(verdict.get("reason_code")) or "the tool is not enabled"
+        refused = {"decision": "denied", "by": "policy", "reason": reason}
+        yield said.event(
+            "approval", f"refused by the runtime's policy: {reason}", part=":policy", tool=tool, actor_kind="system",
+            actor_name="", data=refused,
+        )  # fmt: skip
+
+
+def _tool_result(said: _Said) -> Iterator[NewEvent]:
+    wire, id_ = said.wire, _text(said.wire.get(RESULTS[said.type]))
+    if id_ in said.mapping.results:
+        yield from _taken(said)
+        return
+    call = said.mapping.calls.get(id_, Tool())
+    text, more = text_of(wire.get("content"))
+    status = "ok" if wire.get("is_error") is not True else "denied" if id_ in said.mapping.denied else "error"
+    tool = Tool(call_id=id_, name=call.name, server=call.server, status=status)
+    yield said.event(
+        "tool_result", text, actor_kind="tool", actor_name=call.name or "", parent=f"managed:{id_}", tool=tool,
+        data={"attachments": more} if more else {},
+    )  # fmt: skip
+
+
+def _confirmation(said: _Said) -> Iterator[NewEvent]:
+    if said.wire.get("result") == "deny":
+        said.mapping.denied.add(_text(said.wire.get("tool_use_id")))
+    yield from _taken(said)
+
+
+def _taken(said: _Said) -> Iterator[NewEvent]:
+    """An answer as the runtime took it; the approval or the result in the log tells who gave it."""
+    told = {key: value for key, value in _rest(said.wire).items() if key != "content"}
+    yield said.event("system", actor_kind="system", actor_name="", data={"status": "answer_taken"} | told)
+
+
+# --- what it took ---
+
+
+def _request_end(said: _Said) -> Iterator[NewEvent]:
+    """Tokens of one response; the cache counts stand beside ``input_tokens``. A failed one may have some, too."""
+    used = _dict(said.wire.get("model_usage"))
+    data = {key: said.wire[key] for key in ("is_error",) if said.wire.get(key)}
+    data |= {"speed": used["speed"]} if used.get("speed") not in (None, "standard") else {}
+    request = _text(said.wire.get("model_request_start_id")) or _text(said.wire.get("id"))
+    yield said.event("model_request", usage=_tokens(used), request=request, model=said.model, data=data)
+
+
+def _tokens(used: Json) -> Tokens | None:
+    counts = Tokens(
+        input_tokens=_count(used.get("input_tokens")),
+        cache_read_tokens=_count(used.get("cache_read_input_tokens")),
+        cache_write_tokens=_count(used.get("cache_creation_input_tokens")),
+        output_tokens=_count(used.get("output_tokens")),
+    )
+    return None if counts == Tokens() else counts
+
+
+def _session_usage(said: _Said) -> Iterator[NewEvent]:
+    """Cumulative, so the cost since the statement before is the difference; it covers sub-agents and run time."""
+    data = {key: said.wire[key] for key in ("usage", "budget") if said.wire.get(key)}
+    total = cents_of(said.wire.get("usage"))
+    if total is None or total < said.mapping.cents:
+        yield said.event("system", actor_kind="system", actor_name="", data=data)
+        return
+    cost, said.mapping.cents = (total - said.mapping.cents) / CENTS, total
+    request = _text(said.wire.get("id")) or None
+    data["cost_covers"] = COVERS
+    yield said.event("system", actor_kind="system", actor_name="", request=request, cost=cost, data=data)
+
+
+def _evaluated(said: _Said) -> Iterator[NewEvent]:
+    usage = _tokens(_dict(said.wire.get("usage")))
+    request = _text(said.wire.get("id")) if usage else None
+    text = _text(said.wire.get("explanation"))
+    yield said.event("status", text, usage=usage, request=request, model=said.model if usage else None,
+                     data=_rest(said.wire))  # fmt: skip
+
+
+# --- how it stands ---
+
+
+def _idle(said: _Said) -> Iterator[NewEvent]:
+    """The session rests; for a bad reason that is an error that a person has to see."""
+    stop, details = _dict(said.wire.get("stop_reason")), _dict(said.wire.get("stop_details"))
+    reason = _text(stop.get("type"))
+    data = {"status": "idle", "stop_reason": reason} | _rest(stop | {"stop_details": details or None})
+    if reason not in ENDS:
+        yield said.event("system", actor_kind="system", actor_name="", data=data)
+        return
+    more = [part for part in (_text(details.get("category")), _text(details.get("explanation"))) if part]
+    yield said.event("error", ": ".join([ENDS[reason], *more]), actor_kind="system", data=data)
+
+
+def _error(said: _Said) -> Iterator[NewEvent]:
+    error = _dict(said.wire.get("error"))
+    retry = _text(_dict(error.get("retry_status")).get("type"))
+    more = {"retrying": " (the runtime tries again)", "terminal": " (the session cannot go on)"}.get(retry, "")
+    text = (_text(error.get("message")) or _text(error.get("type")) or "an error without words") + more
+    yield said.event("error", text, actor_kind="system", data={"error": error})
+
+
+def _thread_created(said: _Said) -> Iterator[NewEvent]:
+    """A sub-agent begins; its events stand below this one."""
+    id_, name = _text(said.wire.get("session_thread_id")), _text(said.wire.get("agent_name"))
+    created = _Said(said.mapping, said.wire, "")
+    yield created.event("handoff", name, data=_rest(said.wire))
+    if id_:
+        said.mapping.threads.setdefault(id_, Thread(key_of(said.wire), name))
+
+
+def _between_threads(said: _Said) -> Iterator[NewEvent]:
+    """The task of a sub-agent, or its answer."""
+    sent = said.type == "agent.thread_message_sent"
+    other = _text(said.wire.get("to_session_thread_id" if sent else "from_session_thread_id"))
+    text, _ = text_of(said.wire.get("content"))
+    if other not in said.mapping.threads:
+        yield said.event("handoff", text, data=_rest(said.wire) | {"content": None})
+        return
+    below = _Said(said.mapping, said.wire, other)
+    actor = {"actor_kind": "agent", "actor_name": said.mapping.agent} if sent else {}
+    yield below.event("user_message" if sent else "agent_message", text, **actor)
+
+
+def _note(kind: str) -> Callable[[_Said], Iterator[NewEvent]]:
+    def handler(said: _Said) -> Iterator[NewEvent]:
+        yield said.event(kind, actor_kind="system", actor_name="", data=_rest(said.wire))
+
+    return handler
+
+
+def _unknown(said: _Said) -> Iterator[NewEvent]:
+    yield said.event("unknown", data={"raw": said.wire})
+
+
+STATES = ("running", "idle", "rescheduled", "terminated")
+HANDLERS: dict[str, Callable[[_Said], Iterator[NewEvent]]] = {
+    "user.message": _user_message,
+    "user.define_outcome": _outcome_wanted,
+    "user.interrupt": _note("system"),
+    "user.tool_confirmation": _confirmation,
+    "system.message": _system_message,
+    "agent.message": _agent_message,
+    "agent.thinking": _thinking,
+    **dict.fromkeys(CALLS, _tool_use),
+    **dict.fromkeys(RESULTS, _tool_result),
+    **dict.fromkeys(("agent.thread_message_sent", "agent.thread_message_received"), _between_threads),
+    "agent.thread_context_compacted": _note("compaction"),
+    **{f"session.status_{state}": _note("system") for state in ("running", "rescheduled")},
+    "session.status_terminated": _note("status"),
+    **{f"session.thread_status_{state}": _note("system") for state in STATES},
+    "session.status_idle": _idle,
+    "session.error": _error,
+    "session.updated": _note("system"),
+    "session.usage": _session_usage,
+    "session.thread_created": _thread_created,
+    "session.deleted": _note("status"),
+    "span.model_request_start": _note("system"),
+    "span.model_request_end": _request_end,
+    **{f"span.outcome_evaluation_{step}": _note("system") for step in ("start", "ongoing")},
+    "span.outcome_evaluation_end": _evaluated,
+    **{f"workflow_run.{step}": _note("system") for step in ("created", "phase_started", "phase_ended")},
+    **{f"workflow_run.status_{state}": _note("system") for state in ("running", "idle", "ended")},
+    "workflow_run.error": _error,
+}

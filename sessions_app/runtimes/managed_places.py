@@ -1,0 +1,122 @@
+"""The agent, environment and session at the runtime that stand for those here: made once, found again after a crash."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+
+from sessions_app.models import Agent, Session
+from sessions_app.services import turns
+
+from . import Failed
+from .managed_definition import agent_of, environment_of
+from .managed_port import Conflict, Json, NotFound, Port
+from .run import LeaseLost, TurnRun
+
+OURS = "countersign_session"
+LATEST = 100
+"""Sessions of an agent among which one is looked for that was made without our hearing of it."""
+
+
+class Gone(Failed):
+    """The session at the runtime takes nothing any more, and asks nothing."""
+
+
+def session_of(turn: TurnRun, port: Port) -> Json:
+    """The session at the runtime, as it says it is. Raises ``Gone``, and ``Failed`` when it is another's."""
+    if not turn.session.runtime_id:
+        _keep(turn, _found(turn, port) or _created(turn, port))
+    try:
+        told = port.session(turn.session.runtime_id)
+    except NotFound as gone:
+        raise Gone(
+            f"the runtime has no session {turn.session.runtime_id} for this key ({gone}): it was deleted, or belongs "
+            "to another workspace. Continue this one as a new session."
+        ) from None
+    owner = (told.get("metadata") or {}).get(OURS)
+    if owner != str(turn.session_id):
+        raise Failed(f"session {turn.session.runtime_id} at the runtime belongs to {owner or 'nobody here'}")
+    return told
+
+
+def _found(turn: TurnRun, port: Port) -> str:
+    """The session that a worker made and did not live to note."""
+    agent_id = turn.agent.runtime_ref.get("agent")
+    if not turn.state.get("creating") or not agent_id:
+        return ""
+    for number, told in enumerate(port.sessions(agent_id)):
+        if (told.get("metadata") or {}).get(OURS) == str(turn.session_id):
+            return str(told["id"])
+        if number >= LATEST:
+            break
+    return ""
+
+
+def _created(turn: TurnRun, port: Port, *, again: bool = False) -> str:
+    agent_id, version = _agent(turn, port)
+    environment = _environment(turn.agent, port)
+    turn.save_state(creating=True)
+    try:
+        made = port.create_session(
+            agent={"type": "agent", "id": agent_id, "version": version},
+            environment_id=environment,
+            vault_ids=list(turn.agent.environment.get("vault_ids") or ()),
+            title=(turn.session.title or turn.agent.name)[:200],
+            metadata={OURS: str(turn.session_id), "countersign_workspace": str(turn.session.workspace_id)},
+        )
+    except NotFound:
+        if again:
+            raise
+        _note(turn.agent, None)  # made with a key of another workspace: this one needs its own
+        return _created(turn, port, again=True)
+    return str(made["id"])
+
+
+def _keep(turn: TurnRun, runtime_id: str) -> None:
+    with transaction.atomic():
+        if not turns.held(turn.flight).select_for_update().exists():
+            raise LeaseLost
+        Session.objects.filter(pk=turn.session_id).update(runtime_id=runtime_id)
+    turn.session.runtime_id = runtime_id
+
+
+def _agent(turn: TurnRun, port: Port) -> tuple[str, int]:
+    """Id and version there of the version that the session runs under, made if it is not there yet."""
+    known, version = turn.agent.runtime_ref, str(turn.agent.version)
+    if number := known.get("versions", {}).get(version):
+        return known["agent"], number
+    body = agent_of(turn, {"countersign_agent": str(turn.agent.pk), "countersign_version": version})
+    try:
+        made = port.update_agent(known["agent"], body) if "agent" in known else port.create_agent(body)
+    except NotFound:
+        _note(turn.agent, None)
+        made = port.create_agent(body)
+    _note(turn.agent, {"agent": made["id"], "versions": {version: made["version"]}})
+    return made["id"], made["version"]
+
+
+def _environment(agent: Agent, port: Port) -> str:
+    """The environment with this config: one that the definition names, or one for all agents whose config is alike."""
+    if stated := agent.environment.get("id"):
+        return str(stated)
+    name, config = environment_of(agent.environment)
+    if found := agent.runtime_ref.get("environments", {}).get(name):
+        return found
+    try:
+        made = port.create_environment(name, config)
+    except Conflict:
+        made = next(told for told in port.environments() if told.get("name") == name)
+    _note(agent, {"environments": {name: made["id"]}})
+    return made["id"]
+
+
+def _note(agent: Agent, more: dict[str, Any] | None) -> None:
+    """Add to the ids that the runtime gave; None forgets them. Other sessions of the agent do this at the same time."""
+    with transaction.atomic():
+        row = Agent.objects.select_for_update().get(pk=agent.pk)
+        ref = row.runtime_ref if more is not None else {}
+        for key, value in (more or {}).items():
+            ref[key] = ref.get(key, {}) | value if isinstance(value, dict) else value
+        Agent.objects.filter(pk=row.pk).update(runtime_ref=ref)
+    agent.runtime_ref = ref

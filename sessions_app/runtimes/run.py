@@ -1,0 +1,153 @@
+"""One turn as its runtime sees it: the definition, the log, and the ways to add to it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterator
+from typing import Any
+from uuid import UUID
+
+from django.db import connections, transaction
+from django.utils import timezone
+
+from sessions_app.models import Agent, Approval, Event, Session, TurnInFlight
+from sessions_app.services import agents, approvals, audit, budgets, events, notify, turns
+from sessions_app.services.events import NewEvent, Tool
+
+PAGE = 500
+SAID_AT_ONCE = 2_000
+"""Characters in one notice of streamed text: NOTIFY takes 8,000 bytes, and JSON escapes make up to six of one."""
+
+
+class LeaseLost(Exception):
+    """Another worker holds the turn now: this one must not write any more."""
+
+
+class TurnRun:
+    """What a runtime gets. Every write checks that this worker still holds the turn."""
+
+    def __init__(self, flight: TurnInFlight) -> None:
+        self.flight = flight
+        self.session: Session = flight.session
+        self.agent: Agent = agents.as_of(flight.session.agent, flight.session.agent_version)
+        """With the definition that the session began with. For reading: saved, it would undo later versions."""
+        self.turn: int = flight.turn
+        self.state: dict[str, Any] = flight.state
+        """Notes of the runtime; ``save_state`` keeps them for the next worker."""
+        self._stopped = threading.Event()
+        self._lost = threading.Event()
+        if flight.interrupted_at:
+            self._stopped.set()
+
+    @property
+    def session_id(self) -> UUID:
+        return self.flight.session_id
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a person wants the turn to stop. Raises ``LeaseLost``."""
+        if self._lost.is_set():
+            raise LeaseLost
+        return self._stopped.is_set()
+
+    def pause(self, seconds: float) -> bool:
+        """Sleep, holding no connection; True at once when the turn is interrupted. Raises ``LeaseLost``."""
+        connections.close_all()
+        self._stopped.wait(seconds)
+        return self.interrupted
+
+    def beat(self) -> None:
+        """Say that a worker is at it, and learn what people want; called every second from outside."""
+        row = turns.held(self.flight)
+        if not row.update(heartbeat_at=timezone.now()):
+            self._lost.set()
+            self._stopped.set()
+        elif row.exclude(interrupted_at=None).exists():
+            self._stopped.set()
+
+    # --- the log ---
+
+    def events(self, *, after: int = 0, kinds: Collection[str] = ()) -> Iterator[Event]:
+        """The session's log in order, a page at a time."""
+        rows = Event.objects.filter(session_id=self.session_id).order_by("seq")
+        rows = rows.filter(kind__in=kinds) if kinds else rows
+        while page := list(rows.filter(seq__gt=after)[:PAGE]):
+            yield from page
+            after = page[-1].seq
+
+    def of_turn(self, *kinds: str) -> list[Event]:
+        """The events of this turn so far."""
+        rows = Event.objects.filter(session_id=self.session_id, turn=self.turn).order_by("seq")
+        return list(rows.filter(kind__in=kinds) if kinds else rows)
+
+    def append(self, *new: NewEvent) -> events.Appended:
+        """Add to the log; what it holds already is left out. Raises ``LeaseLost``."""
+        with transaction.atomic():
+            self._hold()
+            appended = events.append(self.session_id, new)
+            if self.flight.said and any(event.kind == "agent_message" and not event.depth for event in new):
+                self._is_logged()
+            return appended
+
+    def save_state(self, **notes: Any) -> None:
+        """Keep notes for whoever goes on with this turn. Raises ``LeaseLost``."""
+        self.state |= notes
+        with transaction.atomic():
+            self._hold()
+            turns.held(self.flight).update(state=self.state)
+
+    def ask(self, call: Event, *, context: str = "", risk: str = "") -> Approval:
+        """The approval of a tool call: the one that exists, or a new one that now waits for a person."""
+        with transaction.atomic():
+            self._hold()
+            return approvals.request(
+                self.session, call.tool_name or "", call.arguments, server=call.tool_server, client_id=call.call_id,
+                by=audit.Actor("agent", str(self.agent.pk), self.agent.name), context=context, risk=risk,
+                expires_in=self.agent.policy.get("expires_in"),
+            )  # fmt: skip
+
+    def check_money(self) -> None:
+        """Before another model request. Raises ``budgets.Spent`` when this turn used up what there is."""
+        budgets.check(self.session, running=self.turn)
+
+    # --- text as it is written ---
+
+    def say(self, text: str, request: str) -> None:
+        """Show a piece of the message that the model is writing. It is not in the log before it is whole."""
+        if not text:
+            return
+        flight = self.flight
+        begun = flight.said if flight.said_request == request else ""
+        flight.said, flight.said_request = begun + text, request
+        if not turns.held(flight).update(said=flight.said, said_request=request):
+            raise LeaseLost
+        for start in range(0, len(text), SAID_AT_ONCE):
+            notify.said(self.session_id, request, len(begun) + start, text[start : start + SAID_AT_ONCE])
+
+    def _is_logged(self) -> None:
+        """What was being written stands in the log now: who comes later must not be shown it twice."""
+        self.flight.said = self.flight.said_request = ""
+        turns.held(self.flight).update(said="", said_request="")
+
+    # --- words for what happens ---
+
+    def event(self, kind: str, key: str, text: str = "", **fields: Any) -> NewEvent:
+        """An event of the agent, now."""
+        return NewEvent(
+            kind,
+            key,
+            at=timezone.now(),
+            **{"actor_kind": "agent", "actor_name": self.agent.name, "text": text} | fields,
+        )
+
+    def result(self, call: Event, text: str, status: str, **data: Any) -> NewEvent:
+        """The result of a call. One call has one: a second is left out by its key."""
+        tool = Tool(call_id=call.call_id, name=call.tool_name, server=call.tool_server, status=status)
+        return NewEvent(
+            "tool_result", f"result:{call.call_id}", at=timezone.now(), actor_kind="tool",
+            actor_name=call.tool_name or "", text=text, tool=tool, parent=call.client_key, data=data,
+        )  # fmt: skip
+
+    def _hold(self) -> None:
+        if not turns.held(self.flight).select_for_update().exists():
+            raise LeaseLost

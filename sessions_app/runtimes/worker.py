@@ -1,0 +1,143 @@
+"""Runs the turn of a session: claims it, keeps it fresh, and ends it as its runtime says."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib import import_module
+from types import ModuleType
+from uuid import UUID
+
+from django.db import DatabaseError, InterfaceError, connection, connections
+from django.utils import timezone
+
+from sessions_app.ids import uuid7
+from sessions_app.models import Session, TurnInFlight
+from sessions_app.services import budgets, turns
+from sessions_app.services.events import NewEvent
+
+from . import Ended, Failed, Outcome, Retry, Waits
+from .run import LeaseLost, TurnRun
+
+log = logging.getLogger(__name__)
+BEAT_SECONDS = 1.0
+MOST_FAILURES = 5
+"""Failures in a row that may pass before a turn is given up; their waits grow to a minute."""
+LONGEST_WAIT = 300.0
+
+
+def run(session_id: UUID, beside: Callable[[TurnInFlight], AbstractContextManager[None]] = nullcontext) -> None:
+    """Go on with the turn of a session, unless somebody is at it or there is none.
+
+    ``beside`` is entered while this worker is at the turn, and left when the turn rests or is over.
+    """
+    flight = turns.claim(session_id)
+    if flight is None:
+        return
+    turn, started = TurnRun(flight), time.monotonic()
+    try:
+        with beside(flight), _beating(turn):
+            outcome = _until_it_rests(turn)
+            _settle(turn, outcome, round((time.monotonic() - started) * 1000))
+    except LeaseLost:
+        log.warning("the turn of session %s went over to another worker", session_id)
+
+
+def close(session_id: UUID) -> bool:
+    """Close a session that is archived here at its runtime, too. False when that has to be tried again."""
+    session = Session.objects.select_related("agent").get(pk=session_id)
+    return runtime_of(session.agent.runtime).close(session)
+
+
+def runtime_of(name: str) -> ModuleType:
+    """The module of a runtime. They are imported when first used: an SDK takes 30 MB."""
+    return import_module(f"sessions_app.runtimes.{name}")
+
+
+def _until_it_rests(turn: TurnRun) -> Outcome:
+    """What a runtime makes of the turn; a failure that may pass is waited for here."""
+    failures, got_to = 0, -1
+    while True:
+        outcome = _advance(turn)
+        if not isinstance(outcome, Retry):
+            return outcome
+        told = sum(event.kind not in ("status", "error") for event in turn.of_turn())
+        failures, got_to = failures + 1 if told == got_to else 1, told  # in a row: a long turn may meet many
+        if failures > MOST_FAILURES:
+            return Ended([error_event(turn, f"given up after {failures} tries: {outcome.why}")])
+        if _waited(turn, outcome):
+            stopped = _advance(turn)  # it may have something to stop
+            return stopped if isinstance(stopped, Ended) else Ended([interrupted_event(turn)])
+
+
+def _advance(turn: TurnRun) -> Outcome:
+    try:
+        outcome = runtime_of(turn.agent.runtime).advance(turn)
+    except (Failed, budgets.Spent) as failed:
+        return Ended([error_event(turn, str(failed))])
+    except (LeaseLost, DatabaseError, InterfaceError):
+        raise
+    except Exception as error:  # an SDK or a tool may fail in any way, and the session must say so
+        log.exception("the turn of session %s failed", turn.session_id)
+        return Ended([error_event(turn, f"the runtime failed: {type(error).__name__}: {error}")])
+    if isinstance(outcome, Ended) and turn.interrupted:
+        return Ended([*outcome.last, interrupted_event(turn)])
+    return outcome
+
+
+def _waited(turn: TurnRun, retry: Retry) -> bool:
+    """Wait as long as was asked, in sight of everybody; True when a person interrupts that."""
+    seconds = min(max(retry.seconds, 0.0), LONGEST_WAIT)
+    until = timezone.now() + timezone.timedelta(seconds=seconds)
+    turns.held(turn.flight).update(retry_at=until)
+    note = f"{retry.why}; next try in {seconds:.0f} s"
+    turn.append(turn.event("status", f"retry:{uuid7()}", note, actor_kind="system", data={"status": "retrying"}))
+    interrupted = turn.pause(seconds)
+    turns.held(turn.flight).update(retry_at=None)
+    return interrupted
+
+
+def _settle(turn: TurnRun, outcome: Outcome, busy_ms: int) -> None:
+    if isinstance(outcome, Waits):
+        turns.rest(turn.flight, busy_ms)
+    else:
+        turns.finish(turn.flight, busy_ms, outcome.last)
+
+
+def error_event(turn: TurnRun, text: str) -> NewEvent:
+    """What went wrong, for the person who reads the session."""
+    return turn.event("error", f"error:{uuid7()}", text, actor_kind="system", actor_name="Countersign")
+
+
+def interrupted_event(turn: TurnRun) -> NewEvent:
+    """The end of a turn that a person stopped."""
+    return turn.event(
+        "status", f"interrupted:{turn.turn}:{turn.flight.worker}", "interrupted", actor_kind="system",
+        actor_name="Countersign", data={"status": "interrupted"},
+    )  # fmt: skip
+
+
+@contextmanager
+def _beating(turn: TurnRun) -> Iterator[None]:
+    stop = threading.Event()
+    thread = threading.Thread(target=_beat, args=(turn, stop), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+        connections.close_all()
+
+
+def _beat(turn: TurnRun, stop: threading.Event) -> None:
+    while not stop.wait(BEAT_SECONDS):
+        try:
+            turn.beat()
+        except (DatabaseError, InterfaceError) as error:
+            log.warning("the heartbeat of session %s was not written: %s", turn.session_id, error)
+        finally:
+            connection.close()

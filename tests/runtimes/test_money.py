@@ -1,0 +1,99 @@
+"""Turns are paid for as they end, and begin only while there is money."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from sessions_app.models import AuditEntry, Budget, CallUsage, LedgerEntry, QueuedMessage, TurnUsage
+from sessions_app.services import budgets, ledger
+
+from .conftest import BY, say, told, work
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def budget(of, amount: str, **about) -> Budget:
+    return Budget.objects.create(workspace_id=of.workspace_id, amount=Decimal(amount), **about)
+
+
+def test_a_turn_is_paid_from_the_ai_wallet(session):
+    say(session, "Hello there")
+    work(session)
+    entry = LedgerEntry.objects.get()
+    assert (entry.wallet.kind, -entry.amount, entry.session_id) == ("ai", session.cost_recorded, session.pk)
+    assert entry.event == f"turn:{session.pk}:1"
+
+
+def test_each_call_leaves_a_row(make_session):
+    session = make_session("Bold", policy={"default": "allow"})
+    say(session, "/tool shop/refund\n/tool ls")
+    work(session)
+    rows = CallUsage.objects.filter(session=session).order_by("seq").values_list("provider", "tool", "status")
+    assert list(rows) == [("shop", "refund", "ok"), ("builtin", "ls", "ok")]
+
+
+@pytest.mark.parametrize("of", ["session", "agent", "workspace"])
+def test_a_budget_that_is_used_up_stops_new_turns_and_is_told_once(make_session, of):
+    session = make_session()
+    about = {"session": {"session": session}, "agent": {"agent": session.agent}, "workspace": {}}[of]
+    budget(session, "0.00001", **about)
+    say(session, "Hello there")
+    work(session)
+    for _ in range(2):
+        with pytest.raises(budgets.Spent, match=r"is used up: \$0.00 of \$0.00 today"):
+            say(session, "Again")
+    assert AuditEntry.objects.filter(action="budget.reached").count() == 1
+    assert not QueuedMessage.objects.exists()
+
+
+def test_what_was_queued_waits_for_money_and_people_are_told_once(session):
+    budget(session, "0.00001", period="all")
+    say(session, "one")
+    say(session, "two")
+    work(session)
+    assert session.status == "idle"
+    assert told(session)[-1][1].startswith("the budget of this workspace is used up")
+    assert QueuedMessage.objects.count() == 1
+    assert AuditEntry.objects.filter(action="budget.reached").count() == 1
+
+
+def test_budgets_of_others_do_not_stop_it(make_session):
+    session, other = make_session(), make_session("Other")
+    budget(other, "0", agent=other.agent)
+    say(session, "Hello")
+    assert work(session).status == "idle"
+
+
+def test_an_empty_wallet_stops_new_turns_once_money_was_ever_put_in(session):
+    wallet = ledger.wallet_of(session.workspace_id, "ai")
+    ledger.credit(wallet, "trial", Decimal("0.00001"), by=BY)
+    say(session, "Hello there")
+    work(session)
+    with pytest.raises(budgets.Spent, match="AI wallet of this workspace is empty"):
+        say(session, "Again")
+    ledger.credit(wallet, "purchased", Decimal("1"), by=BY)
+    assert not say(session, "Again").queued
+
+
+def test_a_wallet_that_runs_empty_in_the_middle_of_a_turn_ends_it_and_loses_nothing(session):
+    ledger.credit(ledger.wallet_of(session.workspace_id, "ai"), "trial", Decimal("0.00001"), by=BY)
+    say(session, "/think well\n/think well again\nNever said")
+    work(session)
+    assert [kind for kind, _ in told(session)] == ["user_message", "reasoning", "error"]
+    assert told(session)[-1][1].startswith("the AI wallet of this workspace is empty")
+    assert TurnUsage.objects.get().cost == session.cost_recorded
+
+
+def test_a_call_with_a_price_is_paid_from_the_data_wallet_and_an_empty_one_refuses_it(make_session):
+    tools = [{"type": "mcp", "server": "shop", "url": "https://shop.example", "price": "0.25"}]
+    session = make_session("Buyer", policy={"default": "allow"}, tools=tools)
+    wallet = ledger.wallet_of(session.workspace_id, "data")
+    ledger.credit(wallet, "purchased", Decimal("0.40"), by=BY)
+    say(session, "/tool shop/buy\n/tool shop/buy\n/tool look")
+    work(session)
+    results = session.events.filter(kind="tool_result").order_by("seq").values_list("tool_status", flat=True)
+    assert list(results) == ["ok", "denied", "ok"]
+    assert ledger.balance(wallet) == Decimal("0.15")
+    assert LedgerEntry.objects.filter(wallet__kind="ai").exists()
