@@ -1,0 +1,80 @@
+"""A person decides in Slack: the same decision as at the desk, of a member who may decide there."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.core.exceptions import ValidationError
+from django.urls import reverse
+
+from sessions_app.models import Approval, Role, SlackEvent, SlackInstallation
+from sessions_app.rendering import mrkdwn
+from sessions_app.services import approvals, audit
+
+from . import slack_install, slack_people
+
+VERDICTS = {"approval_approve": "approve", "approval_deny": "deny"}
+
+
+def value_of(approval: Approval) -> str:
+    """What a button carries: the question with the version and digest that its message shows."""
+    return orjson.dumps({"approval": str(approval.pk), "version": approval.version, "digest": approval.digest}).decode()
+
+
+def card_url(installation: SlackInstallation, approval: Approval) -> str:
+    """Where the approval is decided at the desk."""
+    return f"{slack_install.desk_url(installation)}{reverse('approval-detail', args=[approval.pk])}"
+
+
+def decide(event: SlackEvent, person: slack_people.Person) -> dict[str, Any]:
+    """Decide as the button says; what is to be told to who clicked, as a call of Slack's API."""
+    installation, click = event.installation, event.payload
+    asked = _asked(click["value"])
+    approval = _approval(installation, asked)
+    if approval is None:
+        return _told(click, "There is no such question here any more.")
+    member = slack_people.member_of(installation, person)
+    if member is None or not Role(member.role).covers(Role.REVIEWER):
+        return _told(click, _not_you(installation, approval, person, member is not None))
+    actor = audit.Actor("member", str(member.pk), str(member))
+    decider = approvals.Decider(actor, Role(member.role), "slack", member_id=member.pk)
+    about = {"version": asked["version"], "digest": str(asked.get("digest"))}
+    try:
+        approvals.decide(approval, decider, VERDICTS[click["action"]], **about)
+    except (approvals.Conflict, approvals.NotAllowed, approvals.Invalid) as refused:
+        text = f"{refused}. {mrkdwn.link(card_url(installation, approval), 'Open it in Countersign')}"
+        return _told(click, text[:1].upper() + text[1:])
+    return {}
+
+
+def _asked(value: str) -> dict[str, Any]:
+    try:
+        asked = orjson.loads(value)
+    except orjson.JSONDecodeError:
+        asked = None
+    return asked if isinstance(asked, dict) and isinstance(asked.get("version"), int) else {}
+
+
+def _approval(installation: SlackInstallation, asked: dict[str, Any]) -> Approval | None:
+    here = Approval.objects.select_related("session__agent").filter(workspace_id=installation.workspace_id)
+    try:
+        return here.filter(pk=UUID(str(asked.get("approval")))).first()
+    except (ValueError, ValidationError):
+        return None
+
+
+def _not_you(installation: SlackInstallation, approval: Approval, person: slack_people.Person, is_member: bool) -> str:
+    if is_member:
+        why = "You may read this but not decide it; an admin can give you the role reviewer."
+    elif person.outsider:
+        why = f"Only members of {installation.workspace} decide here, and {person.outsider}."
+    else:
+        why = f"Only members of {installation.workspace} decide here, by the e-mail that Slack has confirmed."
+    return f"{mrkdwn.escape(why)} {mrkdwn.link(card_url(installation, approval), 'Open it in Countersign')}"
+
+
+def _told(click: dict[str, Any], text: str) -> dict[str, Any]:
+    """To who clicked alone."""
+    return {"method": "chat_postEphemeral", "channel": click["channel"], "user": click["user"], "text": text}

@@ -1,0 +1,205 @@
+"""People are asked in the escalation channel: a message for each approval, kept up to date; one for a budget's end."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Exists, OuterRef
+from django.urls import reverse
+from django.utils import timezone
+
+from sessions_app.models import Approval, Budget, SlackInstallation, SlackNotice
+from sessions_app.rendering import mrkdwn
+from sessions_app.rendering.numbers import money
+from sessions_app.rendering.secrets import mask
+from sessions_app.rendering.text import first_line
+from sessions_app.rendering.toolbody import as_json
+from sessions_app.runtimes.policy import ESCALATE
+
+from . import slack_api, slack_install
+from .slack_clicks import card_url, value_of
+
+log = logging.getLogger(__name__)
+MOST_ARGUMENTS = 1_200
+"""Characters; a block of Slack's takes 3,000, entities counted."""
+MOST_CONTEXT = 300
+LATE = timedelta(hours=1)
+"""What was asked longer ago and never told is not told any more: a new channel would drown in it."""
+MARKS = {
+    "approved": ":white_check_mark:", "approved_edited": ":white_check_mark:", "answered": ":speech_balloon:",
+    "denied": ":no_entry:",
+}  # fmt: skip
+
+
+def tell_of_approval(approval_id: UUID) -> None:
+    """Ask in the channels of its workspace, or say there how it was decided."""
+    approval = Approval.objects.select_related("session__agent").filter(pk=approval_id).first()
+    if approval is None:
+        return
+    if approval.status == Approval.Status.PENDING:
+        for installation in _with_channel(approval.workspace_id):
+            SlackNotice.objects.get_or_create(
+                installation=installation,
+                subject=f"approval:{approval.pk}",
+                defaults={"approval": approval, "channel": installation.escalation_channel},
+            )
+    SlackNotice.objects.filter(approval=approval).exclude(shown=approval.status).update(done_at=None)
+    for notice in SlackNotice.objects.filter(approval=approval, done_at=None):
+        tell(notice.pk)
+
+
+def tell_of_budget(budget_id: UUID) -> None:
+    """Say once in a period that a budget is used up."""
+    budget = Budget.objects.select_related("agent", "session").filter(pk=budget_id).exclude(told_for="").first()
+    for installation in _with_channel(budget.workspace_id) if budget else ():
+        subject = f"budget:{budget.pk}:{budget.told_for}"
+        notice, _ = SlackNotice.objects.get_or_create(
+            installation=installation, subject=subject, defaults={"channel": installation.escalation_channel}
+        )
+        tell(notice.pk)
+
+
+def tell(notice_id: UUID) -> None:
+    """Post or change the message, unless somebody is at it."""
+    rows = SlackNotice.objects.select_related("installation__workspace", "approval__session__agent")
+    notice = rows.defer(*slack_api.SECRETS).get(pk=notice_id)
+    with slack_api.errand_of(notice) as mine:
+        if mine:
+            _say(notice)
+
+
+def left() -> list[UUID]:
+    """Notices that were put off or lost, and those of approvals that were decided since."""
+    decided = SlackNotice.objects.filter(shown=Approval.Status.PENDING, error="")
+    decided.exclude(approval__status=Approval.Status.PENDING).update(done_at=None)
+    return list(SlackNotice.objects.filter(slack_api.free()).order_by("created_at").values_list("id", flat=True)[:100])
+
+
+def not_asked() -> list[UUID]:
+    """Approvals that wait and were told in no channel although their workspace has one: their ring was lost."""
+    told = SlackNotice.objects.filter(approval=OuterRef("pk"))
+    channel = SlackInstallation.objects.filter(workspace=OuterRef("workspace"), revoked_at=None)
+    waiting = Approval.objects.filter(status=Approval.Status.PENDING, requested_at__gt=timezone.now() - LATE)
+    found = waiting.filter(~Exists(told), Exists(channel.exclude(escalation_channel="")))
+    return list(found.values_list("id", flat=True)[:100])
+
+
+def _with_channel(workspace_id: UUID) -> list[SlackInstallation]:
+    return list(slack_install.of_workspace(workspace_id).exclude(escalation_channel=""))
+
+
+def _say(notice: SlackNotice) -> None:
+    """Raises ``slack_api.Away``, ``Refused`` and ``Lost``."""
+    approval = notice.approval
+    status = approval.status if approval else "reached"
+    if not notice.ts and approval and status != Approval.Status.PENDING:
+        return slack_api.finish(notice, shown=status)  # decided before anybody was asked
+    said = _question(notice.installation, approval) if approval else _budget(notice)
+    said |= {"channel": notice.channel, "unfurl_links": False, "unfurl_media": False}
+    if not notice.ts:
+        posted = slack_api.of(notice.installation, "chat_postMessage", **said)
+        slack_api.go_on(notice, ts=posted["ts"], channel=posted["channel"], shown=status)
+    elif notice.shown != status:
+        del said["unfurl_links"], said["unfurl_media"]
+        slack_api.of(notice.installation, "chat_update", ts=notice.ts, **said)
+    slack_api.finish(notice, shown=status)
+
+
+# --- what the messages say ---
+
+
+def _question(installation: SlackInstallation, approval: Approval) -> dict[str, Any]:
+    """Text for the notification, and blocks for the channel."""
+    agent, tool = mrkdwn.escape(approval.session.agent.name), mrkdwn.escape(_tool(approval))
+    asks = "asks" if approval.tool_name == ESCALATE else f"asks to run `{tool}`"
+    arguments, whole = _arguments(approval)
+    blocks = [_section(f"*{agent}* {asks}")]
+    if context := first_line(approval.context, MOST_CONTEXT):
+        blocks.append(_section(f"> {mrkdwn.escape(context)}"))
+    if arguments:
+        blocks.append(_section(f"```{arguments}```"))
+    blocks.append({"type": "context", "elements": [_text(_facts(installation, approval))]})
+    if approval.status == Approval.Status.PENDING:
+        blocks.append(_buttons(installation, approval, whole))
+    else:
+        blocks.append(_section(_outcome(approval)))
+    return {"text": _summary(approval, agent, asks), "blocks": blocks}
+
+
+def _summary(approval: Approval, agent: str, asks: str) -> str:
+    """What stands in the notification; without arguments, which may be nobody's business on a locked phone."""
+    return f"{agent} {asks}" + ("" if approval.status == Approval.Status.PENDING else f": {_outcome(approval)}")
+
+
+def _tool(approval: Approval) -> str:
+    return f"{approval.tool_server}/{approval.tool_name}" if approval.tool_server else approval.tool_name
+
+
+def _arguments(approval: Approval) -> tuple[str, bool]:
+    """The arguments without secrets, and whether that is all of them."""
+    written = as_json(approval.arguments) if approval.arguments not in (None, {}) else ""
+    masked, secrets = mask(written)
+    shown = mrkdwn.escape(masked)
+    if len(shown) <= MOST_ARGUMENTS and "```" not in shown:
+        return shown, not secrets
+    return mrkdwn.escape(masked[: MOST_ARGUMENTS // 2].replace("`", "'")) + " …", False
+
+
+def _facts(installation: SlackInstallation, approval: Approval) -> str:
+    session = approval.session
+    path = reverse("session-detail", args=[session.agent_id, session.pk])
+    where = mrkdwn.link(f"{slack_install.desk_url(installation)}{path}", first_line(str(session), 80))
+    partial = bool(session.unpriced_tokens or session.under_reported)
+    expiry = f"denied by itself at {approval.expires_at:%d %b %H:%M} UTC" if approval.expires_at else ""
+    return " · ".join(filter(None, (where, f"cost so far {money(session.cost_amount, partial=partial)}", expiry)))
+
+
+def _buttons(installation: SlackInstallation, approval: Approval, whole: bool) -> dict[str, Any]:
+    """Approving needs to have been seen: what does not stand here whole is approved at the desk."""
+    value = value_of(approval)
+    approve = {**_button("Approve", "approval_approve"), "value": value, "style": "primary"}
+    deny = {**_button("Deny", "approval_deny"), "value": value, "style": "danger"}
+    words = "Answer in Countersign" if approval.tool_name == ESCALATE else "Open in Countersign"
+    open_ = {**_button(words, "approval_open"), "url": card_url(installation, approval)}
+    here = [] if approval.tool_name == ESCALATE else [approve, deny] if whole else [deny]
+    return {"type": "actions", "elements": [*here, open_]}
+
+
+def _outcome(approval: Approval) -> str:
+    made = approval.decision or {}
+    status = approval.get_status_display().replace("_", " ").lower()
+    by, channel = str(made.get("by") or ""), made.get("channel")
+    who = f" by {mrkdwn.escape(by)}" + (" in Slack" if channel == "slack" else "") if by else ""
+    said = made.get("answer") or made.get("reason") or ""
+    why = f": {mrkdwn.escape(first_line(said, MOST_CONTEXT))}" if said else ""
+    return f"{MARKS.get(approval.status, ':hourglass:')} *{status.capitalize()}*{who}{why}"
+
+
+def _budget(notice: SlackNotice) -> dict[str, Any]:
+    _, budget_id, period = notice.subject.split(":", 2)
+    budget = Budget.objects.select_related("agent", "session").filter(pk=budget_id).first()
+    if budget is None:
+        raise slack_api.Refused("chat_postMessage", "the budget was removed")
+    whose = budget.session or budget.agent or notice.installation.workspace
+    when = "in all" if period == "all" else f"for {period} (UTC)"
+    text = (
+        f":money_with_wings: The budget of *{mrkdwn.escape(first_line(str(whose), 80))}* is used up: "
+        f"{money(budget.amount)} {when}. No new turn begins until an admin raises it"
+        f"{'' if period == 'all' else ' or the day is over'}."
+    )
+    return {"text": text}
+
+
+def _section(text: str) -> dict[str, Any]:
+    return {"type": "section", "text": _text(text)}
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "mrkdwn", "text": text}
+
+
+def _button(words: str, action: str) -> dict[str, Any]:
+    return {"type": "button", "text": {"type": "plain_text", "text": words}, "action_id": action}

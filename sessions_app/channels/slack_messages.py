@@ -1,0 +1,160 @@
+"""A worker reads what Slack sent: a message goes to the session of its thread, which the first one begins."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+
+from sessions_app.models import Agent, Session, SlackEvent, TriggerRun
+from sessions_app.rendering import mrkdwn
+from sessions_app.rendering.numbers import size
+from sessions_app.rendering.text import first_line
+from sessions_app.services import audit, sessions, turns
+from sessions_app.services.budgets import Spent
+from sessions_app.services.columns import text as storable_text
+
+from . import slack_api, slack_clicks, slack_inbox, slack_people
+from .slack_people import Person
+
+REFUSALS = (turns.NotActive, turns.TooLong, Spent, sessions.Archived)
+NOBODY = "No agent is set up to answer here yet. An admin can choose one in Countersign under Settings, Slack."
+ARCHIVED = "This session is archived, so it takes no more messages. Start a new thread to go on."
+REJECTED = "Sorry, this agent does not take messages from people outside of this Slack workspace."
+
+
+def read(event_id: UUID) -> None:
+    """Read the event and what waits before and behind it in its thread, one after the other."""
+    key = SlackEvent.objects.values_list("conversation_key", flat=True).filter(pk=event_id).first()
+    while event := _first_of(key):
+        with slack_api.errand_of(event) as mine:
+            if not mine:
+                return  # who has it goes on with those behind it
+            _read(event)
+        event.refresh_from_db(fields=["done_at", "error"])
+        if event.error and not event.message.startswith(slack_inbox.CLICK):
+            _leave_run(event, TriggerRun.Status.FAILED, _text_of(event), error=event.error)
+        if event.done_at is None:
+            return
+
+
+def _first_of(key: str | None) -> SlackEvent | None:
+    waiting = SlackEvent.objects.filter(conversation_key=key, done_at=None).order_by("id")
+    return waiting.select_related("installation__agent").defer(*slack_api.SECRETS).first()
+
+
+def _read(event: SlackEvent) -> None:
+    """Raises ``slack_api.Away``, ``Refused`` and ``Lost``. What is to be said is kept with what was done."""
+    if "say" not in event.payload:
+        person = slack_people.look_up(event.installation, event.payload["user"])
+        with transaction.atomic():
+            slack_api.go_on(event)
+            say = slack_clicks.decide(event, person) if "action" in event.payload else _take(event, person)
+            slack_api.go_on(event, payload={"say": say})
+    if say := event.payload["say"]:
+        slack_api.of(event.installation, **say)
+    slack_api.finish(event, payload={})
+
+
+def _take(event: SlackEvent, person: Person) -> dict[str, Any]:
+    """Hand the message to its session; what is to be said in the thread, as a call of Slack's API."""
+    text = _text_of(event)
+    if why := slack_people.why_not(event.installation, person):
+        return _reject(event, person, text, why)
+    before = _session_of(event)
+    agent = before.agent if before else event.installation.agent
+    if agent is None:
+        _leave_run(event, TriggerRun.Status.FAILED, text, person, error="no agent is set up for Slack")
+        return _in_thread(event, NOBODY)
+    try:
+        with transaction.atomic():
+            session, is_new = (before, False) if before else _begin(event, agent, text, person)
+            turns.submit(session.pk, text, by=person.name, data={"slack": _source(event)})
+    except REFUSALS as refused:
+        _leave_run(event, TriggerRun.Status.FAILED, text, person, session=before, error=str(refused))
+        return _in_thread(event, ARCHIVED if isinstance(refused, sessions.Archived) else _sentence(str(refused)))
+    if is_new:
+        _leave_run(event, TriggerRun.Status.STARTED, text, person, session=session)
+    return {}
+
+
+def _reject(event: SlackEvent, person: Person, text: str, why: str) -> dict[str, Any]:
+    """An outsider is told once in a thread, where only they see it."""
+    of_thread = SlackEvent.objects.filter(conversation_key=event.conversation_key, installation=event.installation)
+    told = of_thread.filter(rejected=True).exists()
+    SlackEvent.objects.filter(pk=event.pk).update(rejected=True)
+    _leave_run(event, TriggerRun.Status.SKIPPED, text, person, error=f"{person.name} was turned away: {why}")
+    if told:
+        return {}
+    return _in_thread(event, REJECTED) | {"method": "chat_postEphemeral", "user": person.id}
+
+
+def _session_of(event: SlackEvent) -> Session | None:
+    """The session of the thread, whoever its agent is: a thread keeps the agent that it began with."""
+    found = Session.objects.filter(
+        workspace_id=event.installation.workspace_id, slack_conversation_key=event.conversation_key
+    )
+    return found.select_related("agent").defer("source_record").order_by("created_at").first()
+
+
+def _begin(event: SlackEvent, agent: Agent, text: str, person: Person) -> tuple[Session, bool]:
+    """A new session of the thread; or the one that somebody made meanwhile."""
+    if agent.status != Agent.Status.ACTIVE:
+        raise turns.NotActive(f"{agent.name} is {agent.status}: it begins no sessions until an admin resumes it")
+    try:
+        with transaction.atomic():
+            made = sessions.create(
+                agent, by=audit.Actor("slack", person.id, person.name), origin=Session.Origin.SLACK,
+                title=first_line(text, 80), user_id=person.id, slack_conversation_key=event.conversation_key,
+                metadata={"slack": {"team": event.installation.team_id, "channel": event.payload["channel"]}},
+            )  # fmt: skip
+            return made, True
+    except IntegrityError:
+        session = _session_of(event)
+        if session is None:
+            raise
+        return session, False
+
+
+def _text_of(event: SlackEvent) -> str:
+    """What was said, and which files were sent along: those stay at Slack."""
+    said = mrkdwn.to_plain(str(event.payload.get("text") or ""), bot=event.installation.bot_user_id)
+    files = "\n".join(f"[{_file(file)}]" for file in event.payload.get("files") or [] if isinstance(file, dict))
+    return storable_text("\n\n".join(filter(None, (said, files))) or "(a mention without words)")
+
+
+def _file(file: dict[str, Any]) -> str:
+    bytes_ = file.get("size")
+    facts = (file.get("name") or "a file", file.get("mimetype"), size(bytes_) if isinstance(bytes_, int) else None)
+    return f"file in Slack, not read: {', '.join(str(fact) for fact in facts if fact)}"
+
+
+def _source(event: SlackEvent) -> dict[str, Any]:
+    return {name: event.payload.get(name) for name in ("user", "channel", "ts", "thread_ts")}
+
+
+def _leave_run(
+    event: SlackEvent, status: str, text: str = "", person: Person | None = None, *,
+    session: Session | None = None, error: str = "",
+) -> None:  # fmt: skip
+    """The trigger run of this message; there is one however often it is read."""
+    about = {"agent": session.agent if session else event.installation.agent, "kind": TriggerRun.Kind.SLACK}
+    about |= {"name": f"Slack: {event.installation}", "cause": f"by {person.name}" if person else ""}
+    TriggerRun.objects.get_or_create(
+        workspace_id=event.installation.workspace_id,
+        fire_key=f"slack:{event.installation.team_id}:{event.event_id or event.message}",
+        defaults=about | {"status": status, "session": session, "input_text": text, "error": error},
+    )
+
+
+def _in_thread(event: SlackEvent, text: str) -> dict[str, Any]:
+    thread = event.conversation_key.rpartition(":")[2]
+    return {
+        "method": "chat_postMessage", "channel": event.payload["channel"], "thread_ts": thread,
+        "text": mrkdwn.escape(text), "unfurl_links": False,
+    }  # fmt: skip
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."

@@ -1,0 +1,195 @@
+"""The answer to a turn in its Slack thread: one message that grows while the turn goes on, and says how it ended.
+
+Beside the worker of a turn runs a thread that reads, once in a while, what was said so far. What it posted stands in
+the turn's ``SlackReply``; what it could not finish (a crash, Slack away) the sweep finishes from there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import DatabaseError, InterfaceError, connections
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
+
+from sessions_app.models import SlackInstallation, SlackReply, TurnInFlight
+from sessions_app.rendering import mrkdwn
+
+from . import slack_api
+from .slack_told import told, url_of
+
+log = logging.getLogger(__name__)
+SECONDS_BETWEEN = 1.2
+"""``chat.update`` may be called 50 times a minute (tier 3)."""
+LAST_WAITS = 30
+"""Seconds that the end of an answer waits for Slack before it is left to the sweep."""
+MOST_PARTS = 10
+BEGUN = "…"
+METADATA = "countersign_reply"
+GONE = ("message_not_found", "cant_update_message", "edit_window_closed")
+"""Somebody deleted the message, or nobody may change it any more: it is not posted again."""
+
+
+@contextmanager
+def following(flight: TurnInFlight) -> Iterator[None]:
+    """While the worker is at the turn, tell its Slack thread; at the end what is left, or that it waits."""
+    reply = _reply_of(flight)
+    if reply is None:
+        yield
+        return
+    stop = threading.Event()
+    thread = threading.Thread(target=_follow, args=(reply.pk, stop), name=f"slack-{reply.pk}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def finish_left(reply_id: UUID) -> None:
+    """Finish the answer to a turn that is over, or that waits; rung by the sweep."""
+    _step(reply_id)
+
+
+def left() -> list[UUID]:
+    """Answers that were not finished although their turn is over; and those put off whose turn waits for a person."""
+    going_on = TurnInFlight.objects.filter(session=OuterRef("session"), turn=OuterRef("turn"))
+    late = ~Exists(going_on) | (Q(retry_at__isnull=False) & Exists(going_on.filter(worker=None)))
+    found = SlackReply.objects.filter(slack_api.free(), late)
+    return list(found.order_by("created_at").values_list("id", flat=True)[:100])
+
+
+def _reply_of(flight: TurnInFlight) -> SlackReply | None:
+    """The row of a turn whose session stands in a thread of a Slack workspace that is still connected."""
+    team, _, _ = flight.session.slack_conversation_key.partition(":")
+    found = SlackInstallation.objects.filter(
+        team_id=team, workspace_id=flight.session.workspace_id, revoked_at=None
+    ).values_list("pk", flat=True)
+    installation = found.first() if team else None
+    if installation is None:
+        return None
+    reply, is_new = SlackReply.objects.get_or_create(
+        session_id=flight.session_id, turn=flight.turn, defaults={"installation_id": installation}
+    )
+    if not is_new:  # it waited for a person, or is taken up again
+        SlackReply.objects.filter(pk=reply.pk).update(done_at=None, error="", tries=0)
+    return reply
+
+
+def _follow(reply_id: UUID, stop: threading.Event) -> None:
+    while not stop.is_set():
+        _step(reply_id)
+        connections.close_all()
+        stop.wait(SECONDS_BETWEEN)
+    until = timezone.now() + timedelta(seconds=LAST_WAITS)
+    while (again := _step(reply_id)) is not None and again < until:
+        connections.close_all()
+        time.sleep(max((again - timezone.now()).total_seconds(), 0.05))
+    connections.close_all()
+
+
+def _step(reply_id: UUID) -> datetime | None:
+    """Bring the thread up to date; when to try again, None when there is nothing left to do now."""
+    try:
+        rows = SlackReply.objects.select_related("installation", "session__agent").defer(*slack_api.SECRETS)
+        reply = rows.get(pk=reply_id)
+        with slack_api.errand_of(reply) as mine:
+            if mine:
+                _bring_up_to_date(reply)
+        reply.refresh_from_db(fields=["retry_at", "held_until", "done_at"])
+    except (DatabaseError, InterfaceError) as error:
+        log.warning("the answer %s in Slack waits for the database: %s", reply_id, error)
+        return timezone.now() + timedelta(seconds=1)
+    if reply.done_at:
+        return None
+    return reply.held_until or (reply.retry_at if reply.retry_at and reply.retry_at > timezone.now() else None)
+
+
+def _bring_up_to_date(reply: SlackReply) -> None:
+    """Raises ``slack_api.Away``, ``Refused`` and ``Lost``."""
+    text, is_over = told(reply)
+    parts = mrkdwn.split(text or BEGUN)
+    if len(parts) > MOST_PARTS:
+        rest = mrkdwn.link(url_of(reply), "The rest is in Countersign")
+        parts = [*parts[: MOST_PARTS - 1], rest]
+    for number, part in enumerate(parts):
+        _show(reply, number, part)
+    for number in range(len(parts), len(reply.parts)):
+        _show(reply, number, "_(this part is not needed any more)_")
+    if is_over:
+        slack_api.finish(reply, retry_at=None)
+    elif reply.tries:
+        slack_api.go_on(reply, tries=0, retry_at=None)
+
+
+def _show(reply: SlackReply, number: int, text: str) -> None:
+    """Have a part of the answer say this. What it says already is not sent again."""
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
+    if number < len(reply.parts):
+        if reply.parts[number]["sha256"] == sha256:
+            return
+        _edit(reply, reply.parts[number]["ts"], text)
+        shown = [*reply.parts]
+        shown[number] |= {"sha256": sha256}
+        slack_api.go_on(reply, parts=shown)
+        return
+    ts = _posted_before(reply, number) if reply.posting == number else None
+    if ts is None:
+        slack_api.go_on(reply, posting=number)
+        ts = _post(reply, number, text)
+        slack_api.go_on(reply, parts=[*reply.parts, {"ts": ts, "sha256": sha256}], posting=None)
+    else:
+        slack_api.go_on(reply, parts=[*reply.parts, {"ts": ts, "sha256": ""}], posting=None)
+        _show(reply, number, text)
+
+
+def _place(reply: SlackReply) -> tuple[str, str]:
+    """Channel and thread."""
+    _, channel, thread = reply.session.slack_conversation_key.split(":", 2)
+    return channel, thread
+
+
+def _post(reply: SlackReply, number: int, text: str) -> str:
+    channel, thread = _place(reply)
+    posted = slack_api.of(
+        reply.installation, "chat_postMessage", channel=channel, thread_ts=thread, text=text, unfurl_links=False,
+        unfurl_media=False, metadata={"event_type": METADATA, "event_payload": _mark(reply, number)},
+    )  # fmt: skip
+    return posted["ts"]
+
+
+def _edit(reply: SlackReply, ts: str, text: str) -> None:
+    channel, _ = _place(reply)
+    try:
+        slack_api.of(reply.installation, "chat_update", channel=channel, ts=ts, text=text)
+    except slack_api.Refused as refused:
+        if refused.code not in GONE:
+            raise
+
+
+def _posted_before(reply: SlackReply, number: int) -> str | None:
+    """The message that somebody posted who could not note it any more: its metadata says what it is."""
+    channel, thread = _place(reply)
+    try:
+        page = slack_api.of(
+            reply.installation, "conversations_replies", channel=channel, ts=thread, limit=200,
+            oldest=f"{reply.created_at.timestamp() - 60:.6f}", include_all_metadata=True,
+        )  # fmt: skip
+    except slack_api.Refused as refused:
+        log.warning("whether a part was posted cannot be seen, so it is posted: %s", refused)
+        return None
+    ours = (m for m in page["messages"] if (m.get("metadata") or {}).get("event_payload") == _mark(reply, number))
+    return next((message["ts"] for message in ours), None)
+
+
+def _mark(reply: SlackReply, number: int) -> dict[str, Any]:
+    return {"session": str(reply.session_id), "turn": reply.turn, "part": number}

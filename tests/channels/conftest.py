@@ -1,0 +1,55 @@
+"""A workspace with an agent that takes its turns here, and things that fire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from sessions_app.channels import endpoints, schedules
+from sessions_app.models import Agent, Schedule, WebhookEndpoint, Workspace
+from sessions_app.services import agents, audit, people
+
+INES = audit.Actor("member", "m", "Ines")
+TEXT = "Write the report"
+
+
+def at(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC)
+
+
+@pytest.fixture
+def workspace(db) -> Workspace:
+    return people.default_workspace()
+
+
+@pytest.fixture
+def agent(workspace) -> Agent:
+    return agents.create(workspace.id, "Reporter", by=INES, runtime="scripted")
+
+
+@pytest.fixture
+def make_schedule(agent) -> Callable[..., Schedule]:
+    """A schedule; ``due`` is when it fires next."""
+
+    def make(due: str | None = None, **fields: Any) -> Schedule:
+        defaults = {"name": "Morning report", "cron": "0 9 * * *", "timezone": "Europe/Berlin", "input_text": TEXT}
+        made = schedules.create(agent, by=INES, **defaults | fields)
+        if due:
+            Schedule.objects.filter(pk=made.pk).update(next_run_at=at(due), updated_at=at(due))
+            made.refresh_from_db()
+        return made
+
+    return make
+
+
+@pytest.fixture
+def make_endpoint(agent) -> Callable[..., tuple[WebhookEndpoint, str]]:
+    """An endpoint and the secret that was made for it."""
+
+    def make(scheme: str = "generic", name: str = "orders", **fields: Any) -> tuple[WebhookEndpoint, str]:
+        return endpoints.create(agent.workspace_id, name, scheme, by=INES, **{"agent": agent} | fields)
+
+    return make

@@ -1,0 +1,267 @@
+"""The escalation channel: what waits for a person is asked there, decided by members alone, and told when decided."""
+
+from __future__ import annotations
+
+import pytest
+
+from sessions_app.channels import slack_clicks, slack_escalation, slack_sweep
+from sessions_app.models import Approval, AuditEntry, Budget, Role, Session, SlackNotice
+from sessions_app.services import agents, approvals, audit, budgets, people, sessions
+from tests.fakes.slack import Fault
+
+from .work import tell
+
+BY = audit.Actor("member", "m", "Ines")
+PEOPLE = "C0PEOPLE1"
+
+
+@pytest.fixture
+def session(agent, installation) -> Session:
+    return sessions.create(agent, by=BY, title="Order 4711")
+
+
+def asks(session: Session, tool: str = "issue_refund", arguments=None, **fields) -> Approval:
+    arguments = {"order": "4711"} if arguments is None else arguments
+    approval = approvals.request(session, tool, arguments, by=audit.Actor("agent", "a", "Parrot"), **fields)
+    tell()
+    return approval
+
+
+def buttons(message) -> list[str]:
+    return [e["text"]["text"] for b in message.blocks if b["type"] == "actions" for e in b["elements"]]
+
+
+def words(message) -> str:
+    blocks = (block.get("text") or block["elements"][0] for block in message.blocks if block["type"] != "actions")
+    return "\n".join(block["text"] for block in blocks)
+
+
+def decide(approval: Approval, verdict: str = "approve", **more) -> None:
+    decider = approvals.Decider(BY, Role.REVIEWER, "web")
+    approvals.decide(approval, decider, verdict, version=approval.version, digest=approval.digest, **more)
+    tell()
+
+
+def test_the_question_says_who_asks_what_why_and_what_it_cost_so_far(slack, session):
+    approval = asks(session, server="shop", context="The parcel <never> came")
+    (message,) = slack.posted(PEOPLE)
+    assert "*Parrot* asks to run `shop/issue_refund`" in words(message)
+    assert '"order": "4711"' in words(message) and "The parcel &lt;never&gt; came" in words(message)
+    assert f"chat/{session.pk}|Order 4711>" in words(message) and "cost so far —" in words(message)
+    assert buttons(message) == ["Approve", "Deny", "Open in Countersign"]
+    assert message.blocks[-1]["elements"][2]["url"] == f"https://desk.example.org/approvals/{approval.pk}/"
+    assert message.text == "Parrot asks to run `shop/issue_refund`", "a notification shows no arguments"
+
+
+def test_it_is_asked_once_however_often_it_is_rung(slack, session):
+    asks(session)
+    tell()
+    slack_sweep.sweep()
+    assert len(slack.posted(PEOPLE)) == 1 and len(slack.called("chat.update")) == 0
+
+
+def test_a_ring_that_was_lost_is_made_up_for(slack, session):
+    approvals.request(session, "issue_refund", {}, by=BY)
+    assert slack_sweep.sweep() == 1 and len(slack.posted(PEOPLE)) == 1
+    assert slack_sweep.sweep() == 0
+
+
+@pytest.mark.parametrize(
+    ("verdict", "more", "says"),
+    [
+        ("approve", {}, "*Approved* by Ines"),
+        ("approve", {"arguments": {"order": "4712"}}, "*Approved edited* by Ines"),
+        ("deny", {"reason": "Not on a <Sunday>"}, "*Denied* by Ines: Not on a &lt;Sunday&gt;"),
+    ],
+)
+def test_the_message_tells_how_it_was_decided_wherever_that_was(slack, session, verdict, more, says):
+    decide(asks(session), verdict, **more)
+    (message,) = slack.posted(PEOPLE)
+    assert says in words(message) and buttons(message) == []
+
+
+def test_what_was_withdrawn_is_told(slack, session):
+    asks(session)
+    approvals.cancel_all(session.pk, reason="interrupted", by=BY)
+    slack_sweep.sweep()
+    assert "*Cancelled* by Ines: interrupted" in words(slack.posted(PEOPLE)[0])
+
+
+def test_what_is_decided_before_anybody_was_asked_is_not_asked(slack, session):
+    approval = approvals.request(session, "issue_refund", {}, by=BY)
+    decide(approval)
+    assert slack.messages == {}
+
+
+def test_a_reviewer_approves_in_slack(slack, client, session, member):
+    kim = member("Kim")
+    approval = asks(session)
+    slack.clicks(client, slack.posted(PEOPLE)[0], "Approve", "U0KIM0001")
+    assert Approval.objects.get().status == "pending", "Slack is answered first"
+    slack_sweep.sweep()
+    tell()
+    approval.refresh_from_db()
+    assert approval.status == "approved"
+    vote = approval.votes.get()
+    assert (vote.member, vote.channel, vote.by) == (kim, "slack", "Kim")
+    assert AuditEntry.objects.filter(action="approval.decided", actor_id=str(kim.pk)).exists()
+    assert "*Approved* by Kim in Slack" in words(slack.posted(PEOPLE)[0])
+    assert slack.ephemeral == []
+
+
+def test_a_reviewer_denies_in_slack(slack, client, session, member):
+    member("Kim")
+    approval = asks(session)
+    slack.clicks(client, slack.posted(PEOPLE)[0], "Deny", "U0KIM0001")
+    slack_sweep.sweep()
+    approval.refresh_from_db()
+    assert approval.status == "denied"
+
+
+def nobody(slack, member, workspace):
+    pass
+
+
+def viewer(slack, member, workspace):
+    member("Kim", Role.VIEWER)
+
+
+def unconfirmed(slack, member, workspace):
+    member("Kim")
+    slack.users["U0KIM0001"]["is_email_confirmed"] = False
+
+
+def stranger(slack, member, workspace):
+    member("Kim")
+    slack.users["U0KIM0001"] |= {"is_stranger": True, "team_id": "T0OTHER01"}
+
+
+def guest(slack, member, workspace):
+    member("Kim")
+    slack.users["U0KIM0001"]["is_restricted"] = True
+
+
+def of_another_workspace(slack, member, workspace):
+    other = people.create_workspace("elsewhere", "Elsewhere")
+    people.add_member(other, "kim@example.org", "Kim", Role.ADMIN, by=audit.COMMAND)
+
+
+def inactive(slack, member, workspace):
+    user = member("Kim").user
+    user.is_active = False
+    user.save()
+
+
+@pytest.mark.parametrize("who", [nobody, viewer, unconfirmed, stranger, guest, of_another_workspace, inactive])
+def test_who_is_no_reviewer_here_gets_the_link_instead(slack, client, session, member, workspace, who):
+    who(slack, member, workspace)
+    approval = asks(session)
+    slack.clicks(client, slack.posted(PEOPLE)[0], "Approve", "U0KIM0001")
+    slack_sweep.sweep()
+    assert Approval.objects.get().status == "pending" and not approval.votes.exists()
+    (answer,) = slack.ephemeral
+    assert (answer["user"], answer["channel"]) == ("U0KIM0001", PEOPLE)
+    assert f"<https://desk.example.org/approvals/{approval.pk}/|Open it in Countersign>" in answer["text"]
+
+
+def test_the_first_click_wins_and_the_second_learns_of_it(slack, client, session, member):
+    member("Kim")
+    approval = asks(session)
+    shown = slack.posted(PEOPLE)[0]
+    stale = [dict(block) for block in shown.blocks]
+    decide(approval, "deny")
+    shown.blocks = stale
+    slack.clicks(client, shown, "Approve", "U0KIM0001")
+    slack_sweep.sweep()
+    approval.refresh_from_db()
+    assert approval.status == "denied"
+    assert slack.ephemeral[0]["text"].startswith("Ines decided this already: denied. <https://")
+
+
+@pytest.mark.parametrize("change", [{"digest": "0" * 64}, {"version": 7}])
+def test_a_button_decides_only_what_its_message_showed(slack, client, session, member, change):
+    member("Kim")
+    asks(session)
+    Approval.objects.update(**change)
+    slack.clicks(client, slack.posted(PEOPLE)[0], "Approve", "U0KIM0001")
+    slack_sweep.sweep()
+    assert Approval.objects.get().status == "pending"
+    assert "changed since you looked" in slack.ephemeral[0]["text"]
+
+
+@pytest.mark.parametrize(
+    "value", ["", "x", "[]", "{}", '{"approval": "x", "version": 1}', '{"approval": 1, "version": "1"}']
+)
+def test_a_button_of_nonsense_decides_nothing(slack, client, session, member, value):
+    member("Kim")
+    asks(session)
+    message = slack.posted(PEOPLE)[0]
+    message.blocks[-1]["elements"][0]["value"] = value
+    slack.clicks(client, message, "Approve", "U0KIM0001")
+    slack_sweep.sweep()
+    assert Approval.objects.get().status == "pending" and len(slack.ephemeral) == 1
+
+
+def test_an_approval_of_another_workspace_cannot_be_decided_from_here(slack, client, session, member):
+    member("Kim")
+    asks(session)
+    other = people.create_workspace("elsewhere", "Elsewhere")
+    theirs = sessions.create(agents.create(other.id, "Owl", by=BY), by=BY)
+    approval = approvals.request(theirs, "issue_refund", {}, by=BY)
+    message = slack.posted(PEOPLE)[0]
+    message.blocks[-1]["elements"][0]["value"] = slack_clicks.value_of(approval)
+    slack.clicks(client, message, "Approve", "U0KIM0001")
+    slack_sweep.sweep()
+    assert set(Approval.objects.values_list("status", flat=True)) == {"pending"}
+    tell()
+    assert len(slack.posted(PEOPLE)) == 1, "nor is it told here"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"text": "x" * 5_000}, {"note": "``` and more"}, {"authorization": "Bearer abcdefghijklmnopqrstuvwxyz0123"}],
+)
+def test_what_slack_cannot_show_whole_is_not_approved_there(slack, session, arguments):
+    asks(session, arguments=arguments)
+    (message,) = slack.posted(PEOPLE)
+    assert buttons(message) == ["Deny", "Open in Countersign"]
+    assert "abcdefghijklmnopqrstuvwxyz" not in words(message)
+
+
+def test_a_question_is_answered_at_the_desk(slack, session):
+    asks(session, tool="escalate_to_human", arguments={"question": "Refund or replace?"})
+    (message,) = slack.posted(PEOPLE)
+    assert buttons(message) == ["Answer in Countersign"] and "Refund or replace?" in words(message)
+
+
+def test_without_a_channel_nobody_is_asked_in_slack(slack, session, installation):
+    installation.escalation_channel = ""
+    installation.save(update_fields=["escalation_channel"])
+    asks(session)
+    assert slack.messages == {} and not SlackNotice.objects.exists()
+
+
+def test_a_channel_that_is_away_now_is_asked_later(slack, session):
+    slack.faults = [Fault("chat.postMessage", status=503)]
+    asks(session)
+    assert slack.messages == {}
+    SlackNotice.objects.update(retry_at=None)
+    slack_sweep.sweep()
+    assert len(slack.posted(PEOPLE)) == 1
+
+
+def test_a_channel_that_refuses_is_told_on_the_settings_page(slack, session, installation):
+    slack.channels.discard(PEOPLE)
+    asks(session)
+    installation.refresh_from_db()
+    assert installation.problem == f"Slack refuses chat_postMessage: channel_not_found in {PEOPLE}"
+    assert slack_sweep.sweep() == 0
+
+
+def test_a_budget_that_is_used_up_wakes_people_once(slack, session, agent, installation):
+    budget = Budget.objects.create(workspace=agent.workspace, agent=agent, amount="0.00")
+    for _ in range(2):
+        budgets.tell_reached(session)
+        slack_escalation.tell_of_budget(budget.pk)
+    (message,) = slack.posted(PEOPLE)
+    assert message.text.startswith(":money_with_wings: The budget of *Parrot* is used up: $0.00 for 20")

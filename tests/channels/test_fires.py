@@ -1,0 +1,111 @@
+"""A fire is one run and at most one session, whatever happens."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from django.db import OperationalError
+
+from sessions_app.channels import fires
+from sessions_app.models import Agent, Budget, Event, QueuedMessage, Session, TriggerRun, TurnInFlight, Wallet
+from sessions_app.queries import triggers as queries
+from sessions_app.services import agents, people, sessions, turns
+
+from .conftest import INES, TEXT
+
+
+def fire(agent, key="k1", text=TEXT, **more) -> TriggerRun:
+    return fires.fire(agent, "schedule", key, text, by="Morning report", **more)
+
+
+def test_a_fire_begins_a_session_with_its_first_message(agent):
+    run = fire(agent, title="Report")
+    session = Session.objects.get()
+    assert (run.status, run.session, run.name, run.agent) == ("started", session, "Morning report", agent)
+    assert (session.origin, session.title, session.status) == ("schedule", "Report", "running")
+    message = Event.objects.get(session=session)
+    assert (message.kind, message.text, message.actor_kind, message.actor_name) == (
+        "user_message", TEXT, "trigger", "Morning report",
+    )  # fmt: skip
+    assert TurnInFlight.objects.get().session == session
+    assert queries.that_started(session.pk) == run
+
+
+def test_the_same_fire_again_is_the_same_run(agent):
+    assert fire(agent) == fire(agent)
+    assert fire(agent, "k2") != fire(agent)
+    assert Session.objects.count() == 2
+
+
+def test_two_workspaces_may_have_the_same_key(agent):
+    other = agents.create(people.create_workspace("elsewhere").id, "Reporter", by=INES, runtime="scripted")
+    assert fire(agent) != fire(other)
+
+
+def test_an_agent_that_runs_elsewhere_gets_the_message_in_its_log(workspace):
+    run = fire(agents.named(workspace.id, "Elsewhere"))
+    assert (run.status, Event.objects.get(session=run.session).text) == ("started", TEXT)
+    assert not TurnInFlight.objects.exists()
+
+
+def refused(run: TriggerRun, status: str) -> str:
+    """Why a run started nothing; neither a session nor a message is left of it."""
+    assert (run.status, run.session) == (status, None)
+    assert not Session.objects.exists() and not QueuedMessage.objects.exists()
+    return TriggerRun.objects.get(pk=run.pk).error
+
+
+@pytest.mark.parametrize("runtime", ["scripted", "external"])
+def test_a_paused_agent_begins_nothing(workspace, runtime):
+    paused = agents.create(workspace.id, "Sleeper", by=INES, runtime=runtime, status="paused")
+    assert refused(fire(paused), "skipped") == "Sleeper is paused; an admin can resume it"
+
+
+def test_an_archived_agent_is_a_failure_that_somebody_has_to_see_to(workspace):
+    gone = agents.create(workspace.id, "Gone", by=INES, status="archived")
+    assert "choose another agent" in refused(fire(gone), "failed")
+
+
+def test_a_budget_that_is_used_up_begins_nothing(agent):
+    Budget.objects.create(workspace=agent.workspace, agent=agent, period="day", amount=Decimal(0))
+    assert "the budget of Reporter is used up" in refused(fire(agent), "failed")
+
+
+def test_an_empty_wallet_begins_nothing(agent):
+    Wallet.objects.update_or_create(workspace=agent.workspace, kind="ai", defaults={"limited": True})
+    assert "wallet" in refused(fire(agent), "failed")
+
+
+def test_a_message_that_is_too_long_begins_nothing(agent):
+    run = fire(agent, text="x" * (turns.MAX_MESSAGE + 1))
+    assert "at most 1,000,000 characters" in refused(run, "failed")
+    assert len(TriggerRun.objects.get().input_text) == fires.KEPT_INPUT
+
+
+def test_what_postgres_cannot_hold_is_replaced(agent):
+    run = fire(agent, text="a\0b\ud800c")
+    assert Event.objects.get(session=run.session).text == "a\ufffdb\ufffdc"
+
+
+def test_a_fault_of_ours_is_told_without_its_words(agent, monkeypatch, caplog):
+    monkeypatch.setattr(sessions, "create", lambda *_, **__: 1 / 0)
+    assert "a fault of ours: ZeroDivisionError" in refused(fire(agent), "failed")
+    assert "division by zero" in caplog.text
+
+
+def test_a_database_that_is_away_leaves_nothing_so_that_it_comes_again(agent, monkeypatch):
+    def away(*_, **__):
+        raise OperationalError("gone")
+
+    with monkeypatch.context() as patched, pytest.raises(OperationalError):
+        patched.setattr(sessions, "create", away)
+        fire(agent)
+    assert not TriggerRun.objects.exists()
+    assert fire(agent).status == "started"
+
+
+def test_pausing_the_agent_later_changes_no_run(agent):
+    run = fire(agent)
+    Agent.objects.update(status="paused")
+    assert fire(agent) == run
