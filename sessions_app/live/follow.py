@@ -3,74 +3,50 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from uuid import UUID
 
 from django.db import InterfaceError, OperationalError
-from pydantic import BaseModel
 
-from sessions_app.models import Approval, Session
-from sessions_app.queries import events
-
-from .hub import Topic, hub
-from .threads import in_thread, release
+from .hub import Piece, Topic, hub
+from .steps import Frame, Show, Step, piece, steps
+from .threads import release
 
 log = logging.getLogger(__name__)
 
 PING_SECONDS = 15
-BATCH = 100
 HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 """Proxies must neither keep the stream nor gather it up (nginx reads the second)."""
+STATES = ("session", "approval")
+"""Frames without ``id``: they say how things stand, and are left out when they stand as they stood."""
 
 
 class Follower:
-    """Where one reader of a session stands, and the frames that come next.
+    """Where one reader of a session stands, and what it was sent."""
 
-    ``show`` turns rows into what is sent: an event, an approval or the session.
-    """
-
-    def __init__(self, session_id: UUID, after: int, show: Callable[..., BaseModel]) -> None:
+    def __init__(self, session_id: UUID, after: int, show: Show) -> None:
         self.session_id = session_id
         self.seq = after
-        self._show = show
+        self.show = show
         self._sent: dict[tuple[str, str], int] = {}
+        self._caught_up = False
 
-    def frames(self, changed: set[Topic]) -> tuple[list[str], bool]:
-        """The next frames, and whether there may be more to be had at once. Works in the database."""
-        page = events.page(self.session_id, after=self.seq, limit=BATCH)
-        frames = [_frame("event", self._show(shown), shown.event.seq) for shown in page]
-        told = {id_ for kind, id_ in changed if kind == "approval"}
-        frames += self._approvals(told | {id_ for shown in page if (id_ := _approval_of(shown))})
-        if not page:
-            return [*frames, *self._session()], False
-        self.seq = page[-1].event.seq
-        return frames, True
+    def take(self, step: Step) -> Iterator[str]:
+        """Go a step on; the frames of it that are news to this reader."""
+        self.seq = step.seq
+        for frame in step.frames:
+            if self._is_news(frame):
+                yield frame.text
+        self._caught_up |= not step.more
 
-    def _approvals(self, ids: set[str]) -> Iterator[str]:
-        found = Approval.objects.filter(session_id=self.session_id, id__in=ids) if ids else Approval.objects.none()
-        for approval in found.prefetch_related("votes").order_by("id"):
-            yield from self._if_new("approval", str(approval.id), self._show(approval))
-
-    def _session(self) -> Iterator[str]:
-        session = Session.objects.select_related("agent").defer("source_record").get(pk=self.session_id)
-        yield from self._if_new("session", "", self._show(session))
-
-    def _if_new(self, kind: str, id_: str, shown: BaseModel) -> Iterator[str]:
-        """A frame without ``id``: it says how things stand, and is left out when they stand as they stood."""
-        frame = _frame(kind, shown)
-        if self._sent.get((kind, id_)) != hash(frame):
-            self._sent[kind, id_] = hash(frame)
-            yield frame
-
-
-def _approval_of(shown: events.Shown) -> str | None:
-    """The approval that an event is a step of. A client may send events of this kind with anything in ``data``."""
-    if shown.event.kind != "approval":
-        return None
-    try:
-        return str(UUID(str(shown.event.data.get("approval"))))
-    except ValueError:
-        return None
+    def _is_news(self, frame: Frame) -> bool:
+        if frame.kind == "said":
+            return not self._caught_up
+        if frame.kind not in STATES:
+            return True
+        before = self._sent.get((frame.kind, frame.id))
+        self._sent[frame.kind, frame.id] = hash(frame.text)
+        return before != hash(frame.text)
 
 
 async def stream(follower: Follower) -> AsyncIterator[str]:
@@ -80,25 +56,24 @@ async def stream(follower: Follower) -> AsyncIterator[str]:
     """
     await release()
     yield "retry: 2000\n\n"
-    with hub().reader("session", follower.session_id) as reader:
-        changed: set[Topic] | None = set()
-        while True:
-            more = changed is not None
-            if changed is None:
-                yield ": still here\n\n"
-            while more:
-                try:
-                    frames, more = await in_thread(follower.frames, changed)
-                except (OperationalError, InterfaceError) as error:
-                    log.warning("a stream ends, and its reader will come back: %s", error)
-                    return
-                changed = set()
-                for frame in frames:
-                    yield frame
-            changed = await reader.wait(PING_SECONDS)
-
-
-def _frame(event: str, data: BaseModel, id_: int | None = None) -> str:
-    """One server-sent event. JSON has no line breaks, so it is one ``data`` line."""
-    number = f"id: {id_}\n" if id_ is not None else ""
-    return f"event: {event}\n{number}data: {data.model_dump_json()}\n\n"
+    try:
+        with hub().reader("session", follower.session_id) as reader:
+            changed: set[Topic] | None = set()
+            pieces: list[Piece] = []
+            while True:
+                more = changed is not None
+                for said in pieces:
+                    yield piece(said)
+                if changed is None and not pieces:
+                    yield ": still here\n\n"
+                while more:
+                    step = await steps().after(follower.session_id, follower.seq, changed, follower.show)
+                    changed, more = set(), step.more
+                    for text in follower.take(step):
+                        yield text
+                changed = await reader.wait(PING_SECONDS)
+                pieces = reader.said()
+    except (OperationalError, InterfaceError) as error:
+        log.warning("a stream ends, and its reader will come back: %s", error)
+    finally:
+        steps().forget(follower.session_id)

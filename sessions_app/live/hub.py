@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -28,6 +28,9 @@ KEEPALIVE = {"keepalives": 1, "keepalives_idle": 30, "keepalives_interval": 10, 
 OF_DJANGO = ("cursor_factory", "context", "prepare_threshold")
 """Parameters of Django's connections that a plain asynchronous one cannot take."""
 
+Piece = dict[str, Any]
+"""``{"request", "offset", "text"}``: a part of a message that is being written, see ``notify.said``."""
+PIECES_KEPT = 500
 Topic = tuple[str, str]
 """Kind and id of an object: ``("session", "0198...")``; kinds are session, approval and import."""
 
@@ -37,23 +40,37 @@ class Reader:
 
     def __init__(self) -> None:
         self._woken = asyncio.Event()
-        self._changed: set[Topic] = set()
+        self._changed: set[Topic] | None = None
+        self._said: deque[Piece] = deque(maxlen=PIECES_KEPT)
 
     async def wait(self, seconds: float) -> set[Topic] | None:
         """What changed since the last call, as soon as something did; None when nothing did in that time.
 
-        An empty set means "perhaps anything": the hub has (again) begun to listen.
+        An empty set means "perhaps anything": the hub has (again) begun to listen. Text that is being written ends
+        the wait, too, and changes nothing: see ``said``.
         """
         try:
             await asyncio.wait_for(self._woken.wait(), seconds)
         except TimeoutError:
             return None
         self._woken.clear()
-        changed, self._changed = self._changed, set()
+        changed, self._changed = self._changed, None
         return changed
 
+    def said(self) -> list[Piece]:
+        """Pieces of text since the last call. Of a reader that is too slow for them the oldest are lost: each piece
+        says where it begins, so that a gap shows, and the log has the message when it is whole.
+        """
+        pieces = list(self._said)
+        self._said.clear()
+        return pieces
+
     def wake(self, changed: set[Topic]) -> None:
-        self._changed |= changed
+        self._changed = (self._changed or set()) | changed
+        self._woken.set()
+
+    def hear(self, piece: Piece) -> None:
+        self._said.append(piece)
         self._woken.set()
 
 
@@ -62,7 +79,15 @@ class Hub:
 
     def __init__(self) -> None:
         self._readers: defaultdict[Topic, set[Reader]] = defaultdict(set)
+        self._changes: defaultdict[Topic, int] = defaultdict(int)
         self._task: asyncio.Task[None] | None = None
+
+    def changes(self, kind: str, id_: Any) -> int:
+        """A number that is another one after each change: what was read at the same number need not be read again."""
+        return self._changes[kind, str(id_)]
+
+    def has_readers(self, kind: str, id_: Any) -> bool:
+        return (kind, str(id_)) in self._readers
 
     @contextmanager
     def reader(self, kind: str, id_: Any) -> Iterator[Reader]:
@@ -77,6 +102,7 @@ class Hub:
             self._readers[topic].discard(reader)
             if not self._readers[topic]:
                 del self._readers[topic]
+                self._changes.pop(topic, None)
             if not self._readers:
                 self._task.cancel()
                 self._task = None
@@ -94,14 +120,23 @@ class Hub:
             await asyncio.sleep(RECONNECT_SECONDS)
 
     def _wake_all(self) -> None:
-        for readers in self._readers.values():
+        for topic, readers in self._readers.items():
+            self._changes[topic] += 1
             for reader in readers:
                 reader.wake(set())
 
     def _tell(self, payload: str) -> None:
         message = orjson.loads(payload)
+        if "said" in message:
+            topic = ("session", message["session"])
+            if topic in self._readers:
+                self._changes[topic] += 1
+            for reader in self._readers.get(topic, ()):
+                reader.hear(message["said"])
+            return
         topics = {(kind, message[kind]) for kind in ("session", "approval", "import") if kind in message}
         for topic in topics & self._readers.keys():
+            self._changes[topic] += 1
             for reader in self._readers[topic]:
                 reader.wake(topics)
 

@@ -1,0 +1,126 @@
+"""What follows a place in a session's log, read and written as JSON once for all readers that stand there.
+
+Five hundred readers of one session stand at the same place nearly always: an event costs one read and not five hundred.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+from uuid import UUID
+from weakref import WeakKeyDictionary
+
+import orjson
+from pydantic import BaseModel
+
+from sessions_app.models import Approval, Session, TurnInFlight
+from sessions_app.queries import events
+
+from .hub import Piece, Topic, hub
+from .threads import in_thread
+
+BATCH = 100
+KEPT = 4
+"""Steps of one session that are kept until something changes: most stand at its end, some come from before it."""
+Show = Callable[..., BaseModel]
+"""Turns rows into what is sent: an event, an approval or the session."""
+
+
+class Frame(NamedTuple):
+    kind: str
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Frames, the place they lead to, and whether there may be more behind that to be had at once."""
+
+    frames: list[Frame]
+    seq: int
+    more: bool
+
+
+class Steps:
+    """The steps of the sessions that this event loop has readers of."""
+
+    def __init__(self) -> None:
+        self._kept: dict[UUID, tuple[int, dict[tuple[int, frozenset[str]], asyncio.Task[Step]]]] = {}
+
+    async def after(self, session_id: UUID, seq: int, changed: set[Topic], show: Show) -> Step:
+        """The step from a place. ``changed`` are the approvals to tell of. Raises what reading raises."""
+        asked = frozenset(id_ for kind, id_ in changed if kind == "approval")
+        tasks = self._since_the_last_change(session_id)
+        task = tasks.get((seq, asked))
+        if task is None:
+            task = tasks[seq, asked] = asyncio.create_task(in_thread(read, session_id, seq, asked, show))
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen, if all readers left
+            while len(tasks) > KEPT:
+                del tasks[next(iter(tasks))]
+        return await asyncio.shield(task)  # whoever asked first may leave: the others still wait for it
+
+    def _since_the_last_change(self, session_id: UUID) -> dict[tuple[int, frozenset[str]], asyncio.Task[Step]]:
+        changes = hub().changes("session", session_id)
+        if session_id not in self._kept or self._kept[session_id][0] != changes:
+            self._kept[session_id] = (changes, {})
+        return self._kept[session_id][1]
+
+    def forget(self, session_id: UUID) -> None:
+        """When nobody reads it any more."""
+        if not hub().has_readers("session", session_id):
+            self._kept.pop(session_id, None)
+
+
+_steps: WeakKeyDictionary[asyncio.AbstractEventLoop, Steps] = WeakKeyDictionary()
+
+
+def steps() -> Steps:
+    """Those of the running event loop."""
+    return _steps.setdefault(asyncio.get_running_loop(), Steps())
+
+
+def read(session_id: UUID, seq: int, asked: frozenset[str], show: Show) -> Step:
+    """The next events; behind the last one how the session stands. Works in the database."""
+    page = events.page(session_id, after=seq, limit=BATCH)
+    frames = [frame("event", show(shown), shown.event.seq) for shown in page]
+    frames += _approvals(session_id, asked | {id_ for shown in page if (id_ := _approval_of(shown))}, show)
+    if page:
+        return Step(frames, page[-1].event.seq, more=True)
+    session = Session.objects.select_related("agent").defer("source_record").get(pk=session_id)
+    return Step([*frames, frame("session", show(session)), *_begun(session_id)], seq, more=False)
+
+
+def _approvals(session_id: UUID, ids: set[str] | frozenset[str], show: Show) -> Iterator[Frame]:
+    found = Approval.objects.filter(session_id=session_id, id__in=ids) if ids else Approval.objects.none()
+    for approval in found.prefetch_related("votes").order_by("id"):
+        yield Frame("approval", str(approval.id), frame("approval", show(approval)).text)
+
+
+def _begun(session_id: UUID) -> Iterator[Frame]:
+    """The message that is being written, as far as it is: for a reader that comes in the middle of it."""
+    found = TurnInFlight.objects.filter(session_id=session_id).exclude(said="")
+    for request, text in found.values_list("said_request", "said"):
+        yield Frame("said", "", piece({"request": request, "offset": 0, "text": text}))
+
+
+def _approval_of(shown: events.Shown) -> str | None:
+    """The approval that an event is a step of. A client may send events of this kind with anything in ``data``."""
+    if shown.event.kind != "approval":
+        return None
+    try:
+        return str(UUID(str(shown.event.data.get("approval"))))
+    except ValueError:
+        return None
+
+
+def frame(kind: str, data: BaseModel, id_: int | None = None) -> Frame:
+    """One server-sent event. JSON has no line breaks, so it is one ``data`` line."""
+    number = f"id: {id_}\n" if id_ is not None else ""
+    return Frame(kind, "", f"event: {kind}\n{number}data: {data.model_dump_json()}\n\n")
+
+
+def piece(said: Piece) -> str:
+    """A part of a message that is being written, as a server-sent event."""
+    return f"event: said\ndata: {orjson.dumps(said).decode()}\n\n"
