@@ -260,3 +260,18 @@ def test_an_unknown_model_is_none_and_a_missing_one_is_that_of_the_session():
     ))  # fmt: skip
 
     assert [event.model for event in found] == [None, "m-1", None]
+
+
+def test_a_result_whose_id_no_call_has_answers_the_call_it_names_as_its_parent():
+    """A recorder that gives its calls no ids, but their results."""
+    call, result = events(read(
+        {"type": "tool-call", "id": "c", "name": "Bash", "input": {}},
+        {"type": "tool-result", "call-id": "t1", "parent-id": "c", "output": "done"},
+    ))  # fmt: skip
+    assert (result.parent, result.tool.name, result.tool.call_id) == (call.key, "Bash", "t1")
+    one, other, orphan = events(read(
+        {"type": "tool-call", "id": "c", "name": "Bash", "input": {}, "call-id": "t0"},
+        {"type": "tool-call", "id": "d", "name": "Bash", "input": {}, "call-id": "t2"},
+        {"type": "tool-result", "call-id": "t1", "parent-id": "c", "output": "done"},
+    ))  # fmt: skip
+    assert orphan.data["orphan"] is True and orphan.tool.name is None

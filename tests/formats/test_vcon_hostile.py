@@ -48,7 +48,7 @@ REFUSED = [
     (gzip.compress(b" " * 80_000_000), "decompression bomb"),
     (nested(250), "nests deeper"),
     (nested(100_000), "nested deeper"),
-    (b'{"parties":[' + b"9" * 5000 + b"]}", "not readable"),
+    (b'{"parties":[' + b"9" * 5000 + b"]}", "not a readable vCon: it holds a number of more"),
     (b'{"ciphertext":"x","recipients":[],"unprotected":{"uuid":"u-1","cty":"application/vcon"}}', "u-1"),
     (json.dumps({"payload": "!!", "signatures": []}).encode(), "base64url"),
     (json.dumps(signed(b"not json")).encode(), "not JSON"),

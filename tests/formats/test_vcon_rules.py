@@ -4,6 +4,7 @@ import base64
 import copy
 import hashlib
 import json
+from collections import Counter
 
 import pytest
 
@@ -119,6 +120,18 @@ def test_a_fault_that_repeats_is_told_five_times_and_then_counted():
 
     assert len(told) == 6
     assert told[-1].message.endswith("(and 34 more like this)")
+
+
+def test_a_million_different_faults_are_not_a_million_findings():
+    document = night()
+    document["dialog"] += [
+        {"type": f"kind {n}", "start": f"time {n}", "parties": [77 + n], "encoding": f"cipher {n}", "body": str(n)}
+        for n in range(3_000)
+    ]
+    told = Counter(one.rule for one in findings(drafts(document)))
+
+    assert all(told[rule] < 120 for rule in ("R8", "R25", "R37", "R58"))
+    assert any("more like this" in one.message for one in findings(drafts(document), "R37"))
 
 
 @pytest.mark.parametrize("name", ["critical", "must_support", "must_understand"])

@@ -4,11 +4,13 @@ Read: unsigned, gzipped and signed (checked by ``verify``) vCons of 0.0.1 to 0.5
 core-04 with the agent_session extension and a trace after draft-birkholz-verifiable-agent-conversations-00.
 
 Drafts are cited by section: core is draft-ietf-vcon-vcon-core-04, agent_session draft-howe-vcon-agent-session-00,
-VAC draft-birkholz-verifiable-agent-conversations-00. Rule ids of findings (R7 to R112) are numbers of our own; what
+VAC draft-birkholz-verifiable-agent-conversations-00. Rule ids of findings (R3 to R112) are numbers of our own; what
 a rule says stands in the message. Dialects D1 to D5 are told apart in ``traces``, D6, D9 and D10 in ``core_only``,
 D7 in ``mcp``.
 """
 
+from ...drafts import Option
+from .encrypt import encrypt
 from .forms import detect
 from .read import read
 from .sign import sign, signs_with
@@ -22,8 +24,21 @@ TITLE = "vCon"
 MEDIA_TYPE = "application/vcon"
 SUFFIX = ".vcon"
 GROWS = "document"
+OPTIONS = (
+    Option(
+        "bodies",
+        "JSON bodies",
+        (("json", "as JSON values (core-03 and later)"), ("string", "as text, for older readers (core-02 and before)")),
+        "Older readers, Conserver among them, take bodies as text alone.",
+    ),
+    Option(
+        "verdicts",
+        "With the verdicts of reviewers",
+        detail="Decisions, votes, reasons and notes, with the names of those who gave them: personal data.",
+    ),
+)
 
 __all__ = [
-    "GROWS", "MEDIA_TYPE", "NAME", "SUFFIX", "TITLE", "detect", "read", "sign", "signs_with", "unseal", "uuid8",
-    "verify", "write",
+    "GROWS", "MEDIA_TYPE", "NAME", "OPTIONS", "SUFFIX", "TITLE", "detect", "encrypt", "read", "sign", "signs_with",
+    "unseal", "uuid8", "verify", "write",
 ]  # fmt: skip

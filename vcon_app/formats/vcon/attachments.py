@@ -53,7 +53,7 @@ def attached(vcon: Container, cast: Cast, notes: Notes) -> Attached:
         step = _change(content, item) if purpose == "agent_file_change" else _artifact(content, item, purpose)
         step.pointer = pointer
         stated = None if mapping(item.get("meta")).get("start_source") == "created_at" else item.get("start")
-        step.at = clock.read(stated, point(pointer, "start")).at
+        step.at = clock.date(stated, point(pointer, "start")).at
         step.actor = _actor(step, item, cast)
         step.left = {"source": "attachment", "attachment": _kept(index, item, step)}
         found.steps.append((next(iter(indices(item.get("dialog"), len(vcon.dialog))), -1), step))
@@ -133,6 +133,8 @@ def _kept(index: int, item: dict[str, Any], step: Step) -> dict[str, Any]:
 
 def insert(steps: list[Step], attachments: list[tuple[int, Step]]) -> list[Step]:
     """Each attachment behind the turn it belongs to, never before one that stands earlier in the array."""
+    if not attachments:
+        return steps
     anchors = {step.left["dialog"]["i"]: index for index, step in enumerate(steps) if "dialog" in step.left}
     entries = {step.id: index for index, step in enumerate(steps) if step.left.get("id")}
     before: dict[int, list[Step]] = {}

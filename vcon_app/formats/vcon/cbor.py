@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import base64
 import struct
+from collections import Counter
 from typing import Any
 
 from ...drafts import Json
 
 DEEPEST = 100
 """A level costs four Python frames, of which there are a thousand."""
+MOST = 10
+"""Keys that stand twice are told of one map."""
 _FLOATS = {25: ">e", 26: ">f", 27: ">d"}
 _SIMPLE = {20: False, 21: True, 22: None, 23: None}
 
 
-def loads(data: bytes, *, raw: bool = False) -> Json:
+def loads(data: bytes, *, raw: bool = False, doubled: list[str] | None = None) -> Json:
     """One CBOR item as JSON: bytes become base64url text, map keys text; with ``raw`` both stay what they are.
 
-    Raises ``ValueError``.
+    ``doubled`` takes the keys that stand twice in a map, which RFC 8949 s5.6 does not allow. Raises ``ValueError``.
     """
     reader = _Reader(data, raw)
     value = reader.item(0)
+    if doubled is not None:
+        doubled += reader.doubled
     if reader.place != len(data):
         raise ValueError(f"{len(data) - reader.place} bytes follow the CBOR item")
     return value
@@ -36,6 +41,7 @@ class _Break(ValueError):
 class _Reader:
     def __init__(self, data: bytes, raw: bool) -> None:
         self.data, self.place, self.raw = data, 0, raw
+        self.doubled: list[str] = []
 
     def item(self, depth: int) -> Json:
         if depth > DEEPEST:
@@ -103,7 +109,11 @@ class _Reader:
         flat = list(self._items(None if size is None else size * 2, depth))
         if len(flat) % 2:
             raise ValueError("CBOR map has a key without a value")
-        return {self._key(key): value for key, value in zip(flat[::2], flat[1::2], strict=True)}
+        keys = [self._key(key) for key in flat[::2]]
+        found = dict(zip(keys, flat[1::2], strict=True))
+        if len(found) < len(keys):
+            self.doubled += [str(key) for key, count in Counter(keys).items() if count > 1][:MOST]
+        return found
 
     def _key(self, value: Json) -> str | int:
         return value if isinstance(value, str) or self.raw and isinstance(value, int) else str(value)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...drafts import FormatError, Json
-from ..common.jsonio import Unreadable, loads
+from ..common.jsonio import Unreadable
+from . import tree
 from .elide import Elided
 from .forms import decode_base64
 from .normalise import mediatype
 from .notes import Notes, point, shown
-from .tree import check_depth
 
 STRUCTURED = frozenset(
     {
@@ -29,7 +30,14 @@ STRUCTURED = frozenset(
     }
 )
 """Slots whose JSON must be an object: there a string under encoding json is read as JSON text."""
+TRACE = "agent_trace"
 ENCODINGS = ("none", "json", "base64url")
+HASHES: dict[str, Callable[..., Any]] = {
+    "sha256": hashlib.sha256,
+    "sha384": hashlib.sha384,
+    "sha512": hashlib.sha512,
+}
+"""Algorithms of a ``content_hash`` that are computed here; sha512 has to be (core s2.4.2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +67,20 @@ def resolve(item: dict[str, Any], pointer: str, notes: Notes, slot: str = "") ->
         return Content("json", body)
     if encoding in ("base64url", "base64"):
         return _from_base64(body, item, pointer, notes)
+    if (
+        slot == TRACE
+        and encoding in (None, "none", "json")
+        and (found := _mislabelled(body, encoding, item, pointer, notes))
+    ):
+        return found
     if encoding == "json":
         return _from_json(body, item, pointer, notes, slot)
-    if encoding in (None, ""):
-        return _derived(body, item, pointer, notes, slot)
+    if encoding in (None, "", [], {}):
+        return _derived(body, item, pointer, notes, slot) if body else Content("text", "")
     if encoding == "none":
         return Content("text", body)
+    if not body:
+        return Content("text", "")
     notes.warn(
         "R58",
         pointer,
@@ -75,10 +91,23 @@ def resolve(item: dict[str, Any], pointer: str, notes: Notes, slot: str = "") ->
     return Content("opaque", body)
 
 
+def _mislabelled(body: str, encoding: Json, item: dict[str, Any], pointer: str, notes: Notes) -> Content | None:
+    """A trace that is CBOR as its ``schema`` says (agent_session s6.3), or JSON text, under another encoding."""
+    looks_json = body.lstrip()[:1] == "{"
+    if not looks_json and isinstance(schema := item.get("schema"), str) and "encoding=cbor" in schema:
+        notes.warn("R57", pointer, f"schema says CBOR, encoding says {shown(encoding)}; read as CBOR in base64url.")
+        found = _from_base64(body, item, pointer, notes)
+        return found if found.kind == "bytes" else None
+    if looks_json and encoding == "none" and isinstance(value := _parsed(body, pointer, notes), dict):
+        notes.warn("R55", pointer, "The body is JSON text under encoding 'none'; read as JSON (core s2.3.2).", "text")
+        return Content("json", value, from_text=True)
+    return None
+
+
 def _encoding(item: dict[str, Any], pointer: str, notes: Notes) -> Json:
     """``None`` and ``JSON`` occur: values are read without regard to case."""
     stated = item.get("encoding")
-    if isinstance(stated, str) and stated not in ENCODINGS and stated.lower() in ENCODINGS:
+    if stated not in ENCODINGS and isinstance(stated, str) and stated.lower() in ENCODINGS:
         notes.warn(
             "R54",
             pointer,
@@ -107,7 +136,9 @@ def _from_base64(body: str, item: dict[str, Any], pointer: str, notes: Notes) ->
     except ValueError as error:
         notes.warn("R56", point(pointer, "body"), f"The body is not base64: {error}; kept as text.")
         return Content("text", body)
-    if not canonical or item.get("encoding") == "base64":
+    if item.get("encoding") == "base64":
+        notes.warn("R56", pointer, "Encoding 'base64' is read as base64url (core s2.3.2 has no other).", "name")
+    elif not canonical:
         notes.warn(
             "R56",
             point(pointer, "body"),
@@ -126,7 +157,7 @@ def _from_base64(body: str, item: dict[str, Any], pointer: str, notes: Notes) ->
 def _from_json(body: str, item: dict[str, Any], pointer: str, notes: Notes, slot: str) -> Content:
     if slot not in STRUCTURED and not _says_json(item):
         return Content("text", body)
-    value = _parsed(body)
+    value = _parsed(body, pointer, notes)
     if isinstance(value, (dict, list)):
         return Content("json", value, from_text=True)
     if slot in STRUCTURED:
@@ -140,14 +171,19 @@ def _from_json(body: str, item: dict[str, Any], pointer: str, notes: Notes, slot
 
 def _derived(body: str, item: dict[str, Any], pointer: str, notes: Notes, slot: str) -> Content:
     """Without an encoding, media type and file name may tell (core s2.3.2)."""
+    found = _guess(body, item, pointer, notes, slot)
+    names = {"json": "JSON", "bytes": "base64url", "opaque": "content that cannot be shown"}
     notes.warn(
         "R54",
         pointer,
-        "The body has no encoding; read as the media type "
-        f"{shown(mediatype(item) or 'unknown')} suggests (core s2.3.2 requires one).",
-        "encoding",
+        f"The body has no encoding (core s2.3.2 requires one); read as {names.get(found.kind, 'text')}.",
+        found.kind,
     )
-    if slot in STRUCTURED and isinstance(value := _parsed(body), (dict, list)):
+    return found
+
+
+def _guess(body: str, item: dict[str, Any], pointer: str, notes: Notes, slot: str) -> Content:
+    if slot in STRUCTURED and isinstance(value := _parsed(body, pointer, notes), (dict, list)):
         return Content("json", value, from_text=True)
     if mediatype(item).partition("/")[0] in ("audio", "video", "image"):
         found = _from_base64(body, item, pointer, notes)
@@ -160,14 +196,12 @@ def _says_json(item: dict[str, Any]) -> bool:
     return kind == "application/json" or kind.endswith("+json")
 
 
-def _parsed(body: str) -> Json:
+def _parsed(body: str, pointer: str, notes: Notes) -> Json:
     """The JSON value in a text, ``None`` when it is none or nests too deep to be safe."""
     try:
-        value = loads(body.encode("utf-8", "replace"))[0]
-        check_depth(value)
+        return tree.understood(body.encode("utf-8", "replace"), notes, point(pointer, "body"))
     except (Unreadable, FormatError):
         return None
-    return value
 
 
 def check_hash(item: dict[str, Any], content: Content, pointer: str, notes: Notes) -> None:
@@ -180,20 +214,29 @@ def check_hash(item: dict[str, Any], content: Content, pointer: str, notes: Note
         content.value if content.kind == "bytes" else body.encode("utf-8", "replace") if isinstance(body, str) else None
     )
     for token in hashes if isinstance(hashes, list) else [hashes]:
-        if data is None or not isinstance(token, str) or not token.lower().startswith("sha512-"):
+        found = digest_of(token)
+        if data is None or found is None:
             continue
-        stated = token[len("sha512-") :]
-        try:
-            matches = decode_base64(stated)[0] == hashlib.sha512(data).digest()
-        except ValueError:
-            matches = False
-        if not matches:
+        digest = HASHES[found[0]](data).digest()
+        if len(found[1]) == len(digest) and found[1] != digest:
             notes.warn(
                 "R63",
                 point(pointer, "content_hash"),
                 f"content_hash {shown(token, 30)} is not that of the "
                 f"{len(data):,} bytes in the body: one of them was changed after the other.",
             )
+
+
+def digest_of(token: Json) -> tuple[str, bytes] | None:
+    """Algorithm and digest of a hash in core's notation, ``None`` for another notation or algorithm."""
+    name, dash, stated = token.partition("-") if isinstance(token, str) else ("", "", "")
+    if not dash or name.lower() not in HASHES:
+        return None
+    try:
+        digest = decode_base64(stated)[0]
+    except ValueError:
+        return None
+    return (name.lower(), digest) if digest else None
 
 
 def canonical(value: Json) -> bytes:

@@ -56,7 +56,9 @@ class Elider:
         while not self._done and (size < 0 or len(self._out) < size):
             self._fill()
         cut = len(self._out) if size < 0 else size
-        data, self._out = bytes(self._out[:cut]), self._out[cut:]
+        with memoryview(self._out) as view:  # a slice of it would be one more copy of a large file
+            data = bytes(view[:cut])
+        del self._out[:cut]
         return data
 
     def _fill(self) -> None:

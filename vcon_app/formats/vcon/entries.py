@@ -50,6 +50,14 @@ CALLS = frozenset({"tool_use", "tool_call", "server_tool_use", "mcp_tool_use"})
 RESULTS = frozenset({"tool_result", "mcp_tool_result"})
 THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning"})
 
+OUTCOMES = {
+    **dict.fromkeys(("error", "failed", "failure"), "error"),
+    **dict.fromkeys(("denied", "rejected"), "denied"),
+    **dict.fromkeys(("cancelled", "canceled", "aborted", "timeout", "interrupted"), "cancelled"),
+    **dict.fromkeys(("success", "ok", "completed"), "ok"),
+}
+"""What a ``status`` says."""
+
 
 class Block(NamedTuple):
     """A native content block that is an event of its own unless ``children`` hold it already."""
@@ -60,8 +68,8 @@ class Block(NamedTuple):
 
 def fold(raw: dict[str, Any]) -> dict[str, Any]:
     """The entry with VAC's member names; the same object when it has them already."""
-    kind = word(raw.get("type"))
-    if kind in TYPES:
+    kind = raw.get("type")
+    if type(kind) is str and kind in TYPES:
         needed = NEEDED.get(kind)
         if needed is None or needed in raw:
             return raw
@@ -83,7 +91,7 @@ def fold(raw: dict[str, Any]) -> dict[str, Any]:
 def unknown_members(entry: dict[str, Any]) -> dict[str, Any]:
     """Members VAC does not name: kept, never interpreted beyond a few known ones."""
     known = MEMBERS.get(word(entry["type"]), COMMON)
-    return {key: value for key, value in entry.items() if key not in known}
+    return {} if known.issuperset(entry) else {key: value for key, value in entry.items() if key not in known}
 
 
 def visible_text(content: Json) -> str:
@@ -189,11 +197,4 @@ def _block_entry(block: dict[str, Any]) -> dict[str, Any] | None:
 
 def outcome(entry: dict[str, Any]) -> str | None:
     """ok, error, cancelled, denied, or ``None`` when nothing is stated (which is not success)."""
-    status = word(entry.get("status")).lower()
-    if entry.get("is-error") is True or status in ("error", "failed", "failure"):
-        return "error"
-    if status in ("denied", "rejected"):
-        return "denied"
-    if status in ("cancelled", "canceled", "aborted", "timeout", "interrupted"):
-        return "cancelled"
-    return "ok" if status in ("success", "ok", "completed") else None
+    return "error" if entry.get("is-error") is True else OUTCOMES.get(word(entry.get("status")).lower())

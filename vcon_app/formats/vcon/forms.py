@@ -20,6 +20,9 @@ from .elide import Elided
 from .notes import Notes, shown
 
 ARRAYS = ("parties", "dialog", "analysis", "attachments")
+UNREAD = ("sessions", "events")
+"""Arrays that the drafts to come put beside those or in their place; they are kept and not read."""
+FLATTENED = frozenset({"payload", "protected", "signature"})
 LAYERS = 8
 """JWS inside JWS is the long-term archive form (core s5.2.3); deeper than this is refused."""
 SIGNED_LIMIT = 64 * 1024 * 1024
@@ -50,7 +53,9 @@ def detect(head: Head) -> bool:
     keys = head.keys
     if "signatures" in keys and ("payload" in keys or b'"payload"' in head.data) or _PAYLOAD.match(head.data):
         return True
-    if _is_encrypted(keys):
+    if keys >= FLATTENED:
+        return True
+    if _is_encrypted(keys) or ("recipients" in keys and b'"ciphertext"' in head.data):  # it may go on
         return True
     if "vcon" in keys and (keys & {*ARRAYS, "uuid", "created_at"}):
         return True
@@ -93,7 +98,7 @@ def outermost(source: BinaryIO, opened: Opened, notes: Notes) -> Json:
     magic = source.read(4)
     source.seek(0)
     if magic == b"PK\x03\x04":
-        raise FormatError("This is a zip: if it is a .vconz bundle, unpack it and import the vCons inside one by one.")
+        raise FormatError("This is a zip archive, not one vCon; a .vconz bundle is imported as the archive that it is.")
     if not magic:
         raise FormatError("This file is empty.")
     stream: Any = source
@@ -103,7 +108,16 @@ def outermost(source: BinaryIO, opened: Opened, notes: Notes) -> Json:
     value, opened.elided = tree.load(stream, notes)
     if isinstance(value, dict) and isinstance(value.get("payload"), Elided):
         value = _load_signed(source, opened, notes)
-    return value
+    return _general(value, opened, notes)
+
+
+def _general(value: Json, opened: Opened, notes: Notes) -> Json:
+    """A JWS with one signature may be flattened (RFC 7515 s7.2.2); core s5.2 has the general form alone."""
+    if not isinstance(value, dict) or not value.keys() >= FLATTENED or "signatures" in value:
+        return value
+    notes.info("R3", opened.pointer, "The signature stands in the flattened form of a JWS; core s5.2 has the general.")
+    one = {name: value[name] for name in ("protected", "header", "signature") if name in value}
+    return {"payload": value["payload"], "signatures": [one]}
 
 
 def _load_signed(source: BinaryIO, opened: Opened, notes: Notes) -> Json:
@@ -151,7 +165,7 @@ def too_deep() -> str:
 
 
 def _unsigned(value: dict[str, Any], opened: Opened) -> None:
-    if not any(name in value for name in ARRAYS):
+    if not any(name in value for name in ARRAYS) and not _is_of_the_future(value):
         keys = ", ".join(sorted(value)[:8]) or "none"
         raise FormatError(
             "This JSON is not recognised as a vCon: it has none of parties, dialog, analysis and "
@@ -160,14 +174,22 @@ def _unsigned(value: dict[str, Any], opened: Opened) -> None:
     opened.tree = value
 
 
+def _is_of_the_future(value: dict[str, Any]) -> bool:
+    """A vCon that holds nothing but what draft-birkholz-vcon-ai-agent-extension or its like may add."""
+    return "uuid" in value and "created_at" in value and any(isinstance(value.get(name), list) for name in UNREAD)
+
+
+SEALED = "This vCon is encrypted (JWE) and cannot be opened here."
+
+
 def encrypted(value: dict[str, Any]) -> Signature:
     """Of an encrypted vCon only the unprotected ``uuid`` and ``cty`` can be told (core s5.3)."""
     unprotected = value.get("unprotected")
     told = unprotected if isinstance(unprotected, dict) else {}
+    facts = [f"{name} {shown(told[key])}" for name, key in (("uuid", "uuid"), ("content", "cty")) if told.get(key)]
+    said = f" It says of itself: {', '.join(facts)}." if facts else ""
     return Signature(
-        "encrypted",
-        detail="This vCon is encrypted (JWE) and cannot be opened here. It says of itself: uuid "
-        f"{shown(told.get('uuid'))}, content {shown(told.get('cty'))}. Import it decrypted.",
+        "encrypted", detail=f"{SEALED}{said} Import it decrypted, or have an operator configure the key that opens it."
     )
 
 
@@ -181,7 +203,7 @@ def payload_of(jws: dict[str, Any], opened: Opened, notes: Notes) -> Json:
     if data[:2] == b"\x1f\x8b":
         opened.forms.append("gzip")
         data = tree.Unzipped(io.BytesIO(data)).read(tree.UNPACKED + 1)
-    return tree.parse(data, notes, opened.pointer)
+    return _general(tree.parse(data, notes, opened.pointer), opened, notes)
 
 
 def _header_uuids(signatures: Json) -> list[str]:

@@ -45,6 +45,7 @@ def _summary(body: dict[str, Any], item: dict[str, Any], pointer: str) -> dict[s
     names = ("lawful_basis", "expiration", "purpose_grants", "consents", "terms_of_service", "status_interval")
     return {
         **{name: body[name] for name in names if name in body},
+        **({"purpose_grants": _readable(body["purpose_grants"])} if "purpose_grants" in body else {}),
         "party": item.get("party"),
         "pointer": pointer,
         "proofs": len(body["proof_mechanisms"]) if isinstance(body.get("proof_mechanisms"), list) else 0,
@@ -58,15 +59,46 @@ def _check(body: dict[str, Any], pointer: str, vcon: Container, notes: Notes) ->
         notes.warn("R98", where, f"lawful_basis is {shown(basis)}, none of {', '.join(BASES)} (lawful-basis s5.1).")
     if "expiration" not in body:
         notes.warn("R98", where, "expiration is missing; it is required, null for indefinite (lawful-basis s5.1).")
-    if not isinstance(body.get("purpose_grants"), list):
-        notes.warn("R98", where, "purpose_grants is missing or no array: nothing is granted.")
+    _check_purposes(body.get("purpose_grants"), where, notes)
     _check_expiry(body, where, vcon, notes)
     _check_digest(body, where, notes)
 
 
+def _check_purposes(grants: Json, where: str, notes: Notes) -> None:
+    """What is not plainly granted is not granted (lawful-basis s6.4)."""
+    if not isinstance(grants, list):
+        notes.warn("R98", where, "purpose_grants is missing or no array: nothing is granted.")
+        return
+    clock = Clock(notes)
+    for index, grant in enumerate(grants):
+        place = point(where, "purpose_grants", index)
+        if not isinstance(grant, dict) or not text(grant.get("purpose")):
+            notes.warn("R98", place, f"{shown(grant)} names no purpose: nothing is granted by it.")
+        elif type(grant.get("granted")) is not bool:
+            notes.warn(
+                "R98",
+                point(place, "granted"),
+                f"granted is {shown(grant.get('granted'))} for {shown(grant['purpose'])}, neither true nor false: "
+                "it counts as not granted.",
+            )
+        else:
+            clock.date(grant.get("granted_at"), point(place, "granted_at"))
+
+
+def _readable(grants: Json) -> list[Json]:
+    """The grants that say yes or no; of others only the purpose is told."""
+    found = [grant for grant in grants if isinstance(grant, dict)] if isinstance(grants, list) else []
+    return [
+        grant
+        if type(grant.get("granted")) is bool
+        else {key: value for key, value in grant.items() if key != "granted"}
+        for grant in found
+    ]
+
+
 def _check_expiry(body: dict[str, Any], where: str, vcon: Container, notes: Notes) -> None:
     """Against the vCon's own time: whether it has expired by now is for whoever shows or exports it."""
-    expires = Clock(notes).read(body.get("expiration"), point(where, "expiration")).at
+    expires = Clock(notes).date(body.get("expiration"), point(where, "expiration")).at
     written = moment(vcon.top.get("updated_at") or vcon.top.get("created_at")).at
     if expires and written and (written - expires).total_seconds() > SKEW:
         notes.error(

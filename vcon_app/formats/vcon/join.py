@@ -17,38 +17,40 @@ def join(steps: list[Step], ids: dict[str, Step], talks: list[Talk], notes: Note
     """Match dialogs with messages; what is left over is put between the steps. The trace's time wins."""
     pairs = match(steps, ids, talks)
     made_up = spaced_by_one_second(talks)
-    late = sum(_merge(talk, step, made_up, notes) for talk, step in pairs.items())
+    late = [talk for talk, step in pairs.items() if _merge(talk, step, made_up, notes)]
     if late:
+        which = "time of this dialog differs" if len(late) == 1 else f"times of {len(late)} dialogs differ"
         notes.warn(
             "R75",
-            "",
-            f"The times of {late} dialogs differ from the agent trace by more than 2 seconds; the trace's are shown.",
+            late[0].pointer,
+            f"The {which} from the agent trace by more than 2 seconds; what the trace says is shown.",
         )
     if made_up and pairs:
         notes.info("R75", "", "The dialogs are exactly 1 second apart: their times look made up.")
-    left = [talk for talk in talks if talk not in pairs]
+    left = [talk for talk in talks if talk not in pairs and talk.item and talk.type in ("text", "")]
     if pairs and left:
+        which = "This dialog is" if len(left) == 1 else f"{len(left)} of {len(talks)} dialogs are"
         notes.info(
-            "R74",
-            left[0].pointer,
-            f"{len(left)} of {len(talks)} dialogs are not in the agent trace; they are shown "
-            "where their order and time put them.",
+            "R74", left[0].pointer, f"{which} not in the agent trace; shown where order and time of the dialogs say."
         )
     return _insert(steps, talks, pairs)
 
 
 def match(steps: list[Step], ids: dict[str, Step], talks: list[Talk]) -> dict[Talk, Step]:
     """By message_id, else by equal text of the same kind of speaker: near in time first, then in order."""
-    shelf = _Shelf(steps)
+    taken: set[int] = set()
     pairs: dict[Talk, Step] = {}
     for talk in talks:
         name = talk.item.get("message_id")
         step = ids.get(name) if isinstance(name, str) else None
-        if step is not None and step.kind in MESSAGES and shelf.take(step):
+        if step is not None and step.kind in MESSAGES and id(step) not in taken:
+            taken.add(id(step))
             pairs[talk] = step
+    left = [talk for talk in talks if talk not in pairs and talk.text]
+    shelf = _Shelf(steps if left else [], taken)
     for choose in (shelf.near, shelf.next):
-        for talk in talks:
-            if talk not in pairs and talk.text and (step := choose(talk)):
+        for talk in left:
+            if talk not in pairs and (step := choose(talk)):
                 pairs[talk] = step
     return pairs
 
@@ -56,8 +58,8 @@ def match(steps: list[Step], ids: dict[str, Step], talks: list[Talk]) -> dict[Ta
 class _Shelf:
     """Messages by their text, each to be taken once; look-ups stay cheap when thousands of texts are equal."""
 
-    def __init__(self, steps: list[Step]) -> None:
-        self._taken: set[int] = set()
+    def __init__(self, steps: list[Step], taken: set[int]) -> None:
+        self._taken = taken
         self._rows: dict[tuple[object, ...], deque[Step]] = {}
         for step in steps:
             if step.kind in MESSAGES and step.text:
@@ -107,7 +109,7 @@ def _merge(talk: Talk, step: Step, made_up: bool, notes: Notes) -> bool:
         and (talk.speaker.is_ai == (step.kind == "agent_message"))
     ):
         step.actor = talk.speaker.actor
-    if talk.text and talk.text.strip() != step.text.strip():
+    if talk.text and talk.text != step.text and talk.text.strip() != step.text.strip():
         step.data["dialog_text"] = talk.text
         notes.warn(
             "R74",

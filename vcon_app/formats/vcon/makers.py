@@ -22,6 +22,9 @@ def make(step: Step, entry: dict[str, Any], above: Step | None, cast: Cast, ids:
     """Fill the step from its entry. ``above`` is the event whose child it is."""
     kind = word(entry["type"])
     _MAKERS.get(kind, _unknown)(step, entry)
+    if above is None and _ALONE.get(kind, _NONE).issuperset(entry):
+        step.actor = _actor(step, kind, None, cast)
+        return
     if parent_id := text(entry.get("parent-id")):
         step.left["parent_id"] = parent_id
     native = unknown_members(entry) if kind in MEMBERS else {}
@@ -71,14 +74,16 @@ def _actor(step: Step, kind: str, agent_id: str | None, cast: Cast) -> Any:
         return sub.actor
     if step.depth:
         return "subagent", ""
-    return ("agent", cast.agent.name) if cast.agent else ("agent", "")
+    agent = cast.agent
+    return "agent", agent.name if agent else ""
 
 
 def _speaker(step: Step, cast: Cast) -> Any:
     """VAC's user is a human *or an upstream agent*: inside a sub-agent it is the agent that called it."""
     if step.depth:
         return "agent", cast.agent.name if cast.agent else ""
-    return ("person", cast.human.name) if cast.human else ("person", "")
+    human = cast.human
+    return "person", human.name if human else ""
 
 
 def _label(step: Step) -> str:
@@ -131,10 +136,12 @@ def _reasoning(step: Step, entry: dict[str, Any]) -> None:
 def _call(step: Step, entry: dict[str, Any]) -> None:
     step.kind = "tool_call"
     given, parsed = arguments(entry.get("input"))
-    step.tool = ToolDraft(text(entry.get("call-id")), text(entry.get("name")), arguments=given)
+    call_id, name = entry.get("call-id"), entry.get("name")
+    step.tool = ToolDraft(text(call_id), text(name), arguments=given)
     if parsed:
         step.left["input"] = entry["input"]
-    _keep_odd(step, entry, "name")
+    if type(call_id) is not str or type(name) is not str:
+        _keep_odd(step, entry, "name")
 
 
 def _result(step: Step, entry: dict[str, Any]) -> None:
@@ -142,13 +149,16 @@ def _result(step: Step, entry: dict[str, Any]) -> None:
     output = entry.get("output")
     step.text = output_text(output)
     structured = None if isinstance(output, str) else output
-    step.tool = ToolDraft(text(entry.get("call-id")), text(entry.get("name")), result=structured, status=outcome(entry))
+    call_id = entry.get("call-id")
+    step.tool = ToolDraft(text(call_id), text(entry.get("name")), result=structured, status=outcome(entry))
     if step.tool.name:
         step.left["named"] = True
-    for member, name in (("status", "status"), ("is-error", "is_error")):
-        if member in entry:
-            step.left[name] = entry[member]
-    _keep_odd(step, entry)
+    if "status" in entry:
+        step.left["status"] = entry["status"]
+    if "is-error" in entry:
+        step.left["is_error"] = entry["is-error"]
+    if type(call_id) is not str:
+        _keep_odd(step, entry)
     if output is None:
         step.left.setdefault("odd", {})["output"] = None
 
@@ -182,6 +192,9 @@ def _unknown(step: Step, entry: dict[str, Any]) -> None:
     step.text = visible_text(entry.get("content") or entry.get("text"))
 
 
+_ALONE = {kind: members - {"parent-id", "agent-id"} for kind, members in MEMBERS.items()}
+"""Members of entries that are linked to nothing and say nothing beyond VAC: most of them."""
+_NONE: frozenset[str] = frozenset()
 _MAKERS: dict[str, Callable[[Step, dict[str, Any]], None]] = {
     "user": _message,
     "assistant": _message,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...drafts import Json, ToolDraft
+from ...drafts import ActorKind, Json, ToolDraft
+from . import refs
 from .clock import Clock
 from .entries import output_text, visible_text
 from .notes import Notes, point, shown
@@ -42,7 +43,7 @@ def steps_of(talk: Talk, cast: Cast, notes: Notes) -> list[Step]:
     steps = [
         step
         for index, message in enumerate(_list(body_of(talk).get("messages")))
-        for step in reader.message(index, mapping(message))
+        for step in reader.message(index, message)
     ]
     if not steps:
         notes.warn("R69", talk.pointer, "This mcp_session dialog has no readable messages; it is kept as it is.")
@@ -65,10 +66,11 @@ class _Reader:
         self.pairs = Pairs(notes)
         self._asked: dict[str, Step] = {}
 
-    def message(self, index: int, message: dict[str, Any]) -> Iterator[Step]:
+    def message(self, index: int, given: Json) -> Iterator[Step]:
         """Text with what belongs to it is one step; every call, result and unknown block is one of its own."""
-        pointer = point(self._base, "messages", index)
-        at = self._clock.read(message.get("timestamp"), point(pointer, "timestamp")).at
+        pointer, message = point(self._base, "messages", index), mapping(given)
+        at = self._clock.date(message.get("timestamp"), point(pointer, "timestamp")).at
+        self._check_parties(message, pointer)
         speaker = self._speaker(message)
         content = message.get("content")
         blocks = content if isinstance(content, list) else [content]
@@ -79,8 +81,10 @@ class _Reader:
         elif spoken:
             made.append(self._said(speaker, spoken, pointer))
         for number, block in enumerate(blocks):
-            if not _is_spoken(block) and isinstance(block, dict) and not kind:
+            if not _is_spoken(block) and block is not None and not kind:
                 made += self._block(block, point(pointer, "content", number), speaker)
+        if not made and not any(mapping(block).get("type") == "tool_call" for block in blocks):
+            made.append(self._unknown(given, pointer, speaker, "A message without content"))
         for number, step in enumerate(made):
             step.at = at
             step.id = (text(message.get("id")) or "") if number == 0 else ""
@@ -96,6 +100,18 @@ class _Reader:
         if kind == "agent":
             return self._cast.agent
         return self._cast.human if kind == "person" else None
+
+    def _check_parties(self, message: dict[str, Any], pointer: str) -> None:
+        """``party`` is required and an index, ``to`` one or several (mcp_session s4.2)."""
+        if message.get("party") is None:
+            self._notes.warn(
+                "R25",
+                pointer,
+                "This message names no party (mcp_session s4.2 requires it); its role has to tell.",
+                "party",
+            )
+        for name in ("party", "to"):
+            refs.check(message, name, len(self._cast), "party", pointer, self._notes, many=name == "to")
 
     def _said(self, speaker: Party | None, blocks: list[Json], pointer: str) -> Step:
         words = visible_text(blocks)
@@ -117,7 +133,8 @@ class _Reader:
         }
         return step
 
-    def _block(self, block: dict[str, Any], pointer: str, speaker: Party | None) -> Iterator[Step]:
+    def _block(self, given: Json, pointer: str, speaker: Party | None) -> Iterator[Step]:
+        block = mapping(given)
         kind = word(block.get("type"))
         if kind == "tool_use":
             yield self._call(block, pointer, speaker)
@@ -131,15 +148,15 @@ class _Reader:
         elif kind == "tool_result":
             yield self._result(block, pointer)
         else:
-            self._notes.info(
-                "R107", pointer, f"A content block of type {shown(kind)} is not known; kept as it is.", kind
-            )
-            yield Step(
-                "unknown",
-                pointer,
-                actor=speaker.actor if speaker else ("unknown", ""),
-                data={"type": kind or None, "raw": block},
-            )
+            what = f"A content block of the unknown type {shown(kind)}" if kind else "A content block of no type"
+            yield self._unknown(given, pointer, speaker, what)
+
+    def _unknown(self, given: Json, pointer: str, speaker: Party | None, what: str) -> Step:
+        """Nothing is dropped for being strange (mcp_session s8.5)."""
+        self._notes.info("R107", pointer, f"{what}; it is kept as it is.", what)
+        kind = text(mapping(given).get("type"))
+        actor: tuple[ActorKind, str] = speaker.actor if speaker else ("unknown", "")
+        return Step("unknown", pointer, actor=actor, data={"type": kind, "raw": given})
 
     def _call(self, block: dict[str, Any], pointer: str, speaker: Party | None) -> Step:
         step = Step(

@@ -58,6 +58,8 @@ def session_member(session: SessionDraft) -> dict[str, Json]:
 def restore_session(draft: SessionDraft, value: Json) -> SessionDraft:
     """The draft with what ``x-session`` says of it."""
     told = mapping(value)
+    if not told:
+        return draft
     given: dict[str, Any] = {name: told[name] for name in (*TEXTS, *NAMES) if text(told.get(name))}
     if given.get("phase") not in (None, *PHASES):
         del given["phase"]

@@ -48,10 +48,12 @@ class Pairs:
 
     def _call_of(self, step: Step) -> Step | None:
         call_id = step.tool.call_id if step.tool else None
+        if call_id in self._by_id:
+            return self._by_id[call_id]
+        if (call := step.parent) is not None and call.kind == "tool_call" and not (call_id and call.tool.call_id):
+            return call
         if call_id:
-            return self._by_id.get(call_id)
-        if step.parent is not None and step.parent.kind == "tool_call":
-            return step.parent
+            return None
         name = step.tool.name if step.tool else None
         return next(
             (

@@ -83,7 +83,10 @@ class Cast:
         return len(self.all)
 
     def first(self, *kinds: str) -> Party | None:
-        return next((party for party in self.all if party.kind in kinds), None)
+        for party in self.all:
+            if party.kind in kinds:
+                return party
+        return None
 
     @property
     def agent(self) -> Party | None:
@@ -134,7 +137,9 @@ def _party(index: int, raw: dict[str, Any], agentic: bool, listed: dict[str, dic
     meta = mapping(raw.get("meta"))
     session = mapping(meta.get("agent_session"))
     kind, why = _kind(raw, meta, "agent_session" in meta, agentic, listed)
-    told = session or listed.get(text(raw.get("name")) or "", {})
+    told = session or (listed.get(text(raw.get("name")) or "", {}) if listed else {})
+    if not told and not meta:
+        return Party(index, _name(raw), kind, why, raw=raw)
     parent = text(told.get("parent_agent_id")) or text(told.get("parent-agent-id"))
     if kind == "agent" and parent:
         kind = "subagent"

@@ -20,6 +20,10 @@ PASSES = 16
 TRACED = ("D1", "D2", "D3", "D4", "D5")
 MESSAGES = ("user_message", "agent_message")
 ATTACHED = ("file_change", "artifact")
+GONE = "gone"
+"""In what is kept for the writer: the parts of an event that a redaction removed (see ``redact``)."""
+SAID = "said"
+"""There, too: the event had words, and so is a dialog although they are gone."""
 _GENERATED = re.compile(r"e[1-9]\d*")
 
 
@@ -104,7 +108,8 @@ class Plan:
         left = left_of(event)
         if "dialog" in left or self.alone:
             return not self.alone
-        return event.kind in MESSAGES and event.depth == 0 and bool(event.text) and self.is_new(left)
+        said = bool(event.text) or left.get(SAID) is True
+        return event.kind in MESSAGES and event.depth == 0 and said and self.is_new(left)
 
     def is_entry(self, event: EventDraft) -> bool:
         """Does the event belong in the trace?"""

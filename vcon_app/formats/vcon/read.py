@@ -7,18 +7,19 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from ...drafts import Draft
-from . import core_only, mcp, rules
+from . import core_only, lineage, mcp, rules
 from .attachments import attached, insert
-from .content import Content, resolve
+from .content import Content, check_hash, resolve
+from .elide import LONG, Elided
 from .entries import visible_text
-from .forms import Opened, open_vcon
+from .forms import UNREAD, Opened, open_vcon
 from .grants import grants_of
 from .join import join
 from .normalise import Container, normalise
 from .notes import Notes, shown
 from .parties import Cast, cast
 from .sessions import Facts, session_draft
-from .steps import Step
+from .steps import Step, dumps
 from .talks import Talk, indices, talks_of
 from .traces import Trace, find_traces
 from .values import text, word
@@ -36,10 +37,7 @@ class Run:
     traces: list[Trace] = field(default_factory=list)
     protocol: list[Talk] = field(default_factory=list)
     talks: list[Talk] = field(default_factory=list)
-
-    def owns(self, talk: Talk) -> bool:
-        """Does one of the traces name this dialog?"""
-        return any(talk.index in indices(trace.dialogs, talk.index + 1) for trace in self.traces)
+    """Dialogs that its traces name, and in the first run those that none does."""
 
 
 def read(source: BinaryIO) -> Iterator[Draft]:
@@ -59,6 +57,8 @@ def read(source: BinaryIO) -> Iterator[Draft]:
         resolve(item, vcon.at("analysis", index), notes, word(item.get("type")))
         for index, item in enumerate(vcon.analysis)
     ]
+    for index, (item, content) in enumerate(zip(vcon.analysis, contents, strict=True)):
+        check_hash(item, content, vcon.at("analysis", index), notes)
     traces = find_traces(vcon, contents, notes)
     people = _people(vcon, traces)
     talks = talks_of(vcon, people, notes)
@@ -110,9 +110,14 @@ def _runs(vcon: Container, traces: list[Trace], talks: list[Talk], notes: Notes)
     if len(traces) > len(runs):
         notes.info("R69", vcon.at("analysis"), f"{len(traces)} agent traces are told as {len(runs)} session(s).")
     found = list(runs.values()) or [Run("", "D6")]
+    owners: dict[int, Run] = {}
+    for run in found if len(found) > 1 else ():
+        for trace in run.traces:
+            for index in indices(trace.dialogs, len(talks)):
+                owners.setdefault(index, run)
     for talk in talks:
         if not talk.is_mcp:
-            next((run for run in found[1:] if run.owns(talk) and not found[0].owns(talk)), found[0]).talks.append(talk)
+            owners.get(talk.index, found[0]).talks.append(talk)
     return found
 
 
@@ -131,12 +136,12 @@ def session_of(
         steps = _merge_artifacts(steps, [step for _, step in attachments])
     steps = insert(steps, attachments)
     if number == 0:
-        steps = insert(steps, _transcripts(facts))
+        steps = insert(steps, _transcripts(facts)) + _unread(facts.vcon)
     _name(steps)
-    rules.note_marks(((step.pointer, step.text) for step in steps), notes)
+    lineage.note_marks(steps, notes)
     yield session_draft(run.id, run.dialect, run.traces, number, facts, steps, models)
     yield from notes.drain()
-    yield from (step.freeze() for step in steps)
+    yield from map(Step.freeze, steps)
 
 
 def _name(steps: list[Step]) -> None:
@@ -191,6 +196,17 @@ def _transcripts(facts: Facts) -> list[tuple[int, Step]]:
                 left={"source": "analysis"},
             )
             found.append((next(iter(indices(item.get("dialog"), len(facts.vcon.dialog))), -1), step))
+    return found
+
+
+def _unread(vcon: Container) -> list[Step]:
+    """Parts of an extension to come, as they are: what they mean is known once its text is."""
+    found = []
+    for name in UNREAD:
+        for index, part in enumerate(parts if isinstance(parts := vcon.top.get(name), list) else ()):
+            pointer, size = vcon.at(name, index), len(dumps(part))
+            data = {"type": name, "raw": part if size <= LONG else Elided(pointer, size)}
+            found.append(Step("unknown", pointer, data=data, left={"source": "top"}))
     return found
 
 

@@ -89,8 +89,10 @@ def _times(trace: Trace | None, steps: list[Step]) -> tuple[datetime | None, dat
         moment(get(trace.session, *names)).at if trace else None
         for names in (("session-start", "started-at"), ("session-end", "ended-at"))
     ]
+    if stated[0] and stated[1]:
+        return stated[0], stated[1]
     known = [step.at for step in steps if step.at is not None and step.left.get("source") != "attachment"]
-    return stated[0] or (min(known) if known else None), stated[1] or (max(known) if known else None)
+    return stated[0] or min(known, default=None), stated[1] or max(known, default=None)
 
 
 def _phase(steps: list[Step], is_agent: bool) -> Literal["completed", "crashed"] | None:
@@ -170,7 +172,7 @@ def environment(trace: Trace | None, facts: Facts) -> dict[str, Json]:
     inner = get(_agent_session(agent.raw), "environment") if agent else None
     found: dict[str, Json] = {"name": inner} if isinstance(inner, str) and inner else {}
     places = [get(trace.session, "environment"), trace.record] if trace else []
-    for place in (*places, inner, *facts.extras.environments):
+    for place in filter(None, (*places, inner, *facts.extras.environments)):
         vcs = mapping(get(place, "vcs"))
         for name, value in (
             ("cwd", get(place, "working-dir", "cwd")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -21,11 +22,12 @@ NATIVE = "vcon"
 ``native``: unknown members. ``own``: names of our own members it was restored from. ``wrapper``: the user
 entry around a tool result. ``derived``: taken from a content block of the entry before. ``dialog``,
 ``attachment``: ``{i, item, text}``, the object the event came from; ``was``: index of a dialog that is only
-an event now. ``source``: "dialog", "thought", "analysis" or "attachment" for events that were in no trace.
+an event now. ``source``: "dialog", "thought", "analysis", "attachment" or "top" for events that were in no trace.
 """
 
 
 LONGEST_ID = 200
+_DIGEST = blake2b(digest_size=6)
 
 
 @dataclass(slots=True, eq=False)
@@ -55,9 +57,9 @@ class Step:
     key: str = ""
 
     @property
-    def own(self) -> list[str]:
+    def own(self) -> Sequence[str]:
         """Our own members that this step was restored from, see ``own``."""
-        return self.left.get("own", [])
+        return self.left.get("own", ())
 
     def freeze(self) -> EventDraft:
         """The event; the parent must have been frozen before."""
@@ -66,40 +68,48 @@ class Step:
         data = {**self.data, NATIVE: self.left} if self.left else self.data
         if not self.left and NATIVE in data:  # of the file, and not ours
             data = {key: value for key, value in data.items() if key != NATIVE}
-        return EventDraft(
-            kind=self.kind,
-            key=self.key,
-            at=self.at,
-            actor_kind=self.actor[0],
-            actor_name=self.actor[1],
-            text=self.text,
-            tool=self.tool,
-            model=self.model,
-            usage=self.usage,
-            request=self.request,
-            cost=self.cost,
-            parent=self.parent.key or None if self.parent else None,
-            depth=self.depth,
-            data=data,
-            pointer=self.pointer,
+        actor_kind, actor_name = self.actor
+        return EventDraft(  # by position: a tenth of the reader's time is spent in this call
+            self.kind,
+            self.key,
+            self.at,
+            actor_kind,
+            actor_name,
+            self.text,
+            self.tool,
+            self.model,
+            self.usage,
+            self.request,
+            self.cost,
+            self.parent.key or None if self.parent else None,
+            self.depth,
+            data,
+            self.pointer,
         )
 
     def _digest(self) -> str:
         """12 hex digits over what the event says, so that a changed event has a changed key."""
         tool = self.tool
-        parts = [self.kind, self.text, self.at.isoformat() if self.at else None]
+        parts: list[Json] = [self.kind, self.text, self.at]
         if tool is not None:
             parts += [tool.call_id, tool.name, tool.arguments, tool.result, tool.status]
-        return blake2b(dumps(parts, orjson.OPT_SORT_KEYS), digest_size=6).hexdigest()
+        digest = _DIGEST.copy()  # a third faster than a new one
+        digest.update(dumps(parts, orjson.OPT_SORT_KEYS))
+        return digest.hexdigest()
 
 
 def dumps(value: Json, option: int = 0) -> bytes:
-    """JSON bytes; integers beyond 64 bits, which orjson refuses, go through the standard library."""
+    """JSON bytes, times as text; integers beyond 64 bits, which orjson refuses, go through the standard library."""
     try:
         return orjson.dumps(value, option=option)
     except TypeError:
         indent = 2 if option & orjson.OPT_INDENT_2 else None
         compact = (",", ": ") if indent else (",", ":")
         return json.dumps(
-            value, indent=indent, separators=compact, ensure_ascii=False, sort_keys=bool(option & orjson.OPT_SORT_KEYS)
+            value,
+            indent=indent,
+            separators=compact,
+            ensure_ascii=False,
+            sort_keys=bool(option & orjson.OPT_SORT_KEYS),
+            default=datetime.isoformat,
         ).encode("utf-8", "replace")

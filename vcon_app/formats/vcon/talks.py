@@ -18,6 +18,7 @@ from .parties import Cast, Party
 from .steps import Step
 from .values import text
 
+_ENDS = ("transferor", "transfer_target")
 MCP = "application/vnd.mcp-session+json"
 
 
@@ -35,6 +36,8 @@ class Talk:
     text: str
     ends: list[Party]
     """Who hands over to whom, in a transfer."""
+    media: str = ""
+    """The media type, see ``mediatype``."""
 
     @property
     def type(self) -> str:
@@ -43,7 +46,7 @@ class Talk:
     @property
     def is_mcp(self) -> bool:
         """Dialect D7: the whole session of the mcp_session draft stands in one dialog."""
-        return self.type == "mcp_session" or mediatype(self.item) == MCP
+        return self.media == MCP or self.item.get("type") == "mcp_session"
 
     def kept(self, shown_text: str) -> dict[str, Any]:
         """For the writer: index, object, and whether its body is the text of the event (then it is left out)."""
@@ -65,16 +68,16 @@ def talks_of(vcon: Container, cast: Cast, notes: Notes) -> list[Talk]:
     clock = Clock(notes)
     found = []
     for index, item in enumerate(vcon.dialog):
-        pointer = vcon.at("dialog", index)
+        pointer = f"{vcon.pointer}/dialog/{index}"
         content = resolve(item, pointer, notes, text(item.get("type")) or "")
         check_hash(item, content, pointer, notes)
         people = [cast[n] for n in indices(item.get("parties"), len(cast))]
         first = indices(item.get("originator"), len(cast))
         speaker = cast[first[0]] if first else people[0] if people else None
-        at = clock.read(item.get("start"), point(pointer, "start")).at
+        at = clock.date(item.get("start"), point(pointer, "start")).at
         heard = [party for party in people if party is not speaker]
-        ends = [cast[n] for name in ("transferor", "transfer_target") for n in indices(item.get(name), len(cast))[:1]]
-        found.append(Talk(index, item, pointer, content, speaker, heard, at, _text(content), ends))
+        ends = [cast[n] for name in _ENDS if name in item for n in indices(item[name], len(cast))[:1]]
+        found.append(Talk(index, item, pointer, content, speaker, heard, at, _text(content), ends, mediatype(item)))
     return found
 
 
@@ -91,11 +94,15 @@ def indices(value: Json, length: int) -> list[int]:
 
     Integral floats count; booleans, negative numbers and what is out of range do not (rule R25).
     """
+    if value is None:
+        return []
+    if type(value) is int:
+        return [value] if 0 <= value < length else []
     flat = value if isinstance(value, list) else [value]
     found: list[int] = []
     for item in flat:
         for number in item if isinstance(item, list) else [item]:
-            if isinstance(number, float) and number.is_integer():
+            if type(number) is float and number.is_integer():
                 number = int(number)
             if type(number) is int and 0 <= number < length:
                 found.append(number)
@@ -121,7 +128,7 @@ def _plain(talk: Talk) -> tuple[Kind, str, tuple[ActorKind, str]]:
         return "status", f"incomplete: {text(talk.item.get('disposition')) or 'no reason given'}", actor
     if talk.content.kind == "absent" and talk.type != "recording-set":
         return "note", "(content removed or absent)", actor
-    media = mediatype(talk.item).partition("/")[0] in ("audio", "video", "image")
+    media = talk.media.startswith(("audio/", "video/", "image/"))
     elided = talk.content.kind == "elided" and talk.type != "text"
     if (
         talk.content.kind in ("url", "bytes", "opaque", "absent")
@@ -151,7 +158,7 @@ def _facts(talk: Talk) -> dict[str, Any]:
 
 def differs(first: datetime | None, second: datetime | None) -> bool:
     """Are two times more than 2 s apart?"""
-    return first is not None and second is not None and abs((first - second).total_seconds()) > 2
+    return first is not None and second is not None and first != second and abs((first - second).total_seconds()) > 2
 
 
 def spaced_by_one_second(talks: list[Talk]) -> bool:

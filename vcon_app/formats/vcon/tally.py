@@ -27,32 +27,36 @@ class Tally:
         self._running: tuple[Step, dict[str, Any]] | None = None
         self._spoken: dict[str, int] = {}
         self._responses: dict[str, list[Step]] = {}
+        self._families: dict[str | None, str | None] = {}
         self._last: tuple[Any, str | None] | None = None
 
     def see(self, step: Step, entry: dict[str, Any]) -> None:
         """Read ``model-id`` and ``token-usage`` of an entry."""
-        model = text(entry.get("model-id"))
+        model = text(entry["model-id"]) if "model-id" in entry else None
         if model and model != "unknown":
             step.model = model
             self.models[model] = None
         elif model:
             step.left["model"] = model
-        native = step.left.get("native", {})
-        step.request = next((value for name in REQUESTS if (value := text(native.get(name)))), None)
+        native = step.left.get("native")
+        if native:
+            step.request = next((value for name in REQUESTS if (value := text(native.get(name)))), None)
         if isinstance(raw := entry.get("token-usage"), dict):
             self._usage(step, raw)
         elif raw is not None:
             step.left["usage"] = raw
-        if "requestId" in native:
+        if native and "requestId" in native:
             self._weigh(step)
 
     def _usage(self, step: Step, raw: dict[str, Any]) -> None:
         step.left["usage"] = raw
-        pointer = point(step.pointer, "token-usage")
+        pointer = f"{step.pointer}/token-usage"
         if total := usage.cumulative(raw):
             self._running = step, total
             return
-        family = usage.family(None, step.model, None) or self._family
+        family = self._families.get(step.model)
+        if family is None:
+            family = self._families[step.model] = usage.family(None, step.model, None) or self._family
         step.usage = usage.read_usage(raw, family, self._notes, pointer)
         step.cost = usage.read_cost(raw, self._notes, pointer)
         self._assume_model(step)

@@ -9,20 +9,24 @@ is never touched.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from ...drafts import Json
-from . import cbor, own
+from ...drafts import FormatError, Json
+from ..common.jsonio import Unreadable
+from . import cbor, doubles, own
 from .content import Content
+from .elide import Elided
 from .normalise import Container
-from .notes import Notes, point, shown
+from .notes import MARK, Notes, point, shown
+from .tree import understood
 from .values import mapping, text
 
 RECORDS = ("verifiable-agent-record", "agent-convo-record")
 SESSIONS = ("session", "session-trace")
 
 
-@dataclass(slots=True)
+@dataclass
 class Trace:
     """One agent_trace analysis, opened. ``entries`` pairs each raw entry with its JSON pointer."""
 
@@ -37,15 +41,15 @@ class Trace:
     cbor: bool = False
     agents: list[dict[str, Any]] = field(default_factory=list)
 
-    @property
+    @cached_property
     def session_id(self) -> str:
         return text(get(self.session, "session-id")) or ""
 
-    @property
+    @cached_property
     def agent_meta(self) -> dict[str, Any]:
         return mapping(get(self.session, "agent-meta"))
 
-    @property
+    @cached_property
     def model(self) -> str | None:
         """The model of the session as recorded; ``unknown`` is no model."""
         stated = text(get(self.agent_meta, "model-id")) or (
@@ -53,14 +57,14 @@ class Trace:
         )
         return None if stated == "unknown" else stated
 
-    @property
+    @cached_property
     def provider(self) -> str | None:
         stated = text(get(self.agent_meta, "model-provider", "provider")) or (
             text(get(self.agents[0], "provider", "model-provider")) if self.agents else None
         )
         return None if stated == "unknown" else stated
 
-    @property
+    @cached_property
     def recorder(self) -> dict[str, str]:
         """Who wrote the record: ``{name, version}``, from a map or from ``name/version``."""
         for place in (self.record, self.session, *self.agents[:1]):
@@ -72,12 +76,12 @@ class Trace:
                 return {key: value[key] for key in ("name", "version") if text(value.get(key))}
         return {}
 
-    @property
+    @cached_property
     def agent_name(self) -> str:
         """Of an agent that no party names: as we wrote it, else the tool that ran it."""
         return text(mapping(get(self.session, own.SESSION)).get("agent_name")) or self.client.get("name", "")
 
-    @property
+    @cached_property
     def client(self) -> dict[str, str]:
         """The command line tool that ran the session: ``{name, version}``."""
         told = {
@@ -91,9 +95,10 @@ def get(holder: Json, *names: str) -> Json:
     """A member by any of its names, in kebab-case or snake_case; ``None`` when there is none."""
     if isinstance(holder, dict):
         for name in names:
-            for spelling in (name, name.replace("-", "_")):
-                if spelling in holder:
-                    return holder[spelling]
+            if name in holder:
+                return holder[name]
+            if "-" in name and (older := name.replace("-", "_")) in holder:
+                return holder[older]
     return None
 
 
@@ -111,7 +116,8 @@ def find_traces(vcon: Container, contents: list[Content], notes: Notes) -> list[
 def _open(content: Content, item: dict[str, Any], index: int, pointer: str, notes: Notes) -> Trace | None:
     body, is_cbor = content.value, False
     if content.kind == "bytes":
-        body, is_cbor = _from_cbor(content.value, pointer, notes), True
+        is_cbor = content.value.lstrip()[:1] != b"{"
+        body = (_from_cbor if is_cbor else _from_json)(content.value, pointer, notes)
     if isinstance(body, dict) and (trace := shape_of(body, index, point(pointer, "body"))):
         trace.dialogs, trace.from_text, trace.cbor = item.get("dialog"), content.from_text, is_cbor
         if trace.dialect == "D4":
@@ -122,7 +128,13 @@ def _open(content: Content, item: dict[str, Any], index: int, pointer: str, note
                 "call followed which message; the calls are shown last.",
             )
         return trace
-    if content.kind not in ("opaque", "absent"):
+    if content.kind == "url":
+        where = f"This agent_trace lies outside of the file, at {shown(body)}: it was not fetched, and is not shown."
+        notes.warn("R69", point(pointer, "url"), where)
+    elif isinstance(body, Elided):
+        where = f"This agent_trace is one string of {body.length:,} bytes, too long to be read; it stays in the file."
+        notes.error("R69", point(pointer, "body"), where)
+    elif content.kind not in ("opaque", "absent"):
         notes.warn(
             "R69",
             point(pointer, "body"),
@@ -131,13 +143,26 @@ def _open(content: Content, item: dict[str, Any], index: int, pointer: str, note
     return None
 
 
+def _from_json(data: bytes, pointer: str, notes: Notes) -> Json:
+    """JSON in base64url, which is CBOR's encoding: no CBOR map begins with a brace."""
+    try:
+        return understood(data, notes, point(pointer, "body"))
+    except (Unreadable, FormatError) as error:
+        notes.warn("R57", point(pointer, "body"), f"The trace is base64url of what is neither CBOR nor JSON: {error}.")
+        return None
+
+
 def _from_cbor(data: bytes, pointer: str, notes: Notes) -> Json:
     """``?encoding=cbor`` in schema says so (agent_session s6.3), yet writers leave it out: the bytes decide."""
+    doubled: list[str] = []
     try:
-        return cbor.loads(data)
+        value = cbor.loads(data, doubled=doubled)
     except ValueError as error:
         notes.warn("R57", point(pointer, "body"), f"The trace is base64url but not readable as CBOR: {error}.")
         return None
+    doubles.in_cbor(doubled, notes, point(pointer, "body"))
+    notes.marked = notes.marked or MARK in data
+    return value
 
 
 def shape_of(body: dict[str, Any], index: int, pointer: str) -> Trace | None:

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from itertools import chain
 from typing import Any, BinaryIO
 
 from ...drafts import FormatError, Json
 from ..common import jsonio
+from . import doubles
 from .elide import Elided, Elider, elided_length
-from .notes import Notes, point
+from .notes import MARK, Notes, point
 
 SMALL = 16 * 1024 * 1024
 """Up to this many bytes are parsed as they are; larger files keep only strings shorter than elide.LONG."""
 LARGEST = 256 * 1024 * 1024
-"""So many bytes may be left then; the tree takes up to ten times that in memory."""
+"""So many bytes may be left then."""
+HEAVIEST = 450 * 1000 * 1000
+"""Bytes of memory that reading may take as ``weight`` puts it; a worker has to stay below 500 MB."""
 DEEPEST = jsonio.MAX_DEPTH
 UNPACKED = 500 * 1024 * 1024
 RATIO = 200
 """Limits for what comes out of gzip: total bytes, and bytes out for one byte in."""
 PIECE = 1024 * 1024
+_CONTAINERS = frozenset((dict, list))
 
 
 def load(source: BinaryIO, notes: Notes, what: str = "vCon") -> tuple[Json, int]:
@@ -30,7 +35,9 @@ def load(source: BinaryIO, notes: Notes, what: str = "vCon") -> tuple[Json, int]
     head = source.read(SMALL + 1)
     if len(head) <= SMALL:
         return parse(head, notes, what=what), 0
-    return _parse_large(_Joined(head, source), notes, what)
+    stream: Any = _Joined(head, source)
+    del head  # the stream lets go of it when it has been read
+    return _parse_large(Elider(stream), notes, what)
 
 
 def parse(data: bytes, notes: Notes, pointer: str = "", what: str = "vCon") -> Json:
@@ -38,28 +45,53 @@ def parse(data: bytes, notes: Notes, pointer: str = "", what: str = "vCon") -> J
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise FormatError(f"This file is UTF-16 text; a {what} is UTF-8 (RFC 8259 s8.1). Save it as UTF-8.")
     try:
-        value, repairs = jsonio.loads(data.removeprefix(b"\xef\xbb\xbf"))
+        value = understood(data, notes, pointer)
     except jsonio.Unreadable as error:
-        raise FormatError(f"This is not a readable {what}: {error}.") from None
-    for repair in repairs:
-        notes.warn("R112", pointer, f"The JSON had to be repaired: {repair}.")
-    check_depth(value)
+        raise FormatError(f"This is not a readable {what}: {str(error).removeprefix('not readable: ')}.") from None
     return value
 
 
-def check_depth(value: Json) -> None:
-    """Raise ``FormatError`` when containers nest deeper than ``DEEPEST``; works level by level."""
-    level = [value]
+def understood(data: bytes, notes: Notes, pointer: str) -> Json:
+    """The value of JSON text, with a finding for what had to be repaired and for names that stand twice in an object.
+
+    Raises ``jsonio.Unreadable``, and ``FormatError`` for what nests too deep.
+    """
+    if (heavy := weight(data)) > HEAVIEST:
+        raise FormatError(
+            f"This JSON holds so many values that reading it would take about {heavy / 1e6:,.0f} MB of memory; "
+            f"{HEAVIEST / 1e6:,.0f} MB are allowed. Split it."
+        )
+    value, repairs = jsonio.loads(data.removeprefix(b"\xef\xbb\xbf"))
+    for repair in repairs:
+        notes.warn("R112", pointer, f"The JSON had to be repaired: {repair}.")
+    members = check_depth(value)
+    doubles.check(data, members, notes, pointer)
+    notes.marked = notes.marked or MARK in data
+    return value
+
+
+def weight(data: bytes) -> int:
+    """Bytes of memory that it takes to read JSON text, with all that becomes of it; measured, and rather too many.
+
+    An object of any kind may become an event; 30 MB of ``{},`` would take 10 GB.
+    """
+    values = 1000 * data.count(b"{") + 100 * data.count(b"[") + (40 * data.count(b",") if len(data) > SMALL else 0)
+    return 2 * len(data) + values
+
+
+def check_depth(value: Json) -> int:
+    """How many members all objects have together; works level by level.
+
+    Raises ``FormatError`` when containers nest deeper than ``DEEPEST``.
+    """
+    level, members = [value] if type(value) in _CONTAINERS else [], 0
     for _ in range(DEEPEST + 1):
-        level = [
-            child
-            for item in level
-            if type(item) in (dict, list)
-            for child in (item.values() if type(item) is dict else item)
-            if type(child) in (dict, list)
-        ]
+        objects = [item for item in level if type(item) is dict]
+        members += sum(map(len, objects))
+        inner = chain(chain.from_iterable(map(dict.values, objects)), *[item for item in level if type(item) is list])
+        level = [child for child in inner if type(child) in _CONTAINERS]
         if not level:
-            return
+            return members
     raise FormatError(f"This file nests deeper than {DEEPEST} levels; it is refused as hostile.")
 
 
@@ -71,14 +103,13 @@ class _Joined:
 
     def read(self, size: int) -> bytes:
         if self._head:
-            piece, self._head = bytes(self._head[:size]), self._head[size:]
+            piece, self._head = bytes(self._head[:size]), self._head[size:] or memoryview(b"")
             return piece
         return self._rest.read(size)
 
 
-def _parse_large(source: Any, notes: Notes, what: str) -> tuple[Json, int]:
-    """Leave long strings out of the text, parse what is left, and put their places into the tree."""
-    elider = Elider(source)
+def _parse_large(elider: Elider, notes: Notes, what: str) -> tuple[Json, int]:
+    """Parse the text without its long strings, and put their places into the tree."""
     data = elider.read(LARGEST + 1)
     if len(data) > LARGEST:
         raise FormatError(
@@ -114,7 +145,7 @@ class Unzipped:
 
     def __init__(self, source: BinaryIO) -> None:
         self._source = source
-        self._file = gzip.GzipFile(fileobj=source)
+        self._file = gzip.GzipFile(fileobj=source, mode="rb")
         self._given = 0
 
     def read(self, size: int = -1) -> bytes:

@@ -36,7 +36,7 @@ def unseal(source: BinaryIO, keys: Sequence[RSAPrivateKey]) -> BinaryIO:
         return io.BytesIO(jwe.decrypt(value, keys))
     except jwe.Unopened as error:
         sealed = forms.encrypted(value)
-        raise FormatError(f"{error} {sealed.detail}", sealed) from None
+        raise FormatError(f"{error}{sealed.detail.removeprefix(forms.SEALED)}", sealed) from None
 
 
 def _whole(source: BinaryIO, is_packed: bool) -> bytes:

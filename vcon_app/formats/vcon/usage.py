@@ -36,6 +36,9 @@ class Counts(NamedTuple):
     total: int | None
 
 
+_NOTHING = Counts(None, None, None, None, None, None, None)
+
+
 class Reading(NamedTuple):
     """Does ``input`` include the cache, does ``output`` include the reasoning?"""
 
@@ -52,8 +55,8 @@ def read_usage(raw: Json, family: str | None, notes: Notes, pointer: str) -> Usa
     """The usage of one response; ``None`` when nothing is stated. ``family`` is that of :func:`family`."""
     if not isinstance(raw, dict) or not raw:
         return None
-    counts = Counts(*(_count(raw, name, notes, pointer) for name in Counts._fields))
-    if all(count is None for count in counts):
+    counts = Counts(*[_count(raw, name, notes, pointer) for name in Counts._fields])
+    if counts == _NOTHING:
         return None
     reading = _reading(counts, family, notes, pointer)
     return _usage(counts, reading, raw)
@@ -71,9 +74,12 @@ def family(provider: str | None, model: str | None, client: str | None) -> str |
 
 
 def _count(raw: dict[str, Any], name: str, notes: Notes, pointer: str) -> int | None:
-    value = next((raw[key] for key in NAMES[name] if raw.get(key) is not None), None)
-    if value is None:
-        return None
+    value = None
+    for key in NAMES[name]:
+        if (value := raw.get(key)) is not None:
+            break
+    if value is None or (type(value) is int and 0 <= value < 2**63):
+        return value
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
@@ -85,9 +91,9 @@ def _count(raw: dict[str, Any], name: str, notes: Notes, pointer: str) -> int | 
 def _reading(counts: Counts, whose: str | None, notes: Notes, pointer: str) -> Reading:
     habit = HABITS.get(whose or "", _guess(counts))
     if counts.total is not None:
-        fitting = [reading for reading in (DISJOINT, habit, *HABITS.values()) if _sum(counts, reading) == counts.total]
-        if fitting:
-            return fitting[0]
+        for reading in (DISJOINT, habit, *HABITS.values()):
+            if _sum(counts, reading) == counts.total:
+                return reading
         notes.info(
             "R76",
             pointer,
@@ -151,6 +157,8 @@ def read_cost(raw: Json, notes: Notes, pointer: str) -> Decimal | None:
     value = raw.get("cost") if isinstance(raw, dict) else None
     if value is None:
         return None
+    if type(value) is float and 0 <= value < 10**9:
+        return Decimal(str(value))
     try:
         cost = Decimal(str(value))
     except InvalidOperation:

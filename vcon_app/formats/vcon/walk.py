@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from ...drafts import Json
 from . import own
 from .clock import Clock
+from .elide import Elided
 from .entries import Block, blocks_of, fold, visible_text
 from .makers import make
-from .notes import Notes, shown
+from .normalise import EMPTY
+from .notes import Notes, point, shown
 from .pairs import Pairs
 from .parties import Cast
 from .steps import Step
 from .tally import Tally
 from .traces import Trace
 from .turns import Doubles
-from .values import text, word
+from .values import word
 
 
 class Place(NamedTuple):
@@ -31,6 +32,10 @@ class Place(NamedTuple):
     """The user entry around tool results; the first of them takes it along."""
 
 
+TOP = Place()
+IDS = ("id", "parent-id", "call-id")
+TIMES = tuple(spelling for name in ("session-start", "session-end", "started-at", "ended-at")
+              for spelling in (name, name.replace("-", "_")))  # fmt: skip
 Task = tuple[dict[str, Any], str, Place]
 
 
@@ -51,19 +56,34 @@ class Walk:
     def run(self, traces: list[Trace]) -> list[Step]:
         """All entries of these traces in array order; iterative, so that nesting is no danger."""
         for trace in traces:
-            stack: list[Task] = [(raw, pointer, Place()) for raw, pointer in reversed(trace.entries)]
-            while stack:
-                children = list(self._entry(*stack.pop()))
-                stack.extend(reversed(children))
+            self._check_times(trace)
+            for raw, pointer in trace.entries:
+                stack = self._entry(raw, pointer, TOP)
+                while stack:
+                    stack += self._entry(*stack.pop())
         self._finish()
         return self.steps
 
-    def _entry(self, raw: dict[str, Any], pointer: str, place: Place) -> Iterator[Task]:
-        """Add the steps of one entry; yields its children."""
+    def _check_times(self, trace: Trace) -> None:
+        """Those of the session; ``sessions`` reads them again."""
+        for name in TIMES:
+            if trace.session.get(name) is not None:
+                self.clock.read(trace.session[name], point(trace.pointer, name))
+
+    def _entry(self, raw: dict[str, Any], pointer: str, place: Place) -> list[Task]:
+        """Add the steps of one entry; its children, the last one first."""
         entry = fold(raw)
+        get = entry.get
+        if type(get("id")) is int or type(get("call-id")) is int or type(get("parent-id")) is int:
+            entry = self._with_text_ids(entry, pointer)
         if self._repeated(entry, raw, pointer):
-            return
+            return []
+        if "children" not in entry and type(entry.get("content")) is not list:
+            self._step(entry, pointer, place)
+            return []
         children = _children(entry)
+        if children and not isinstance(entry["children"], list):
+            self.notes.warn("R66", pointer, "children is no array (VAC s3.8); what stands there is read as one child.")
         derived = _derived(entry, children)
         if entry["type"] == "user" and _wraps(entry, children, derived):
             at = self.clock.read(entry.get("timestamp"), pointer).at or place.inherited
@@ -74,25 +94,35 @@ class Walk:
             below = Place(step, place.level + 1, step.at)
         for block in derived:
             self._derive(block, pointer, below)
-        for number, child in enumerate(children):
-            yield child, f"{pointer}/children/{number}", below
+        return [(child, f"{pointer}/children/{number}", below) for number, child in enumerate(children)][::-1]
+
+    def _with_text_ids(self, entry: dict[str, Any], pointer: str) -> dict[str, Any]:
+        """Ids are texts (VAC s3.8); where a recorder wrote numbers, entries would not find each other."""
+        odd = {name: str(entry[name]) for name in IDS if type(entry.get(name)) is int}
+        self.notes.warn(
+            "R66", pointer, f"The {' and the '.join(odd)} of this entry is a number; read as text.", "number"
+        )
+        return entry | odd
 
     def _step(self, entry: dict[str, Any], pointer: str, place: Place) -> Step:
-        step = Step("unknown", pointer, text(entry.get("id")) or "", parent=place.parent, level=place.level)
+        name = word(entry.get("id"))
+        step = Step("unknown", pointer, name, parent=place.parent, level=place.level, data={}, left={})
         self.clock.place(step, entry, place.inherited)
         make(step, entry, place.parent, self.cast, self.ids)
         if step.kind == "unknown" and own.KIND not in step.own:
             self._note_unknown(entry, pointer)
-        self.tally.see(step, entry)
-        self.pairs.see(step)
+        if "token-usage" in entry or "model-id" in entry or "native" in step.left:
+            self.tally.see(step, entry)
+        if step.tool is not None:
+            self.pairs.see(step)
         self._doubles.see(step)
         step.left["id"] = step.id
         if place.level:
             step.left["level"] = place.level
         if place.wrapper:
             step.left["wrapper"] = place.wrapper.pop()
-        if step.id:
-            self.ids.setdefault(step.id, step)
+        if name:
+            self.ids.setdefault(name, step)
         if parent_id := step.left.get("parent_id"):
             self._parents.append((parent_id, pointer))
         self.steps.append(step)
@@ -100,8 +130,8 @@ class Walk:
 
     def _note_unknown(self, entry: dict[str, Any], pointer: str) -> None:
         kind = shown(entry["type"])
-        said = "A user entry has no content" if entry["type"] == "user" else f"Entries of type {kind} are not known"
-        self.notes.warn("R67", pointer, f"{said}; it is kept as it is, as an event of no known kind.", kind)
+        said = "A user entry without content" if entry["type"] == "user" else f"An entry of the unknown type {kind}"
+        self.notes.warn("R67", pointer, f"{said}: it is kept and shown as it is.", kind)
 
     def _derive(self, block: Block, pointer: str, place: Place) -> None:
         """A content block that no child repeats is an event; the writer finds it in its message again."""
@@ -111,7 +141,7 @@ class Walk:
 
     def _repeated(self, entry: dict[str, Any], raw: dict[str, Any], pointer: str) -> bool:
         """The same entry twice (traces for single calls may overlap): the first is kept."""
-        name = text(entry.get("id"))
+        name = word(entry.get("id"))
         first = self._raws.setdefault(name, raw) if name else raw
         if first is raw:
             return False
@@ -138,8 +168,9 @@ class Walk:
 
 def _children(entry: dict[str, Any]) -> list[dict[str, Any]]:
     children: Json = entry.get("children")
-    if not isinstance(children, list):
+    if children in EMPTY or isinstance(children, Elided):
         return []
+    children = children if isinstance(children, list) else [children]
     return [child if isinstance(child, dict) else {"type": "not-an-object", "value": child} for child in children]
 
 

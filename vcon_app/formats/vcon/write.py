@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from .steps import NATIVE
 from .times import moment, render
 from .values import mapping, text
 from .write_items import analyses, attachments, dialogs
+from .write_verdicts import verdicts
 
 VERSION = "0.4.0"
 HANDLED = ("vcon", "uuid", "created_at", "updated_at", "subject", "extensions", "critical", "redacted", "amended")
@@ -25,7 +27,9 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     """The bytes of one vCon, the same for the same session and options.
 
     ``options``: ``uuid`` of this vCon and ``created_at`` (aware), both kept by the caller from the first export on;
-    ``product_version``; ``string_bodies`` for readers that expect JSON bodies as text (core-02 and before).
+    ``product_version``; ``bodies`` "string" for readers that expect JSON bodies as text (core-02 and before);
+    ``verdicts`` with ``review``: what reviewers said; ``redaction`` with its ``type``, where the session and the events
+    are those of ``redact_session.prepare``.
     ``events`` is walked several times and never held. ``losses`` tells afterwards what was not carried over.
     """
     _check(options)
@@ -50,7 +54,7 @@ def _pieces(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
     for name, items in (
         ("parties", (laid_out(arranged(party, PARTY), 2) for party in plan.parties)),
         ("dialog", dialogs(plan, events, losses)),
-        ("analysis", analyses(plan, events, losses)),
+        ("analysis", chain(analyses(plan, events, losses), verdicts(plan, events))),
         ("attachments", attachments(plan, events, losses)),
     ):
         yield separator + laid_out(name, 0) + b": "
@@ -94,6 +98,8 @@ def _extensions(plan: Plan, old: dict[str, Json]) -> list[str]:
 def _lineage(plan: Plan, old: dict[str, Json], same: bool, losses: Losses) -> dict[str, Json]:
     """A rebuilt vCon says which one it amends; a redacted one stays redacted (core s4.1.8, s4.1.9)."""
     redacted, amended = old.get("redacted"), old.get("amended")
+    if redaction := mapping(plan.options.get("redaction")):
+        return {"redacted": _redacted(str(redaction["type"]), old, losses)}
     if isinstance(redacted, dict):
         if not same:
             losses.lose(
@@ -104,10 +110,21 @@ def _lineage(plan: Plan, old: dict[str, Json], same: bool, losses: Losses) -> di
     if same:
         return {"amended": amended} if isinstance(amended, dict) else {}
     if not _is_uuid(old.get("uuid")):
+        if plan.record.get("dialect") and not plan.was_alone:
+            losses.lose("link to the vCon this was made from", "it has no uuid that amended could name (core s4.1.9)")
         return {}
     if isinstance(amended, dict):
         losses.lose("older amended link", "a vCon names only the version before it")
     return {"amended": {"uuid": old["uuid"]}}
+
+
+def _redacted(kind: str, old: dict[str, Json], losses: Losses) -> dict[str, Json]:
+    """The vCon it was made from is the less redacted one; that it was redacted itself is said, too."""
+    before = mapping(old.get("redacted"))
+    if before or isinstance(old.get("amended"), dict):
+        losses.lose("older link to a prior vCon", "a vCon names only the version before it")
+    stated = f"{kind}; before that: {text(before.get('type')) or 'unknown'}" if before else kind
+    return {**({"uuid": old["uuid"]} if _is_uuid(old.get("uuid")) else {}), "type": stated}
 
 
 def _is_uuid(value: Json) -> bool:
@@ -130,7 +147,9 @@ def _lose(plan: Plan, losses: Losses) -> None:
     if mapping(record.get("trace")).get("cbor"):
         losses.lose("CBOR trace", "written as JSON")
     if {"jws", "cose"} & set(record.get("forms") or ()):
-        losses.lose("signature", "a rebuilt vCon is a new one and unsigned")
+        losses.lose("signature", "a rebuilt vCon is a new one: at most we sign it, never who signed what it is made of")
+    if record.get("sealed"):
+        losses.lose("encryption", "a rebuilt vCon is a new one: everybody can read it unless it is encrypted, too")
     if mapping(record.get("top")).get("critical"):
         losses.lose("critical", "nothing that is written has to be understood")
     if elided := record.get("elided"):

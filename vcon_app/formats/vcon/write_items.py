@@ -16,7 +16,8 @@ from .forms import decode_base64
 from .layout import ANALYSIS, ATTACHMENT, DIALOG, arranged, laid_out
 from .normalise import EMPTY
 from .notes import Notes
-from .plan import MESSAGES, Plan, left_of
+from .plan import GONE, MESSAGES, Plan, left_of
+from .redact import EVENT, new_attachment, shell
 from .rules import DIALOG_REFS, FORBIDDEN, PARTY_REFS
 from .steps import NATIVE, dumps
 from .talks import indices
@@ -31,9 +32,11 @@ SINGLE = ("transfer_target", "original", "consultation", "target_dialog")
 def dialogs(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
     """Every dialog, laid out as an item of the array ``dialog``."""
     for number, event in plan.dialog_events(events, losses) if plan.dialogs else ():
-        held = left_of(event).get("dialog")
+        held, gone = left_of(event).get("dialog"), left_of(event).get(GONE)
         item = _dialog_of_file(held, event, plan, losses) if held else _dialog_of_event(event, plan)
-        if plan.is_entry(event) and event.kind in MESSAGES and not (held and plan.had_trace):
+        if gone and not held:
+            item = shell(item, EVENT in gone)
+        if plan.is_entry(event) and event.kind in MESSAGES and (gone or not (held and plan.had_trace)):
             item.setdefault("message_id", plan.entry_id(event, number))
         yield laid_out(arranged(item, DIALOG), 2)
 
@@ -134,8 +137,6 @@ def _mended_content(item: dict[str, Json], what: str, plan: Plan, losses: Losses
     made = dict(item)
     if not isinstance(body, str):
         made["encoding"] = "json"
-        if plan.options.get("string_bodies"):
-            made["body"] = dumps(body).decode()
     elif made.get("encoding") != "jwe" or what != "analysis":  # agent_session s10 allows jwe there
         made = _mended_text(made, body, losses)
     if not made.get("mediatype"):
@@ -144,6 +145,8 @@ def _mended_content(item: dict[str, Json], what: str, plan: Plan, losses: Losses
         losses.lose(
             f"encoding or media type of a {what}", "was missing or not as core-04 has it; written as it was read"
         )
+    if not isinstance(body, str) and plan.options.get("bodies") == "string":
+        made["body"] = dumps(body).decode()
     return made
 
 
@@ -207,12 +210,16 @@ def _analysis(item: dict[str, Json], plan: Plan, losses: Losses) -> dict[str, Js
 def attachments(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
     """Attachments of the file in its order, those that are no events among them; then the new ones."""
     kept = list(plan.record.get("attachments") or [])
-    nearest = _Before(plan, events if plan.attachments else ())
+    nearest = Before(plan, events if plan.attachments else ())
     for number, event in plan.attachment_events(events, losses) if plan.attachments else ():
         held = left_of(event).get("attachment")
         while kept and (held is None or kept[0]["i"] < held["i"]):
             yield laid_out(arranged(_kept_attachment(kept.pop(0), plan, losses), ATTACHMENT), 2)
-        item = _attachment_of_file(held, event) if held else _attachment_of_event(event)
+        gone = left_of(event).get(GONE)
+        if gone and not held:
+            item = new_attachment(event)
+        else:
+            item = _attachment_of_file(held, event) if held else _attachment_of_event(event)
         if not held or not _keeps_dialog(item, plan):
             item = _with_place(item, event, number, plan, nearest)
         yield laid_out(arranged(_complete(item, event, nearest.dialog(number), plan, losses), ATTACHMENT), 2)
@@ -272,7 +279,7 @@ def _attachment_of_event(event: EventDraft) -> dict[str, Json]:
     return {**item, "mediatype": "application/json", "encoding": "json", "body": data}
 
 
-def _with_place(item: dict[str, Json], event: EventDraft, number: int, plan: Plan, before: _Before) -> dict[str, Json]:
+def _with_place(item: dict[str, Json], event: EventDraft, number: int, plan: Plan, before: Before) -> dict[str, Json]:
     """Where the event stood in the log, and who acted when that is no party."""
     place: dict[str, Json] = {own.AFTER: entry} if (entry := before.entry(number)) else {}
     if plan.party(event) is None:
@@ -321,7 +328,7 @@ def _party(item: dict[str, Json], event: EventDraft | None, plan: Plan) -> int:
     return place if place is not None else plan.cast.agent.index if plan.cast.agent else 0
 
 
-class _Before:
+class Before:
     """The dialog (by its new index) and the trace entry (by its id) before an attachment."""
 
     def __init__(self, plan: Plan, events: Iterable[EventDraft]) -> None:

@@ -49,7 +49,7 @@ def trace_bytes(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
     head = laid_out(arranged(trace_item(plan), ANALYSIS), 2)
     yield head[: -len(b"\n    }")] + b',\n      "body": '
     body = record_bytes(plan, events, losses, 3)
-    yield from as_text(body) if plan.options.get("string_bodies") else body
+    yield from as_text(body) if plan.options.get("bodies") == "string" else body
     yield b"\n    }"
 
 

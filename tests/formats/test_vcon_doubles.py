@@ -1,0 +1,65 @@
+"""A name that stands twice in one object is told: of two readers one shows the first value and one the last."""
+
+import json
+import time
+
+import pytest
+
+from vcon_app.formats.vcon import doubles
+from vcon_app.formats.vcon.notes import Notes
+
+from .vac_tools import cbor, record
+from .vac_tools import drafts as vac_drafts
+from .vcon_clean import CLEAN, ENTRIES, b64, found_in, jws, rules_of, spoiled
+from .vcon_tools import findings
+
+
+@pytest.mark.parametrize(
+    "text", ['{"uuid":"a","uuid":"b"', '{"uuid" :"a",\n"uuid"\t: "b"', '{"\\u0075uid":"a","uuid":"b"']
+)
+def test_a_name_that_stands_twice_is_told_though_the_parser_keeps_silent(text):
+    rest = json.dumps({key: value for key, value in CLEAN.items() if key != "uuid"})[1:]
+    found = found_in(f"{text},{rest}".encode())
+
+    assert [(one.severity, one.path) for one in found if one.rule == "R112"] == [("error", "/uuid")]
+
+
+def test_names_that_stand_twice_are_told_inside_of_string_bodies_signed_payloads_and_deep_below():
+    body = json.dumps(CLEAN["analysis"][0]["body"]).replace('"id": "w3"', '"id": "w9", "id": "w3"')
+    found = found_in(spoiled({"analysis/0/body": body}))
+    assert [one.path for one in found] == ["/analysis/0/body/session/entries/2/id"]
+
+    whole = json.dumps(CLEAN).replace('"litres": 2', '"litres": 1, "litres": 2')
+    assert [one.path for one in found_in(jws(CLEAN) | {"payload": b64(whole.encode())})] == [
+        f"/payload/{ENTRIES}/1/input/litres"
+    ]
+
+
+@pytest.mark.parametrize("text", ['"', '\\":', '":', ' " :', "\\\\", '{"a":1,"a":2}', '\\\\\\":' * 9])
+def test_quotes_and_colons_inside_of_texts_are_no_names(text):
+    document = spoiled({f"{ENTRIES}/3/content": text, "dialog/1/body": text, "x": {f"{text}\\": 1}})
+
+    assert rules_of(document) == {"R6"}
+
+
+def test_a_key_that_stands_twice_in_a_cbor_map_is_told():
+    pair = cbor("version") + cbor("1")
+    data = cbor(record())
+    assert (data[0] >> 5, data[0] & 31 < 23) == (5, True)
+    doubled = bytes([data[0] + 1]) + pair + data[1:]
+
+    assert ("R112", "error") in [(one.rule, one.severity) for one in findings(vac_drafts(doubled))]
+    assert "R112" not in {one.rule for one in findings(vac_drafts(data))}
+
+
+LONG = {"slashes": "\\" * 500_000 + '":', "colons": '":' * 500_000, "space": " " * 1_000_000 + ":"}
+
+
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+def test_a_text_made_to_look_like_names_does_not_take_long(text):
+    data = json.dumps({"a": text}).encode()
+    notes, start = Notes(), time.process_time()
+    doubles.check(data, 1, notes, "")
+
+    assert time.process_time() - start < 1
+    assert list(notes.drain()) == []
