@@ -63,6 +63,7 @@ def test_the_canonical_layout_becomes_message_decision_artifact_and_answer() -> 
         ("artifact", "1. Add `email`.\n2. Copy in batches.\n3. Switch reads."),
         ("agent_message", "1. Add `email`.\n2. Copy in batches.\n3. Switch reads."),
         ("artifact", ""),
+        ("note", "**x house rules**\n\n- b: 1\n- a:\n  - 1.5\n  - 2"),
     ]
     assert session(drafts).agent_name == "schema-agent-3"
     assert session(drafts).metadata["imports"] == ["https://desk.example/.well-known/mcp.llmfeed.json"]

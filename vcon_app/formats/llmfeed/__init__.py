@@ -9,14 +9,15 @@ aggregate usage; other blocks are told as notes and kept whole. ``verify`` check
 Written: one feed with S1, ``session_summary`` and ``conversation_trace``. Tool calls, usage, cost and
 sub-agents are plain keys of trace entries (see ``entries``), so reading the file back gives the same
 events under the same keys and nothing of them is a loss. Losses are: masked secrets, a signature (it
-vouched for other bytes), what another format keeps around its events.
+vouched for other bytes), what another format keeps around its events. ``reserved`` has the blocks that the
+specification only names.
 """
 
 from __future__ import annotations
 
 from ..common.head import Head
 from .feed import MAX_BYTES, is_loose
-from .read import read
+from .read import read, read_anyway
 from .sign import sign, signs_with
 from .verify import verify
 from .write import write
@@ -28,8 +29,8 @@ SUFFIX = ".session.llmfeed.json"
 GROWS = "document"
 
 __all__ = [
-    "GROWS", "MAX_BYTES", "MEDIA_TYPE", "NAME", "SUFFIX", "TITLE", "detect", "read", "sign", "signs_with", "verify",
-    "write",
+    "GROWS", "MAX_BYTES", "MEDIA_TYPE", "NAME", "SUFFIX", "TITLE", "detect", "read", "read_anyway", "sign",
+    "signs_with", "verify", "write",
 ]  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from .carry import token
 from .decisions import decision_event
 from .entries import HOME, event_of
 from .feed import LOOSE_KEYS, Feed, is_loose
-from .session import rest_of_context
+from .session import is_plain_summary, rest_of_context
 from .values import count_of, key_of, label_of, money_of, outline, text_of
 
 _DECISIONS = (
@@ -40,7 +40,7 @@ def before(feed: Feed) -> Iterator[EventDraft]:
             yield _block_event(name, value, "injected_context")
 
 
-def after(feed: Feed, findings: list[Finding]) -> Iterator[EventDraft]:
+def after(feed: Feed, title: str, findings: list[Finding]) -> Iterator[EventDraft]:
     """What the other blocks tell, in the order of the layouts."""
     yield from _decisions(feed, findings)
     yield from _chapters(feed)
@@ -49,13 +49,15 @@ def after(feed: Feed, findings: list[Finding]) -> Iterator[EventDraft]:
     yield from _handoffs(feed)
     for name in _TOLD_AFTER:
         value = feed.blocks.get(name)
-        if value and not (name == "session_summary" and _is_plain_summary(value)):
+        if value and not (name == "session_summary" and is_plain_summary(value, title)):
             yield _block_event(name, value, "note")
 
 
-def _is_plain_summary(value: Json) -> bool:
-    """Topic and summary alone, as we write it: both are fields of the session."""
-    return isinstance(value, dict) and value.keys() <= {"topic", "summary"} and "summary" in value
+def others(feed: Feed, names: list[str]) -> Iterator[EventDraft]:
+    """Blocks that no layout has, told as they stand there."""
+    for name in names:
+        if value := feed.blocks[name]:
+            yield _block_event(name, value, "note")
 
 
 def model_request(feed: Feed) -> Iterator[EventDraft]:

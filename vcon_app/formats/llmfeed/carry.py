@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from math import isfinite
 
-import orjson
-
 from sessions_app.rendering.secrets import MASK, mask, names_secret
 
 from ...drafts import Json, Losses
 from ..common.jsonio import MAX_DEPTH, dumps
+from .values import parsed
 
 SECRET = ("values that look like secrets", "masked, so that the file can be handed on")
 DEEP = (f"values nested deeper than {MAX_DEPTH} levels", "JSON readers refuse them")
@@ -51,7 +50,7 @@ class Carrier:
     def carry_text(self, text: str) -> bytes:
         """A block that is kept as it came: its very text, unless it holds a secret."""
         before = self._losses.total()
-        value = self.carry_foreign(orjson.loads(text))
+        value = self.carry_foreign(parsed(text))
         return text.encode() if self._losses.total() == before else dumps(value)
 
     def _copy(self, value: Json, pointer: str, depth: int) -> Json:

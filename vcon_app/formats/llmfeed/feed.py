@@ -61,8 +61,8 @@ def load(source: BinaryIO) -> Feed:
     return Feed(value, sha256(data).hexdigest(), findings + _repeated_keys(text))
 
 
-def require_session(feed: Feed) -> list[Finding]:
-    """Refuse what is no session (L2); what is read as one although it does not say so is a finding."""
+def require_session(feed: Feed, *, anyway: bool) -> list[Finding]:
+    """Refuse what is no session (L2), unless it is to be read ``anyway``; what does not say it is one is told."""
     feed_type = feed.blocks.get("feed_type")
     if feed_type in SESSION_TYPES:
         return []
@@ -85,6 +85,9 @@ def require_session(feed: Feed) -> list[Finding]:
                 f"The file has no feed_type{said}; read as a session for its blocks ({', '.join(found)}).",
             )
         ]
+    if anyway:
+        message = f"This is no session: {_refusal(feed, feed_type)} It is read as one because that was asked for."
+        return [Finding("L2", "warning", "/feed_type", message)]
     raise FormatError(_refusal(feed, feed_type))
 
 

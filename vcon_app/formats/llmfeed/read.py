@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import BinaryIO
 
-from ...drafts import Draft, EventDraft, Finding
-from . import blocks, trust
+from ...drafts import Draft, EventDraft, Finding, SessionDraft
+from . import blocks, reserved, trust
 from .carry import token
 from .decisions import answer_of, decision_event, output_event, position_of, repeats
 from .entries import event_of, unknown
@@ -27,22 +27,32 @@ _KNOWN_BLOCKS = frozenset((
 
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of the one session in a feed. Raises ``FormatError`` for what is no feed, or no session."""
+    yield from _drafts(source, anyway=False)
+
+
+def read_anyway(source: BinaryIO) -> Iterator[Draft]:
+    """Drafts of any feed, because somebody asked for it to be read as a session (L2). Raises ``FormatError``."""
+    yield from _drafts(source, anyway=True)
+
+
+def _drafts(source: BinaryIO, *, anyway: bool) -> Iterator[Draft]:
     feed = load(source)
-    yield from [*require_session(feed), *feed.findings]
+    yield from [*require_session(feed, anyway=anyway), *feed.findings]
     session = draft_of(feed)
     yield session
     yield trust.signature_of(feed)
     yield from trust.findings(feed)
+    yield from reserved.findings(feed)
     yield from time_findings(feed)
     yield from _strange_blocks(feed)
-    yield from _events(feed, session.agent_name)
+    yield from _events(feed, session)
 
 
-def _events(feed: Feed, agent: str) -> Iterator[Draft]:
+def _events(feed: Feed, session: SessionDraft) -> Iterator[Draft]:
     """Events, each with a key of its own, and after each what was odd about it."""
     findings: list[Finding] = []
     seen: set[str] = set()
-    for event in _all_events(feed, agent, findings):
+    for event in _all_events(feed, session, findings):
         if event.key in seen:
             findings.append(
                 Finding("L12", "warning", event.pointer, f"The key {event.key[:60]!r} occurs twice; made anew.")
@@ -55,15 +65,16 @@ def _events(feed: Feed, agent: str) -> Iterator[Draft]:
     yield from findings
 
 
-def _all_events(feed: Feed, agent: str, findings: list[Finding]) -> Iterator[EventDraft]:
+def _all_events(feed: Feed, session: SessionDraft, findings: list[Finding]) -> Iterator[EventDraft]:
     yield from _misshapen(feed, findings)
     yield from blocks.before(feed)
     yield from _first_message(feed)
     placed = _placed(feed)
     yield from _trace_with_items(feed, dict(placed), findings)
-    yield from _foreign_items(feed, set(placed.values()), agent, findings)
+    yield from _foreign_items(feed, set(placed.values()), session.agent_name, findings)
     yield from blocks.model_request(feed)
-    yield from blocks.after(feed, findings)
+    yield from blocks.after(feed, session.title, findings)
+    yield from blocks.others(feed, _strange_names(feed))
 
 
 def _misshapen(feed: Feed, findings: list[Finding]) -> Iterator[EventDraft]:
@@ -141,7 +152,10 @@ def _said_by(feed: Feed, role: str) -> set[str]:
 
 def _strange_blocks(feed: Feed) -> Iterator[Finding]:
     """Blocks that no layout has: kept for the way out, and said (L12)."""
-    for name in feed.blocks:
-        if name not in _KNOWN_BLOCKS and not name.endswith("_context"):
-            message = f"The block {name[:60]!r} is in no layout of a session; kept as it is."
-            yield Finding("L12", "info", f"/{token(name)}", message)
+    for name in _strange_names(feed):
+        message = f"The block {name[:60]!r} is in no layout of a session; kept as it is."
+        yield Finding("L12", "info", f"/{token(name)}", message)
+
+
+def _strange_names(feed: Feed) -> list[str]:
+    return [name for name in feed.blocks if name not in _KNOWN_BLOCKS and not name.endswith("_context")]

@@ -10,6 +10,7 @@ from typing import Any
 from ...drafts import Finding, Json, SessionDraft
 from ..common.jsonio import dumps
 from ..common.times import parse, rfc3339
+from . import reserved
 from .carry import restored
 from .feed import Feed, layouts
 from .values import first_text, label_of, text_of
@@ -23,11 +24,10 @@ _CONSUMED = (
 """Blocks that become fields and events. Every other block is kept as it came, and in its order."""
 _FIELDS = (
     "title", "origin", "generated_at", "session_id", "started_at", "created_at", "created", "ended_at", "phase",
-    "model", "user_id", "parent_session_id", "tags", "source_origin", "source_generated_at", "session",
+    "model", "user_id", "parent_session_id", "tags", "source_origin", "source_generated_at",
+    "source_replay_endpoint", "session",
 )  # fmt: skip
 """Keys of ``metadata`` with a field of their own; the others go to ``SessionDraft.metadata``."""
-_SHOWN_BLOCKS = ("replay_endpoint", "trust_scope")
-"""Reserved blocks of the specification that a person should see; told as text, never as something to click."""
 
 
 def draft_of(feed: Feed) -> SessionDraft:
@@ -35,16 +35,18 @@ def draft_of(feed: Feed) -> SessionDraft:
     said = _metadata(feed)
     results = text_of(feed.object_at("results").get("status")).lower()
     phase = said.get("phase") if said.get("phase") in PHASES else _PHASE_OF_STATUS.get(results)
+    title = _title(feed, said)
+    record = {"feed_type": feed.blocks.get("feed_type"), "layouts": layouts(feed), "blocks": _kept(feed, said, title)}
     return SessionDraft(
         external_id=_identity(feed, said),
-        title=_title(feed, said),
+        title=title,
         agent_name=_agent(feed),
         started_at=_time(said, "started_at", "created_at", "created") or parse(feed.blocks.get("session_date"))[0],
         ended_at=_time(said, "ended_at"),
         phase=phase,
         model=first_text(said.get("model"), feed.object_at("api_execution").get("model")) or None,
         user_id=text_of(said.get("user_id")),
-        summary=summary_of(feed.blocks.get("session_summary"), _title(feed, said)) or _other_summary(feed),
+        summary=summary_of(feed.blocks.get("session_summary"), title) or _other_summary(feed),
         tags=tuple(
             tag
             for tag in _list(said.get("tags")) or _list(feed.object_at("data").get("topics"))
@@ -52,7 +54,7 @@ def draft_of(feed: Feed) -> SessionDraft:
         ),
         parent_external_id=text_of(said.get("parent_session_id")) or None,
         metadata=_shown(feed, said),
-        record={FORMAT: {"feed_type": feed.blocks.get("feed_type"), "layouts": layouts(feed), "blocks": _kept(feed)}},
+        record={FORMAT: record},
     )
 
 
@@ -68,8 +70,9 @@ def time_findings(feed: Feed) -> Iterator[Finding]:
 def metadata_of(session: SessionDraft, origin: str, generated_at: datetime | None) -> dict[str, Json]:
     """The ``metadata`` block of a new file. The origin of the file it came from stays under ``source_origin``."""
     own = dict(session.metadata)
+    absent = "" if FORMAT in session.record else None  # said, so that nobody takes ours for theirs
     stated = {
-        "title": session.title or f"Session {session.external_id}",
+        "title": session.title or _untitled(session.external_id),
         "origin": origin,
         "generated_at": rfc3339(generated_at) if generated_at else None,
         "session_id": session.external_id,
@@ -80,10 +83,11 @@ def metadata_of(session: SessionDraft, origin: str, generated_at: datetime | Non
         "user_id": session.user_id or None,
         "parent_session_id": session.parent_external_id,
         "tags": list(session.tags) or None,
-        "source_origin": own.pop("origin", None),
-        "source_generated_at": own.pop("generated_at", None),
+        "source_origin": own.pop("origin", absent),
+        "source_generated_at": own.pop("generated_at", absent),
+        "source_replay_endpoint": own.pop(reserved.REPLAY, absent),
     }
-    hidden = {"imports", *(_SHOWN_BLOCKS if FORMAT in session.record else ())}
+    hidden = {"imports", *reserved.NAMES}
     clashing = {name: value for name, value in own.items() if name in _FIELDS}
     plain = {name: value for name, value in own.items() if name not in _FIELDS and name not in hidden}
     return {
@@ -101,6 +105,11 @@ def summary_of(block: Json, title: str) -> str:
     lines += [(name, block.get(name)) for name in ("current_focus", "next_steps")]
     told = ((label_of(name).capitalize(), _sentence(value)) for name, value in lines)
     return "\n".join(f"{label}: {text}" for label, text in told if text)
+
+
+def is_plain_summary(block: Json, title: str) -> bool:
+    """Topic and summary alone, as we write it: both are fields of the session."""
+    return isinstance(block, dict) and block.keys() <= {"topic", "summary"} and block.get("topic", title) == title
 
 
 def kept_blocks(session: SessionDraft) -> list[tuple[str, str]]:
@@ -138,13 +147,19 @@ def _identity(feed: Feed, said: dict[str, Json]) -> str:
 
 def _title(feed: Feed, said: dict[str, Json]) -> str:
     data, summary = feed.object_at("data"), feed.object_at("session_summary")
+    stated = said.get("title")
     return first_text(
-        said.get("title"),
+        stated if stated != _untitled(text_of(said.get("session_id"))) else None,
         data.get("main_topic"),
         data.get("block_name"),
         summary.get("topic"),
         feed.blocks.get("project"),
     )
+
+
+def _untitled(external_id: str) -> str:
+    """The schema asks for a title where there is none."""
+    return f"Session {external_id}"
 
 
 def _agent(feed: Feed) -> str:
@@ -176,12 +191,11 @@ def _shown(feed: Feed, said: dict[str, Json]) -> dict[str, Json]:
     if isinstance(said.get("session"), dict):
         shown.update(said["session"])
     for name in ("origin", "generated_at"):
-        if value := said.get(f"source_{name}") or said.get(name):
+        if value := said.get(f"source_{name}", said.get(name)):
             shown[name] = value
     if feed.list_at("imports"):
         shown["imports"] = feed.list_at("imports")
-    shown.update({name: feed.blocks[name] for name in _SHOWN_BLOCKS if feed.blocks.get(name)})
-    return shown
+    return shown | reserved.shown(feed, said)
 
 
 def _is_misfit(name: str, value: Json) -> bool:
@@ -192,9 +206,11 @@ def _is_misfit(name: str, value: Json) -> bool:
     return not isinstance(value, str) or (name == "phase" and value not in PHASES)
 
 
-def _kept(feed: Feed) -> list[list[str]]:
+def _kept(feed: Feed, said: dict[str, Json], title: str) -> list[list[str]]:
     """As text: a database that orders keys anew, or rounds numbers, would change what a signature covered."""
-    kept = {name: value for name, value in feed.blocks.items() if name not in _CONSUMED}
+    kept = {name: value for name, value in reserved.theirs(feed.blocks, said).items() if name not in _CONSUMED}
+    if is_plain_summary(kept.get("session_summary"), title):
+        del kept["session_summary"]
     rest = rest_of_context(feed)
     blocks = {"context": rest, **kept} if rest else kept
     return [[name, dumps(value).decode()] for name, value in blocks.items()]

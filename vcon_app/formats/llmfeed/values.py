@@ -7,10 +7,15 @@ from hashlib import sha256
 from typing import Any
 
 from ...drafts import Json
-from ..common.jsonio import dumps
+from ..common.jsonio import dumps, loads
 
 MAX_LINES = 200
 """Lines of a block that are told in an event's text; the block itself is kept whole."""
+
+
+def parsed(text: str) -> Json:
+    """A block that is kept as text; a number that no double holds is null, as it was when the file was read."""
+    return loads(text.encode("utf-8", "surrogatepass"))[0]
 
 
 def text_of(value: Any) -> str:

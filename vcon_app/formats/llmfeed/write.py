@@ -12,16 +12,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-import orjson
-
 from ...drafts import EventDraft, Events, Json, Losses, SessionDraft
 from ..common.jsonio import dumps
-from . import trust
+from . import reserved, trust
 from .carry import Carrier, names_in
 from .decisions import EXTRA, decision_item, is_decision, output_item
 from .entries import HOME, entry_of
 from .session import FORMAT, kept_blocks, metadata_of, summary_of
-from .values import text_of
+from .values import parsed, text_of
 
 ORIGIN = "urn:countersign"
 """Stands for the publisher where the installation has no address of its own; the schema asks for a URI."""
@@ -32,11 +30,12 @@ _VOUCHING = ("signature", "certification", "certifications")
 def write(session: SessionDraft, events: Events, losses: Losses, *, options: dict[str, Any]) -> Iterator[bytes]:
     """The document in pieces; walks the events up to four times and holds none of them.
 
-    ``options``: ``origin`` (URI of this installation), ``generated_at`` (datetime), ``mask_secrets`` (default
-    true: values that look like secrets are masked, L17). What was masked or left out is told to ``losses``.
+    ``options``: ``origin`` (URI of this installation), ``generated_at`` (datetime), ``replay_url`` (where this desk
+    replays the session; a path where the desk does not know its own address), ``agent_state`` (JSON), ``mask_secrets``
+    (default true: values that look like secrets are masked, L17). What was masked or left out is told to ``losses``.
     """
     carrier = Carrier(losses, mask=options.get("mask_secrets", True))
-    kept = _kept(session, losses)
+    kept = reserved.replayed_here(_kept(session, losses), options)
     seen = _look_through(events, set(kept))
     for name in sorted(session.record.keys() - {FORMAT}):
         losses.lose(f"parts of the {name} file around its events", "llmfeed has no place for them")
@@ -49,6 +48,9 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     yield _block("session_summary", carrier.carry_foreign(_summary(session, kept)))
     for name, pick in _LISTS.items():
         yield from _list_block(name, _numbered(events, set(kept)), pick, carrier, seen)
+    ours = FORMAT not in session.record
+    for name, value in reserved.written(session, kept, seen.prompts, options, ours=ours).items():
+        yield _block(name, carrier.carry_foreign(value))
     for name, text in kept.items():
         if name not in ("context", "session_summary"):
             yield b",\n" + dumps(name) + b":" + carrier.carry_text(text)
@@ -64,6 +66,8 @@ class _Seen:
     """What the first walk over the events found."""
 
     prompt: str = ""
+    prompts: list[int] = field(default_factory=list)
+    """Numbers of the prompts among the entries of the trace."""
     answer: EventDraft | None = None
     artifacts: set[int] = field(default_factory=set)
     """Hashes of their texts."""
@@ -71,10 +75,12 @@ class _Seen:
 
 
 def _look_through(events: Events, homes: set[str]) -> _Seen:
-    seen = _Seen()
+    seen, entries = _Seen(), 0
     for _, event in _numbered(events, homes):
-        if event.kind == "user_message" and event.depth == 0 and not seen.prompt:
-            seen.prompt = event.text
+        if event.kind == "user_message" and event.depth == 0:
+            seen.prompt = seen.prompt or event.text
+            seen.prompts.append(entries)
+        entries += _is_entry(event)
         if event.kind == "agent_message" and event.depth == 0 and event.text:
             seen.answer = event
         if event.kind == "artifact":
@@ -93,8 +99,12 @@ def _is_home(event: EventDraft, homes: set[str]) -> bool:
     return isinstance(home, str) and names_in(home)[:1] != [] and names_in(home)[0] in homes
 
 
+def _is_entry(event: EventDraft) -> bool:
+    return not is_decision(event) and event.kind != "artifact"
+
+
 def _entry(number: int, event: EventDraft) -> Json:
-    return None if is_decision(event) or event.kind == "artifact" else entry_of(event)
+    return entry_of(event) if _is_entry(event) else None
 
 
 def _decision(number: int, event: EventDraft) -> Json:
@@ -137,16 +147,27 @@ def _kept(session: SessionDraft, losses: Losses) -> dict[str, str]:
         if blocks.pop(name, None) is not None:
             losses.lose(f"the block {name} of the imported file", _VOUCHED)
     if was_signed and "trust" in blocks:
-        rest = trust.kept_trust(orjson.loads(blocks["trust"]))
+        rest = trust.kept_trust(parsed(blocks["trust"]))
         losses.lose("what trust says of the signature", _VOUCHED)
         blocks = {name: text for name, text in blocks.items() if name != "trust" or rest}
         blocks.update({"trust": dumps(rest).decode()} if rest else {})
-    return blocks
+    return _without_the_word(blocks, losses)
+
+
+def _without_the_word(blocks: dict[str, str], losses: Losses) -> dict[str, str]:
+    """``trust_scope`` must not say of the new file that it is signed."""
+    scope = parsed(blocks.get(reserved.SCOPE, "null"))
+    rest = reserved.unsigned(scope)
+    if rest == scope:
+        return blocks
+    losses.lose("what trust_scope says of the signature", _VOUCHED)
+    others = {name: text for name, text in blocks.items() if name != reserved.SCOPE}
+    return {**others, reserved.SCOPE: dumps(rest).decode()} if rest else others
 
 
 def _context(session: SessionDraft, seen: _Seen, kept: dict[str, str]) -> dict[str, Json]:
     own = {"user_input": seen.prompt, "agent_profile": session.agent_name}
-    rest = orjson.loads(kept["context"]) if "context" in kept else {}
+    rest = parsed(kept["context"]) if "context" in kept else {}
     return {**{name: text for name, text in own.items() if text}, **rest}
 
 
@@ -158,7 +179,7 @@ def _imports(session: SessionDraft) -> list[Json]:
 def _summary(session: SessionDraft, kept: dict[str, str]) -> Json:
     """The block as it came while the session's summary still says the same, else a new one."""
     if "session_summary" in kept:
-        block = orjson.loads(kept["session_summary"])
+        block = parsed(kept["session_summary"])
         if summary_of(block, session.title) == session.summary:
             return block
     named = {"topic": session.title} if session.title else {}
