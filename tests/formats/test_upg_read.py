@@ -29,11 +29,13 @@ def test_a_session_has_what_the_graph_knows_of_it():
         "ember-4",
     )
     assert (night.phase, day.phase, day.agent_name) == ("crashed", "active", "Kiln keeper")
-    total, decision, *evidence = events
+    total, *told = events
+    (decision,) = [event for event in told if event.kind == "note"]
     assert total.usage.input_tokens == 5120 and total.usage.quality == "aggregate" and total.cost == Decimal("1e-07")
     assert (total.data["turns"], total.data["error_count"], total.data["tools"]) == (3, 1, ["read_probe"])
     assert decision.data["decision"]["status"] == "reviewing" and "Stopping cracks" in decision.text
-    assert [event.data["name"] for event in evidence] == ["Probe log", "A cracked bowl"]
+    assert {event.data["name"] for event in told if event.kind == "artifact"} == {"Probe log", "A cracked bowl"}
+    assert [event.at for event in told if event.at] == sorted(event.at for event in told if event.at)
 
 
 def test_what_the_graph_does_not_say_is_not_0():

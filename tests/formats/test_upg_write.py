@@ -12,7 +12,7 @@ from vcon_app.formats.upg import canon
 
 from .reads import mutants
 from .test_llmfeed_write import SESSION, everything
-from .upg_tools import SAMPLE, drafts, graph, rules, sessions, written
+from .upg_tools import SAMPLE, drafts, graph, of_one, rules, sessions, written
 from .vcon_tools import CORPUS, needs_corpus
 
 AT = datetime(2026, 4, 1, 8, 30, tzinfo=UTC)
@@ -172,3 +172,14 @@ def test_the_seal_of_a_file_survives_the_way_through_the_desk(name):
     made = json.loads(written(session, events, losses))
     assert made["$upg"]["integrity"]["body"] == canon.seal(document["product"], document["nodes"], document["edges"])
     assert losses.rows() == []
+
+
+@pytest.mark.parametrize("odd", [[[]], {"a": 1}, 7, None])
+def test_an_edge_from_what_is_no_name_is_written_all_the_same(odd):
+    ends = {"source": odd, "target": "k", "type": "agent_session_invoked_agent_skill", "id": "e"}
+    skill = {"id": "k", "type": "agent_skill", "title": "rub"}
+    document = of_one(properties={"dashboard:tools_invoked": ["rub"], "tools_invoked": ["rub"]})
+    document |= {"nodes": [*document["nodes"], skill], "edges": [ends, {**ends, "id": "f", "source": "s"}]}
+    ((session, events),) = sessions(document)
+    call = EventDraft("tool_call", "c", tool=ToolDraft("t", "rub"))
+    assert json.loads(written(session, [*events, call], target_version="0.11.0"))

@@ -128,7 +128,7 @@ REFUSED = [
     (b"\xd2" + cbor([b"", {}, "!", b""]), "no byte string"),
     (sign1(b"nonsense", CLAIMS, {}), "not JSON"),
     (gzip.compress(b" " * 80_000_000), "decompression bomb"),
-    (b'{"session":' * 100_000, "not readable"),
+    (b'{"session":' * 100_000, "not a readable VAC record: nested deeper than 200 levels"),
 ]
 
 

@@ -1,12 +1,13 @@
-"""Unified Product Graph (core 0.41.0): agent sessions as nodes, with their definition, decisions and evidence.
+"""Unified Product Graph (core 0.41.0): agent sessions as nodes, with definition, decisions, evidence and approvals.
 
 Read: both envelopes, one session for each agent_session, everything unknown kept. Written: the canonical form with
-the seal of the reference implementation. A graph tells that a run took place and what came of it, no transcript.
+the seal of the reference implementation; ``write_many`` puts several sessions into one file. A graph tells that a run
+took place and what came of it, no transcript.
 """
 
 from .graph import detect
 from .read import read
-from .write import write
+from .write import OPTIONS, write, write_many
 
 NAME = "upg"
 TITLE = "Unified Product Graph"
@@ -14,4 +15,4 @@ MEDIA_TYPE = "application/json"
 SUFFIX = ".upg"
 GROWS = "document"
 
-__all__ = ["GROWS", "MEDIA_TYPE", "NAME", "SUFFIX", "TITLE", "detect", "read", "write"]
+__all__ = ["GROWS", "MEDIA_TYPE", "NAME", "OPTIONS", "SUFFIX", "TITLE", "detect", "read", "write", "write_many"]

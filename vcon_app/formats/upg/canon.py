@@ -71,7 +71,12 @@ def _tagged(node: dict[str, Any]) -> dict[str, Any]:
     tags = node.get("tags")
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         return node
-    return {**node, "tags": sorted(set(tags), key=_units)}
+    return {**node, "tags": in_order(tags)}
+
+
+def in_order(tags: Iterable[str]) -> list[str]:
+    """Tags as they are written: each once, sorted."""
+    return sorted(set(tags), key=_units)
 
 
 def _arranged(item: dict[str, Any], names: tuple[str, ...]) -> dict[str, Json]:
@@ -83,7 +88,7 @@ def _arranged(item: dict[str, Any], names: tuple[str, ...]) -> dict[str, Json]:
 def _inner(key: str, value: Json) -> Json:
     """Only ``properties`` are sorted; of other objects the known members have their order (databases lose it)."""
     if key == "properties":
-        return _sorted(value)
+        return ordered(value)
     if key in INNER and isinstance(value, list):
         return [_inner(key, item) if isinstance(item, dict) else item for item in value]
     if key in INNER and isinstance(value, dict):
@@ -91,11 +96,11 @@ def _inner(key: str, value: Json) -> Json:
     return value
 
 
-def _sorted(value: Json) -> Json:
+def ordered(value: Json) -> Json:
     """Keys in order at every level; lists keep theirs, and nothing is dropped."""
     if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in _indices_first(sorted(value, key=_units))}
-    return [_sorted(item) for item in value] if isinstance(value, list) else value
+        return {key: ordered(value[key]) for key in _indices_first(sorted(value, key=_units))}
+    return [ordered(item) for item in value] if isinstance(value, list) else value
 
 
 def _indices_first(keys: Iterable[str]) -> list[str]:

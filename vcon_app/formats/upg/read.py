@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, BinaryIO, Literal, NamedTuple
 
@@ -11,8 +12,11 @@ from ..common.documents import dollars, fingerprint
 from ..common.jsonio import dumps
 from ..common.times import parse
 from ..common.values import count_of, list_of, number_of, text_of
+from . import canon
+from .gates import Gate, events_of, gates_of
 from .graph import Graph, Node, open_graph
 from .rules import check
+from .split import Split
 
 Phase = Literal["active", "completed", "crashed", "timed_out"]
 PHASES: dict[str, Phase] = {
@@ -22,9 +26,9 @@ PHASES: dict[str, Phase] = {
 """Words of ``status`` and ``session_status``; a session crashes where its property says it errored."""
 NATIVE = "upg"
 """Under this name ``data`` and ``record`` keep what the writer needs: the id of the node, the graph around it."""
-LARGEST_RECORD = 1024 * 1024
-"""Bytes of nodes that belong to no session; more of them stay in the original file."""
 MOST = 10**9
+LAST = datetime.max.replace(tzinfo=UTC)
+"""The order of nodes in a file means nothing: events come by time, those without one last."""
 
 
 class Around(NamedTuple):
@@ -35,9 +39,11 @@ class Around(NamedTuple):
     skills: list[Node]
     decisions: list[Node]
     evidence: list[Node]
+    gates: list[Gate]
 
     def all(self) -> list[Node]:
-        return [node for nodes in self for node in nodes]
+        gated = [node for gate in self.gates for node in (gate.node, *gate.records)]
+        return [*self.definitions, *self.models, *self.skills, *self.decisions, *self.evidence, *gated]
 
 
 def read(source: BinaryIO) -> Iterator[Draft]:
@@ -56,9 +62,9 @@ def read(source: BinaryIO) -> Iterator[Draft]:
         yield from _without_a_run(graph)
         return
     around = {node.id: _around(node, graph) for node in sessions}
-    taken = {node.id for held in around.values() for node in held.all()} | around.keys()
-    for number, node in enumerate(sessions):
-        record, finding = _record(node, around[node.id], graph, None if number else taken)
+    split = Split(graph, {id: {id, *(node.id for node in held.all())} for id, held in around.items()})
+    for node in sessions:
+        record, finding = split.record(node.id)
         yield from [finding] if finding else ()
         yield _session(node, around[node.id], graph, record)
         yield from _doubts(node)
@@ -70,8 +76,8 @@ def _without_a_run(graph: Graph) -> Iterator[Draft]:
     message = "No agent_session led to these decisions and this evidence; they are shown as one session of the product."
     yield Finding("upg.no-session", "info", "/nodes", message)
     whole = Node({"id": text_of(graph.product.get("id")) or "product", "title": graph.product.get("title")}, 0)
-    around = Around([], [], [], graph.of_type("decision"), graph.of_type("evidence"))
-    record, finding = _record(whole, around, graph, {node.id for node in around.all()})
+    around = Around([], [], [], graph.of_type("decision"), graph.of_type("evidence"), [])
+    record, finding = Split(graph, {whole.id: {node.id for node in around.all()}}).record(whole.id)
     yield from [finding] if finding else ()
     yield _session(whole, around, graph, record)
     yield from _events(whole, around)
@@ -88,6 +94,7 @@ def _around(session: Node, graph: Graph) -> Around:
         graph.ends("agent_session_invoked_agent_skill", source=session.id),
         decisions,
         list({node.id: node for node in (*informed, *cited)}.values()),
+        gates_of(session, graph),
     )
 
 
@@ -114,7 +121,7 @@ def _session(node: Node, around: Around, graph: Graph, record: dict[str, Json]) 
         phase=phase_of(node.raw),
         model=models[0] if len(models) == 1 else None,
         summary=text_of(told.get("output_summary")),
-        tags=tuple(tag for tag in list_of(node.raw.get("tags")) if isinstance(tag, str)),
+        tags=tuple(canon.in_order(tag for tag in list_of(node.raw.get("tags")) if isinstance(tag, str))),
         metadata=_metadata(node, agent, around, graph),
         record={NATIVE: record},
     )
@@ -169,10 +176,9 @@ def _events(node: Node, around: Around) -> Iterator[EventDraft]:
     total = _total(node, around)
     if total is not None:
         yield total
-    for decision in around.decisions:
-        yield _decision(decision)
-    for evidence in around.evidence:
-        yield _evidence(evidence)
+    told = [*map(_decision, around.decisions), *map(_evidence, around.evidence)]
+    told += [event for gate in around.gates for event in events_of(gate)]
+    yield from sorted(told, key=lambda event: (event.at is None, event.at or LAST, event.key))
 
 
 def _total(node: Node, around: Around) -> EventDraft | None:
@@ -221,45 +227,10 @@ def _evidence(node: Node) -> EventDraft:
 def _told(node: Node, kind: Literal["note", "artifact"], text: str, time: str, data: dict[str, Json]) -> EventDraft:
     return EventDraft(
         kind,
-        f"{node.id}:{fingerprint(dumps([kind, text, data]))}",
+        f"{node.id}:{fingerprint(dumps(canon.ordered([kind, text, data])))}",
         at=parse(node.properties.get(time) or node.raw.get("created_at"))[0],
         actor_kind="agent",
         text=text,
         data={**data, NATIVE: {"id": node.id}},
         pointer=node.pointer,
     )
-
-
-def _record(node: Node, around: Around, graph: Graph, taken: set[str] | None) -> tuple[dict[str, Json], Finding | None]:
-    """The graph around a session; with the first one (``taken`` given) also what belongs to none."""
-    near = {node.id, *(other.id for other in around.all())}
-    nodes, edges = _part(graph, near)
-    record: dict[str, Json] = {"node": node.id, "product": graph.product, "nodes": nodes, "edges": edges}
-    header = {name: graph.header[name] for name in ("kind", "member_kind", "summary") if name in graph.header}
-    if "member_kind" in graph.tree:
-        header["member_kind"] = graph.tree["member_kind"]
-    record |= {"header": header} if header else {}
-    if taken is None:
-        return record, None
-    rest = [other for other in graph.nodes if not isinstance(other, dict) or text_of(other.get("id")) not in taken]
-    others = [edge for edge in graph.edges if edge not in edges and not _joins(edge, taken - near)]
-    whole = {"rest": rest, "rest_edges": others, "extra": graph.extra}
-    if (size := len(dumps(whole))) > LARGEST_RECORD:
-        message = f"{len(rest)} nodes that belong to no session ({size:,} bytes) stay in the original file only."
-        return {**record, "left_out": len(rest) + len(others)}, Finding("upg.large", "info", "/nodes", message)
-    return record | {name: value for name, value in whole.items() if value}, None
-
-
-def _part(graph: Graph, near: set[str]) -> tuple[list[Json], list[Json]]:
-    nodes = [other.raw for id, other in graph.by_id.items() if id in near]
-    edges = [edge for edge in graph.edges if isinstance(edge, dict) and _ends(edge) <= near]
-    return nodes, edges
-
-
-def _joins(edge: Json, others: set[str]) -> bool:
-    """Does the edge lead to another session, or to what only that one has?"""
-    return isinstance(edge, dict) and bool(_ends(edge) & others)
-
-
-def _ends(edge: dict[str, Any]) -> set[str]:
-    return {text_of(edge.get("source")), text_of(edge.get("target"))}

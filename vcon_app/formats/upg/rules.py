@@ -41,6 +41,8 @@ PROPERTIES: dict[str, dict[str, Any]] = {
         "direction": ("supports", "refutes", "neutral"),
         **dict.fromkeys(("summary", "observed_at", "source"), str),
     },
+    "review_gate": {"gate_type": ("human_review", "automated_check", "approval"), "required_approvers": list},
+    "approval_record": {"approved": bool, "comment": str, "approved_at": str},
 }
 """Per node type: a Python type, or the words that a property may hold."""
 LIFECYCLES = {
@@ -49,6 +51,8 @@ LIFECYCLES = {
     "agent_skill": ("planning", "active", "paused", "completed", "sunset"),
     "decision": ("proposed", "reviewing", "approved", "rejected", "deprecated"),
     "evidence": (),
+    "review_gate": ("pending", "approved", "rejected", "bypassed"),
+    "approval_record": (),
 }
 EDGES = {
     "agent_definition_runs_agent_session": ("agent_definition", "agent_session"),
@@ -56,9 +60,13 @@ EDGES = {
     "agent_session_invoked_agent_skill": ("agent_session", "agent_skill"),
     "agent_definition_uses_ai_model": ("agent_definition", "ai_model"),
     "agent_definition_capable_of_agent_skill": ("agent_definition", "agent_skill"),
+    "review_gate_approved_via_approval_record": ("review_gate", "approval_record"),
     "node_informs_node": ("", ""),
+    "node_constrains_node": ("", ""),
 }
 """Source and target type; "" is any."""
+FAMILY = frozenset({"agent_task", "agent_hook"})
+"""Further types of the catalog whose names begin like ours; no others do (0.41.0)."""
 REMOVED = {"agent_session": ("tools_invoked",), "agent_definition": ("agent_status", "model_ref")}
 """Properties of versions before 0.15.0."""
 NAMES = {str: "string", float: "number", bool: "boolean", list: "string[]"}
@@ -133,7 +141,8 @@ def _node(node: Json, pointer: str, seen: set[str]) -> Iterator[Finding]:
     yield from _properties(node, kind, pointer)
     if kind not in PROPERTIES:
         message = f"Nodes of type {shown(kind)} have no meaning for a session; they are kept as they are."
-        yield _finding("node-type", "info", f"{pointer}/type", message)
+        strange = kind.startswith("agent_") and kind not in FAMILY
+        yield _finding("node-type", "warning" if strange else "info", f"{pointer}/type", message)
     elif "status" in node and node["status"] not in (*LIFECYCLES[kind], None, ""):
         words = ", ".join(LIFECYCLES[kind]) or "none: this type has no lifecycle"
         message = f"Status {shown(node['status'])} of {kind} is not in its lifecycle ({words})."

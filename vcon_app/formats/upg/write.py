@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 from uuid import UUID, uuid5
 
-from ...drafts import EventDraft, Events, Json, Losses, SessionDraft
+from ...drafts import EventDraft, Events, Json, Losses, Option, SessionDraft
 from ..common.times import parse, rfc3339
 from ..common.values import dict_of, list_of, text_of
 from ..html.totals import Tally, count
-from . import canon
+from . import canon, gates
+from .gates import TOOL
 from .read import NATIVE, phase_of
 from .rules import LIFECYCLES, PROPERTIES
 
-TOOL = "countersign"
-"""Our name in ``provenance`` and before the colon of properties that the catalog does not have (U8)."""
+OPTIONS = (
+    Option(
+        "target_version", "Version of the catalog", ((canon.SPEC_VERSION,) * 2, ("0.11.0", "before 0.12")),
+        "Before 0.12 the tools of a session were a list of names; since then each is a node of its own.",
+    ),
+)  # fmt: skip
+TOOLS_ARE_SKILLS = (0, 12)
+INVOKED = "agent_session_invoked_agent_skill"
+PRODUCT = {"id": TOOL, "title": "Agent sessions"}
 SPACE = UUID("6d8c1b1e-7c3a-5f0e-9a53-0f4f0f6c7b11")
 """Ids of nodes that have none yet are UUID v5 in this space, so that the same session gives the same graph."""
 STATUS = {"active": "active", "completed": "completed", "crashed": "errored", "timed_out": "timed_out"}
@@ -29,31 +37,44 @@ TITLE = 200
 def write(session: SessionDraft, events: Events, losses: Losses, *, options: dict[str, Any]) -> Iterator[bytes]:
     """The bytes of one ``.upg`` file, the same for the same session and options (U7).
 
-    ``options``: ``created_at`` (aware; it stands outside of the seal), ``product_version``, ``origin`` (URL of the
-    desk), and ``costs`` of the turns as the desk priced them. ``events`` is walked twice; what is held of it are
-    the decisions and the evidence.
+    ``options``: ``created_at`` (aware; it stands outside of the seal), ``product_version``, ``session_url`` (our
+    page) or ``origin`` (URL of the desk), ``archived``, ``target_version`` (of the catalog: below 0.12 tools are a
+    list, U14), and ``costs`` of the turns as the desk priced them. ``events`` is walked twice; what is held of it
+    are the decisions, the evidence and the approvals.
     """
-    record = dict_of(session.record.get(NATIVE))
-    total, turns = count(events, options.get("costs"))
-    made = _Graph(session, record)
-    for event in events:
-        _add(made, event, losses)
-    made.describe(total, len(turns) - 1, options)
-    _tell_losses(session, record, losses)
-    body = canon.canonical(made.product, made.nodes, made.edges)
-    extra = {name: value for name, value in sorted(dict_of(record.get("extra")).items()) if name not in body}
-    document = {"$upg": _header(body, record, options), **body, **extra}
+    yield from write_many([(session, events, {})], losses, options=options)
+
+
+def write_many(
+    sessions: Iterable[tuple[SessionDraft, Events, dict[str, Any]]], losses: Losses, *, options: dict[str, Any]
+) -> Iterator[bytes]:
+    """One file of several sessions (U6), each with options of its own beside those of all. Same agent, one definition.
+
+    A session whose node another one has taken already is left out, and told.
+    """
+    made = _Graph(old=_version(options) < TOOLS_ARE_SKILLS)
+    for session, events, own in sessions:
+        made.take(session, events, losses, {**options, **own})
+    made.cross(losses)
+    body = canon.canonical(made.product or PRODUCT, made.nodes, made.edges)
+    extra = {name: value for name, value in sorted(made.extra.items()) if name not in body}
+    document = {"$upg": _header(body, made.header, options), **body, **extra}
     yield canon.dump(document, 2).encode("utf-8", "replace") + b"\n"
 
 
-def _header(body: dict[str, Any], record: dict[str, Any], options: dict[str, Any]) -> dict[str, Json]:
-    held, product = dict_of(record.get("header")), body["product"]
+def _version(options: dict[str, Any]) -> tuple[int, ...]:
+    """Raises ``ValueError`` for a target that is no version."""
+    return tuple(int(part) for part in str(options.get("target_version") or canon.SPEC_VERSION).split("."))
+
+
+def _header(body: dict[str, Any], held: dict[str, Any], options: dict[str, Any]) -> dict[str, Json]:
+    product = body["product"]
     summary = text_of(held.get("summary")) or text_of(product.get("description")).partition("\n")[0]
     version, made_at = text_of(options.get("product_version")), options["created_at"]
     named = {name: product[name] for name in ("id", "title", "stage") if name in product}
     return {
         "format_version": canon.FORMAT_VERSION,
-        "spec_version": canon.SPEC_VERSION,
+        "spec_version": str(options.get("target_version") or canon.SPEC_VERSION),
         **{name: held[name] for name in ("kind", "member_kind") if name in held},
         "product": named,
         **({"summary": summary} if summary else {}),
@@ -68,15 +89,70 @@ def _header(body: dict[str, Any], record: dict[str, Any], options: dict[str, Any
 
 
 class _Graph:
-    """The nodes and edges of the file: those that came with the session, and what the log adds."""
+    """The nodes and edges of the file: those that came with the sessions, and what their logs add."""
 
-    def __init__(self, session: SessionDraft, record: dict[str, Any]) -> None:
-        self.session, self.record = session, record
-        self.nodes: list[Any] = [*list_of(record.get("nodes")), *list_of(record.get("rest"))]
-        self.edges: list[Any] = [*list_of(record.get("edges")), *list_of(record.get("rest_edges"))]
-        self.product = dict_of(record.get("product")) or {"id": TOOL, "title": "Agent sessions"}
+    def __init__(self, *, old: bool) -> None:
+        self.old = old
+        """The file is for a catalog without edges to tools."""
+        self.nodes: list[Any] = []
+        self.edges: list[Any] = []
+        self.product: dict[str, Any] = {}
+        self.header: dict[str, Any] = {}
+        self.extra: dict[str, Any] = {}
+        self.known: set[str] = set()
+        """Ids of nodes."""
+        self.joined: set[str] = set()
+        """Ids of edges."""
+        self.others: list[Any] = []
+        """Edges to what only another session of the same file had."""
+        self.made: dict[str, dict[str, Any]] = {}
+        """Nodes that did not come from a file, by id."""
+
+    def take(self, session: SessionDraft, events: Events, losses: Losses, options: dict[str, Any]) -> None:
+        """One session with all that hangs on it."""
+        record = dict_of(session.record.get(NATIVE))
+        own = _Own(self, session, record)
+        if own.id in self.known:
+            losses.lose("a session", "another one of the same id is in the file")
+            return
+        self.product = self.product or dict_of(record.get("product"))
+        self.header, self.extra = (
+            self.header or dict_of(record.get("header")),
+            self.extra or dict_of(record.get("extra")),
+        )
+        for name in ("nodes", "rest"):
+            self.nodes += _new(list_of(record.get(name)), self.known)
+        for name in ("edges", "rest_edges"):
+            self.edges += _new(list_of(record.get(name)), self.joined)
+        self.others += list_of(record.get("cross"))
+        total, turns = count(events, options.get("costs"))
+        for event in events:
+            _add(own, event, losses)
+        own.describe(total, len(turns) - 1, options)
+        _tell_losses(session, record, losses)
+
+    def cross(self, losses: Losses) -> None:
+        """Edges between sessions, when both their ends are here."""
+        for edge in _new(self.others, self.joined):
+            if {text_of(edge.get("source")), text_of(edge.get("target"))} <= self.known:
+                self.edges.append(edge)
+            else:
+                losses.lose("edges to another session of the same graph", "that one is not in this file")
+
+
+def _new(items: list[Any], known: set[str]) -> list[Any]:
+    """Those that no other session brought; ids that a file has twice stay as they are in it."""
+    fresh = [item for item in items if text_of(dict_of(item).get("id")) not in known]
+    known |= {id for item in fresh if (id := text_of(dict_of(item).get("id")))}
+    return fresh
+
+
+class _Own:
+    """What one session adds to the graph."""
+
+    def __init__(self, graph: _Graph, session: SessionDraft, record: dict[str, Any]) -> None:
+        self.graph, self.session, self.record = graph, session, record
         self.id = text_of(record.get("node")) or session.external_id or self.name("agent_session", "")
-        self.known = {text_of(node.get("id")) for node in self.nodes if isinstance(node, dict)}
         self.added = 0
         """Events that did not come from the file."""
 
@@ -86,44 +162,75 @@ class _Graph:
 
     def add(self, kind: str, what: str, title: str, **fields: Json) -> str:
         """A node, unless it is there; its id."""
-        id = self.name(kind, what)
-        if id not in self.known:
-            self.known.add(id)
-            self.nodes.append({"id": id, "type": kind, "title": _title(title, kind), **fields})
+        return self.put(self.name(kind, what), kind, title, **fields)
+
+    def put(self, id: str, kind: str, title: str, **fields: Json) -> str:
+        if id not in self.graph.known:
+            self.graph.known.add(id)
+            node = self.graph.made[id] = {"id": id, "type": kind, "title": _title(title, kind), **fields}
+            self.graph.nodes.append(node)
         return id
 
     def join(self, kind: str, source: str, target: str) -> None:
-        self.edges.append(
-            {"id": self.name(kind, f"{source}\n{target}"), "source": source, "target": target, "type": kind}
-        )
+        id = self.name(kind, f"{source}\n{target}")
+        if id not in self.graph.joined:
+            self.graph.joined.add(id)
+            self.graph.edges.append({"id": id, "source": source, "target": target, "type": kind})
 
     def describe(self, total: Tally, turns: int, options: dict[str, Any]) -> None:
-        """The session's own node, its definition and its skills, from what the whole log came to."""
-        raw = next((n for n in self.nodes if isinstance(n, dict) and n.get("id") == self.id), None)
+        """The session's own node, its definition and its tools, from what the whole log came to."""
+        raw = next((n for n in self.graph.nodes if isinstance(n, dict) and n.get("id") == self.id), None)
         if raw is None and self.record:
             return  # a graph without a run stays one
         if raw is None:
             raw = {"id": self.id, "type": "agent_session", "title": ""}
-            self.nodes.append(raw)
+            self.graph.known.add(self.id)
+            self.graph.nodes.append(raw)
             self._define()
-        node = _updated(raw, self.session) | _linked(raw, self.session, options)
+        node = _updated(raw, self.session)
         if self.added or not self.record:
+            node |= _linked(raw, self.session, options)
             node["properties"] = dict_of(node.get("properties")) | _numbers(total, turns, node)
-        self.nodes = [node if other is raw else other for other in self.nodes]
-        titles = {text_of(other.get("title")) for other in self.nodes if dict_of(other).get("type") == "agent_skill"}
-        for tool, uses in total.tools.items():
+        if options.get("archived"):
+            node["archived"] = True
+        node = self._with_tools(node, total.tools)
+        self.graph.nodes = [node if other is raw else other for other in self.graph.nodes]
+
+    def _with_tools(self, node: dict[str, Any], tools: dict[str, int]) -> dict[str, Any]:
+        """Each tool is a skill with an edge; before 0.12 the names were a property (U14)."""
+        if self.graph.old:
+            before = [*list_of(dict_of(node.get("properties")).get("tools_invoked")), *self._skills_taken_back()]
+            names = list(dict.fromkeys([*(name for name in before if isinstance(name, str)), *tools]))
+            return {**node, "properties": dict_of(node.get("properties")) | ({"tools_invoked": names} if names else {})}
+        titles = {text_of(dict_of(node).get("title")) for node in list_of(self.record.get("nodes"))
+                  if dict_of(node).get("type") == "agent_skill"}  # fmt: skip
+        for tool, uses in tools.items():
             if tool not in titles:
                 properties: dict[str, Json] = {"skill_trigger": "tool", "invocation_count": uses}
                 skill = self.add("agent_skill", tool, tool, status="active", properties=properties)
-                self.join("agent_session_invoked_agent_skill", self.id, skill)
+                self.join(INVOKED, self.id, skill)
+        return node
+
+    def _skills_taken_back(self) -> list[str]:
+        """Titles of the skills that the session was joined with; the edges go, and so do skills that hung on them."""
+        edges = [edge for edge in self.graph.edges if _is(edge, type=INVOKED, source=self.id)]
+        ids = {text_of(edge.get("target")) for edge in edges}
+        self.graph.edges = [edge for edge in self.graph.edges if edge not in edges]
+        needed = {text_of(dict_of(edge).get(end)) for edge in self.graph.edges for end in ("source", "target")}
+        skills = [node for node in self.graph.nodes if _is(node, type="agent_skill") and text_of(node.get("id")) in ids]
+        alone = [node for node in skills if text_of(node.get("id")) not in needed]
+        self.graph.nodes = [node for node in self.graph.nodes if node not in alone]
+        return [text_of(node.get("title")) for node in skills]
 
     def _define(self) -> None:
         if self.session.agent_name:
             id = _name(f"agent_definition\n{self.session.agent_name}")
-            self.known.add(id)
-            title = _title(self.session.agent_name, "agent_definition")
-            self.nodes.append({"id": id, "type": "agent_definition", "title": title, "status": "active"})
+            self.put(id, "agent_definition", self.session.agent_name, status="active")
             self.join("agent_definition_runs_agent_session", id, self.id)
+
+
+def _is(item: Any, **members: str) -> bool:
+    return isinstance(item, dict) and all(item.get(name) == value for name, value in members.items())
 
 
 def _name(words: str) -> str:
@@ -140,7 +247,8 @@ def _updated(raw: dict[str, Any], session: SessionDraft) -> dict[str, Any]:
     node, told = dict(raw), dict(dict_of(raw.get("properties")))
     if session.title != text_of(raw.get("title")).strip() or not session.title:
         node["title"] = _title(session.title or session.external_id, "agent_session")
-    if list(session.tags) != list_of(raw.get("tags")):
+    stated = [tag for tag in list_of(raw.get("tags")) if isinstance(tag, str)]
+    if canon.in_order(session.tags) != canon.in_order(stated):
         node["tags"] = list(session.tags)
     if session.phase and session.phase != phase_of(raw):
         node["status"], told["session_status"] = session.phase, STATUS[session.phase]
@@ -156,10 +264,11 @@ def _updated(raw: dict[str, Any], session: SessionDraft) -> dict[str, Any]:
 
 def _linked(raw: dict[str, Any], session: SessionDraft, options: dict[str, Any]) -> dict[str, Json]:
     """The way back to our page, unless the node names another tool's."""
-    origin = text_of(options.get("origin"))
-    if "external_tool" in raw or not origin:
+    page = text_of(options.get("session_url"))
+    place = page if page.startswith("http") else text_of(options.get("origin"))
+    if "external_tool" in raw or not place:
         return {}
-    return {"external_tool": TOOL, "external_ref": origin, "external_id": session.external_id}
+    return {"external_tool": TOOL, "external_ref": place, "external_id": session.external_id}
 
 
 def _numbers(total: Tally, turns: int, node: dict[str, Any]) -> dict[str, Json]:
@@ -186,10 +295,10 @@ def _amount(cost: Decimal | None) -> float | int | None:
     return None if cost is None else int(cost) if cost == cost.to_integral_value() else float(cost)
 
 
-def _add(made: _Graph, event: EventDraft, losses: Losses) -> None:
-    """A decision or evidence of the log; everything else is a transcript, which a graph has no place for."""
+def _add(made: _Own, event: EventDraft, losses: Losses) -> None:
+    """A decision, evidence or approval of the log; everything else is a transcript, which a graph has no place for."""
     known = text_of(dict_of(event.data.get(NATIVE)).get("id"))
-    if known and known in made.known:
+    if known and known in made.graph.known:
         return
     made.added += 1
     decision, evidence = event.data.get("decision"), event.data.get("evidence")
@@ -197,11 +306,27 @@ def _add(made: _Graph, event: EventDraft, losses: Losses) -> None:
         _add_node(made, event, "decision", decision, losses)
     elif event.kind == "artifact" and isinstance(evidence, dict):
         _add_node(made, event, "evidence", {"summary": event.text, **evidence}, losses)
+    elif event.kind == "approval":
+        _add_approval(made, event, losses)
     else:
         losses.lose(f"events of kind {event.kind}", "a product graph tells that there was a run, not its transcript")
 
 
-def _add_node(made: _Graph, event: EventDraft, kind: str, told: dict[str, Json], losses: Losses) -> None:
+def _add_approval(made: _Own, event: EventDraft, losses: Losses) -> None:
+    what, title, members = gates.gate_of(event)
+    gate = made.add("review_gate", what, title, **members)
+    made.join(gates.CONSTRAINS, gate, made.id)
+    if event.tool and event.tool.arguments is not None:
+        losses.lose("arguments of approvals", "a product graph has no place for them")
+    if (members := gates.record_of(event)) is None:
+        return
+    if gate in made.graph.made:
+        made.graph.made[gate]["status"] = gates.status_of(event)
+    answer = made.add("approval_record", event.key, f"{gates.status_of(event).capitalize()}: {title}", **members)
+    made.join(gates.ANSWERED, gate, answer)
+
+
+def _add_node(made: _Own, event: EventDraft, kind: str, told: dict[str, Json], losses: Losses) -> None:
     title = text_of(told.get("title")) or text_of(event.data.get("name")) or event.text.strip().partition("\n")[0]
     fields: dict[str, Json] = {"properties": _properties(kind, told, event.at)}
     if LIFECYCLES[kind]:

@@ -8,9 +8,9 @@ from typing import Any, BinaryIO
 
 from ...drafts import FormatError, Json, Signature
 from ..common.head import Head
-from ..vcon import cbor, tree
+from ..vcon import cbor, doubles, tree
 from ..vcon.forms import ARRAYS, decode_base64
-from ..vcon.notes import Notes, shown
+from ..vcon.notes import MARK, Notes, shown
 from ..vcon.traces import RECORDS, SESSIONS
 from ..vcon.values import mapping, text
 
@@ -104,7 +104,7 @@ def unzipped(source: BinaryIO) -> tuple[Any, bytes, bool]:
 def _binary(data: bytes, opened: Opened, notes: Notes) -> Json:
     if len(data) > LARGEST:
         raise FormatError(f"This CBOR file is larger than {LARGEST:,} bytes; it cannot be held in memory.")
-    value = _from_cbor(data)
+    value = _from_cbor(data, notes)
     if data.startswith(SIGN1) and isinstance(value, list) and len(value) == 4:
         opened.forms.append("cose")
         return _signed(value, opened, notes)
@@ -112,11 +112,15 @@ def _binary(data: bytes, opened: Opened, notes: Notes) -> Json:
     return value
 
 
-def _from_cbor(data: bytes) -> Json:
+def _from_cbor(data: bytes, notes: Notes) -> Json:
+    doubled: list[str] = []
     try:
-        return cbor.loads(data)
+        value = cbor.loads(data, doubled=doubled)
     except ValueError as error:
         raise FormatError(f"This is not readable as CBOR: {error}.") from None
+    doubles.in_cbor(doubled, notes, "")
+    notes.marked = notes.marked or MARK in data
+    return value
 
 
 def _signed(parts: list[Json], opened: Opened, notes: Notes) -> Json:
@@ -136,7 +140,7 @@ def _signed(parts: list[Json], opened: Opened, notes: Notes) -> Json:
     _check_hash(data, opened.claims, notes)
     if data[:1] and data[0] >= 0xA0:
         opened.forms.append("cbor")
-        return _from_cbor(data)
+        return _from_cbor(data, notes)
     return tree.parse(data, notes, "", "VAC record")
 
 

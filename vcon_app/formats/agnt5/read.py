@@ -1,33 +1,26 @@
-"""agnt5 session exports (``session.export(format="jsonl")``): one message a line.
-
-The documentation of the ``Session`` class names the keys of a line: timestamp, role, message, metadata, tool_calls.
-No released version of the SDK has the class, so keys beside them are read where their meaning is plain (ids, agent,
-model, usage, results of calls) and kept otherwise. A line states no session: ``metadata.session_id`` does where a
-writer put it there, else the first line is the session's identity.
-"""
+"""Lines of an agnt5 export as drafts: the text of a message, then its calls, then what came of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from ..drafts import Draft, EventDraft, Finding, Kind, SessionDraft, ToolDraft
-from .common import reading
-from .common.calls import ID_LIMIT, Call, Calls, id_of, server_of
-from .common.facts import Facts
-from .common.head import Head
-from .common.lines import Actor, Line
-from .common.reading import Keys
-from .common.records import records
-from .common.times import from_epoch, parse
-from .common.values import bounded, dict_of, list_of, text_of
-from .openai_chat.pieces import arguments_of, readable
-from .openai_chat.usage import cost_of, usage_of
+from ...drafts import Draft, EventDraft, Finding, Kind, SessionDraft, ToolDraft
+from ..common import reading
+from ..common.calls import ID_LIMIT, Call, Calls, id_of, server_of
+from ..common.facts import Facts
+from ..common.head import Head
+from ..common.lines import Actor, Line
+from ..common.reading import Keys
+from ..common.records import records
+from ..common.times import from_epoch, parse
+from ..common.values import bounded, dict_of, list_of, text_of
+from ..openai_chat.pieces import arguments_of, readable
+from ..openai_chat.usage import cost_of, usage_of
+from . import own
 
 NAME = "agnt5-jsonl"
 TITLE = "agnt5 session"
-GROWS = "lines"
-
 REQUIRED = frozenset({"timestamp", "role", "message"})
 BESIDE = frozenset({"metadata", "tool_calls"})
 FOREIGN = frozenset({"type", "uuid", "sessionId", "parentUuid", "content"})
@@ -37,7 +30,7 @@ SPEAKERS: dict[str, Kind] = {
 }  # fmt: skip
 RESULTS = ("tool", "function")
 IDS = ("session_id", "sessionId", "session")
-CONSUMED = frozenset({"timestamp", "role", "message", "metadata", "tool_calls"})
+CONSUMED = frozenset({"timestamp", "role", "message", "metadata", "tool_calls", own.KEY})
 TOLD = frozenset({"session_id", "agent", "model", "usage", "tool_call_id"})
 
 
@@ -67,10 +60,13 @@ class Reading(reading.Reading):
         self._facts = Facts(NAME, "")
         self._calls = Calls()
         self._keys = Keys()
-        self._user = ""
+        self._own: dict[str, Any] = {}
+        self._seen: set[str] = set()
+        """Keys of events that we wrote ourselves."""
 
     def see(self, line: Line) -> bool:
         self._facts.see(line)
+        self._own = self._own or own.session_in(line.value)
         metadata = dict_of(line.value.get("metadata"))
         told = (text_of(place.get(key)) for place in (metadata, line.value) for key in IDS)
         self._facts.session = self._facts.session or next(filter(None, told), "")[:ID_LIMIT]
@@ -78,7 +74,7 @@ class Reading(reading.Reading):
         return bool(self._facts.session and self._facts.agent)
 
     def session(self, *, complete: bool) -> SessionDraft:
-        return self._facts.draft(complete=complete)
+        return own.restored(self._facts.draft(complete=complete), self._own)
 
     def timed(self, line: Line) -> Iterator[Finding]:
         stamp = line.value.get("timestamp")
@@ -94,8 +90,11 @@ class Reading(reading.Reading):
         yield from ()
 
     def events(self, line: Line) -> Iterator[EventDraft]:
+        ours = own.events_in(line, self._seen)
         role = text_of(line.value.get("role")).lower()
-        if role in RESULTS:
+        if ours:
+            yield from ours
+        elif role in RESULTS:
             yield self._result(line)
         elif role in SPEAKERS and not _is_strange(line.value.get("message")):
             yield from self._spoken(line, SPEAKERS[role])
