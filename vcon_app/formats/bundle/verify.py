@@ -1,0 +1,200 @@
+"""Whether a bundle is what was signed: nothing changed, missing or added, and by whom. Needs the bytes alone."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from zipfile import ZipInfo
+
+from ...drafts import Finding, FormatError, Signature
+from ...signing import detached
+from ...signing.keys import Anchor
+from .. import vcon
+from ..common.zips import Archive
+from . import audit_rows, manifest
+from .layout import AUDIT, MANIFEST, SIGNATURE, VCON
+from .manifest import Manifest
+from .packing import Member
+
+RULE = "bundle"
+MARKS = 3
+"""Of the four members that every bundle has: one of them may be what somebody took out."""
+VCON_BYTES = 100 * 1024 * 1024
+"""Of a signed vCon, which is checked in memory: base64url of the most that is signed has 86 MB."""
+SIGNATURE_BYTES = 256 * 1024
+"""A chain of ten certificates has 20 KB."""
+
+
+@dataclass(slots=True)
+class Report:
+    """What came of a check. ``signature`` is ``invalid`` as soon as anything is not what was signed."""
+
+    signature: Signature
+    findings: list[Finding] = field(default_factory=list)
+    facts: list[str] = field(default_factory=list)
+    """Sentences for people: who exported what and when, and how much of it was checked."""
+
+
+def is_bundle(archive: Archive) -> bool:
+    """Whether an archive means to be a bundle of ours, however damaged it is."""
+    names = {member.filename for member in archive.members} | {finding.path for finding in archive.refused}
+    return len(names & {MANIFEST, SIGNATURE, VCON, AUDIT}) >= MARKS
+
+
+def session_in(archive: Archive) -> ZipInfo:
+    """The member that the session is read from: the original, else the vCon. Raises ``FormatError``."""
+    _refuse(archive)
+    told = manifest.read(archive)
+    path = told.text("original", "path") or told.text("vcon", "path")
+    member = archive.member(path)
+    if member is None or path not in told.members:
+        raise FormatError(f"the bundle is refused: {path[:100]!r} is missing, from which its session would be read")
+    return member
+
+
+def verify(archive: Archive, anchors: Sequence[Anchor], at: datetime) -> Report:
+    """The state of a bundle at a time, with these trust anchors. Every member is read once, in pieces.
+
+    Raises ``FormatError`` for an archive with members that no honest tool writes, or whose manifest cannot be read.
+    """
+    _refuse(archive)
+    told = manifest.read(archive)
+    report = Report(*_signature(archive, told, anchors, at), list(_facts(told)))
+    faults = [
+        *_members(archive, told),
+        *_extra(archive, told),
+        *_audit_and_original(archive, told),
+        *_inner(archive, told, anchors, at, report.facts.append),
+    ]
+    report.findings += faults
+    wrong = [fault for fault in faults if fault.severity == "error"]
+    if wrong:
+        first = f"{wrong[0].path}: {wrong[0].message}"
+        said = f"{first[:300]}{f', and {len(wrong) - 1} more faults' if len(wrong) > 1 else ''}"
+        report.signature = replace(report.signature, state="invalid", detail=f"It is not what was signed: {said}.")
+    return report
+
+
+def _refuse(archive: Archive) -> None:
+    if archive.refused:
+        path, message = archive.refused[0].path, archive.refused[0].message
+        raise FormatError(f"the bundle is refused for its member {path[:100]!r}: {message}")
+
+
+def _signature(
+    archive: Archive, told: Manifest, anchors: Sequence[Anchor], at: datetime
+) -> tuple[Signature, list[Finding]]:
+    """Over the bytes of the manifest; of one that was changed no other word counts."""
+    if archive.member(SIGNATURE) is None:
+        return Signature("unsigned", detail=f"There is no {SIGNATURE} in it."), []
+    try:
+        data = manifest.small_member(archive, SIGNATURE, SIGNATURE_BYTES)
+    except FormatError as error:
+        return Signature("invalid", detail=f"{SIGNATURE} cannot be read: {error}."), [_fault(SIGNATURE, str(error))]
+    signature, findings = detached.check(data, told.data, anchors, at)
+    if signature.state == "invalid":
+        signature = replace(signature, detail=f"{MANIFEST} is not what {SIGNATURE} signs. {signature.detail}")
+        findings = [_fault(MANIFEST, signature.detail)]
+    return signature, [replace(finding, path=finding.path.replace("/signatures/0", SIGNATURE)) for finding in findings]
+
+
+def _facts(told: Manifest) -> Iterator[str]:
+    by = told.text("exported", "by") or "somebody unnamed"
+    yield f"exported at {told.text('exported', 'at') or 'an unknown time'} by {by}"
+    yield f"session {told.text('session', 'id')}, {told.text('session', 'title') or 'without a title'}"
+    original = told.text("original", "path")
+    yield f"original: {original}" if original else "original: none, the session was not read from a file"
+    yield f"{len(told.members)} members in the manifest"
+
+
+def _members(archive: Archive, told: Manifest) -> Iterator[Finding]:
+    for path, expected in told.members.items():
+        member = archive.member(path)
+        fault = (
+            _differs(archive, member, expected) if member else "the member is in the manifest, but not in the archive"
+        )
+        if fault:
+            yield _fault(path, fault)
+
+
+def _differs(archive: Archive, member: ZipInfo, expected: Member) -> str:
+    """What is not as the manifest says; "" when nothing is."""
+    if member.file_size != expected.size:
+        return f"the member has {member.file_size:,} bytes, and the manifest says {expected.size:,}"
+    digest = hashlib.sha256()
+    try:
+        for chunk in archive.chunks(member):
+            digest.update(chunk)
+    except FormatError as error:
+        return str(error)
+    found = digest.hexdigest()
+    return (
+        "" if found == expected.sha256 else f"the member has SHA-256 {found}, and the manifest says {expected.sha256}"
+    )
+
+
+def _extra(archive: Archive, told: Manifest) -> Iterator[Finding]:
+    known = {*told.members, MANIFEST, SIGNATURE}
+    for member in archive.members:
+        if member.filename not in known:
+            yield _fault(member.filename, "the member is in the archive, but not in the manifest")
+
+
+def _audit_and_original(archive: Archive, told: Manifest) -> Iterator[Finding]:
+    taken_in: set[str] = set()
+    member = archive.member(AUDIT)
+    if member:
+        try:
+            with archive.open(member) as lines:
+                for fault in audit_rows.faults(lines, told.part("audit").get("rows"), taken_in):
+                    yield _fault(AUDIT, fault)
+        except FormatError:  # told where the members are
+            return
+    yield from _original(told, taken_in)
+
+
+def _original(told: Manifest, taken_in: set[str]) -> Iterator[Finding]:
+    """The original is the file that the records of the session say was taken in, or was in that archive."""
+    path, document = told.text("original", "path"), told.text("original", "document")
+    if not path:
+        return
+    listed = told.members.get(path)
+    if listed is None or listed.sha256 != told.text("original", "sha256"):
+        yield _fault(path, "the manifest gives two hashes of the original")
+    elif document != listed.sha256 and not told.text("original", "member"):
+        yield _fault(path, "its hash is not that of the document that the session was read from")
+    if document not in taken_in:
+        yield _fault(path, f"no audit record says that a file with SHA-256 {document[:64]} was taken in")
+
+
+def _inner(
+    archive: Archive, told: Manifest, anchors: Sequence[Anchor], at: datetime, tell: Callable[[str], None]
+) -> Iterator[Finding]:
+    """The vCon's own signature."""
+    member = archive.member(VCON)
+    if member is None:
+        return
+    why = f" ({reason[:200]})" if (reason := told.text("vcon", "why_not")) else ""
+    if member.file_size > VCON_BYTES:
+        if told.part("vcon").get("signed") is True:
+            yield _fault(VCON, f"its own signature is not checked: it has more than {VCON_BYTES:,} bytes")
+        tell(f"{VCON}: its own signature was not looked for{why}")
+        return
+    try:
+        with archive.open(member) as file:
+            signature, _ = vcon.verify(file, anchors, at)
+    except FormatError as error:
+        yield _fault(VCON, str(error))
+        return
+    if signature.state == "invalid":
+        yield _fault(VCON, f"its own signature is invalid. {signature.detail}".rstrip("."))
+    elif told.part("vcon").get("signed") is True and signature.state == "unsigned":
+        yield _fault(VCON, "the manifest says that it is signed, and it is not")
+    by = f", by {signature.signer}" if signature.signer else ""
+    tell(f"{VCON}: {signature.state.replace('_', ' ')}{by}{why}")
+
+
+def _fault(path: str, message: str) -> Finding:
+    return Finding(RULE, "error", path, message)
