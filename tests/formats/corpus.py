@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from vcon_app.drafts import Draft, EventDraft, Finding, SessionDraft, Usage
-from vcon_app.formats.common.head import SIZES, Head
+from bench.corpus import CORPUS, TRANSCRIPTS, calls_in, entries, events_of, head_of, heads, responses, tokens_in
+from vcon_app.drafts import Draft, Finding, SessionDraft
 
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
-TRANSCRIPTS = CORPUS / "transcripts"
+__all__ = [
+    "CORPUS", "TRANSCRIPTS", "by_file", "calls_in", "check_framed", "check_lines", "claimed_of_others", "drafts_in",
+    "entries", "events_of", "head_of", "needs_corpus", "responses", "rules_of", "tokens_in",
+]  # fmt: skip
 needs_corpus = pytest.mark.skipif(not TRANSCRIPTS.exists(), reason="needs the files in ../shared/corpus")
-
-
-def entries(name: str) -> list[dict[str, Any]]:
-    """Lines of the manifest about the files of one format."""
-    path = TRANSCRIPTS / "manifest.jsonl"
-    found = map(json.loads, path.read_text().splitlines() if path.exists() else ())
-    return sorted((e for e in found if e["file"].startswith(f"{name}/")), key=lambda entry: entry["file"])
 
 
 def by_file(name: str) -> pytest.MarkDecorator:
@@ -34,39 +26,8 @@ def drafts_in(reader: Any, entry: dict[str, Any]) -> list[Draft]:
         return list(reader.read(source))
 
 
-def events_of(drafts: list[Draft]) -> list[EventDraft]:
-    return [draft for draft in drafts if isinstance(draft, EventDraft)]
-
-
 def rules_of(drafts: list[Draft]) -> set[str]:
     return {draft.rule for draft in drafts if isinstance(draft, Finding)}
-
-
-def calls_in(drafts: list[Draft]) -> int:
-    return sum(event.kind == "tool_call" for event in events_of(drafts))
-
-
-def responses(drafts: list[Draft]) -> list[Usage]:
-    """One usage a response, as the log's projection chooses it: the last one with the greatest output."""
-    best: dict[str, Usage] = {}
-    for number, event in enumerate(events_of(drafts)):
-        if event.usage:
-            key = event.request or f"#{number}"
-            if key not in best or (event.usage.output_tokens or 0) >= (best[key].output_tokens or 0):
-                best[key] = event.usage
-    return list(best.values())
-
-
-def tokens_in(drafts: list[Draft]) -> dict[str, int]:
-    """Sums under the names of the manifest."""
-    found = responses(drafts)
-    return {
-        "input": sum(usage.input_tokens or 0 for usage in found),
-        "output": sum(usage.output_tokens or 0 for usage in found),
-        "cache_read": sum(usage.cache_read_tokens or 0 for usage in found),
-        "cache_write": sum(usage.cache_write_tokens or 0 for usage in found),
-        "reasoning": sum(usage.reasoning_tokens or 0 for usage in found),
-    }
 
 
 def check_framed(drafts: list[Draft]) -> None:
@@ -88,25 +49,13 @@ def check_lines(data: bytes, drafts: list[Draft]) -> None:
         assert data[event.offset : event.offset + event.length] in line
 
 
-def head_of(path: Path) -> Head:
-    with path.open("rb") as source:
-        return Head(source.read(SIZES[0]))
-
-
-@cache
-def _heads() -> list[tuple[Path, Head]]:
-    paths = sorted(path for path in CORPUS.rglob("*") if path.is_file() and path.name != "sealed.bin")
-    return [(path.relative_to(CORPUS), head_of(path)) for path in paths]
-
-
 def claimed_of_others(reader: Any) -> list[str]:
     """Files anywhere in the corpus that a reader claims, though they stand in another format's folder."""
     tool = reader.NAME.split("-")[0]
     others = [
-        (path, head)
-        for path, head in _heads()
-        if path.parts[:2] != ("transcripts", reader.NAME)
-        and not (path.parent.name == "vac-native-logs" and path.name.startswith(f"{tool}-"))  # the tools' own logs
+        (name, head)
+        for name, head in heads().items()
+        if not name.startswith((f"transcripts/{reader.NAME}/", f"vcon-spec-examples/vac-native-logs/{tool}-"))
     ]
     assert len(others) > 300
-    return [str(path) for path, head in others if reader.detect(head)]
+    return [name for name, head in others if reader.detect(head)]

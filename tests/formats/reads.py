@@ -5,17 +5,18 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Iterator
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import orjson
 
+from bench.corpus import CORPUS, TRANSCRIPTS, heads, responses, tokens_in
+from bench.corpus import entries as manifest
 from vcon_app.drafts import Draft, EventDraft, Finding, SessionDraft, Usage
-from vcon_app.formats.common.head import SIZES, Head
 
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
-TRANSCRIPTS = CORPUS / "transcripts"
+__all__ = [
+    "CORPUS", "ODD", "TRANSCRIPTS", "assert_sound", "claimed", "counted", "drafts_in", "events", "findings", "kinds",
+    "manifest", "mutants", "read", "sessions", "tokens",
+]  # fmt: skip
 
 
 def read(format: Any, data: Any) -> list[Draft]:
@@ -41,26 +42,13 @@ def kinds(drafts: Iterable[Draft]) -> list[str]:
 
 
 def counted(drafts: Iterable[Draft]) -> list[Usage]:
-    """One usage a response: of those with one request id the one with the greatest output, as the log counts."""
-    best: dict[str, Usage] = {}
-    for event in events(drafts):
-        key = event.request or event.key
-        if event.usage and (key not in best or (event.usage.output_tokens or 0) > (best[key].output_tokens or 0)):
-            best[key] = event.usage
-    return list(best.values())
+    """One usage a response, as the log counts."""
+    return responses(list(drafts))
 
 
 def tokens(drafts: Iterable[Draft]) -> dict[str, int]:
     """Sums under the names of the manifest."""
-    usages = counted(drafts)
-    names = {
-        "input": "input_tokens",
-        "output": "output_tokens",
-        "cache_read": "cache_read_tokens",
-        "cache_write": "cache_write_tokens",
-        "reasoning": "reasoning_tokens",
-    }
-    return {name: sum(getattr(usage, field) or 0 for usage in usages) for name, field in names.items()}
+    return tokens_in(list(drafts))
 
 
 ODD = (None, 7, "x", [], {}, [None], {"": 1}, -1.5, True, "\0", ["x"])
@@ -101,19 +89,6 @@ def _replaced(value: Any, path: tuple[Any, ...], new: Any) -> Any:
     return changed
 
 
-def manifest(folder: str) -> list[dict[str, Any]]:
-    """The entries of one folder, by file name; empty where the corpus is not there."""
-    return sorted(_entries(folder), key=lambda entry: entry["file"])
-
-
-def _entries(folder: str) -> Iterator[dict[str, Any]]:
-    path = TRANSCRIPTS / "manifest.jsonl"
-    for line in path.read_text().splitlines() if path.exists() else ():
-        entry = json.loads(line)
-        if entry["file"].startswith(f"{folder}/"):
-            yield entry
-
-
 def drafts_in(format: Any, entry: dict[str, Any]) -> list[Draft]:
     with (TRANSCRIPTS / entry["file"]).open("rb") as source:
         return list(format.read(source))
@@ -121,14 +96,4 @@ def drafts_in(format: Any, entry: dict[str, Any]) -> list[Draft]:
 
 def claimed(format: Any) -> set[str]:
     """Files of the whole corpus that the format claims, by their path in it."""
-    return {name for name, head in _heads().items() if format.detect(head)}
-
-
-@cache
-def _heads() -> dict[str, Head]:
-    return {path.relative_to(CORPUS).as_posix(): _head(path) for path in CORPUS.rglob("*") if path.is_file()}
-
-
-def _head(path: Path) -> Head:
-    with path.open("rb") as source:
-        return Head(source.read(SIZES[0]))
+    return {name for name, head in heads().items() if format.detect(head)}

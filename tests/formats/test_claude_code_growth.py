@@ -38,7 +38,7 @@ def test_the_first_half_gives_the_first_events_of_the_whole(path: Path) -> None:
 
 def without_session(event: EventDraft) -> tuple[object, ...]:
     """All of an event but which session of the file it is counted to: a resumed file tells that at its end."""
-    data = {key: value for key, value in event.data.items() if key not in ("session_id", "child_session")}
+    data = {key: value for key, value in event.data.items() if key not in ("copied_from", "child_session")}
     return (
         event.key,
         event.kind,
@@ -92,5 +92,5 @@ def test_a_result_is_linked_to_its_call_with_thousands_of_lines_between() -> Non
 def test_a_resumed_file_belongs_to_the_session_it_ends_with() -> None:
     found = drafts(user("u1", "Prune.", sessionId="old"), user("u2", "Go on."))
     assert last_session(found).external_id == user("u", "")["sessionId"]
-    assert [event.data.get("session_id") for event in events(found)] == ["old", None]
+    assert [event.data.get("copied_from") for event in events(found)] == ["old", None]
     assert "session old" in findings(found)["claude-code.other-session"].message

@@ -196,3 +196,11 @@ def four_lines(n: int) -> list[dict[str, Any]]:
         user(f"r{n:06}", [result(f"t{n:06}", words)], toolUseResult={"agentId": f"agent{n}", "status": "completed"}),
         line("summary", None, summary=words, leafUuid=f"leaf{n:06}", sessionId=f"other{n}", type_=f"x{n}"),
     ]
+
+
+def test_a_session_from_the_web_that_is_nested_to_no_end_is_read_with_a_note() -> None:
+    nested = b'{"a":' * 5_000 + b"1" + b"}" * 5_000
+    lines = b",".join(line.strip() for line in jsonl(user("u1", "Hello"), assistant("a1", text("Hi"))).splitlines())
+    data = b'{"loglines": [' + lines[:-1] + b', "odd": ' + nested + b"}]}"
+    found = events(drafts_of(data))
+    assert [event.kind for event in found] == ["user_message", "agent_message"]

@@ -230,7 +230,7 @@ def test_unknown_lines_and_blocks_are_kept_raw_and_counted() -> None:
     assert events(found)[2].data["raw"]["steps"] == 4 and events(found)[2].usage.output_tokens == 2
     told = [draft.message for draft in found if getattr(draft, "rule", "") == "claude-code.unknown-type"]
     assert [words.split(":")[0] for words in told] == ["line type 'moon'", "block type 'dance' of an assistant message"]
-    assert "(2 times)" in told[0] and "(1 times)" in told[1]
+    assert "(2 times)" in told[0] and "(once)" in told[1]
 
 
 def test_a_known_file_has_no_findings() -> None:

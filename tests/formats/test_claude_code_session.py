@@ -160,4 +160,4 @@ def test_a_stated_total_counts_on_after_a_connection_starts_again() -> None:
               for n, cost in enumerate((0.25, 0.75, 0.5))]  # fmt: skip
     found = drafts(init, *totals)
     assert last_session(found).metadata["total_cost_usd"] == "1.25"
-    assert [event.cost for event in events(found)] == [None] * 4
+    assert [event.cost for event in events(found)] == [None, Decimal("0.25"), Decimal("0.5"), Decimal("0.5")]

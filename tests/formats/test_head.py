@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gzip
+from tempfile import SpooledTemporaryFile
 
 import pytest
 
-from vcon_app.formats.common.head import SIZES, Head
+from vcon_app.formats.common.head import SIZES, Head, open_gzip
 
 
 def test_the_shape_tells_the_outer_levels_of_the_first_document() -> None:
@@ -42,3 +43,11 @@ def test_lines_are_the_objects_among_the_first_fifty() -> None:
 def test_a_line_with_nan_or_half_a_surrogate_is_a_line_all_the_same():
     odd = b'{"type": "user", "x": NaN}\n{"type": "user", "text": "\\ud83d"}\n'
     assert [line["type"] for line in Head(odd).lines] == ["user", "user"]
+
+
+def test_a_packed_file_that_waits_in_a_temporary_one_is_unpacked():
+    """Members of an archive do; such a file says it is open for writing."""
+    with SpooledTemporaryFile() as file:
+        file.write(gzip.compress(b'{"n": 1}\n'))
+        file.seek(0)
+        assert open_gzip(file).read() == b'{"n": 1}\n'

@@ -116,3 +116,9 @@ def test_names_of_members_are_never_used_as_paths() -> None:
     found = read(inspect_ai, packed(members(**{"samples/../../etc/x.json": LOG["samples"][0] | {"uuid": "other"}})))
     assert_sound(found)
     assert [session.external_id for session in sessions(found)] == ["uuid-jars-1", "uuid-jars-2", "other"]
+
+
+def test_a_zip_that_lost_bytes_in_its_middle_is_refused() -> None:
+    """Python's zipfile then looks for members before the beginning of the file."""
+    whole = packed(members())
+    assert "damaged" in refused(whole[:60] + whole[len(whole) // 2 :])

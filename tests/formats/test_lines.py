@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+from time import process_time
 from typing import Any
 
 import pytest
@@ -97,3 +98,11 @@ def test_an_event_of_a_line_tells_its_place() -> None:
     event = line({"n": 1}).event("system", part=":p", at_path="/n", data={"a": 1})
     assert isinstance(event, EventDraft)
     assert (event.key, event.pointer, event.offset, event.length) == (":p", "L1/n", 0, 8)
+
+
+def test_a_document_of_many_lines_that_never_ends_takes_time_in_proportion() -> None:
+    """3 MB of blanks before 20,000 lines: looked through for each of them, that is a minute."""
+    data = b"{" + b" " * 3_000_000 + b"\n" + b"{\n" * 20_000
+    began = process_time()
+    assert len(list(json_documents(io.BytesIO(data), "x"))) == 1
+    assert process_time() - began < 2

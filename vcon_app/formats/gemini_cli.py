@@ -24,11 +24,13 @@ from .common.jsonio import Unreadable, loads
 from .common.lines import Actor, Item, Line, fingerprint, json_lines
 from .common.parts import REFUSED, STATUSES, answer_in, attachments_in, exit_code_in, parts_of, text_in
 from .common.reading import Keys, Reading, unknown_type
+from .common.streamed import items
 from .common.times import parse
 from .common.values import bounded, count_of, dict_of, light, list_of, text_of
 
 NAME = "gemini-cli"
 TITLE = "Gemini CLI"
+CHILDREN = "named"
 GROWS = "lines"
 """Also the old documents: keys are natural, so a rewritten one only adds what is new (see above)."""
 
@@ -86,7 +88,7 @@ def _document(source: BinaryIO) -> Iterator[Item]:
 def _rescued(data: bytes, why: str) -> dict[str, Any]:
     messages: list[Any] = []
     try:
-        messages.extend(ijson.items(io.BytesIO(data), "messages.item", use_float=True))
+        messages.extend(items(io.BytesIO(data), "messages"))
     except (ijson.JSONError, UnicodeDecodeError):
         if not messages:
             raise FormatError(f"it is a Gemini CLI session that cannot be read: {why}") from None

@@ -13,9 +13,12 @@ from ...drafts import Draft
 from ..common.head import SIZES, Head, open_gzip
 from ..common.lines import json_lines
 from . import stream_json
+from .companions import companions as companions
+from .companions import is_companion as is_companion
 from .detection import NOTES, is_stream, is_web
 from .detection import detect as detect
 from .facts import last_session
+from .links import SPAWNERS
 from .messages import assistant, user
 from .others import attachment_line, file_history, note, progress, pull_request, queue_operation, system, title
 from .reading import Handler, Reading
@@ -24,6 +27,9 @@ from .web import web_lines
 NAME = "claude-code"
 TITLE = "Claude Code"
 GROWS = "lines"
+RESPONSE_IDS = "everywhere"
+CHILDREN = "beside"
+STARTS_SESSIONS = SPAWNERS
 
 HANDLERS: dict[str, Handler] = {
     "user": user,

@@ -71,6 +71,7 @@ class Facts:
         self._ended: datetime | None = None
         self._environment: dict[str, str] = {}
         self._others: set[str] = set()
+        self._forked_from = self._resumed_from = ""
 
     @property
     def external_id(self) -> str:
@@ -110,23 +111,40 @@ class Facts:
         if value.get("isSidechain") is True:
             self.agent_id = text_of(value.get("agentId"))[:ID_LIMIT] or self.first_digest
 
-    def state_cost(self, total: Decimal | None) -> None:
-        """A stated total in US dollars. It counts on from the one before, or again from 0 after a reset."""
+    def state_cost(self, total: Decimal | None) -> Decimal | None:
+        """Take a stated total in US dollars; what of it is new. It counts on from the one before, or again from 0
+        after a reset.
+        """
         if total is None:
-            return
+            return None
         if total < self._cost:
             self._cost_before += self._cost
-        self._cost = total
+            self._cost = Decimal(0)
+        new, self._cost = total - self._cost, total
+        return new
 
-    def foreign(self, line: Line, session: str) -> Finding | None:
-        """A line of another session: marks it, and says so once for each session."""
-        line.data = {"session_id": session}
-        if session in self._others or len(self._others) >= NAMED:
+    def copied(self, line: Line) -> Finding | None:
+        """Mark a line that repeats one of another session, and say so once for each session.
+
+        A fork names its origin on each line that it copied (``forkedFrom``); a resumed session may hold the lines of
+        the one before under their own session id.
+        """
+        session, origin = session_of(line.value), forked_from(line.value)
+        if not origin and (not session or session == self.session):
             return None
-        self._others.add(session)
+        other = origin or session
+        line.data = {"copied_from": other}
+        if origin:
+            self._forked_from = origin
+        else:
+            self._resumed_from = session
+        if other in self._others or len(self._others) >= NAMED:
+            return None
+        self._others.add(other)
+        how = "forked from it" if origin else "resumed or merged"
         return Finding(
             "claude-code.other-session", "info", line.pointer,
-            f"lines of session {session} stand in the file of {self.session} (resumed or merged); kept in this session",
+            f"lines of session {other} stand in the file of {self.session} ({how}); kept in this session",
         )  # fmt: skip
 
     def first(self) -> SessionDraft:
@@ -161,12 +179,19 @@ class Facts:
             **({"total_cost_usd": str(self._cost_before + self._cost)} if self._cost else {}),
             **({"agent_id": self.agent_id} if self.agent_id else {}),
             **({"other_sessions": sorted(self._others)} if self._others else {}),
+            **({"forked_from": self._forked_from} if self._forked_from else {}),
+            **({"resumed_from": self._resumed_from} if self._resumed_from else {}),
         }
 
 
 def session_of(value: dict[str, Any]) -> str:
     """The session id of a line (``session_id`` in stream-json), or ``""``."""
     return text_of(value.get("sessionId") or value.get("session_id"))[:ID_LIMIT]
+
+
+def forked_from(value: dict[str, Any]) -> str:
+    """The session that a line was copied from, or ``""``. ``forkedFrom`` has its id and the uuid of the message."""
+    return text_of(dict_of(value.get("forkedFrom")).get("sessionId"))[:ID_LIMIT]
 
 
 def last_session(source: BinaryIO) -> str:

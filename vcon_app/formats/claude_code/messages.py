@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...drafts import EventDraft, ToolDraft
@@ -78,7 +79,8 @@ def _billing(
     if usage is None:
         return {"model": model or None, "cost": cost}, data
     request = text_of(message.get("id"))[:200] or line.key
-    reading.outputs.see(request, sum(_characters(block) for _, _, block in blocks), usage.output_tokens or 0)
+    if reading.outputs.see(request, sum(_characters(block) for _, _, block in blocks), usage.output_tokens or 0):
+        usage = replace(usage, quality="placeholder")
     return {"model": model or None, "usage": usage, "request": request, "cost": cost}, data | usage_data(message)
 
 

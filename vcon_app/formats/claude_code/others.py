@@ -35,7 +35,8 @@ def system(reading: Reading, line: Line) -> Iterator[EventDraft]:
     data = {"type": subtype or "system"} | light(value, COMMON | {"subtype"})
     if subtype in COMPACTIONS:
         details = value.get("compactMetadata") or value.get("microcompactMetadata")
-        yield line.event("compaction", text, data=data | {"compact_metadata": bounded(details, len(line.raw))})
+        data["compact_metadata"] = bounded(details, len(line.raw))
+        yield line.event("compaction", text, data=data | light({"logical_parent": value.get("logicalParentUuid")}))
     elif subtype in ERRORS or value.get("level") == "error":
         yield line.event("error", text or _error_text(value), data=data)
     elif subtype == "local_command" and text:

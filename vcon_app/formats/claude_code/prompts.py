@@ -104,12 +104,16 @@ def _prompt(reading: Reading, line: Line, said: list[Piece], attachments: list[d
     if before and reading.previous and before != reading.previous:  # the person went back, or lines lie between
         data["parent_uuid"] = before[:200]
     place = said[0] if said else UNWRITTEN
+    taken_back = reading.rewound(before, line.key + place.part) if before and not line.depth else None
+    if taken_back:
+        data["rewound"] = True
     return line.event(
         "user_message",
         text,
         part=place.part,
         at_path=place.path,
         actor=_speaker(reading, line, text, origin),
+        parent=taken_back,
         data=data,
     )
 

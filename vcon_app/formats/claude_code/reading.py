@@ -9,8 +9,8 @@ from ..common import reading
 from ..common.lines import Line, digest
 from ..common.reading import unknown_type
 from ..common.values import dict_of, text_of
-from .facts import ID_LIMIT, Facts, session_of
-from .links import Links
+from .facts import ID_LIMIT, Facts
+from .links import KEPT, Links
 from .usage import Outputs
 
 AGENT = "Claude Code"
@@ -32,6 +32,7 @@ class Reading(reading.Reading):
         self.previous = ""
         """``uuid`` of the line before, to notice where the chain of parents jumps."""
         self._handlers = handlers
+        self._prompts: dict[str, str] = {}
 
     def see(self, line: Line) -> bool:
         """A summary may stand before the first line that tells the session."""
@@ -65,10 +66,18 @@ class Reading(reading.Reading):
         else:
             line.key = self._derived_key(line)
         self.facts.see(line)
-        session = session_of(value)
-        if session and session != self.facts.session:
-            yield from self.findings.let(self.facts.foreign(line, session))
+        yield from self.findings.let(self.facts.copied(line))
         self._nest(line)
+
+    def rewound(self, before: str, key: str) -> str | None:
+        """The prompt that a later one of the same parent took the place of: the person went back to before it.
+
+        Tool results and progress lines have such siblings too, prompts only when somebody rewound or edited.
+        """
+        first = self._prompts.setdefault(before, key)
+        if len(self._prompts) > KEPT:
+            del self._prompts[next(iter(self._prompts))]
+        return first if first != key else None
 
     def _derived_key(self, line: Line) -> str:
         """Without a uuid the bytes are the identity, and without a time also the line they follow:

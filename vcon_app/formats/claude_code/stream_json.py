@@ -45,18 +45,20 @@ def as_stored(items: Iterable[Item]) -> Iterator[Item]:
 def _result(reading: Reading, line: Line) -> Iterator[EventDraft]:
     """The outcome of a run, then each call that was not allowed.
 
-    ``total_cost_usd`` is that of the whole connection, sub-agents and side calls included, so it is told of
-    the session; on an event it would be added to the price of the responses before it.
+    ``total_cost_usd`` is that of the whole connection, sub-agents and side calls included: what is new in it covers
+    everything since the result before, whose responses are then in no sum with a price of their own.
     """
     value = line.value
     failed = value.get("is_error") is True or value.get("subtype") not in ("success", None)
     reading.facts.phase = "crashed" if failed else "completed"
-    reading.facts.state_cost(cost_of(value.get("total_cost_usd")))
+    cost = reading.facts.state_cost(cost_of(value.get("total_cost_usd")))
     data = {"type": "result"} | light(value, COMMON | {"result"})
     if isinstance(value.get("modelUsage"), dict):
         data["model_usage"] = bounded(value["modelUsage"], len(line.raw))
     text = text_of(value.get("result")) if failed else ""  # else it repeats the last message
-    yield line.event("error" if failed else "status", text, data=data)
+    if cost is not None:
+        data["cost_covers"] = "everything since the statement before"
+    yield line.event("error" if failed else "status", text, data=data, cost=cost)
     denials = value.get("permission_denials")
     for index, denial in enumerate(denials[:LISTED] if isinstance(denials, list) else ()):
         yield _denial(reading, line, index, dict_of(denial))

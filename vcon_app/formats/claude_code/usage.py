@@ -70,12 +70,16 @@ class Outputs:
         self._responses = 0
         self._short = 0
 
-    def see(self, request: str, characters: int, output_tokens: int) -> None:
-        """Add one line of a response: its visible characters and the output it states."""
+    def see(self, request: str, characters: int, output_tokens: int) -> bool:
+        """Add one line of a response: its visible characters and the output it states.
+
+        Whether that is too little for what was seen of the response so far; a later line may state more.
+        """
         before = self._open.pop(request, (0, 0))
-        self._open[request] = before[0] + characters, max(before[1], output_tokens)
+        seen, stated = self._open[request] = before[0] + characters, max(before[1], output_tokens)
         if len(self._open) > OPEN_RESPONSES:
             self._close(next(iter(self._open)))
+        return _is_short(seen, stated)
 
     def finding(self) -> Finding | None:
         """The verdict over the file: a finding when most responses state less than half of their text."""
@@ -94,7 +98,11 @@ class Outputs:
         characters, tokens = self._open.pop(request)
         if characters:
             self._responses += 1
-            self._short += tokens < characters / CHARACTERS_PER_TOKEN
+            self._short += _is_short(characters, tokens)
+
+
+def _is_short(characters: int, tokens: int) -> bool:
+    return tokens < characters / CHARACTERS_PER_TOKEN
 
 
 def _count(usage: dict[str, Any], name: str) -> int:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import BinaryIO
 
 import ijson
 
 from ...drafts import Finding
+from ..common.jsonio import dumps
 from ..common.lines import Item, named, objects
+from ..common.streamed import items
 
 
 def web_lines(source: BinaryIO) -> Iterator[Item]:
@@ -22,8 +23,7 @@ def web_lines(source: BinaryIO) -> Iterator[Item]:
 
 def _lines(source: BinaryIO) -> Iterator[Item]:
     try:
-        for index, value in enumerate(ijson.items(source, "loglines.item", use_float=True)):
-            raw = json.dumps(value).encode()
-            yield from objects(raw, f"/loglines/{index}", None, last=False)
+        for index, value in enumerate(items(source, "loglines")):
+            yield from objects(dumps(value), f"/loglines/{index}", None, last=False)
     except (ijson.JSONError, UnicodeDecodeError) as error:
         yield Finding("cut-off-document", "warning", "/loglines", f"the document ends too early: {error}")

@@ -7,6 +7,7 @@ import orjson
 from .head import SIZES, Head
 from .jsonio import Unreadable, loads
 
+_TRUST = "to check signatures with it, add it to the trust anchors in the settings"
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"SQLite format 3\0", "a SQLite database: export the sessions from the tool that made it first"),
     (b"PK\x03\x04", "a zip archive: unpack it and drop the files in it"),
@@ -23,6 +24,9 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"%PDF", "a PDF document"),
     (b"\x7fELF", "a Linux program"),
     (b"MZ", "a Windows program"),
+    (b"-----BEGIN CERTIFICATE", f"a certificate: {_TRUST}"),
+    (b"-----BEGIN PUBLIC KEY", f"a public key: {_TRUST}"),
+    (b"-----BEGIN ", "a key or a certificate (PEM)"),
     (b"\xff\xfe", "UTF-16 text: save it as UTF-8"),
     (b"\xfe\xff", "UTF-16 text: save it as UTF-8"),
 )
@@ -100,8 +104,9 @@ def _of_json(head: Head, complete: bool) -> str:
 
 
 def _children(head: Head, prefix: str) -> list[str]:
-    names = (path[len(prefix) :] for path in head.shape if path.startswith(prefix) and path != prefix)
-    return [name for name in names if name and "." not in name]
+    """Names of the members; of names with dots, which look like paths, what stands before the first."""
+    paths = (path[len(prefix) :] for path in head.shape if path.startswith(prefix) and path != prefix)
+    return list(dict.fromkeys(name for path in paths if (name := path.partition(".")[0])))
 
 
 def _keys(names: list[str]) -> str:
@@ -132,5 +137,6 @@ def _not_json(data: bytes) -> str:
 
 
 def _printable(data: bytes, limit: int) -> str:
-    text = "".join(c if c.isprintable() else "�" for c in data[: limit * 4].decode("utf-8", "replace"))
+    text = " ".join(data[: limit * 4].decode("utf-8", "replace").split())
+    text = "".join(c if c.isprintable() else "�" for c in text)
     return text if len(text) <= limit else text[:limit] + "…"

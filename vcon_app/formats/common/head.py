@@ -91,4 +91,4 @@ def open_gzip(source: io.BufferedIOBase) -> io.BufferedIOBase:
     """The same stream, decompressed on the way when it starts with the gzip magic."""
     magic = source.read(2)
     source.seek(0)
-    return gzip.GzipFile(fileobj=source) if magic == b"\x1f\x8b" else source
+    return gzip.GzipFile(fileobj=source, mode="rb") if magic == b"\x1f\x8b" else source

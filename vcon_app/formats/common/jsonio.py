@@ -68,7 +68,7 @@ def reason(error: json.JSONDecodeError) -> str:
         return f"a trailing comma before the closing {after[0]}"
     if after[0] == "'":
         return "a string in single quotes"
-    return error.msg
+    return error.msg.removesuffix(" at")
 
 
 def _clean(value: Any, depth: int, repairs: list[str]) -> Any:
@@ -81,6 +81,9 @@ def _clean(value: Any, depth: int, repairs: list[str]) -> Any:
             repairs.append("lone surrogate replaced by U+FFFD")
             return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         return value
+    if isinstance(value, float) and not isfinite(value):
+        repairs.append("a number beyond 1.8e308 read as null")
+        return None
     if isinstance(value, dict):
         return {_clean(k, depth, repairs): _clean(v, depth + 1, repairs) for k, v in value.items()}
     if isinstance(value, list):
@@ -101,6 +104,11 @@ def dumps(value: Any) -> bytes:
         return tame.encode()
 
 
+def too_deep_note() -> str:
+    """What stands in the place of a value that is nested too deep."""
+    return f"(nested deeper than {MAX_DEPTH} levels)"
+
+
 def _text(value: Any) -> str:
     if isinstance(value, Decimal):
         return format(value, "f")
@@ -109,7 +117,7 @@ def _text(value: Any) -> str:
 
 def _tame(value: Any, depth: int) -> Any:
     if depth > MAX_DEPTH:
-        return f"(nested deeper than {MAX_DEPTH} levels)"
+        return too_deep_note()
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, float):

@@ -124,21 +124,23 @@ def _lines(source: BinaryIO, packed: bool) -> Iterator[Item]:
 
 
 def _documents(source: BinaryIO, packed: bool) -> Iterator[Item]:
-    held, begin, first, number, offset, tries = bytearray(), 0, 0, 0, 0, 0
+    held, begin, first, number, offset, tries, indented = bytearray(), 0, 0, 0, 0, 0, False
     while raw := source.readline(MAX_LINE + 1):
         number += 1
         if packed and offset > MAX_UNPACKED:
             raise FormatError(
                 f"unpacked it is larger than {MAX_UNPACKED // 1024**2:,} MB; unpack it and split it first"
             )
-        if held and (_begins(raw, held) or len(held) > MAX_LINE or tries > MAX_TRIES):
+        begins = indented and raw[:1] in (b"{", b"[")  # a new document, although the one before has not ended
+        if held and (begins or len(held) > MAX_LINE or tries > MAX_TRIES):
             yield from objects(bytes(held).strip(_BLANK), f"L{first}", None if packed else begin, last=False)
             held.clear()
         if not held:
             start = len(raw) - len(raw.lstrip(_BLANK + BOM))
-            begin, first, tries = offset + start, number, 0
+            begin, first, tries, indented = offset + start, number, 0, False
             held += raw[start:]
         else:
+            indented |= raw[:1] in (b" ", b"\t")
             held += raw
         if held and _ends(raw, held, first == number):
             tries += 1
@@ -148,12 +150,6 @@ def _documents(source: BinaryIO, packed: bool) -> Iterator[Item]:
         offset += len(raw)
     if rest := bytes(held).strip(_BLANK):
         yield from objects(rest, f"L{first}", None if packed else begin, last=True)
-
-
-def _begins(raw: bytes, held: bytearray) -> bool:
-    """Whether a new document begins on this line although the one before has not ended."""
-    indented = held.find(b"\n ") >= 0 or held.find(b"\n\t") >= 0
-    return indented and raw[:1] in (b"{", b"[")
 
 
 def _ends(raw: bytes, held: bytearray, alone: bool) -> bool:

@@ -55,7 +55,7 @@ class Findings:
                 f"{self._name}.unknown-type",
                 "warning",
                 first,
-                f"{what}: not known to this reader, kept as it is ({count} times)",
+                f"{what}: not known to this reader, kept as it is ({'once' if count == 1 else f'{count} times'})",
             )
         for rule, count in self._counts.items():
             if count > FINDINGS_PER_RULE:

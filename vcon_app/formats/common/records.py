@@ -16,6 +16,7 @@ from ...drafts import Finding, FormatError
 from .head import SIZES, Head, open_gzip
 from .jsonio import Unreadable, dumps, loads
 from .lines import MAX_LINE, MAX_UNPACKED, Item, Line, json_lines, named, objects
+from .streamed import items
 from .values import dict_of, list_of, too_deep
 
 MAX_DOCUMENT = 64 * 1024 * 1024
@@ -95,21 +96,19 @@ def _document(source: BinaryIO, start: int) -> Iterator[Item]:
     data = source.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:
         raise FormatError(f"it is one JSON object of more than {MAX_DOCUMENT // 1024**2} MB; split it first")
-    items = list(objects(data.strip(BLANK), "", None, last=False))
-    if not any(isinstance(item, Line) for item in items):
-        reason = next((item.message for item in items if isinstance(item, Finding)), "there is no object in it")
+    found = list(objects(data.strip(BLANK), "", None, last=False))
+    if not any(isinstance(item, Line) for item in found):
+        reason = next((item.message for item in found if isinstance(item, Finding)), "there is no object in it")
         raise FormatError(f"it cannot be read: {reason}")
-    yield from items
+    yield from found
 
 
 def _listed(source: BinaryIO, start: int, wrapper: str) -> Iterator[Item]:
-    prefix = f"{wrapper}.item" if wrapper else "item"
     pointer = f"/{wrapper}" if wrapper else ""
     source.seek(start)
     count = 0
     try:
-        # use_float: without it ijson 3.6.0 crashes the process on an integer of more than 4,300 digits
-        for value in ijson.items(source, prefix, use_float=True):
+        for value in items(source, wrapper):
             yield from _record(value, f"{pointer}/{count}")
             count += 1
             if source.tell() > MAX_UNPACKED:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
-from .jsonio import MAX_DEPTH
+from .jsonio import MAX_DEPTH, dumps
 
 FIELD_LIMIT = 256 * 1024
 """Characters kept of one string inside a structured result; the raw line still has the rest."""
@@ -82,7 +80,7 @@ def bounded(value: Any, size: int) -> Any:
     if size <= FIELD_LIMIT:
         return value
     value = _cut(value)
-    written = len(orjson.dumps(value))
+    written = len(dumps(value))
     return value if written <= RESULT_LIMIT else {"cut": True, "bytes": written}
 
 

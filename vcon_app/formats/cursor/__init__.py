@@ -20,6 +20,8 @@ from .transcript import TranscriptReading
 
 NAME = "cursor"
 TITLE = "Cursor"
+CHILDREN = "told"
+STARTS_SESSIONS = ("Task", "Subagent")
 GROWS = "document"
 """Lines are only appended, but a transcript is known by its first prompt alone: comparing event by event tells
 a longer version of it from another session that began with the same words.

@@ -19,6 +19,7 @@ from ..common.head import open_gzip
 from ..common.jsonio import Unreadable, loads
 from ..common.lines import Item, Line, objects
 from ..common.records import MAX_DOCUMENT, listed
+from ..common.streamed import tokens
 from ..common.values import dict_of
 
 FORMAT = "inspect"
@@ -43,9 +44,8 @@ def header_of(source: BinaryIO) -> dict[str, Any]:
     found: dict[str, Any] = {}
     builder, key = ObjectBuilder(), ""
     try:
-        # use_float: without it ijson 3.6.0 crashes the process on an integer of more than 4,300 digits
-        for prefix, event, value in ijson.parse(open_gzip(source), use_float=True):
-            if not prefix:
+        for depth, event, value in tokens(open_gzip(source)):
+            if depth == 0 or (depth == 1 and event == "map_key"):
                 if event == "map_key":
                     key, builder = value, ObjectBuilder()
                     if key == "samples" and "eval" in found:
@@ -119,7 +119,7 @@ class Archive:
         try:
             with self._zip.open(member) as stream:
                 data = stream.read(MOST_UNPACKED - self._unpacked + 1)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
             raise FormatError(f"{name[:100]!r} in the zip archive is damaged: {error}") from None
         self._unpacked += len(data)
         if self._unpacked > MOST_UNPACKED:

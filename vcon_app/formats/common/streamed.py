@@ -1,0 +1,78 @@
+"""JSON documents that are too large to hold, one token or list item at a time.
+
+``ijson.items`` and ``ijson.parse`` are not used: they keep the path of every open container as a string, so that
+120 KB of ``{"a":{"a":…`` take 3.6 GB of memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import ijson
+
+from .jsonio import MAX_DEPTH, too_deep_note
+
+STARTS: dict[str, type] = {"start_map": dict, "start_array": list}
+ENDS = frozenset({"end_map", "end_array"})
+
+
+def tokens(source: BinaryIO) -> Iterator[tuple[int, str, Any]]:
+    """How many containers stand around a token, and the token (ijson's event and value).
+
+    A container inside of ``MAX_DEPTH`` others is a string that says so. Raises ``ijson.JSONError`` and
+    ``UnicodeDecodeError`` where the document goes wrong.
+    """
+    depth = 0
+    # use_float: without it ijson 3.6.0 crashes the process on an integer of more than 4,300 digits
+    for event, value in ijson.basic_parse(source, use_float=True):
+        if event in ENDS:
+            depth -= 1
+            if depth < MAX_DEPTH:
+                yield depth, event, value
+        elif event in STARTS:
+            if depth < MAX_DEPTH:
+                yield depth, event, value
+            elif depth == MAX_DEPTH:
+                yield depth, "string", too_deep_note()
+            depth += 1
+        elif depth <= MAX_DEPTH:
+            yield depth, event, value
+
+
+def items(source: BinaryIO, key: str = "") -> Iterator[Any]:
+    """The values of the list that a document is, or that its outer object has under ``key``. Raises as ``tokens``."""
+    outside = 1 if key else 0
+    listed, name = False, ""
+    holders: list[Any] = []  # containers that are open in the item, and the key that each is at
+    keys: list[str] = []
+    for depth, event, value in tokens(source):
+        if depth <= outside:
+            name = value if event == "map_key" else name
+            listed = event == "start_array" and depth == outside and (not key or name == key)
+        elif not listed:
+            continue
+        elif event == "map_key":
+            keys[-1] = value
+        elif event in ENDS:
+            done = holders.pop()
+            keys.pop()
+            if not holders:
+                yield done
+        else:
+            start = STARTS.get(event)
+            made = start() if start else value
+            if holders:
+                _put(holders[-1], keys[-1], made)
+            elif not start:
+                yield made
+            if start:
+                holders.append(made)
+                keys.append("")
+
+
+def _put(holder: Any, key: str, value: Any) -> None:
+    if isinstance(holder, list):
+        holder.append(value)
+    else:
+        holder[key] = value
