@@ -154,6 +154,14 @@ def test_for_somebody_else_it_stays_closed_too(drop, key_file):
 
     assert (closed.status, closed.signature["state"]) == (Import.Status.FAILED, "encrypted")
     assert "not for any of the keys" in closed.error
+    assert closed.error.count("This vCon is encrypted") == 1
+
+
+def test_what_an_encrypted_file_does_not_say_of_itself_is_not_told(drop):
+    closed = drop(encrypted(json.dumps(VCON).encode()) | {"unprotected": {}})
+
+    assert closed.signature["state"] == "encrypted"
+    assert "None" not in closed.error and "says of itself" not in closed.error
 
 
 @pytest.mark.parametrize("content", ["no key", private_pem(ec_key())])

@@ -14,7 +14,7 @@ from sessions_app.models import AuditEntry, Role, Session
 from sessions_app.services import audit, people
 from tests.desk.build import words
 from tests.desk.conftest import member_of, signed_in
-from vcon_app.models import TrustAnchor
+from vcon_app.models import ImportedSession, TrustAnchor
 from vcon_app.services import signatures, trust
 
 from .make import START, VCON, b64, ed_key, feed, private_pem, public_pem, recorder, rsa_key, signed
@@ -113,6 +113,21 @@ def test_an_invalid_signature_cannot_be_overlooked(drop, admin):
 
     assert "The signature of this file is invalid." in page
     assert 'role="alert"' in page and "does not verify" in page
+
+
+def test_of_several_files_the_one_that_does_not_verify_is_named(drop, admin):
+    """The head names the newest file, and it is not this one that was changed."""
+    drop(VCON, "changed.vcon")
+    changed = ImportedSession.objects.get()
+    ImportedSession.objects.update(signature={"state": "invalid", "signer": None, "detail": "It was changed."})
+    drop(feed(ed_key()), "newer.json")
+    newer = ImportedSession.objects.exclude(pk=changed.pk)
+    newer.update(session=changed.session, events=0)
+    one = changed.session
+    page = " ".join(admin.get(f"/dashboard/sub-agents/{one.agent_id}/chat/{one.id}").content.decode().split())
+
+    assert '<span class="untrusted">changed.vcon</span> is invalid.' in page
+    assert "another file of it" in page
 
 
 def test_blocks_that_nobody_signed_are_named_on_the_page(workspace, drop, admin):

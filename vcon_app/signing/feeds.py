@@ -91,9 +91,7 @@ def _state(feed: Feed, anchors: Sequence[Anchor], at: datetime) -> Signature:
 
 def _unverified(feed: Feed, keys: list[Anchor]) -> Signature:
     """Invalid if somebody whose signature it should be is known, else there is just no key to check it with."""
-    expected = [key for key in keys if key.origin and _counts(key, feed)] or [
-        key for key in keys if not key.origin and key.certificate is None
-    ]
+    expected = [key for key in keys if key.origin and _counts(key, feed)] or [key for key in keys if key.is_pinned]
     if not expected:
         hint = _text(feed, "public_key_hint")
         where = f" It says its key is at {hint[:200]}; nothing was fetched." if hint else ""

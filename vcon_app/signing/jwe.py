@@ -1,8 +1,9 @@
-"""Encrypted vCons (JWE in JSON, core s5.3 and RFC 7516), opened with keys of ours."""
+"""Encrypted vCons (JWE in JSON, core s5.3 and RFC 7516): opened with keys of ours, made for keys of others."""
 
 from __future__ import annotations
 
 import hmac
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.padding import PKCS7
 
 from ..drafts import Json
-from .jws import Broken, protected_header, unbase64url
+from .jws import Broken, base64url, protected_header, unbase64url
 
 WRAPS: dict[str, type[hashes.HashAlgorithm]] = {"RSA-OAEP": hashes.SHA1, "RSA-OAEP-256": hashes.SHA256}
 """How the key of the content is wrapped (RFC 7518 s4.3). RSA1_5 is left out: it can be attacked through its errors."""
@@ -44,6 +45,28 @@ def decrypt(jwe: dict[str, Json], keys: Sequence[rsa.RSAPrivateKey]) -> bytes:
         return _decrypt(jwe, keys)
     except (Broken, UnicodeEncodeError) as error:
         raise Unopened(f"This encrypted vCon is damaged: {error}.") from None
+
+
+def encrypt(content: bytes, keys: Sequence[rsa.RSAPublicKey], uuid: str, media_type: str) -> dict[str, Json]:
+    """``content`` for the owners of ``keys``, in the general JSON serialization (RFC 7516 s7.2.1).
+
+    RSA-OAEP and A256CBC-HS512, as core s5.3 asks; ``enc`` is protected, ``uuid`` and ``cty`` can be read by all.
+    """
+    iv, secret = os.urandom(16), os.urandom(2 * CBC_HALF)
+    protected = base64url(b'{"enc":"A256CBC-HS512"}')
+    padder, encryptor = PKCS7(128).padder(), Cipher(algorithms.AES(secret[CBC_HALF:]), modes.CBC(iv)).encryptor()
+    text = encryptor.update(padder.update(content) + padder.finalize()) + encryptor.finalize()
+    return {
+        "protected": protected,
+        "unprotected": {"cty": media_type, "uuid": uuid},
+        "recipients": [
+            {"header": {"alg": "RSA-OAEP"}, "encrypted_key": base64url(key.encrypt(secret, _oaep("RSA-OAEP")))}
+            for key in keys
+        ],
+        "iv": base64url(iv),
+        "ciphertext": base64url(text),
+        "tag": base64url(_tag(secret, protected.encode(), iv, text)),
+    }
 
 
 def _decrypt(jwe: dict[str, Json], keys: Sequence[rsa.RSAPrivateKey]) -> bytes:
@@ -92,17 +115,21 @@ def _header(*parts: Json) -> dict[str, Any]:
                 raise Broken(f"its headers disagree about {str(name)[:40]!r}")
     known = str(found.get("alg")) in WRAPS and str(found.get("enc")) in METHODS
     if not known or "zip" in found or "crit" in found:
-        what = {name: found[name] for name in ("alg", "enc", "zip", "crit") if name in found}
-        raise Unopened(f"This vCon is encrypted in a way that is not known here ({str(what)[:100]}).")
+        what = ", ".join(f"{name} {found[name]}" for name in ("alg", "enc", "zip", "crit") if name in found)
+        raise Unopened(f"This vCon is encrypted in a way that is not known here ({what[:100] or 'it names none'}).")
     return found
 
 
 def _unwrapped(algorithm: str, key: rsa.RSAPrivateKey, wrapped: bytes) -> bytes | None:
-    digest = WRAPS[algorithm]()
     try:
-        return key.decrypt(wrapped, padding.OAEP(padding.MGF1(digest), digest, None))
+        return key.decrypt(wrapped, _oaep(algorithm))
     except ValueError:
         return None  # for somebody else
+
+
+def _oaep(algorithm: str) -> padding.OAEP:
+    digest = WRAPS[algorithm]()
+    return padding.OAEP(padding.MGF1(digest), digest, None)
 
 
 def _gcm(secret: bytes, sealed: _Sealed) -> bytes | None:
@@ -116,8 +143,7 @@ def _cbc_hmac(secret: bytes, sealed: _Sealed) -> bytes | None:
     """RFC 7518 s5.2.2.2: the tag is compared, in constant time, before anything is decrypted."""
     if len(secret) != 2 * CBC_HALF or len(sealed.iv) != 16 or len(sealed.text) % 16:
         return None
-    over = sealed.aad + sealed.iv + sealed.text + (8 * len(sealed.aad)).to_bytes(8, "big")
-    if not hmac.compare_digest(hmac.digest(secret[:CBC_HALF], over, "sha512")[:CBC_HALF], sealed.tag):
+    if not hmac.compare_digest(_tag(secret, sealed.aad, sealed.iv, sealed.text), sealed.tag):
         return None
     decryptor = Cipher(algorithms.AES(secret[CBC_HALF:]), modes.CBC(sealed.iv)).decryptor()
     unpadder = PKCS7(128).unpadder()
@@ -125,6 +151,11 @@ def _cbc_hmac(secret: bytes, sealed: _Sealed) -> bytes | None:
         return unpadder.update(decryptor.update(sealed.text) + decryptor.finalize()) + unpadder.finalize()
     except ValueError:
         return None
+
+
+def _tag(secret: bytes, aad: bytes, iv: bytes, text: bytes) -> bytes:
+    over = aad + iv + text + (8 * len(aad)).to_bytes(8, "big")
+    return hmac.digest(secret[:CBC_HALF], over, "sha512")[:CBC_HALF]
 
 
 METHODS: dict[str, Callable[[bytes, _Sealed], bytes | None]] = {"A256CBC-HS512": _cbc_hmac, "A256GCM": _gcm}

@@ -39,6 +39,13 @@ class Anchor:
     name: str = ""
     origin: str = ""
     """Whose llmfeed files the key counts for; empty: anybody's."""
+    is_own: bool = False
+    """The key of this very installation: what it did not sign may well be of somebody else."""
+
+    @property
+    def is_pinned(self) -> bool:
+        """A bare key for anybody's files, given to check those that come: what it did not sign is invalid."""
+        return self.certificate is None and not self.origin and not self.is_own
 
     @property
     def title(self) -> str:

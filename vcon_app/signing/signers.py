@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -36,6 +37,14 @@ class Signer:
         """Standard base64 of DER (RFC 7515 s4.1.6)."""
         return [base64.b64encode(one.public_bytes(serialization.Encoding.DER)).decode() for one in self.certificates]
 
+    @property
+    def public_pem(self) -> bytes:
+        """What others pin: the key's own certificate, else the public key."""
+        if self.certificates:
+            return self.certificates[0].public_bytes(serialization.Encoding.PEM)
+        public = serialization.PublicFormat.SubjectPublicKeyInfo
+        return self.key.public_key().public_bytes(serialization.Encoding.PEM, public)
+
     def sign(self, data: bytes) -> bytes:
         """The signature as JWS has it: for ES* r and s side by side (RFC 7518 s3.4)."""
         if isinstance(self.key, ed25519.Ed25519PrivateKey):
@@ -63,6 +72,31 @@ def signer_of(key_pem: bytes, certificates_pem: bytes = b"", password: bytes | N
         own = fingerprint(checked(certificates[0].public_key()))[:16]
         raise BadKey(f"The first certificate is of another key (SHA-256 {own}…); the signer's own comes first.")
     return Signer(key, tuple(certificates))
+
+
+def new_key_pem(name: str, at: datetime) -> bytes:
+    """A new Ed25519 key (RFC 8032) with a certificate that it signed itself, in one PEM text.
+
+    It is from the day before ``at``, for clocks that are behind, to a date that means "never" (RFC 5280 s4.1.2.5).
+    """
+    key = ed25519.Ed25519PrivateKey.generate()
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name[:64])])
+    usage = dict.fromkeys(
+        ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement", "key_cert_sign", "crl_sign",
+         "encipher_only", "decipher_only"), False,
+    )  # fmt: skip
+    certificate = (
+        x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
+        .not_valid_before(at - timedelta(days=1))
+        .not_valid_after(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC))
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(x509.KeyUsage(digital_signature=True, **usage), critical=True)
+        .sign(key, None)
+    )
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    return private + certificate.public_bytes(serialization.Encoding.PEM)
 
 
 def private_key_of(pem: bytes, password: bytes | None = None) -> object:

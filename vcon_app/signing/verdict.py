@@ -48,7 +48,7 @@ def by_anchors(
         if algorithms.verifies(algorithm, anchor.key, value, signed):
             judgement = judge_anchor(anchor, at)
             return _genuine(algorithm, anchor.key, judgement), judgement
-    expected = ", ".join(anchor.title for anchor in fitting if anchor.certificate is None and not anchor.origin)
+    expected = ", ".join(anchor.title for anchor in fitting if anchor.is_pinned)
     if not expected:
         return None
     detail = f"{algorithm} does not verify with the key of {expected[:200]}: {CHANGED}."

@@ -1,0 +1,237 @@
+"""Exports that only their recipients can read: signed first, and opened by our importer and by hand."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import json
+from datetime import UTC, datetime
+
+import pytest
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives import padding as blocks
+from cryptography.hazmat.primitives.asymmetric import padding
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from sessions_app.models import AuditEntry, Session
+from sessions_app.services import audit
+from vcon_app import registry
+from vcon_app.formats import vcon
+from vcon_app.formats.common.head import SIZES, Head
+from vcon_app.models import Export
+from vcon_app.services import export_options, exports, trust
+from vcon_app.signing import jwe
+from vcon_app.signing.keys import anchor_of
+
+from .make import AT, VCON, ec_key, ed_key, owner, private_pem, public_pem, rsa_key
+
+ANA, BO = rsa_key(4), rsa_key(5)
+
+
+def anchors(*keys):
+    return [anchor_of(public_pem(key), f"key {number}") for number, key in enumerate(keys)]
+
+
+@pytest.fixture
+def own(settings, tmp_path):
+    """The key that signs here."""
+    settings.SIGNING_KEY, settings.SIGNING_CERTIFICATES = tmp_path / "own.key", tmp_path / "own.pem"
+    settings.SIGNING_KEY.write_text(private_pem(rsa_key()))
+    settings.SIGNING_CERTIFICATES.write_text(owner("desk.example", rsa_key()).pem)
+
+
+@pytest.fixture
+def session(workspace, drop, own) -> Session:
+    drop(VCON)
+    return Session.objects.get()
+
+
+def sealed(session: Session, **options) -> bytes:
+    made = exports.start_export(session, "vcon", by=audit.COMMAND, options=options)
+    assert (made.status, made.error) == (Export.Status.DONE, None)
+    return exports.path_of(made).read_bytes()
+
+
+def unbase64(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def opened(document: dict, key) -> bytes:
+    """By hand, after RFC 7516 s5.2 and RFC 7518 s5.2, with nothing of ours."""
+    [wrapped] = [one["encrypted_key"] for one in document["recipients"] if _is_for(one, key)]
+    secret = key.decrypt(unbase64(wrapped), padding.OAEP(padding.MGF1(hashes.SHA1()), hashes.SHA1(), None))
+    iv, text = unbase64(document["iv"]), unbase64(document["ciphertext"])
+    aad = document["protected"].encode()
+    tag = hmac.digest(secret[:32], aad + iv + text + (8 * len(aad)).to_bytes(8, "big"), "sha512")[:32]
+    assert tag == unbase64(document["tag"])
+    decryptor, unpadder = Cipher(algorithms.AES(secret[32:]), modes.CBC(iv)).decryptor(), blocks.PKCS7(128).unpadder()
+    return unpadder.update(decryptor.update(text) + decryptor.finalize()) + unpadder.finalize()
+
+
+def _is_for(recipient: dict, key) -> bool:
+    try:
+        key.decrypt(
+            unbase64(recipient["encrypted_key"]), padding.OAEP(padding.MGF1(hashes.SHA1()), hashes.SHA1(), None)
+        )
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("key", [ANA, BO], ids=["first", "second"])
+def test_each_recipient_opens_it_and_finds_the_signed_form(session, key):
+    document = json.loads(sealed(session, encrypt_for=anchors(ANA, BO)))
+    inside = json.loads(opened(document, key))
+
+    assert inside.keys() == {"payload", "signatures"}
+    uuid = json.loads(unbase64(inside["payload"]))["uuid"]
+    assert document["unprotected"] == {"cty": "application/vcon", "uuid": uuid}
+    assert [one["header"] for one in document["recipients"]] == [{"alg": "RSA-OAEP"}] * 2
+    assert json.loads(unbase64(document["protected"])) == {"enc": "A256CBC-HS512"}
+
+
+def test_no_header_name_stands_twice():
+    """RFC 7516 s7.2.1: strict libraries refuse the official example because of it."""
+    made = jwe.encrypt(b"It does.", [ANA.public_key()], VCON["uuid"], "application/vcon")
+    names = [*json.loads(unbase64(made["protected"])), *made["unprotected"], *made["recipients"][0]["header"]]
+    assert len(names) == len(set(names)) == 4
+
+
+def test_it_comes_back_with_the_key_that_is_configured(session, drop, settings, tmp_path):
+    settings.DECRYPTION_KEY = tmp_path / "ana.key"
+    settings.DECRYPTION_KEY.write_text(private_pem(ANA))
+    back = drop(sealed(session, encrypt_for=anchors(BO, ANA)), "sealed.vcon")
+
+    assert (back.status, back.events) == ("done", session.event_count)
+    assert (back.signature["state"], back.signature["signer"]) == ("valid", "this installation")
+
+
+def test_others_are_told_whose_it_is_not(session, drop):
+    closed = drop(sealed(session, encrypt_for=anchors(ANA)))
+    assert (closed.status, closed.signature["state"]) == ("failed", "encrypted")
+
+
+def test_the_same_again_has_the_same_uuid_however_it_is_wrapped(session):
+    plain = json.loads(sealed(session))
+    signed = json.loads(sealed(session, signed=True))
+    twice = [json.loads(sealed(session, encrypt_for=anchors(ANA))) for _ in range(2)]
+
+    uuids = {one["unprotected"]["uuid"] for one in twice} | {signed["signatures"][0]["header"]["uuid"], plain["uuid"]}
+    assert len(uuids) == 1
+    assert twice[0]["ciphertext"] != twice[1]["ciphertext"]
+
+
+def test_one_key_given_twice_is_one_recipient(session):
+    assert len(json.loads(sealed(session, encrypt_for=anchors(ANA, ANA)))["recipients"]) == 1
+
+
+def expired():
+    return owner("Former auditor", ANA, dates=(datetime(2020, 1, 1, tzinfo=UTC), datetime(2021, 1, 1, tzinfo=UTC)))
+
+
+def early():
+    return owner("Next auditor", ANA, dates=(datetime(2098, 1, 1, tzinfo=UTC), datetime(2099, 1, 1, tzinfo=UTC)))
+
+
+@pytest.mark.parametrize(
+    ("options", "says", "parameter"),
+    [
+        ({"encrypt_for": anchors(ec_key())}, '"key 0": its key is secp256r1, and RSA-OAEP needs an RSA', "encrypt_for"),
+        ({"encrypt_for": anchors(ANA, ed_key())}, '"key 1": its key is Ed25519', "encrypt_for"),
+        ({"encrypt_for": [expired().anchor]}, "its certificate expired on 1 January 2021", "encrypt_for"),
+        ({"encrypt_for": [early().anchor]}, "its certificate is valid only from 1 January 2098", "encrypt_for"),
+        ({"encrypt_for": anchors(ANA) * 51}, "51 recipients are too many", "encrypt_for"),
+        ({"encrypt_for": anchors(ANA), "signed": "false"}, "is signed first", "signed"),
+    ],
+)
+def test_whom_nothing_can_be_encrypted_for_is_one_clear_problem(session, options, says, parameter):
+    with pytest.raises(exports.CannotExport, match=says) as refused:
+        exports.start_export(session, "vcon", by=audit.COMMAND, options=options)
+    assert refused.value.parameter == parameter
+    assert not Export.objects.exists()
+
+
+@pytest.mark.parametrize("format", ["original", "html", "llmfeed"])
+def test_a_format_without_an_encrypted_form_says_which_has_one(session, format):
+    with pytest.raises(exports.CannotExport, match="has no encrypted form; these have: vcon"):
+        exports.start_export(session, format, by=audit.COMMAND, options={"encrypt_for": anchors(ANA)})
+
+
+def test_what_goes_on_is_not_encrypted_because_it_cannot_be_signed(session):
+    session.phase = Session.Phase.ACTIVE
+    with pytest.raises(exports.CannotExport, match="still goes on"):
+        exports.start_export(session, "vcon", by=audit.COMMAND, options={"encrypt_for": anchors(ANA)})
+
+
+def test_who_can_read_it_is_in_the_audit_log(session):
+    sealed(session, encrypt_for=anchors(ANA))
+    details = AuditEntry.objects.get(action="session.exported").details
+    assert (details["signed"], [name[:7] for name in details["encrypted_for"]]) == (True, ["key 0 ("])
+    assert "BEGIN" not in json.dumps(details)
+
+
+def test_a_recipient_stays_one_when_the_anchor_is_removed_before_a_worker_writes(
+    workspace, session, monkeypatch, django_capture_on_commit_callbacks
+):
+    row = trust.add(workspace, public_pem(ANA), name="Ana", by=audit.COMMAND)
+    monkeypatch.setattr(exports, "INLINE_EVENTS", 0)
+    with django_capture_on_commit_callbacks():
+        waiting = exports.start_export(
+            session, "vcon", by=audit.COMMAND, options={"encrypt_for": trust.anchors(workspace.pk, [str(row.pk)])}
+        )
+        trust.remove(row, by=audit.COMMAND)
+    exports.run(waiting.pk)
+    assert opened(json.loads(exports.path_of(waiting).read_bytes()), ANA)
+
+
+def test_settings_say_who_can_receive(workspace, own):
+    trust.add(workspace, public_pem(ANA), name="Ana", by=audit.COMMAND)
+    trust.add(workspace, public_pem(ec_key()), name="Recorder", by=audit.COMMAND)
+    told = {one.row.name: one.reason for one in trust.recipients(workspace.pk)}
+    assert told == {"Ana": "", "Recorder": "its key is secp256r1, and RSA-OAEP needs an RSA key"}
+
+
+def test_the_command_encrypts_for_several(session, tmp_path):
+    for name, key in (("ana", ANA), ("bo", BO)):
+        (tmp_path / f"{name}.pem").write_text(owner(name, key).pem)
+    target = tmp_path / "out.vcon"
+    call_command(
+        "export", str(session.id), "--format", "vcon", "--output", str(target),
+        "--encrypt-for", str(tmp_path / "ana.pem"), "--encrypt-for", str(tmp_path / "bo.pem"),
+    )  # fmt: skip
+
+    document = json.loads(target.read_bytes())
+    assert opened(document, ANA) == opened(document, BO)
+    (tmp_path / "inside.vcon").write_bytes(opened(document, ANA))
+    signer = owner("desk.example", rsa_key()).anchor
+    assert vcon.verify((tmp_path / "inside.vcon").open("rb"), [signer], AT)[0].state == "valid"
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (None, "No such file"),
+        ("no key", "This is not PEM"),
+        (private_pem(ANA), "private key"),
+        (public_pem(ec_key()), "RSA"),
+    ],
+)
+def test_the_command_refuses_what_is_no_key_to_encrypt_for(session, tmp_path, content, says):
+    path = tmp_path / "one.pem"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(CommandError, match=says):
+        call_command("export", str(session.id), "--format", "vcon", "--encrypt-for", str(path))
+
+
+def test_only_formats_that_can_be_signed_can_be_encrypted():
+    assert export_options.encrypting_formats() == ["vcon"]
+
+
+def test_a_large_one_is_recognised_by_its_head():
+    document = jwe.encrypt(bytes(2_000_000), [ANA.public_key()], VCON["uuid"], "application/vcon")
+    data = json.dumps(document).encode()
+    for size in SIZES[:2]:
+        assert registry.claims(Head(data[:size], size), registry.readers()) == ["vcon"]
