@@ -100,15 +100,43 @@ class TrustAnchor(models.Model):
 
 
 class ImportedSession(models.Model):
-    """A session that an import made or added to."""
+    """A session that an import made or added to; of an archive one for each member that tells the session."""
 
     imported = models.ForeignKey(Import, models.CASCADE, related_name="session_links")
     session = models.ForeignKey(Session, models.CASCADE, related_name="import_links")
     document = models.ForeignKey(SourceDocument, models.PROTECT)
+    member = models.TextField(default="")
+    """The file in an archive, by its name there; empty where the document itself is the file."""
     events = models.IntegerField(default=0)
+    signature = models.JSONField(default=dict)
+    """That of the very file: of an archive each member has its own."""
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["imported", "session"], name="session_once_per_import")]
+        constraints = [
+            models.UniqueConstraint(fields=["imported", "session", "member"], name="session_once_per_member"),
+        ]
+
+
+class Companion(models.Model):
+    """What a file that holds no session tells of one: kept until that session's own file comes, and after."""
+
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="companions")
+    document = models.ForeignKey(SourceDocument, models.PROTECT)
+    source_format = models.CharField(max_length=40)
+    kind = models.CharField(max_length=20)
+    tail = models.TextField()
+    """The last part of the session's external id, behind the last slash."""
+    parent = models.TextField(blank=True, default="")
+    """The part before that, where the place of the file tells it."""
+    title = models.TextField(blank=True, default="")
+    metadata = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "source_format", "tail", "parent", "kind"], name="companion_once"
+            ),
+        ]
 
 
 class Export(Job):
@@ -124,3 +152,38 @@ class Export(Job):
 
     class Meta:
         indexes = [models.Index(fields=["session", "format", "created_at"], name="export_of_session")]
+
+
+class Redaction(models.Model):
+    """What somebody takes out of a session: rules while it is a draft, then the file that they made."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="redactions")
+    session = models.ForeignKey(Session, models.CASCADE, related_name="redactions")
+    export = models.OneToOneField(Export, models.CASCADE, null=True, related_name="redaction")
+    """None while it is a draft."""
+    type = models.CharField(max_length=200, default="")
+    """What kind of redaction it is, in the words of who made it; it stands in the file."""
+    rules = models.JSONField(default=list)
+    actor_kind = models.CharField(max_length=20)
+    actor_id = models.CharField(max_length=64, blank=True, default="")
+    actor_name = models.TextField(blank=True, default="")
+    counts = models.JSONField(default=dict)
+    """What was removed how often; no words."""
+    leaks = models.JSONField(default=list)
+    """The first places where removed words still stand in the file."""
+    leak_count = models.IntegerField(default=0)
+    unchecked = models.IntegerField(default=0)
+    """Removed lines that were not looked for, because there were too many."""
+    accepted_by = models.TextField(blank=True, default="")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["session", "actor_kind", "actor_id"],
+                condition=models.Q(export=None),
+                name="redaction_draft_once",
+            ),
+        ]
+        indexes = [models.Index(fields=["session", "-id"], name="redaction_of_session")]

@@ -22,6 +22,8 @@ from .formats.common.describe import describe
 from .formats.common.head import SIZES, Head
 
 GROUP = "countersign.formats"
+KNOWN = " Known are "
+"""Between what a file seems to be and the names of all formats, where there is no room for these."""
 Format = Any
 """A module with the names that ``vcon_app.formats`` lists."""
 
@@ -96,7 +98,7 @@ def detect(source: str | Path | BinaryIO) -> tuple[str, Head]:
         raise Ambiguous(names)
     known = ", ".join(sorted(readers()))
     what = describe(head, complete=complete)
-    raise Unrecognised(f"This file is in none of the formats known here: {what}. Known are {known}.")
+    raise Unrecognised(f"This file is in none of the formats known here: {what}.{KNOWN}{known}.")
 
 
 def claims(head: Head, candidates: Mapping[str, Format]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, path
 
-from .views import demo, imports, source, trust
+from .views import demo, exports, imports, redacted, redaction, source, trust
 
 import_urls = [
     path("imports/", imports.index, name="import-list"),
@@ -17,9 +17,23 @@ trust_urls = [
     path("settings/trust/<uuid:anchor_id>/remove/", trust.remove, name="trust-remove"),
 ]
 
+redaction_urls = [
+    path("sessions/<uuid:session_id>/redact/", redaction.page, name="redaction"),
+    path("sessions/<uuid:session_id>/redact/events/", redaction.tick, name="redaction-tick"),
+    path("sessions/<uuid:session_id>/redact/kinds/", redaction.kinds, name="redaction-kinds"),
+    path("sessions/<uuid:session_id>/redact/words/", redaction.words, name="redaction-words"),
+    path("sessions/<uuid:session_id>/redact/discard/", redaction.discard, name="redaction-discard"),
+    path("sessions/<uuid:session_id>/redact/make/", redaction.make, name="redaction-make"),
+    path("sessions/<uuid:session_id>/redactions/<uuid:redaction_id>/", redacted.detail, name="redacted"),
+    path("sessions/<uuid:session_id>/redactions/<uuid:redaction_id>/accept/", redacted.accept, name="redacted-accept"),
+    path("sessions/<uuid:session_id>/redactions/<uuid:redaction_id>/more/", redacted.more, name="redacted-more"),
+]
+
 urlpatterns: list[URLPattern | URLResolver] = [
     *import_urls,
     *trust_urls,
+    *redaction_urls,
     path("demo/", demo.load, name="demo-load"),
+    path("sessions/<uuid:session_id>/export/report", exports.report, name="export-report"),
     path("sessions/<uuid:session_id>/events/<int:seq>/source", source.event_source, name="event-source"),
 ]

@@ -60,3 +60,23 @@ def test_what_cannot_be_is_refused(session, id_, format, said):
 def test_a_place_that_cannot_be_written_is_refused(session, tmp_path):
     with pytest.raises(CommandError, match="No such file or directory"):
         call_command("export", str(session.id), "--format", "original", "--output", str(tmp_path / "no" / "folder"))
+
+
+def test_options_of_the_format_are_options_of_the_command(session, tmp_path):
+    target = tmp_path / "out.vcon"
+    call_command("export", str(session.id), "--format", "vcon", "--bodies", "string", "--output", str(target))
+    [trace] = [item for item in json.loads(target.read_bytes())["analysis"] if item["type"] == "agent_trace"]
+    assert isinstance(trace["body"], str)
+
+
+@pytest.mark.parametrize(
+    ("format", "options", "said"),
+    [
+        ("vcon", ["--bodies", "xml"], "one of json, string"),
+        ("html", ["--verdicts"], '"html" has no option "verdicts"'),
+        ("vcon", ["--verdicts", "perhaps"], "true or false"),
+    ],
+)
+def test_what_cannot_be_chosen_is_refused(session, format, options, said):
+    with pytest.raises(CommandError, match=said):
+        call_command("export", str(session.id), "--format", format, *options)

@@ -106,7 +106,7 @@ def test_every_format_writes_every_kind_of_session(workspace, session, format):
         assert written.filename.endswith(registry.get(format).SUFFIX)
 
 
-@pytest.mark.parametrize("format", sorted(registry.writers()))
+@pytest.mark.parametrize("format", sorted(registry.writers().keys() - {"bundle"}))  # says when, and by whom
 def test_the_same_session_is_the_same_file_each_time(imported, format):
     first, second = (content(export(imported, format)) for _ in range(2))
     assert first == second

@@ -18,15 +18,36 @@ from sessions_app.api.problems import Problem, invalid
 from sessions_app.api.sessions import session_read
 from sessions_app.live.threads import in_thread, release
 from vcon_app.models import Export
-from vcon_app.services import exports
+from vcon_app.services import export_options, exports, trust
 from vcon_app.views.downloads import attachment
 
 router = Router(tags=["exports"])
 FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
-    exports.CannotExport: lambda error: invalid("/format", str(error)),
+    exports.CannotExport: lambda error: invalid(f"/{error.parameter}", str(error)),
 }
 MAX_WAIT = 300.0
 POLL_SECONDS = 0.25
+
+
+def choices() -> list[dict[str, Any]]:
+    """What may be chosen, for the description of the API: the options of all formats that are installed."""
+    told = [
+        _parameter("signed", {"type": "boolean"}, "with the key of this installation"),
+        _parameter(
+            "encrypt_for",
+            {"type": "array", "items": {"type": "string", "format": "uuid"}},
+            "ids of trust anchors with RSA keys, repeated; it is signed first",
+        ),
+    ]
+    for name, found in export_options.all_options().items():
+        option, of = found[0][1], ", ".join(format for format, _ in found)
+        values = {"type": "string", "enum": [value for value, _ in option.choices]}
+        told.append(_parameter(name, values if option.choices else {"type": "boolean"}, f"{of}: {option.title}"))
+    return told
+
+
+def _parameter(name: str, schema: dict[str, Any], description: str) -> dict[str, Any]:
+    return {"name": name, "in": "query", "required": False, "schema": schema, "description": description}
 
 
 class Loss(BaseModel):
@@ -47,34 +68,38 @@ class Report(BaseModel):
 @router.get(
     "/sessions/{uuid:session_id}/export",
     auth=reader,
-    openapi_extra={"responses": {200: {"description": "the file", "content": {"application/octet-stream": {}}}}},
+    openapi_extra={
+        "responses": {200: {"description": "the file", "content": {"application/octet-stream": {}}}},
+        "parameters": choices(),
+    },
 )
-async def export_session(
-    request: HttpRequest, session_id: UUID, format: str, signed: bool = False
-) -> StreamingHttpResponse:
-    """A session as a file. ``Countersign-Loss`` is ``none``, or how many things the format could not carry.
-
-    ``signed`` signs it with the key of this installation, if there is one.
-    """
-    export = await _written(request, session_id, format, signed)
+async def export_session(request: HttpRequest, session_id: UUID, format: str) -> StreamingHttpResponse:
+    """A session as a file. ``Countersign-Loss`` is ``none``, or how many things the format could not carry."""
+    export = await _written(request, session_id, format)
     file = await in_thread(lambda: exports.path_of(export).open("rb"))
     response = attachment(file, export.filename, export.size, exports.media_type(export.format))
-    response.headers["Countersign-Loss"] = _loss(export)
+    response.headers["Countersign-Loss"] = _loss(export.losses)
     response.headers["Cache-Control"] = "private, no-store"
     return response
 
 
-@router.get("/sessions/{uuid:session_id}/export/report", auth=reader, response=Report)
+@router.get(
+    "/sessions/{uuid:session_id}/export/report",
+    auth=reader,
+    response=Report,
+    openapi_extra={"parameters": choices()},
+)
 async def report_export(request: HttpRequest, session_id: UUID, format: str) -> HttpResponse:
-    """What the format cannot carry of this session."""
-    export = await _written(request, session_id, format)
-    return reply(Report(format=export.format, loss=_loss(export), items=[Loss(**row) for row in export.losses]))
+    """What the format cannot carry of this session. No file is made, and nobody is noted to have taken one."""
+    await release()
+    losses = await in_thread(_report, request, session_id, format)
+    return reply(Report(format=format, loss=_loss(losses), items=[Loss(**row) for row in losses]))
 
 
-async def _written(request: HttpRequest, session_id: UUID, format: str, signed: bool = False) -> Export:
+async def _written(request: HttpRequest, session_id: UUID, format: str) -> Export:
     """The export when its file is there. A large session is written by a worker, which takes a while."""
     await release()
-    export = await in_thread(_start, request, session_id, format, {"signed": True} if signed else {})
+    export = await in_thread(_start, request, session_id, format)
     until = time.monotonic() + MAX_WAIT
     while export.status in (Export.Status.QUEUED, Export.Status.RUNNING):
         if time.monotonic() > until:
@@ -86,14 +111,31 @@ async def _written(request: HttpRequest, session_id: UUID, format: str, signed: 
     return export
 
 
-def _start(request: HttpRequest, session_id: UUID, format: str, options: dict[str, Any]) -> Export:
-    started = exports.start_export(session_read(request, session_id), format, by=request.auth.actor, options=options)
-    return _again(started.pk)
+def _start(request: HttpRequest, session_id: UUID, format: str) -> Export:
+    session, options = session_read(request, session_id), _options(request)
+    return _again(exports.start_export(session, format, by=request.auth.actor, options=options).pk)
+
+
+def _report(request: HttpRequest, session_id: UUID, format: str) -> list[dict[str, Any]]:
+    return exports.report(session_read(request, session_id), format, _options(request))
+
+
+def _options(request: HttpRequest) -> dict[str, Any]:
+    """Every parameter but the format: a misspelt one must not give a file that looks like what was asked for."""
+    said: dict[str, Any] = {}
+    for name, values in request.GET.lists():
+        if name == "encrypt_for":
+            said[name] = trust.anchors(request.auth.workspace.id, values)
+        elif len(values) > 1:
+            raise invalid(f"/{name}", f'"{name}" is given {len(values)} times; which one counts?')
+        elif name != "format":
+            said[name] = values[0]
+    return said
 
 
 def _again(export_id: UUID) -> Export:
     return Export.objects.select_related("session__agent").get(pk=export_id)
 
 
-def _loss(export: Export) -> str:
-    return str(sum(row["count"] for row in export.losses)) if export.losses else "none"
+def _loss(losses: list[dict[str, Any]]) -> str:
+    return str(sum(row["count"] for row in losses)) if losses else "none"

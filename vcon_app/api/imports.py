@@ -40,6 +40,15 @@ class Finding(BaseModel):
     message: str
 
 
+class Member(BaseModel):
+    """A file in an archive, and what it gave to a session."""
+
+    name: str
+    session: UUID
+    events: int
+    signature: Signature
+
+
 class Import(BaseModel):
     """A file that was taken in, and what came of it."""
 
@@ -52,6 +61,7 @@ class Import(BaseModel):
     format: str | None = Field(description="null until it is recognised")
     duplicate_of: UUID | None
     sessions: list[UUID]
+    members: list[Member] = Field(description="of an archive: which of its files gave events to which session")
     events: int = Field(description="events that this import added")
     findings: list[Finding]
     signature: Signature
@@ -65,13 +75,15 @@ class Import(BaseModel):
         """Reads the document and ``session_links``: join and prefetch them for a list."""
         same = ("id", "status", "progress", "filename", "events", "findings", "error", "created_at", "started_at",
                 "finished_at")  # fmt: skip
+        links = sorted(imported.session_links.all(), key=lambda link: link.id)
         return cls(
             **{name: getattr(imported, name) for name in same},
             sha256=imported.document.sha256,
             size=imported.document.size,
             format=imported.format or None,
             duplicate_of=imported.duplicate_of_id,
-            sessions=[link.session_id for link in sorted(imported.session_links.all(), key=lambda link: link.id)],
+            sessions=list(dict.fromkeys(link.session_id for link in links)),
+            members=[_member(link) for link in links if link.member],
             signature=Signature(**imported.signature) if imported.signature else NOT_READ,
         )
 
@@ -115,6 +127,11 @@ def read_import(request: HttpRequest, import_id: UUID) -> HttpResponse:
     if imported is None:
         raise not_found("import")
     return reply(Import.of(imported))
+
+
+def _member(link: models.ImportedSession) -> Member:
+    signature = Signature(**link.signature) if link.signature else NOT_READ
+    return Member(name=link.member, session=link.session_id, events=link.events, signature=signature)
 
 
 def _found(workspace: Workspace) -> QuerySet[models.Import]:

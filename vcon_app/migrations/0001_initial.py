@@ -76,7 +76,9 @@ class Migration(migrations.Migration):
             name="ImportedSession",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("member", models.TextField(default="")),
                 ("events", models.IntegerField(default=0)),
+                ("signature", models.JSONField(default=dict)),
                 (
                     "imported",
                     models.ForeignKey(
@@ -103,6 +105,37 @@ class Migration(migrations.Migration):
             field=models.ForeignKey(
                 on_delete=django.db.models.deletion.PROTECT, related_name="imports", to="vcon_app.sourcedocument"
             ),
+        ),
+        migrations.CreateModel(
+            name="Companion",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("source_format", models.CharField(max_length=40)),
+                ("kind", models.CharField(max_length=20)),
+                ("tail", models.TextField()),
+                ("parent", models.TextField(blank=True, default="")),
+                ("title", models.TextField(blank=True, default="")),
+                ("metadata", models.JSONField(default=dict)),
+                (
+                    "document",
+                    models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to="vcon_app.sourcedocument"),
+                ),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="companions",
+                        to="sessions_app.workspace",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("workspace", "source_format", "tail", "parent", "kind"), name="companion_once"
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="TrustAnchor",
@@ -173,13 +206,67 @@ class Migration(migrations.Migration):
                 "indexes": [models.Index(fields=["session", "format", "created_at"], name="export_of_session")],
             },
         ),
+        migrations.CreateModel(
+            name="Redaction",
+            fields=[
+                ("id", models.UUIDField(default=sessions_app.ids.uuid7, primary_key=True, serialize=False)),
+                ("type", models.CharField(default="", max_length=200)),
+                ("rules", models.JSONField(default=list)),
+                ("actor_kind", models.CharField(max_length=20)),
+                ("actor_id", models.CharField(blank=True, default="", max_length=64)),
+                ("actor_name", models.TextField(blank=True, default="")),
+                ("counts", models.JSONField(default=dict)),
+                ("leaks", models.JSONField(default=list)),
+                ("leak_count", models.IntegerField(default=0)),
+                ("unchecked", models.IntegerField(default=0)),
+                ("accepted_by", models.TextField(blank=True, default="")),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "export",
+                    models.OneToOneField(
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="redaction",
+                        to="vcon_app.export",
+                    ),
+                ),
+                (
+                    "session",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="redactions",
+                        to="sessions_app.session",
+                    ),
+                ),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="redactions",
+                        to="sessions_app.workspace",
+                    ),
+                ),
+            ],
+            options={
+                "indexes": [models.Index(fields=["session", "-id"], name="redaction_of_session")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("export", None)),
+                        fields=("session", "actor_kind", "actor_id"),
+                        name="redaction_draft_once",
+                    )
+                ],
+            },
+        ),
         migrations.AddConstraint(
             model_name="sourcedocument",
             constraint=models.UniqueConstraint(fields=("workspace", "sha256"), name="document_once"),
         ),
         migrations.AddConstraint(
             model_name="importedsession",
-            constraint=models.UniqueConstraint(fields=("imported", "session"), name="session_once_per_import"),
+            constraint=models.UniqueConstraint(
+                fields=("imported", "session", "member"), name="session_once_per_member"
+            ),
         ),
         migrations.AddIndex(
             model_name="import",

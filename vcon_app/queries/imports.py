@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db.models import Prefetch, QuerySet
 
+from sessions_app.models import Session
 from vcon_app.models import Import, ImportedSession
 
 PLACES = 5
@@ -72,13 +73,18 @@ def sentence(imported: Import) -> str:
         return "Waits for a worker."
     if imported.status == Import.Status.RUNNING:
         return "Is being read."
-    parts = [_number(len(imported.session_links.all()), "session"), _added(imported)]
+    parts = [_number(len(sessions_of(imported)), "session"), _added(imported)]
     groups = grouped(imported.findings)
     if groups:
         told = "; ".join(_short(group.message) for group in groups[:TOLD])
         more = f"; and {len(groups) - TOLD} more" if len(groups) > TOLD else ""
         parts.append(f"{_number(len(groups), 'remark')}: {told}{more}")
     return ", ".join(parts)
+
+
+def sessions_of(imported: Import) -> list[Session]:
+    """The sessions it made or added to, each once, in the order of the file."""
+    return list(dict.fromkeys(link.session for link in imported.session_links.all()))
 
 
 def _added(imported: Import) -> str:

@@ -16,27 +16,28 @@ from vcon_app.signing.states import RANKS
 def of(session_ids: Collection[UUID]) -> dict[UUID, Provenance]:
     """The newest import that is no repeat of another, of each session that was imported; one query for all.
 
-    The signature is the worst among the documents that events were read from: a session that grew shows events of an
-    earlier document, too, and what was not signed then is not signed now.
+    The signature is the worst among the files that events were read from: a session that grew shows events of an
+    earlier file, too, and what was not signed then is not signed now. Of an archive only its own members count.
     """
     links = (
         ImportedSession.objects.filter(session_id__in=session_ids, imported__duplicate_of=None)
-        .annotate(worst=_WORST).select_related("imported").defer("imported__findings")
+        .annotate(worst=_WORST).select_related("session").only("session_id", "imported_id", "session__source_format")
         .order_by("session_id", "-imported__created_at").distinct("session_id")
     )  # fmt: skip
     return {
-        link.session_id: Provenance(link.imported_id, link.imported.format, link.worst or UNSIGNED) for link in links
+        link.session_id: Provenance(link.imported_id, link.session.source_format, link.worst or UNSIGNED)
+        for link in links
     }
 
 
 _RANK = Case(
     When(events=0, then=Value(len(RANKS))),
-    *(When(imported__signature__state=state, then=Value(rank)) for rank, state in enumerate(RANKS)),
+    *(When(signature__state=state, then=Value(rank)) for rank, state in enumerate(RANKS)),
     default=Value(RANKS.index("unsigned")),
     output_field=IntegerField(),
 )
 _WORST = Window(
-    FirstValue("imported__signature", output_field=JSONField()),
+    FirstValue("signature", output_field=JSONField()),
     partition_by=[F("session_id")],
     order_by=[_RANK.asc(), F("imported__created_at").desc()],
 )

@@ -5,27 +5,47 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.db.models import IntegerField, QuerySet
-from django.db.models.expressions import Func
+from django.db.models import QuerySet
+from django.db.models.functions import Sign
 
-from sessions_app.models import Event
+from sessions_app.models import Event, Session
 from vcon_app.models import ImportedSession
 
 
 def links(session_id: UUID) -> QuerySet[ImportedSession]:
-    """The imports a session came from, the newest first, each with its document and its number of findings."""
+    """The files a session came from, the newest first, each with its import and document, without its findings."""
     found = ImportedSession.objects.filter(session_id=session_id, imported__duplicate_of=None)
-    count = Func("imported__findings", function="jsonb_array_length", output_field=IntegerField())
-    return (
-        found.select_related("imported", "document").defer("imported__findings").annotate(remarks=count).order_by("-pk")
-    )
+    return found.select_related("imported", "document").defer("imported__findings").order_by("-pk")
 
 
 def link_of(event: Event) -> ImportedSession | None:
     """The import that first read the document of an event; None for an event that came from no file."""
     if not event.document:
         return None
-    return links(event.session_id).filter(document__sha256=event.document).last()
+    found = links(event.session_id).filter(document__sha256=event.document)
+    if (link := found.last()) is None or not link.member:
+        return link
+    named = (one for one in found if _in_member(event.pointer, one.member))
+    return max(named, key=lambda one: len(one.member), default=link)
+
+
+def original(session: Session) -> ImportedSession | None:
+    """The file that added to the session last: of a grown transcript the whole one, whatever came after."""
+    found = ImportedSession.objects.filter(session=session, imported__duplicate_of=None)
+    by_use = found.order_by(Sign("events").desc(), "-imported__created_at", "-pk")
+    return by_use.select_related("document", "imported").defer("imported__findings").first()
+
+
+def findings_of(link: ImportedSession) -> list[dict[str, Any]]:
+    """What was found odd in the file: of an archive in this member of it, and in the archive as a whole."""
+    found = link.imported.findings
+    if not link.member:
+        return found
+    return [one for one in found if not one["path"] or _in_member(one["path"], link.member)]
+
+
+def _in_member(path: str, member: str) -> bool:
+    return path == member or path.startswith(f"{member}: ")
 
 
 def findings_at(link: ImportedSession, pointer: str) -> list[dict[str, Any]]:

@@ -1,55 +1,45 @@
-"""Zip archives: many files in one import. Nothing is extracted by its name, and no size is believed."""
+"""Zip archives that are imports of many files: what each kind of them holds, and the way back to a member."""
 
 from __future__ import annotations
 
-import re
-import stat
-import struct
-import zipfile
-import zlib
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import PurePosixPath
-from tempfile import SpooledTemporaryFile
-from typing import IO, BinaryIO, cast
+from dataclasses import dataclass, field
+from typing import BinaryIO
 from zipfile import ZipInfo
 
 from django.conf import settings
 
-from sessions_app.rendering import numbers
 from vcon_app import registry
 from vcon_app.drafts import Finding, FormatError
+from vcon_app.formats import bundle
+from vcon_app.formats.common import zips
 from vcon_app.formats.common.head import Head
-
-from . import documents
+from vcon_app.formats.common.zips import Archive, is_zip
+from vcon_app.formats.vcon import vconz
 
 NAME = "zip"
 TITLE = "zip archive"
-MAX_MEMBERS = 10_000
-MAX_RATIO = 200
-"""Deflate can reach 1,032 (RFC 1951: a run of 258 bytes in two bits)."""
-HARMLESS = 1024 * 1024
-"""Bytes up to which the ratio does not matter."""
-MAX_DIRECTORY = 4 * 1024 * 1024
-"""Bytes of the list of members, 400 for each of the most there may be: it is read whole, into objects of 0.5 KB."""
-IN_MEMORY = 1024 * 1024
-"""Bytes of a member beyond which it waits on disk."""
-MAX_NAME = 1_000
+KINDS = (NAME, bundle.NAME)
+"""Formats of imports whose sessions were read from members."""
+BUNDLE_PARTS = 4
+"""A bundle unpacks to so many times the largest file that may come in: original, vCon, and a third for base64url."""
 BEHIND_NAME = ": "
 """Stands between the name of a member and the place in it: ``chat.jsonl: L12``."""
-_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
-_ENCRYPTED = 0x2041
-"""Bits 0, 6 and 13 of the general purpose flag (APPNOTE.TXT 4.4.4)."""
-_DAMAGE = (zipfile.BadZipFile, zipfile.LargeZipFile, ValueError, struct.error, NotImplementedError, EOFError, OSError)
 
 
-def is_zip(source: BinaryIO) -> bool:
-    """Whether a stream is a zip archive by its first bytes; it is left at its start."""
-    source.seek(0)
-    magic = source.read(4)
-    source.seek(0)
-    return magic in _MAGIC
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What of an archive may hold sessions, and what is odd about the rest."""
+
+    members: list[ZipInfo]
+    odd: list[Finding] = field(default_factory=list)
+    is_vconz: bool = False
+    is_bundle: bool = False
+
+    @property
+    def format(self) -> str:
+        return bundle.NAME if self.is_bundle else NAME
 
 
 def is_archive(source: BinaryIO, format_asked: str) -> bool:
@@ -61,54 +51,27 @@ def is_archive(source: BinaryIO, format_asked: str) -> bool:
         return False
     readers = registry.readers()
     candidates = {name: format for name, format in readers.items() if format_asked in ("auto", name)}
-    return not registry.claims(Head(_names(source)), candidates)
+    return not registry.claims(Head(zips.headers(source)), candidates)
 
 
-class Archive:
-    """The members of a zip archive that may be read, and why others may not."""
-
-    def __init__(self, source: BinaryIO) -> None:
-        """Raises ``FormatError`` for what is damaged, too much, or a bomb."""
-        try:
-            self._zip = zipfile.ZipFile(cast(IO[bytes], _Bounded(source)))
-        except _DAMAGE as error:
-            raise FormatError(f"the zip archive is damaged: {error}") from None
-        listed = self._zip.infolist()
-        _check_size(listed, _size_of(source))
-        self.members: list[ZipInfo] = []
-        self.refused: list[Finding] = []
-        """Members that are not what an honest archive holds."""
-        names = Counter(_plain(info.filename) for info in listed)
-        for info in listed:
-            if reason := _refusal(info, names):
-                self.refused.append(Finding(*reason))
-            elif not info.is_dir():
-                self.members.append(info)
-
-    @contextmanager
-    def open(self, member: ZipInfo) -> Iterator[BinaryIO]:
-        """The bytes of a member, as a file that can be read twice. Raises ``FormatError`` where they are damaged."""
-        with SpooledTemporaryFile(max_size=IN_MEMORY) as file:
-            try:
-                with self._zip.open(member) as packed:  # gives no more than the size that was declared and checked
-                    for chunk in documents.chunks_of(cast(BinaryIO, packed)):
-                        file.write(chunk)
-            except (*_DAMAGE, zlib.error) as error:
-                raise FormatError(f"it is damaged: {error}") from None
-            file.seek(0)
-            yield cast(BinaryIO, file)
+def opened(source: BinaryIO) -> Archive:
+    """Raises ``FormatError`` for what is damaged, too much, or a bomb."""
+    archive = Archive(source)
+    archive.check_size(settings.MAX_UPLOAD_BYTES * (BUNDLE_PARTS if bundle.is_bundle(archive) else 1))
+    return archive
 
 
-def _names(source: BinaryIO) -> bytes:
-    """The headers of members as they stand before each of them (APPNOTE.TXT 4.3.7), with nothing between."""
-    try:
-        listed = zipfile.ZipFile(cast(IO[bytes], _Bounded(source))).infolist()
-    except _DAMAGE:
-        return _MAGIC[0]
-    finally:
-        source.seek(0)
-    names = (info.orig_filename.encode(errors="replace")[:MAX_NAME] for info in listed)
-    return b"".join(struct.pack("<4s22xHH", _MAGIC[0], len(name), 0) + name for name in names)
+def contents(archive: Archive) -> Contents:
+    """The one session of a bundle of ours, the vCons of a ``.vconz``, or every file of another archive.
+
+    Raises ``FormatError`` for a bundle that is refused.
+    """
+    if bundle.is_bundle(archive):
+        return Contents([bundle.session_in(archive)], is_bundle=True)
+    manifest = vconz.manifest_of(archive)
+    if manifest is None:
+        return Contents(archive.members, archive.refused)
+    return Contents(*vconz.vcons_in(archive, manifest), is_vconz=True)
 
 
 @contextmanager
@@ -117,7 +80,7 @@ def part_of(source: BinaryIO, pointer: str) -> Iterator[tuple[BinaryIO, str]]:
 
     Raises ``FormatError``.
     """
-    archive = Archive(source) if is_zip(source) else None
+    archive = opened(source) if is_zip(source) else None
     named = [member for member in archive.members if _is_in(pointer, member)] if archive else []
     if archive is None or not named:
         source.seek(0)
@@ -128,6 +91,14 @@ def part_of(source: BinaryIO, pointer: str) -> Iterator[tuple[BinaryIO, str]]:
         yield file, pointer[len(member.filename) + len(BEHIND_NAME) :]
 
 
+def member_of(archive: Archive, name: str) -> ZipInfo:
+    """The member of that name. Raises ``FormatError`` where it is not there."""
+    member = archive.member(name)
+    if member is None:
+        raise FormatError(f"there is no {name[:100]!r} in the archive")
+    return member
+
+
 def placed(member: ZipInfo, pointer: str) -> str:
     """Where in the archive a place in a member is."""
     return f"{member.filename}{BEHIND_NAME}{pointer}"
@@ -135,68 +106,3 @@ def placed(member: ZipInfo, pointer: str) -> str:
 
 def _is_in(pointer: str, member: ZipInfo) -> bool:
     return pointer.startswith(placed(member, ""))
-
-
-def _check_size(listed: list[ZipInfo], packed: int) -> None:
-    total, limit = sum(info.file_size for info in listed), settings.MAX_UPLOAD_BYTES
-    if len(listed) > MAX_MEMBERS:
-        raise FormatError(f"the zip archive has {len(listed):,} members; {MAX_MEMBERS:,} are the limit")
-    if total > limit:
-        raise FormatError(
-            f"the zip archive unpacks to {numbers.size(total)}, more than the limit of {numbers.size(limit)}"
-        )
-    if total > max(HARMLESS, MAX_RATIO * packed):
-        raise FormatError(f"the zip archive unpacks to over {MAX_RATIO} times its size, as only bombs do")
-
-
-def _refusal(info: ZipInfo, names: Counter[str]) -> tuple[str, str, str, str] | None:
-    """Rule, severity, place and message about a member that is not read."""
-    kind = stat.S_IFMT(info.external_attr >> 16)
-    if _is_unsafe(info.orig_filename):
-        rule, message = "unsafe-name", "the name is no plain path inside the archive; the member is not read"
-    elif kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-        rule, message = "link", "a link or a device, not a file; it is not followed"
-    elif names[_plain(info.filename)] > 1:
-        rule, message = "duplicate-name", "several members have this name, none of them is read"
-    elif info.flag_bits & _ENCRYPTED:
-        rule, message = "encrypted", "the member is encrypted and is not read; unpack the archive and import the file"
-    elif info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        rule, message = "compression", f"compressed by method {info.compress_type}; only stored and deflated are read"
-    else:
-        return None
-    return f"zip.{rule}", "error", info.filename[:MAX_NAME], message
-
-
-def _is_unsafe(name: str) -> bool:
-    """Absolute, of a drive, leading out, or no name at all: refused though no name is ever used to write a file."""
-    parts = _plain(name).rstrip("/").split("/")
-    drive = re.match(r"[A-Za-z]:", name)
-    return bool(drive) or "\0" in name or len(name) > MAX_NAME or ".." in parts or "" in parts[:1]
-
-
-def _plain(name: str) -> str:
-    return str(name).replace("\\", "/")
-
-
-def stem(member: ZipInfo) -> str:
-    """The last part of a name without its suffix."""
-    return PurePosixPath(member.filename).stem
-
-
-def _size_of(source: BinaryIO) -> int:
-    size = source.seek(0, 2)
-    source.seek(0)
-    return size
-
-
-class _Bounded:
-    """A file that gives no more at a time than a list of members may take, whatever length an archive declares."""
-
-    def __init__(self, source: BinaryIO) -> None:
-        self._source = source
-        self.seek, self.tell, self.seekable = source.seek, source.tell, source.seekable
-
-    def read(self, size: int = -1) -> bytes:
-        if size > MAX_DIRECTORY:
-            raise zipfile.BadZipFile(f"a list of members of {size:,} bytes; {MAX_DIRECTORY:,} are the limit")
-        return self._source.read(size if size >= 0 else MAX_DIRECTORY)

@@ -26,6 +26,8 @@ from .findings import Findings
 
 OBJECTS_BETWEEN_COLLECTIONS = 200_000
 """A batch of drafts is made of about 40,000."""
+SEALED = "sealed"
+"""In what the writer of a format is given of a session's file: it was encrypted, and an export of it need not be."""
 LOCKS = 1_024
 """Sessions share them: with one for each, PostgreSQL has no more for a file of over 6,000 sessions."""
 
@@ -60,6 +62,7 @@ class Digest:
             raise FormatError(f"a {self.format.TITLE} file of more than {limit / 1e6:,.0f} MB is not read")
         source.seek(0)
         readable = own_keys.unsealed(self.format, source)
+        self.sealed = readable is not source
         self._read_versions(readable)
         self.checked = signatures.check(self.format, readable, self.signature, self.ring)
 
@@ -79,7 +82,7 @@ class Digest:
         self.accepted: dict[Session, int] = {}
         self.source = source
         try:
-            drafts = iter(self.format.read(source))
+            drafts = iter(self._reader()(source))
             draft = self._next_session(drafts)
             while draft is not None:
                 draft = self._take_session(draft, drafts)
@@ -87,6 +90,11 @@ class Digest:
             raise FormatError(f"the compressed data is damaged: {error}") from None
         if not self.accepted:
             raise FormatError(f"it is a {self.format.TITLE} file, but holds no session")
+
+    def _reader(self) -> Callable[[BinaryIO], Iterator[Draft]]:
+        """The reader: what somebody asked to be read as this format is not refused for saying it is another."""
+        asked = self.imported.format_asked == self.format.NAME
+        return getattr(self.format, "read_anyway", self.format.read) if asked else self.format.read
 
     def _next_session(self, drafts: Iterator[Draft]) -> SessionDraft | None:
         for draft in drafts:
@@ -119,10 +127,21 @@ class Digest:
             if session not in self.diverged:
                 return session, True
         created = self._create(draft, external_id)
-        if known:
+        if known := known or self._prior(draft):
             created.metadata = {"version_of": str(known[-1].id)}
             created.save(update_fields=["metadata"])
         return created, False
+
+    def _prior(self, draft: SessionDraft) -> list[Session]:
+        """The session of the vCon that this one says it redacts or amends (core s4.1.8), where that is its only id."""
+        told = draft.metadata.get("vcon")
+        links = [told.get(name) for name in ("redacted", "amended")] if isinstance(told, dict) else []
+        for link in links:
+            if isinstance(link, dict) and isinstance(link.get("uuid"), str):
+                return session_services.find_by_external_id(
+                    self.workspace_id, identifier(link["uuid"]), self.format.NAME
+                )
+        return []
 
     def _lock(self, external_id: str, *, shared: bool = False) -> None:
         """Hold a session of this id until the end of the transaction; a child holds its parent together with others.
@@ -143,6 +162,7 @@ class Digest:
             phase=Session.Phase.COMPLETED,
             external_id=external_id,
             source_format=self.format.NAME,
+            response_scope=self.format.NAME if getattr(self.format, "RESPONSE_IDS", "") == "everywhere" else "",
         )
         Session.objects.filter(
             workspace_id=self.workspace_id,
@@ -183,6 +203,7 @@ class Digest:
             for name in ("title", "summary", "user_id"):
                 if value := getattr(draft, name):
                     setattr(session, name, text(value))
+            session.title_is_prompt &= not draft.title
             if draft.started_at:
                 session.started_at = min(filter(None, (session.started_at, draft.started_at)))
             if draft.ended_at:
@@ -193,6 +214,8 @@ class Digest:
                 session.tags = sorted({*session.tags, *map(identifier, draft.tags)})
             session.metadata = _merged(session.metadata, draft.metadata)
             session.source_record = _merged(session.source_record, draft.record)
+            if self.sealed:
+                session.source_record.setdefault(self.format.NAME, {})[SEALED] = True
             self._link_parent(session, draft)
         session.save()
         notify.session_changed(session.id, session.last_seq)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import os
 from collections.abc import Iterator
@@ -14,7 +16,7 @@ from uuid import UUID, uuid4
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
-from django.db.models.functions import Sign
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import slugify
 
@@ -24,63 +26,88 @@ from sessions_app.services import audit, bell
 from sessions_app.services.columns import text
 from vcon_app import registry
 from vcon_app.drafts import Losses
-from vcon_app.models import Export, ImportedSession, SourceDocument
+from vcon_app.formats import bundle, vcon
+from vcon_app.models import Export
+from vcon_app.queries import sources
 from vcon_app.signing.keys import BadKey
 from vcon_app.signing.signers import Signer
 
-from . import documents, own_keys
+from . import documents, export_options, handover, legal_basis, originals, own_keys, redacting, review
 from .attempts import may_pass
+from .export_options import CannotExport
 from .heartbeat import Heartbeat
 from .log_reader import LogEvents, session_draft
 
 log = logging.getLogger(__name__)
 
 ORIGINAL = "original"
+EXPORTS = "exports"
+"""The folder in the data directory; documents have one of their own."""
 INLINE_EVENTS = 5_000
 """Sessions up to this size are written while the request waits; larger ones by a worker."""
+INLINE_BYTES = 32 * 1024 * 1024
+"""Of the original in a bundle: packing takes a second for each 30 MB."""
+SAME_CONTENT = {bundle.NAME: vcon.NAME, vcon.NAME: bundle.NAME}
+"""A session in these formats is the same vCon, with the same uuid."""
 KEPT = timedelta(hours=24)
 SILENT_AFTER = timedelta(seconds=20)
 
 
-class CannotExport(ValueError):
-    """This session has no such export; the message says why and what there is."""
-
-
 def formats_of(session: Session) -> list[str]:
     """Names of the formats that this session can be exported to."""
-    original = [ORIGINAL] if _original_of(session) else []
+    original = [ORIGINAL] if sources.original(session) else []
     return original + sorted(registry.writers())
 
 
-def start_export(session: Session, format: str, *, by: audit.Actor, options: dict[str, Any] | None = None) -> Export:
+def start_export(
+    session: Session, format: str, *, by: audit.Actor, options: dict[str, Any] | None = None, redaction: str = ""
+) -> Export:
     """Write a session to a file: at once when it is small, else by a worker. Raises ``CannotExport``.
 
-    With the option ``signed`` it is signed with the key of this installation.
+    ``options``: ``signed`` with the key of this installation, ``encrypt_for`` anchors with RSA keys (which signs too),
+    and what the format declares in its ``OPTIONS``. ``redaction``: id of the one it is written for, which tells the
+    audit log itself when it is done.
     """
-    _check(session, format)
-    signed = bool(options and options.get("signed"))
-    if signed:
-        _check_signing(session, format)
+    chosen = _chosen(session, format, options) | ({redacting.OPTION: redaction} if redaction else {})
     with transaction.atomic():
+        Session.objects.select_for_update(no_key=True).only("id").get(pk=session.pk)  # two at once get the same ids
         export = Export.objects.create(
             workspace_id=session.workspace_id,
             session=session,
             format=format,
-            options=options or {},
-            identity=_identity(session, format),
+            options=chosen,
+            identity=_identity(session, format, chosen),
             filename=_filename(session, format),
             requested_by=by.name,
         )
-        audit.record(
-            session.workspace_id, by, "session.exported", subject=("session", session.pk), format=format,
-            **({"signed": True} if signed else {}),
-        )  # fmt: skip
-    if format == ORIGINAL or session.event_count <= INLINE_EVENTS:
+        if redaction:
+            redacting.begin(export)
+        else:
+            _tell(export, by)
+    if _is_small(session, format):
         run(export.id)
     else:
         bell.ring(bell.RUN_EXPORT, export.id)
     export.refresh_from_db()
     return export
+
+
+def report(session: Session, format: str, options: dict[str, Any] | None = None) -> list[dict[str, Any]]:
+    """What the format cannot carry of a session: nothing is kept, and nobody took anything. Raises ``CannotExport``."""
+    chosen = _chosen(session, format, options)
+    if format == ORIGINAL:
+        return []
+    identity = _identity(session, format, chosen)
+    before = Export.objects.filter(
+        session=session, format=format, options=chosen, identity=identity, status=Export.Status.DONE
+    )
+    if done := before.first():
+        return done.losses
+    losses = Losses()
+    writer, given = _writing(session, format, chosen, identity)
+    for _ in writer.write(session_draft(session), LogEvents(session), losses, options=given):
+        pass
+    return losses.rows()
 
 
 def run(export_id: UUID) -> None:
@@ -100,15 +127,55 @@ def run(export_id: UUID) -> None:
     export.save()
 
 
+def write_again(export: Export) -> None:
+    """A finished export whose file was cleared away: the same content under the same ids."""
+    Export.objects.filter(pk=export.pk).update(status=Export.Status.QUEUED)
+    if _is_small(export.session, export.format):
+        run(export.pk)
+    else:
+        bell.ring(bell.RUN_EXPORT, export.pk)
+    export.refresh_from_db()
+
+
 def path_of(export: Export) -> Path:
     """Where the finished file is."""
-    if export.format == ORIGINAL:
-        return documents.path_of(_original_of(export.session).sha256)
-    return Path(settings.DATA_DIR) / "exports" / str(export.id)
+    if export.format == ORIGINAL and not (link := sources.original(export.session)).member:
+        return documents.path_of(link.document.sha256)
+    return Path(settings.DATA_DIR) / EXPORTS / str(export.id)
 
 
 def media_type(format: str) -> str:
     return "application/octet-stream" if format == ORIGINAL else registry.get(format).MEDIA_TYPE
+
+
+def _chosen(session: Session, format: str, options: dict[str, Any] | None) -> dict[str, Any]:
+    """The options that are not the default, when this session can be exported with them. Raises ``CannotExport``."""
+    _check(session, format)
+    said = dict(options or {})
+    if format == bundle.NAME:
+        said.pop("signed", None)  # it always is
+        _check_key()
+    chosen = export_options.settled(format, said)
+    if chosen.get("signed"):
+        _check_signing(session, format)
+    return chosen
+
+
+def _tell(export: Export, by: audit.Actor) -> None:
+    """Into the audit log: who took what away, in which form, for whom, and against which missing grant (R100)."""
+    options = dict(export.options)
+    people = [f"{one['name']} ({one['fingerprint'][:16]})" for one in options.pop("encrypt_for", ())]
+    redistribution = legal_basis.handing_on(legal_basis.of(export.session, timezone.now()))
+    told = {
+        "signed": options.pop("signed", False),
+        "encrypted_for": people,
+        "options": options,
+        "redistribution": redistribution if redistribution != "granted" else "",
+    }
+    audit.record(
+        export.workspace_id, by, "session.exported", subject=("session", export.session_id), format=export.format,
+        **{name: value for name, value in told.items() if value},
+    )  # fmt: skip
 
 
 def _check(session: Session, format: str) -> None:
@@ -125,7 +192,7 @@ def signed_formats() -> list[str]:
         ours = own_keys.signer()
     except (BadKey, OSError):
         return []
-    return [name for name, format in sorted(registry.writers().items()) if ours and _can_sign(format, ours)]
+    return [name for name, format in sorted(registry.writers().items()) if _can_sign(format, ours)]
 
 
 def _can_sign(format: registry.Format, ours: Signer) -> bool:
@@ -134,32 +201,53 @@ def _can_sign(format: registry.Format, ours: Signer) -> bool:
 
 def _check_signing(session: Session, format: str) -> None:
     """Only what has ended is signed (draft-birkholz-verifiable-agent-conversations s6.1)."""
-    try:
-        ours = own_keys.signer()
-    except (BadKey, OSError) as error:
-        raise CannotExport(f"the key that exports are signed with cannot be used: {error}") from None
-    if ours is None:
-        raise CannotExport("exports are not signed here: an operator has to name a key in COUNTERSIGN_SIGNING_KEY")
+    ours = _check_key()
     if format == ORIGINAL or not _can_sign(registry.get(format), ours):
         names = ", ".join(signed_formats()) or "none"
-        raise CannotExport(f"{format} has no signed form for a key with {ours.algorithm}; these have: {names}")
-    if session.phase == Session.Phase.ACTIVE or session.status == Session.Status.RUNNING:
-        raise CannotExport("this session still goes on; it can be signed when it has ended")
+        raise CannotExport(
+            f"{format} has no signed form for a key with {ours.algorithm}; these have: {names}", "signed"
+        )
+    if goes_on(session):
+        raise CannotExport("this session still goes on; it can be signed when it has ended", "signed")
 
 
-def _original_of(session: Session) -> SourceDocument | None:
-    """The newest document that added to the session: of a grown transcript the whole one, whatever came after."""
-    links = ImportedSession.objects.filter(session=session, imported__duplicate_of=None).select_related("document")
-    link = links.order_by(Sign("events").desc(), "-imported__created_at").first()
-    return link.document if link else None
+def _check_key() -> Signer:
+    try:
+        return own_keys.signer()
+    except (BadKey, OSError) as error:
+        raise CannotExport(f"the key that exports are signed with cannot be used: {error}", "signed") from None
 
 
-def _identity(session: Session, format: str) -> dict[str, str]:
-    """The ids a file carries, the same each time this session is exported to this format unchanged."""
-    before = Export.objects.filter(session=session, format=format, identity__last_seq=session.last_seq).first()
+def goes_on(session: Session) -> bool:
+    """Is something still being added to the session?"""
+    return session.phase == Session.Phase.ACTIVE or session.status == Session.Status.RUNNING
+
+
+def _is_small(session: Session, format: str) -> bool:
+    link = sources.original(session) if format == bundle.NAME else None
+    packed = link.document.size if link else 0
+    return format == ORIGINAL or (session.event_count <= INLINE_EVENTS and packed <= INLINE_BYTES)
+
+
+def _identity(session: Session, format: str, chosen: dict[str, Any]) -> dict[str, Any]:
+    """The ids a file carries, the same each time this session is exported with the same content."""
+    content = {"last_seq": session.last_seq, "content": _stamp(session, format, chosen)}
+    same = (format, SAME_CONTENT.get(format, format))
+    before = Export.objects.filter(
+        session=session, format__in=same, identity__last_seq=content["last_seq"], identity__content=content["content"]
+    ).first()
     if before:
         return before.identity
-    return {"created_at": timezone.now().isoformat(), "last_seq": session.last_seq, **_new_ids(format)}
+    return {"created_at": timezone.now().isoformat(), **content, **_new_ids(format)}
+
+
+def _stamp(session: Session, format: str, chosen: dict[str, Any]) -> str:
+    """Of the choices that make another content; "" for the usual one. How a file is wrapped is none of them."""
+    content = {name: value for name, value in chosen.items() if name not in export_options.FORMS}
+    if not content:
+        return ""
+    told = {"options": content, "review": review.of(session) if content.get("verdicts") else None}
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
 def _new_ids(format: str) -> dict[str, str]:
@@ -170,8 +258,7 @@ def _new_ids(format: str) -> dict[str, str]:
 
 def _filename(session: Session, format: str) -> str:
     if format == ORIGINAL:
-        link = session.import_links.filter(document=_original_of(session)).select_related("imported").first()
-        return link.imported.filename
+        return originals.name_of(sources.original(session))
     stem = slugify(session.title)[:60] or "session"
     return f"{stem}-{str(session.id)[-6:]}{registry.get(format).SUFFIX}"
 
@@ -188,36 +275,65 @@ def _claim(export_id: UUID) -> Export | None:
 
 def _write(export: Export) -> None:
     target = path_of(export)
-    if export.format != ORIGINAL:
-        losses = Losses()
+    losses = Losses()
+    if target.parent.name == EXPORTS:
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         aside = target.with_name(f"{target.name}.{uuid4()}")  # two at once: each writes its own, the last one counts
         with aside.open("wb") as file:
             file.writelines(_chunks(export, losses))
         aside.replace(target)
-        export.losses = losses.rows()
+    export.losses = losses.rows()
     export.size = target.stat().st_size
     export.status, export.progress = Export.Status.DONE, 1
 
 
 def _chunks(export: Export, losses: Losses) -> Iterator[bytes]:
-    session, made_at = export.session, datetime.fromisoformat(export.identity["created_at"])
-    original = _original_of(session)
+    session, chosen = export.session, export.options
+    if export.format == ORIGINAL:
+        return originals.chunks_of(sources.original(session))
+    writer, options = _writing(session, export.format, chosen, export.identity)
+    if export.format == bundle.NAME:
+        options["parts"] = handover.parts(export, goes_on=goes_on(session))
+    if redacting.OPTION in chosen:
+        chunks = redacting.written(export, writer, losses, options)
+    else:
+        chunks = writer.write(session_draft(session), LogEvents(session), losses, options=options)
+    if chosen.get("signed"):
+        content = writer.sign(b"".join(chunks), own_keys.signer(), timezone.now(), options)
+        keys = export_options.public_keys(chosen)
+        return iter([writer.encrypt(content, keys, options) if keys else content])
+    return chunks
+
+
+def _writing(
+    session: Session, format: str, chosen: dict[str, Any], identity: dict[str, Any]
+) -> tuple[registry.Format, dict[str, Any]]:
+    """The format, and what its writer is told besides the session."""
+    made_at, original = datetime.fromisoformat(identity["created_at"]), sources.original(session)
     options = {
-        **export.options,
-        **export.identity,
+        **export_options.full(format, chosen),
+        **identity,
+        "signed": bool(chosen.get("signed")),
         "created_at": made_at,
         "generated_at": made_at,
         "product_version": settings.VERSION,
         "origin": settings.SITE_URL,
-        "document": original.sha256 if original else None,
+        **_links(session),
+        "document": original.document.sha256 if original else None,
         "costs": _costs(session),
+        "review": review.of(session) if chosen.get("verdicts") else None,
     }
-    writer = registry.get(export.format)
-    chunks = writer.write(session_draft(session), LogEvents(session), losses, options=options)
-    if export.options.get("signed"):
-        return iter([writer.sign(b"".join(chunks), own_keys.signer(), timezone.now(), options)])
-    return chunks
+    return registry.get(format), options
+
+
+def _links(session: Session) -> dict[str, Any]:
+    """Where people find the session and programs replay it: URLs, or paths while nobody has said our address."""
+    desk, page = settings.SITE_URL.rstrip("/"), reverse("session-detail", args=[session.agent_id, session.pk])
+    return {
+        "session_url": f"{desk}{page}",
+        "replay_url": f"{desk}/api/v1/sessions/{session.pk}/stream?after=0",
+        "archived": session.status == Session.Status.ARCHIVED,
+    }
 
 
 def _costs(session: Session) -> dict[int, dict[str, Any]]:
@@ -243,7 +359,7 @@ def sweep() -> int:
 
 
 def _forget(before: datetime) -> None:
-    folder = Path(settings.DATA_DIR) / "exports"
+    folder = Path(settings.DATA_DIR) / EXPORTS
     for path in folder.iterdir() if folder.exists() else ():
         if path.stat().st_mtime < before.timestamp():
             path.unlink(missing_ok=True)

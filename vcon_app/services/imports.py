@@ -19,7 +19,7 @@ from vcon_app import registry
 from vcon_app.drafts import FormatError, Signature
 from vcon_app.models import Import, ImportedSession
 
-from . import documents, signatures
+from . import companions, documents, signatures
 from .attempts import may_pass
 from .heartbeat import Heartbeat
 from .intake import Intake, Superseded
@@ -85,6 +85,8 @@ def _done_before(new: Import) -> Import | None:
     same = Import.objects.filter(document=new.document, status=Import.Status.DONE, duplicate_of=None)
     if new.format_asked != AUTO:
         same = same.filter(format=new.format_asked)
+    if companions.is_companion(new.filename):  # the same words about another sub-agent: its name is in the file's
+        same = same.filter(filename=new.filename)
     return same.order_by("created_at").first()
 
 
@@ -95,7 +97,13 @@ def _repeat(new: Import, before: Import) -> None:
     new.finished_at = timezone.now()
     new.save()
     ImportedSession.objects.bulk_create(
-        ImportedSession(imported=new, session_id=link.session_id, document_id=link.document_id)
+        ImportedSession(
+            imported=new,
+            session_id=link.session_id,
+            document_id=link.document_id,
+            member=link.member,
+            signature=link.signature,
+        )  # fmt: skip
         for link in before.session_links.all()
     )
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import BinaryIO
 from zipfile import ZipInfo
 
@@ -12,11 +14,12 @@ from django.utils import timezone
 from sessions_app.models import Session
 from sessions_app.services import bell, notify
 from vcon_app import registry
-from vcon_app.drafts import Finding, FormatError
-from vcon_app.models import Import, ImportedSession
+from vcon_app.drafts import Finding, FormatError, Signature
+from vcon_app.formats.common.zips import Archive
+from vcon_app.formats.vcon import vconz
+from vcon_app.models import Companion, Import, ImportedSession
 
-from . import archives, bundles, documents, signatures, trust
-from .archives import Archive
+from . import archives, companions, documents, families, signatures, trust
 from .attempts import may_pass
 from .digest import Digest
 from .findings import Findings
@@ -25,12 +28,24 @@ from .heartbeat import Heartbeat
 log = logging.getLogger(__name__)
 
 AUTO = "auto"
+UNSIGNED = signatures.Checked(signatures.columns(Signature()))
+"""What holds no session has nothing that a signature is of."""
 REASONS = 3
 """Members whose failure is told when an archive gives nothing at all."""
 
 
 class Superseded(Exception):
     """Another worker has taken this import over, because our heartbeat was not seen for too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gained:
+    """What one file, the document or a member of it, gave to one session."""
+
+    member: str
+    session: Session
+    events: int
+    checked: signatures.Checked
 
 
 class Intake:
@@ -41,8 +56,12 @@ class Intake:
         self.heartbeat = heartbeat
         self.ring = trust.keyring(imported.workspace_id)
         self.findings = Findings()
-        self.accepted: dict[Session, int] = {}
+        self.gained: list[Gained] = []
         self.checked: list[signatures.Checked] = []
+        self.seal: signatures.Checked | None = None
+        """The signature of a bundle as a whole, which covers the session in it."""
+        self.companions: dict[str, list[Companion]] = {}
+        """What was read of files that hold no session, by their format."""
         self.failures: list[tuple[str, FormatError]] = []
         self.done = self.total = 0
         """Bytes of members that are done with, and of all."""
@@ -52,34 +71,42 @@ class Intake:
         asked = self.imported.format_asked
         with documents.open_document(self.imported.document) as source:
             if archives.is_archive(source, asked):
-                name = archives.NAME
-                self._read_archive(source)
+                name = self._read_archive(source)
+            elif told := companions.take(self.imported, self.imported.filename, source):
+                name = self._keep(*told)
             else:
                 name = registry.detect(source)[0] if asked == AUTO else asked
                 self.total = self.imported.document.size
                 self._read(source, name)
+        self._settle_families()
         self._finish(name)
 
-    def _read(self, source: BinaryIO, format_name: str, place: str = "") -> Digest:
+    def _read(self, source: BinaryIO, format_name: str, member: ZipInfo | None = None) -> Digest:
+        place = archives.placed(member, "") if member else ""
         digest = Digest(self.imported, self.ring, self._progress, place)
         digest.run(source, format_name)
-        for session, count in digest.accepted.items():
-            self.accepted[session] = self.accepted.get(session, 0) + count
+        name = member.filename if member else ""
+        self.gained += [Gained(name, session, count, digest.checked) for session, count in digest.accepted.items()]
         self.findings.add(digest.findings, digest.checked.findings_at(place))
         self.checked.append(digest.checked)
         return digest
 
-    def _read_archive(self, source: BinaryIO) -> None:
-        archive = Archive(source)
-        contents = bundles.contents(archive)
+    def _read_archive(self, source: BinaryIO) -> str:
+        """The format that the import is said to be in."""
+        archive = archives.opened(source)
+        contents = archives.contents(archive)
         for finding in contents.odd:
             self.findings.note(finding)
+        if contents.is_bundle:
+            self.seal = signatures.of_bundle(archive, self.ring)
+            self.findings.add(Findings(), self.seal.findings)
         self.total = sum(member.file_size for member in contents.members)
         for member in contents.members:
-            self._try_member(archive, member, is_vcon=contents.is_bundle)
+            self._try_member(archive, member, is_vcon=contents.is_vconz)
             self.done += member.file_size
-        if not self.accepted:
+        if not self.gained and not self.companions:
             raise self._nothing(len(contents.members))
+        return contents.format
 
     def _try_member(self, archive: Archive, member: ZipInfo, *, is_vcon: bool) -> None:
         """Read a member if a format claims it; what is wrong with one of many is a finding, and the rest goes on."""
@@ -102,14 +129,29 @@ class Intake:
             if archives.is_archive(file, AUTO):
                 self._leave_out(member, "warning", "nested", "an archive in an archive; it is not opened")
                 return
+            if told := companions.take(self.imported, member.filename, file):
+                self._keep(*told, place=member.filename)
+                return
             name, _ = registry.detect(file)
             if asked not in (AUTO, name):
                 self._leave_out(member, "info", "other-format", f"a {name} file, and {asked} was asked for")
                 return
-            digest = self._read(file, name, archives.placed(member, ""))
+            digest = self._read(file, name, member)
         if is_vcon:
-            for finding in bundles.of_name(member, [session.external_id for session in digest.accepted]):
+            for finding in vconz.of_name(member, [session.external_id for session in digest.accepted]):
                 self.findings.note(finding)
+
+    def _keep(self, format_name: str, kept: list[Companion], place: str = "") -> str:
+        """The format of a file that holds no session and tells something about one."""
+        self.companions.setdefault(format_name, []).extend(kept)
+        self.findings.note(Finding(f"{format_name}.companion", "info", place, companions.reason(kept)))
+        return format_name
+
+    def _settle_families(self) -> None:
+        sessions = {gained.session for gained in self.gained}
+        for name in sorted(self.companions.keys() | {session.source_format for session in sessions}):
+            own = [session for session in sessions if session.source_format == name]
+            families.settle(self.imported.workspace_id, name, own, self.companions.get(name, []))
 
     def _leave_out(self, member: ZipInfo, severity: str, rule: str, message: str) -> None:
         self.findings.note(Finding(f"zip.{rule}", severity, member.filename, message))
@@ -133,11 +175,11 @@ class Intake:
         self.heartbeat.progress = min((self.done + read) / self.total, 0.99) if self.total else 0.0
 
     def _finish(self, format_name: str) -> None:
-        imported, checked = self.imported, signatures.worst(self.checked)
+        imported, checked = self.imported, self.seal or signatures.worst(self.checked or [UNSIGNED])
         mine = Import.objects.filter(pk=imported.pk, attempt=imported.attempt, status=Import.Status.RUNNING)
         done = mine.update(
             format=format_name,
-            events=sum(self.accepted.values()),
+            events=sum(gained.events for gained in self.gained),
             findings=self.findings.rows(),
             signature=checked.signature,
             checked_against=checked.against,
@@ -147,10 +189,18 @@ class Intake:
         )
         if not done:
             raise Superseded
-        ImportedSession.objects.bulk_create(
-            ImportedSession(imported=imported, session=session, document=imported.document, events=count)
-            for session, count in self.accepted.items()
-        )
+        ImportedSession.objects.bulk_create(self._links())
         notify.import_changed(imported.id)
-        for session in self.accepted:
+        for session in dict.fromkeys(gained.session for gained in self.gained):
             bell.ring(bell.INDEX_SESSION, session.pk)
+
+    def _links(self) -> Iterator[ImportedSession]:
+        for gained in self.gained:
+            yield ImportedSession(
+                imported=self.imported,
+                session=gained.session,
+                document=self.imported.document,
+                member=gained.member,
+                events=gained.events,
+                signature=signatures.under(self.seal, gained.checked).signature,
+            )

@@ -17,10 +17,12 @@ from sessions_app.services import audit, bell, notify
 from sessions_app.services.columns import storable
 from vcon_app import registry
 from vcon_app.drafts import Finding, FormatError, Signature
-from vcon_app.models import Import
+from vcon_app.formats import bundle
+from vcon_app.formats.common.zips import Archive
+from vcon_app.models import Import, ImportedSession
 from vcon_app.signing.states import rank
 
-from . import archives, bundles, documents, own_keys, trust
+from . import archives, documents, own_keys, trust
 from .attempts import may_pass
 
 log = logging.getLogger(__name__)
@@ -42,6 +44,18 @@ class Checked:
         return [row | {"path": f"{place}{row['path']}"} for row in self.findings]
 
 
+@dataclass(frozen=True, slots=True)
+class Rechecked:
+    """What came of a second check: of the document, and of each member of an archive by its name."""
+
+    whole: Checked
+    parts: dict[str, Checked] = field(default_factory=dict)
+
+    def of(self, member: str) -> dict[str, Any]:
+        """The signature that counts for what was read from a member, or from the document itself."""
+        return self.parts.get(member, self.whole).signature
+
+
 def check(format: registry.Format, source: BinaryIO, read: Signature, ring: trust.Keyring) -> Checked:
     """The signature of a document with what is trusted now; ``read`` is what its reader found.
 
@@ -59,6 +73,19 @@ def worst(parts: Sequence[Checked]) -> Checked:
     shown = min(parts, key=lambda part: (rank(part.signature["state"]), part.signature.get("until", "~")))
     against = next((part.against for part in parts if part.against), "")
     return Checked(shown.signature, [row for part in parts for row in part.findings], against)
+
+
+def of_bundle(archive: Archive, ring: trust.Keyring) -> Checked:
+    """The signature of a bundle, and what in it is not as it was signed. Raises ``FormatError``."""
+    report = bundle.verify(archive, ring.anchors, timezone.now())
+    return Checked(columns(report.signature), [_row(finding) for finding in report.findings], ring.stamp)
+
+
+def under(seal: Checked | None, own: Checked) -> Checked:
+    """What a file's signature is worth in a bundle: that of the bundle, or its own where that is worse."""
+    if seal is None:
+        return own
+    return seal if own.signature["state"] == "unsigned" else worst((seal, own))
 
 
 def columns(signature: Signature) -> dict[str, Any]:
@@ -93,13 +120,23 @@ def _check_next(workspace_id: UUID) -> bool | None:
     if imported is None:
         return None
     checked, before = _checked(imported, ring), imported.signature["state"]
-    imported.signature, imported.checked_against = checked.signature, checked.against
-    imported.findings = [row for row in imported.findings if row.get("of") != OURS["of"]] + checked.findings
+    imported.signature, imported.checked_against = checked.whole.signature, checked.whole.against
+    imported.findings = [row for row in imported.findings if row.get("of") != OURS["of"]] + checked.whole.findings
     imported.save(update_fields=["signature", "checked_against", "findings"])
-    after = imported.signature["state"]
-    if after != before:
+    changed, after = _update_links(imported, checked), imported.signature["state"]
+    if changed or after != before:
         _tell(imported, before, after)
-    return after != before
+    return changed or after != before
+
+
+def _update_links(imported: Import, checked: Rechecked) -> bool:
+    """Whether the file of any session has another state now."""
+    links = [(link, checked.of(link.member)) for link in imported.session_links.all()]
+    changed = any(link.signature.get("state") != signature["state"] for link, signature in links)
+    for link, signature in links:
+        link.signature = signature
+    ImportedSession.objects.bulk_update([link for link, _ in links], ["signature"], batch_size=500)
+    return changed
 
 
 def _due(workspace_id: UUID, stamp: str, now: datetime) -> QuerySet[Import]:
@@ -109,14 +146,14 @@ def _due(workspace_id: UUID, stamp: str, now: datetime) -> QuerySet[Import]:
     )
 
 
-def _checked(imported: Import, ring: trust.Keyring) -> Checked:
+def _checked(imported: Import, ring: trust.Keyring) -> Rechecked:
     """Never fails for what is wrong with one document: the others are checked all the same."""
     try:
         with documents.open_document(imported.document) as source:
-            if imported.format == archives.NAME:
-                return worst(list(_of_members(source, ring)))
+            if imported.format in archives.KINDS:
+                return _of_archive(source, ring)
             format = registry.get(imported.format)
-            return check(format, own_keys.unsealed(format, source), Signature("uncheckable"), ring)
+            return Rechecked(check(format, own_keys.unsealed(format, source), Signature("uncheckable"), ring))
     except (FormatError, registry.UnknownFormat) as error:
         reason = str(error)
     except FileNotFoundError:
@@ -126,13 +163,25 @@ def _checked(imported: Import, ring: trust.Keyring) -> Checked:
             raise
         log.exception("the signature of import %s could not be checked", imported.pk)
         reason = f"A fault of ours while checking it ({type(error).__name__})."
-    return Checked(columns(Signature("uncheckable", detail=reason)), against=ring.stamp)
+    return Rechecked(Checked(columns(Signature("uncheckable", detail=reason)), against=ring.stamp))
 
 
-def _of_members(source: BinaryIO, ring: trust.Keyring) -> Iterator[Checked]:
-    """Each member of an archive that a session was read from. Raises ``FormatError``."""
-    archive = archives.Archive(source)
-    for member in bundles.contents(archive).members:
+def _of_archive(source: BinaryIO, ring: trust.Keyring) -> Rechecked:
+    """Raises ``FormatError``."""
+    archive = archives.opened(source)
+    contents = archives.contents(archive)
+    parts = dict(_of_members(archive, contents, ring))
+    if not contents.is_bundle:
+        return Rechecked(worst(list(parts.values()) or [Checked(columns(Signature()))]), parts)
+    seal = of_bundle(archive, ring)
+    own = [row for part in parts.values() for row in part.findings]
+    under_it = {name: under(seal, part) for name, part in parts.items()}
+    return Rechecked(replace(seal, findings=seal.findings + own), under_it)
+
+
+def _of_members(archive: Archive, contents: archives.Contents, ring: trust.Keyring) -> Iterator[tuple[str, Checked]]:
+    """Each member of an archive that a session was read from, by its name."""
+    for member in contents.members:
         try:
             with archive.open(member) as file:
                 format = registry.get(registry.detect(file)[0])
@@ -140,7 +189,7 @@ def _of_members(source: BinaryIO, ring: trust.Keyring) -> Iterator[Checked]:
                 part = check(format, own_keys.unsealed(format, file), read, ring)
         except FormatError:  # was left out when the archive was imported, and that was told
             continue
-        yield replace(part, findings=part.findings_at(archives.placed(member, "")))
+        yield member.filename, replace(part, findings=part.findings_at(archives.placed(member, "")))
 
 
 def _tell(imported: Import, before: str, after: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -16,13 +17,16 @@ from vcon_app.signing.algorithms import kind_of
 from vcon_app.signing.feeds import host_of
 from vcon_app.signing.keys import Anchor, BadKey, anchor_of, fingerprint, normal_pem
 
+from . import own_keys
+from .export_options import CannotExport, why_not
+
 Refused = BadKey
 """What was given cannot be a trust anchor; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keyring:
-    """The anchors of a workspace, and a stamp that is another one as soon as they are others."""
+    """The anchors of a workspace and our own key, and a stamp that is another one as soon as they are others."""
 
     anchors: tuple[Anchor, ...]
     stamp: str
@@ -31,8 +35,11 @@ class Keyring:
 def keyring(workspace_id: UUID) -> Keyring:
     """What signatures are checked against in this workspace now."""
     rows = list(TrustAnchor.objects.filter(workspace_id=workspace_id).order_by("pk"))
-    stamp = hashlib.sha256("\n".join(str(row.pk) for row in rows).encode()).hexdigest()
-    return Keyring(tuple(anchor_of(row.pem, row.name, row.origin) for row in rows), stamp)
+    ours = own_keys.anchor()
+    marks = [str(row.pk) for row in rows] + ([fingerprint(ours.key)] if ours else [])
+    stamp = hashlib.sha256("\n".join(marks).encode()).hexdigest()
+    anchors = (anchor_of(row.pem, row.name, row.origin) for row in rows)
+    return Keyring((*anchors, *filter(None, (ours,))), stamp)
 
 
 def add(workspace: Workspace, pem: str, *, name: str = "", origin: str = "", by: audit.Actor) -> TrustAnchor:
@@ -58,6 +65,36 @@ def add(workspace: Workspace, pem: str, *, name: str = "", origin: str = "", by:
         known = TrustAnchor.objects.filter(workspace=workspace, fingerprint=new.fingerprint, origin=origin).first()
         raise Refused(f'This key is trusted already, as "{known}". To exchange it, remove that one first.') from None
     return new
+
+
+def anchors(workspace_id: UUID, ids: Sequence[str]) -> list[Anchor]:
+    """Those of a workspace with these ids, to encrypt for. Raises ``CannotExport`` for an id that is none."""
+    found: list[Anchor] = []
+    for name in ids:
+        try:
+            row = TrustAnchor.objects.filter(workspace_id=workspace_id, pk=UUID(name)).first()
+        except ValueError:
+            row = None
+        if row is None:
+            raise CannotExport(
+                f'"{name[:40]}" is no trust anchor of this workspace; Settings lists them', "encrypt_for"
+            )
+        found.append(anchor_of(row.pem, row.name, row.origin))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """A trust anchor as somebody to encrypt for; ``reason`` says why that cannot be, empty when it can."""
+
+    row: TrustAnchor
+    reason: str
+
+
+def recipients(workspace_id: UUID) -> list[Recipient]:
+    """Every trust anchor of a workspace, the oldest first."""
+    rows = TrustAnchor.objects.filter(workspace_id=workspace_id).order_by("added_at")
+    return [Recipient(row, why_not(anchor_of(row.pem, row.name, row.origin))) for row in rows]
 
 
 @transaction.atomic

@@ -20,7 +20,7 @@ from vcon_app import registry
 from vcon_app.formats.common.head import Head
 from vcon_app.models import Import
 
-from . import archives, documents, folders, imports
+from . import archives, companions, documents, folders, imports
 
 TEMPORARY = ("~", ".tmp", ".temp", ".swp", ".part", ".partial", ".crdownload", ".download", ".lock")
 KEPT_PER_SECOND = 256 * 1024
@@ -143,6 +143,8 @@ def _is_appended_to(path: Path) -> bool:
 
     Raises ``registry.Unrecognised``.
     """
+    if companions.is_companion(path.name):
+        return False
     with path.open("rb") as stream:
         if archives.is_zip(stream):
             return False

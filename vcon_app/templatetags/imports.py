@@ -7,11 +7,12 @@ from typing import Any
 from django import template
 from django.conf import settings
 
-from sessions_app.models import Agent
+from sessions_app.models import Agent, Session
 from sessions_app.rendering import numbers
 from vcon_app import registry
 from vcon_app.models import Import
 from vcon_app.queries import imports
+from vcon_app.services import archives
 
 register = template.Library()
 
@@ -31,15 +32,23 @@ def drop_zone(context: template.Context, short: bool = False) -> dict[str, Any]:
 
 @register.filter
 def sentence(imported: Import) -> str:
-    """What came of the file."""
-    return imports.sentence(imported)
+    """What came of the file; a row is no place for the names of all formats."""
+    return imports.sentence(imported).partition(registry.KNOWN)[0]
 
 
 @register.filter
 def format_title(name: str) -> str:
     """A format's name for people; the bare name when the format is not installed any more."""
+    if name == archives.NAME:
+        return archives.TITLE
     format = registry.all_formats().get(name)
     return format.TITLE if format else name
+
+
+@register.filter
+def sessions(imported: Import) -> list[Session]:
+    """The sessions of an import, each once."""
+    return imports.sessions_of(imported)
 
 
 @register.filter

@@ -5,42 +5,57 @@ from __future__ import annotations
 from typing import Any
 
 from django import template
+from django.utils import timezone
 
-from sessions_app.models import Event, Session
+from sessions_app.models import Event, Role, Session
 from vcon_app import registry
-from vcon_app.queries import imports, provenance, sources
-from vcon_app.services import exports, records
+from vcon_app.drafts import Option
+from vcon_app.queries import imports, provenance, sources, taken
+from vcon_app.services import export_options, exports, legal_basis, records, trust
 
 register = template.Library()
-HANDING_ON = "agent_session_redistribution"
 
 
-@register.inclusion_tag("sources/_export_menu.html")
-def export_menu(session: Session) -> dict[str, Any]:
-    """The formats a session can be taken away in."""
-    names = exports.formats_of(session)
+@register.inclusion_tag("sources/_export_menu.html", takes_context=True)
+def export_menu(context: template.Context, session: Session) -> dict[str, Any]:
+    """The ways to take a session away, what can be chosen for each, and whether its legal basis lets it go."""
+    bases = legal_basis.of(session, timezone.now())
+    signed, sealed = exports.signed_formats(), export_options.encrypting_formats()
+    ways = [
+        {
+            "name": name,
+            "title": _title(name),
+            "is_signed": name in signed,
+            "is_sealed": name in signed and name in sealed,
+            "options": [_option(option) for option in export_options.options_of(name)],
+        }
+        for name in exports.formats_of(session)
+    ]
     return {
         "session": session,
-        "formats": [(name, _title(name)) for name in names],
-        "signed": [(name, _title(name)) for name in exports.signed_formats()],
-        "handing_on": _handing_on(session),
+        "ways": ways,
+        "recipients": trust.recipients(session.workspace_id) if any(way["is_sealed"] for way in ways) else [],
+        "goes_on": exports.goes_on(session),
+        "bases": bases,
+        "handing_on": legal_basis.handing_on(bases),
+        "taken": taken.summary(session.pk),
+        "may_redact": context["member"].role != Role.VIEWER,
     }
 
 
-def _handing_on(session: Session) -> str:
-    """Whether the file's legal basis lets the session be handed on: granted, denied, or "" where it says nothing.
-
-    draft-howe-vcon-agent-session names the purpose; a denial anywhere in the file counts.
-    """
-    told = session.metadata.get("lawful_basis")
-    bases = [basis for basis in told if isinstance(basis, dict)] if isinstance(told, list) else []
-    grants = [grant for basis in bases for grant in basis.get("purpose_grants") or () if isinstance(grant, dict)]
-    said = {grant.get("granted") for grant in grants if grant.get("purpose") == HANDING_ON}
-    return "denied" if False in said else "granted" if True in said else ""
+def _option(option: Option) -> dict[str, Any]:
+    return {"name": option.name, "title": option.title, "choices": option.choices, "detail": option.detail}
 
 
 def _title(name: str) -> str:
     return "the file as it came in" if name == exports.ORIGINAL else registry.get(name).TITLE
+
+
+@register.inclusion_tag("sources/_taken.html")
+def taken_away(session: Session) -> dict[str, Any]:
+    """Who took the session away, when, and in which form."""
+    found = list(taken.of(session.pk)[: taken.SHOWN + 1])
+    return {"session": session, "taken": found[: taken.SHOWN], "more": len(found) > taken.SHOWN}
 
 
 @register.simple_tag
@@ -53,13 +68,26 @@ def signature_of(session: Session) -> dict[str, Any] | None:
 @register.inclusion_tag("sources/_line.html")
 def source_line(session: Session, signature: dict[str, Any] | None) -> dict[str, Any]:
     """Signature, import and number of findings, for the head of the page."""
-    return {"link": sources.links(session.pk).first(), "session": session, "signature": signature}
+    link = sources.links(session.pk).defer(None).first()
+    remarks = len(sources.findings_of(link)) if link else 0
+    is_of_another = bool(link and signature) and link.signature.get("state", "unsigned") != signature["state"]
+    return {
+        "link": link, "remarks": remarks, "session": session, "signature": signature, "is_of_another": is_of_another,
+    }  # fmt: skip
+
+
+@register.simple_tag
+def signed_file(session: Session, signature: dict[str, Any]) -> str:
+    """Which of the files of a session has this signature, first of those that gave events; empty where one is all."""
+    found = sorted(sources.links(session.pk), key=lambda link: not link.events)
+    named = (link.member or link.imported.filename for link in found if link.signature == signature)
+    return next(named, "") if len(found) > 1 else ""
 
 
 @register.inclusion_tag("sources/_facts.html")
 def source_facts(session: Session) -> dict[str, Any]:
     """Every import of the session, with its findings by rule."""
-    found = [(link, imports.grouped(link.imported.findings)) for link in sources.links(session.pk).defer(None)[:20]]
+    found = [(link, imports.grouped(sources.findings_of(link))) for link in sources.links(session.pk).defer(None)[:20]]
     return {"imports": found, "session": session}
 
 

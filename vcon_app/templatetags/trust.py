@@ -6,7 +6,9 @@ from typing import Any
 
 from django import template
 
-from vcon_app.models import TrustAnchor
+from vcon_app.services import own_keys, trust
+from vcon_app.signing.algorithms import kind_of
+from vcon_app.signing.keys import BadKey, fingerprint
 
 register = template.Library()
 
@@ -19,6 +21,21 @@ def trust_anchors(context: template.Context) -> dict[str, Any]:
         "csrf_token": context["csrf_token"],
         "workspace": workspace,
         "can_change": context["can_change"],
-        "anchors": TrustAnchor.objects.filter(workspace=workspace).order_by("added_at"),
+        "anchors": trust.recipients(workspace.pk),
         "form": context.get("anchor_form"),
+        "own": _own_key(),
+    }
+
+
+def _own_key() -> dict[str, Any]:
+    """The public half of the key that signs what leaves here, for others to pin."""
+    try:
+        ours = own_keys.signer()
+    except (BadKey, OSError) as error:
+        return {"problem": str(error)}
+    return {
+        "fingerprint": fingerprint(ours.key.public_key()),
+        "kind": kind_of(ours.key.public_key()),
+        "pem": ours.public_pem.decode(),
+        "is_operators": own_keys.is_operators(),
     }

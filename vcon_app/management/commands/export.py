@@ -10,8 +10,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from sessions_app.management.arguments import session_of
 from sessions_app.services import audit
+from vcon_app.drafts import Option
 from vcon_app.models import Export
-from vcon_app.services import exports
+from vcon_app.services import export_options, exports
+from vcon_app.signing.keys import Anchor
 
 POLL_SECONDS = 0.2
 
@@ -25,11 +27,17 @@ class Command(BaseCommand):
         parser.add_argument(
             "--output", metavar="PATH", type=Path, help="a file, or a folder for a file of its own name"
         )
-        parser.add_argument("--sign", action="store_true", help="with the key named in COUNTERSIGN_SIGNING_KEY")
+        parser.add_argument("--signed", "--sign", action="store_true", help="with the key of this installation")
+        parser.add_argument(
+            "--encrypt-for", metavar="PEM", type=Path, action="append", default=[],
+            help="a certificate or public key (RSA) whose owner alone can read it; may be repeated; it is signed first",
+        )  # fmt: skip
+        for name, found in export_options.all_options().items():
+            parser.add_argument(f"--{name.replace('_', '-')}", nargs="?", const="true", help=_help(found))
 
     def handle(self, *args: Any, session: str, format: str, output: Path | None, **options: Any) -> None:
-        wanted = {"signed": True} if options["sign"] else {}
         try:
+            wanted = _wanted(options)
             export = exports.start_export(session_of(session), format, by=audit.COMMAND, options=wanted)
         except exports.CannotExport as error:
             raise CommandError(str(error)) from None
@@ -42,6 +50,30 @@ class Command(BaseCommand):
             _copy(export, output)
         except OSError as error:
             raise CommandError(f"{output}: {error.strerror or error}") from None
+
+
+def _wanted(options: dict[str, Any]) -> dict[str, Any]:
+    """What was said of the options, as the service takes it. Raises ``CannotExport``."""
+    said = {name: options[name] for name in export_options.all_options() if options[name] is not None}
+    if options["signed"]:
+        said["signed"] = True
+    if options["encrypt_for"]:
+        said["encrypt_for"] = [_recipient(path) for path in options["encrypt_for"]]
+    return said
+
+
+def _recipient(path: Path) -> Anchor:
+    try:
+        pem = path.read_text(encoding="ascii", errors="replace")
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror or error}") from None
+    return export_options.recipient_of(pem)
+
+
+def _help(found: list[tuple[str, Option]]) -> str:
+    option = found[0][1]
+    values = f" ({', '.join(value for value, _ in option.choices)})" if option.choices else ""
+    return f"{', '.join(format for format, _ in found)}: {option.title.lower()}{values}".replace("%", "%%")
 
 
 def _written(export: Export) -> Export:

@@ -7,16 +7,18 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from sessions_app.management.arguments import add_workspace, workspace_named
 from sessions_app.models import Workspace
-from sessions_app.services import audit
+from sessions_app.services import audit, people
 from vcon_app.management.pem import text_of
 from vcon_app.management.progress import printable
 from vcon_app.models import TrustAnchor
-from vcon_app.services import signatures, trust
+from vcon_app.services import own_keys, signatures, trust
+from vcon_app.signing.keys import BadKey, fingerprint
 
 
 class Command(BaseCommand):
     help = (
-        "Certificates and public keys that signatures are checked against: `trust add`, `trust list`, `trust remove`."
+        "Certificates and public keys that signatures are checked against: `trust add`, `trust list`, `trust remove`; "
+        "`trust own` prints the public half of the key that this installation signs with."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -29,10 +31,15 @@ class Command(BaseCommand):
         add.add_argument("--origin", default="", help="of a key for llmfeed files: the site whose files it counts for")
         remove = actions.add_parser("remove", help="trust it no longer")
         remove.add_argument("anchor", metavar="FINGERPRINT", help="its beginning is enough, or the name")
+        own = actions.add_parser("own", help="our own key, for those who check what we sign; made if there is none")
+        own.set_defaults(workspace=people.DEFAULT)
         for action in (add, actions.add_parser("list", help="one line each"), remove):
             add_workspace(action)
 
     def handle(self, *args: Any, action: str, workspace: str, **options: Any) -> None:
+        if action == "own":
+            self._own()
+            return
         place = workspace_named(workspace)
         if action == "list":
             for anchor in place.trust_anchors.order_by("added_at"):
@@ -45,6 +52,15 @@ class Command(BaseCommand):
         changed = signatures.check_again(place.pk)
         if changed:
             self.stdout.write(f"{changed} imported file{'s have' if changed > 1 else ' has'} another state now")
+
+    def _own(self) -> None:
+        """PEM alone on standard output, so that it can be sent to a file."""
+        try:
+            ours = own_keys.signer()
+        except (BadKey, OSError) as error:
+            raise CommandError(f"the key that exports are signed with cannot be used: {error}") from None
+        self.stderr.write(f"{ours.algorithm}, SHA-256 of the key {fingerprint(ours.key.public_key())}")
+        self.stdout.write(ours.public_pem.decode(), ending="")
 
     def _add(self, workspace: Workspace, path: Path, name: str, origin: str) -> None:
         try:

@@ -4,14 +4,14 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.utils import timezone
+from django.db import OperationalError
 
 from sessions_app.management.arguments import add_workspace, workspace_named
-from vcon_app import registry
-from vcon_app.drafts import Finding, FormatError, Signature
+from vcon_app.drafts import FormatError
 from vcon_app.management.pem import text_of
 from vcon_app.management.progress import printable
-from vcon_app.services import own_keys, trust
+from vcon_app.services import own_keys, trust, verification
+from vcon_app.services.verification import Verdict
 from vcon_app.signing.keys import Anchor, BadKey, anchor_of
 
 WORDS = {
@@ -27,8 +27,9 @@ WORDS = {
 
 class Command(BaseCommand):
     help = (
-        "Says of a signed vCon or llmfeed file whether it verifies, with which key, and what failed. Exit status 0: "
-        "it verifies and its signer is trusted, by the workspace or because of --key; 1: anything else."
+        "Says of a signed vCon or llmfeed file, an export bundle or a .vconz whether it verifies, with which key, and "
+        "what failed. Exit status 0: it verifies and its signer is trusted, by the workspace or because of --key; 1: "
+        "anything else."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -37,17 +38,27 @@ class Command(BaseCommand):
         add_workspace(parser)
 
     def handle(self, *args: Any, path: Path, key: Path | None, workspace: str, **options: Any) -> None:
-        anchors = list(trust.keyring(workspace_named(workspace).pk).anchors)
-        if key:
-            anchors.insert(0, _anchor(key))
+        anchors = [_anchor(key)] if key else []
+        anchors += self._trusted(workspace, has_key=key is not None)
         try:
-            signature, findings = _verify(path, anchors)
+            verdict = verification.of(path, anchors)
         except (FormatError, OSError) as error:
-            raise CommandError(f"{printable(path)}: {getattr(error, 'strerror', None) or error}") from None
-        for line in _report(path, signature, findings):
+            raise CommandError(printable(f"{path}: {getattr(error, 'strerror', None) or error}")) from None
+        for line in _report(path, verdict):
             self.stdout.write(printable(line))
-        if signature.state != "valid":
+        if verdict.signature.state != "valid":
             raise SystemExit(1)
+
+    def _trusted(self, workspace: str, has_key: bool) -> list[Anchor]:
+        """What the workspace trusts; with a key, given or our own, nobody has to have a database to check a file."""
+        try:
+            return list(trust.keyring(workspace_named(workspace).pk).anchors)
+        except OperationalError:
+            ours = list(filter(None, (own_keys.anchor(),)))
+            if not has_key and not ours:
+                raise CommandError("the database with the trust anchors cannot be reached; name a --key") from None
+            self.stderr.write("the database cannot be reached; only --key and this installation's own key are trusted")
+            return ours
 
 
 def _anchor(path: Path) -> Anchor:
@@ -58,20 +69,14 @@ def _anchor(path: Path) -> Anchor:
     return Anchor(anchor.key, anchor.certificate, path.name)
 
 
-def _verify(path: Path, anchors: list[Anchor]) -> tuple[Signature, list[Finding]]:
-    with path.open("rb") as source:
-        format = registry.get(registry.detect(source)[0])
-        if not hasattr(format, "verify"):
-            return Signature(detail=f"{format.TITLE} files carry no signature."), []
-        return format.verify(own_keys.unsealed(format, source), anchors, timezone.now())
-
-
-def _report(path: Path, signature: Signature, findings: list[Finding]) -> list[str]:
+def _report(path: Path, verdict: Verdict) -> list[str]:
+    signature = verdict.signature
     lines = [f"{signature.state}: {path} {WORDS[signature.state]}"]
     if signature.signer:
         lines.append(f"  signer: {signature.signer}")
     if signature.detail:
         lines.append(f"  {signature.detail}")
     said = signature.detail.split(". ")[0]
-    told = [finding for finding in findings if said not in finding.message]
+    told = [finding for finding in verdict.findings if said not in finding.message]
+    lines += [f"  {fact}" for fact in verdict.facts]
     return lines + [f"  {one.severity} {one.rule} at {one.path or '/'}: {one.message}" for one in told]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 import threading
 from pathlib import Path
 from typing import Any
@@ -58,9 +59,21 @@ class Command(BaseCommand):
             close_old_connections()  # a server that was restarted meanwhile is connected to again
             return pause.wait(interval)
 
-        self.stdout.write(f"following {printable(watch.folder)}; Ctrl-C ends it")
-        for outcome in watch.follow(wait):
-            self._tell(outcome)
+        # Not left to KeyboardInterrupt: raised inside of a library's clean-up it is swallowed, and nobody stops.
+        # A second one does not wait for the import that is under way.
+        def enough(*_: Any) -> None:
+            if pause.is_set():
+                raise KeyboardInterrupt
+            pause.set()
+
+        before = signal.signal(signal.SIGINT, enough)
+        try:
+            self.stdout.write(f"following {printable(watch.folder)}; Ctrl-C ends it")
+            for outcome in watch.follow(wait):
+                self._tell(outcome)
+        finally:
+            signal.signal(signal.SIGINT, before)
+        self.stdout.write("ended")
 
     def _tell(self, outcome: Outcome) -> bool:
         """Write a line about a file; whether its import failed."""

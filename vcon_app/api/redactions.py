@@ -1,0 +1,166 @@
+"""Sessions out, without what must not leave: redacted vCons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from ninja import Router
+from pydantic import BaseModel, ConfigDict, Field
+
+from sessions_app.api.auth import reader, writer
+from sessions_app.api.idempotency import once
+from sessions_app.api.paging import Cursor, Limit, Page, keyset
+from sessions_app.api.parsing import reply
+from sessions_app.api.problems import Problem, invalid, not_found
+from sessions_app.api.sessions import session_read
+from sessions_app.live.threads import in_thread, release
+from vcon_app import models
+from vcon_app.queries import redactions as queries
+from vcon_app.services import exports, redaction_rules, redactions
+from vcon_app.views.downloads import attachment
+
+router = Router(tags=["redactions"])
+FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
+    redaction_rules.BadRule: lambda error: invalid(error.pointer, str(error)),
+    redactions.NotReady: lambda error: Problem(409, str(error)),
+}
+SEQ = 2**31 - 1
+
+
+class Rule(BaseModel):
+    """What is to go. ``event`` and ``text`` need a ``seq``; ``arguments`` and ``result`` without one mean all."""
+
+    model_config = ConfigDict(extra="forbid")
+    what: Annotated[str, Field(max_length=40, description=", ".join(redaction_rules.NEEDS))]
+    seq: Annotated[int, Field(ge=1, le=SEQ)] | None = None
+    index: Annotated[int, Field(ge=0, le=SEQ, description="of an attachment or analysis of the file")] | None = None
+    words: (
+        Annotated[str, Field(max_length=redaction_rules.LONGEST, description="every place that contains them")] | None
+    ) = None
+
+
+class NewRedaction(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    type: Annotated[str, Field(max_length=redactions.LONGEST_TYPE, description='stands in the file: "PII Redaction"')]
+    remove: Annotated[list[Rule], Field(max_length=redaction_rules.MOST)]
+    signed: bool = False
+    accept: Annotated[bool, Field(description="hand it out although removed words still stand in it")] = False
+
+
+class Leak(BaseModel):
+    """A place in the file that still says what was removed."""
+
+    pointer: str
+    seq: int | None = Field(description="the event that stands there")
+    words: str
+    source: str = Field(description="where it was removed: the seq of an event, or a part of the whole")
+    rule: Rule = Field(description="removes that place, too")
+
+
+class Redaction(BaseModel):
+    """A redacted vCon. ``held``: removed words still stand in it, see ``leaks``; accept them, or remove more."""
+
+    id: UUID
+    session_id: UUID
+    type: str
+    status: Literal["writing", "failed", "held", "ready"]
+    remove: list[Rule]
+    removed: dict[str, int] = Field(description="what was removed how often")
+    leaks: list[Leak] = Field(description="the first 200 of them")
+    leak_count: int
+    unchecked: int = Field(description="removed lines that were too many to be looked for")
+    accepted_by: str | None
+    export_id: UUID
+    uuid: str = Field(description="of the vCon")
+    filename: str
+    size: int | None
+    download: str | None = Field(description="path of the file, once it is ready")
+    error: str | None
+    created_at: datetime
+
+    @classmethod
+    def of(cls, one: models.Redaction) -> Redaction:
+        """Reads the export: join it."""
+        export, status = one.export, redactions.state_of(one)
+        same = ("id", "session_id", "type", "leak_count", "unchecked", "created_at", "export_id")
+        return cls(
+            **{name: getattr(one, name) for name in same},
+            status=status,
+            remove=[Rule(**rule) for rule in one.rules],
+            removed=one.counts,
+            leaks=[Leak(**leak) for leak in one.leaks],
+            accepted_by=one.accepted_by or None,
+            uuid=export.identity["uuid"],
+            filename=export.filename,
+            size=export.size,
+            download=f"/api/v1/sessions/{one.session_id}/redactions/{one.pk}/file" if status == "ready" else None,
+            error=export.error,
+        )
+
+
+@router.post("/sessions/{uuid:session_id}/redactions", auth=writer, response={201: Redaction})
+@once
+def create_redaction(request: HttpRequest, session_id: UUID, redaction: NewRedaction) -> HttpResponse:
+    """Write a vCon of the session without what ``remove`` names, and look for what was removed in what was written."""
+    session = session_read(request, session_id)
+    rules = [rule.model_dump(exclude_none=True) for rule in redaction.remove]
+    try:
+        made = redactions.make(session, rules, redaction.type, by=request.auth.actor, signed=redaction.signed)
+    except exports.CannotExport as error:
+        raise invalid(f"/{error.parameter}", str(error)) from None
+    if redaction.accept and redactions.state_of(made) == "held":
+        redactions.accept(made, by=request.auth.actor)
+    return reply(Redaction.of(made), 201)
+
+
+@router.get("/sessions/{uuid:session_id}/redactions", auth=writer, response=Page[Redaction])
+def list_redactions(request: HttpRequest, session_id: UUID, limit: Limit, cursor: Cursor) -> HttpResponse:
+    """Redacted vCons of a session, the newest first."""
+    found = queries.made(session_read(request, session_id).pk)
+    rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
+    return reply(Page(items=[Redaction.of(row) for row in rows], next_cursor=next_cursor))
+
+
+@router.get("/sessions/{uuid:session_id}/redactions/{uuid:redaction_id}", auth=writer, response=Redaction)
+def read_redaction(request: HttpRequest, session_id: UUID, redaction_id: UUID) -> HttpResponse:
+    """One of them; ask again while it is ``writing``."""
+    return reply(Redaction.of(_read(request, session_id, redaction_id)))
+
+
+@router.post("/sessions/{uuid:session_id}/redactions/{uuid:redaction_id}/accept", auth=writer, response=Redaction)
+def accept_redaction(request: HttpRequest, session_id: UUID, redaction_id: UUID) -> HttpResponse:
+    """Hand a held one out as it is. 409 while there is no file."""
+    found = _read(request, session_id, redaction_id)
+    redactions.accept(found, by=request.auth.actor)
+    return reply(Redaction.of(_read(request, session_id, redaction_id)))
+
+
+@router.get(
+    "/sessions/{uuid:session_id}/redactions/{uuid:redaction_id}/file",
+    auth=reader,
+    openapi_extra={"responses": {200: {"description": "the file", "content": {"application/vcon": {}}}}},
+)
+async def redaction_file(request: HttpRequest, session_id: UUID, redaction_id: UUID) -> StreamingHttpResponse:
+    """The redacted vCon. 409 unless it is ``ready``."""
+    await release()
+    export, file = await in_thread(_opened, request, session_id, redaction_id)
+    response = attachment(file, export.filename, export.size, exports.media_type(export.format))
+    response.headers["Cache-Control"] = "private, no-store"
+    return response
+
+
+def _opened(request: HttpRequest, session_id: UUID, redaction_id: UUID) -> tuple[models.Export, Any]:
+    found = _read(request, session_id, redaction_id)
+    path = redactions.file_of(found)
+    return found.export, path.open("rb")
+
+
+def _read(request: HttpRequest, session_id: UUID, redaction_id: UUID) -> models.Redaction:
+    found = queries.one(request.auth.workspace.id, session_id, redaction_id)
+    if found is None:
+        raise not_found("redaction")
+    return found

@@ -1,0 +1,111 @@
+"""What the redaction page lists, and where in a log words stand, exactly as written."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.db import connection
+from django.db.models import F, QuerySet, TextField
+from django.db.models.expressions import Func
+from django.db.models.functions import Left
+
+from sessions_app.models import Event
+from vcon_app.models import Redaction
+
+ROWS = 50
+HEAD = 280
+"""Characters of a value that a row shows."""
+KINDS = {
+    "messages": ("user_message", "agent_message", "injected_context"),
+    "reasoning": ("reasoning",),
+    "tools": ("tool_call", "tool_result"),
+    "files": ("file_change", "artifact"),
+}
+"""Filters of the page; anything else is "everything"."""
+# Of a text a plain search, of JSON one in how PostgreSQL writes it: there quotes and line ends are escaped.
+FOUND = """
+SELECT seq, text ILIKE %(plain)s,
+    coalesce(arguments::text ILIKE ANY(%(both)s), false), coalesce(result::text ILIKE ANY(%(both)s), false)
+FROM sessions_app_event WHERE session_id = %(session)s AND seq <= %(last)s
+  AND (text ILIKE %(plain)s OR arguments::text ILIKE ANY(%(both)s) OR result::text ILIKE ANY(%(both)s))
+  AND (%(only)s::int[] IS NULL OR seq = ANY(%(only)s))
+ORDER BY seq
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An event in a line or two, and which of its parts there are."""
+
+    seq: int
+    kind: str
+    actor_kind: str
+    actor_name: str
+    tool_name: str | None
+    said: str
+    arguments: str
+    result: str
+
+    @property
+    def words(self) -> str:
+        """The kind as people say it."""
+        return self.kind.replace("_", " ")
+
+
+def containing(session_id: UUID, words: str, last: int, only: Collection[int] | None = None) -> dict[int, set[str]]:
+    """Seq -> the columns (text, arguments, result) that contain the words, in upper or lower case."""
+    plain = f"%{_literal(words)}%"
+    escaped = f"%{_literal(orjson.dumps(words).decode()[1:-1])}%"
+    given = {"session": session_id, "last": last, "plain": plain, "both": [plain, escaped]}
+    with connection.cursor() as cursor:
+        cursor.execute(FOUND, given | {"only": None if only is None else list(only)})
+        return {
+            seq: {name for name, hit in zip(("text", "arguments", "result"), hits, strict=True) if hit}
+            for seq, *hits in cursor.fetchall()
+        }
+
+
+def _literal(words: str) -> str:
+    return words.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def rows(session_id: UUID, *, after: int, kind: str = "", words: str = "", last: int) -> tuple[list[Row], bool]:
+    """A page of the log behind ``after``, and whether more follow. One query, two with words to look for."""
+    found = Event.objects.filter(session_id=session_id, seq__gt=after, seq__lte=last).order_by("seq")
+    if kind in KINDS:
+        found = found.filter(kind__in=KINDS[kind])
+    if words:
+        found = found.filter(seq__in=list(containing(session_id, words, last)))
+    shown = found.annotate(
+        said=Left("text", HEAD),
+        shown_arguments=Left(_as_text("arguments"), HEAD),
+        shown_result=Left(_as_text("result"), HEAD),
+    )
+    fields = ("seq", "kind", "actor_kind", "actor_name", "tool_name", "said", "shown_arguments", "shown_result")
+    page = [Row(*(value or "" for value in row)) for row in shown.values_list(*fields)[: ROWS + 1]]
+    return page[:ROWS], len(page) > ROWS
+
+
+def _as_text(column: str) -> Func:
+    return Func(F(column), template="(%(expressions)s #>> '{}')", output_field=TextField())
+
+
+def made(session_id: UUID) -> QuerySet[Redaction]:
+    """The redactions of a session that became files, the newest first."""
+    return Redaction.objects.filter(session_id=session_id).exclude(export=None).select_related("export").order_by("-id")
+
+
+def one(workspace_id: UUID, session_id: UUID, redaction_id: UUID) -> Redaction | None:
+    """A redaction that became a file."""
+    return made(session_id).filter(workspace_id=workspace_id, pk=redaction_id).first()
+
+
+def kept_of(record: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """What the file of a session holds beside its events: ``attachments`` and ``analysis``, by index ``i``."""
+    vcon = record.get("vcon")
+    held = vcon if isinstance(vcon, dict) else {}
+    return {name: [one for one in held.get(name) or [] if one.get("item")] for name in ("attachments", "analysis")}

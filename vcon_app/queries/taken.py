@@ -1,0 +1,31 @@
+"""Who took a session away."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db.models import Count, Max, QuerySet
+
+from vcon_app.models import Export
+
+SHOWN = 20
+
+
+class Summary(NamedTuple):
+    """How often, and when last."""
+
+    times: int
+    last: datetime | None
+
+
+def of(session_id: UUID) -> QuerySet[Export]:
+    """Exports of a session that were written, or are being written, the newest first."""
+    found = Export.objects.filter(session_id=session_id).exclude(status=Export.Status.FAILED)
+    return found.order_by("-created_at").defer("losses", "identity")
+
+
+def summary(session_id: UUID) -> Summary:
+    """The same in numbers."""
+    return Summary(**of(session_id).order_by().aggregate(times=Count("pk"), last=Max("created_at")))

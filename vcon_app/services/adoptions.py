@@ -1,0 +1,85 @@
+"""Sub-agents whose own files do not say whose they are: their parents do, by name or by what they told them first.
+
+Gemini CLI's call names the session of the sub-agent (``agentId``); Cursor writes no ids at all, and the first words of
+the child are the prompt of the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from uuid import UUID
+
+from django.db import connection
+
+from sessions_app.models import Session
+from sessions_app.services import notify
+
+PROMPT = 2_000
+"""Characters of a prompt that a turn keeps."""
+
+NAMED = """
+SELECT child.id, e.session_id, coalesce(c.seq, e.seq)
+FROM sessions_app_session s
+JOIN sessions_app_event e ON e.session_id = s.id AND e.data ? 'child_session'
+JOIN sessions_app_session child ON child.workspace_id = s.workspace_id AND child.source_format = s.source_format
+                               AND child.external_id = e.data->>'child_session' AND child.id <> s.id
+LEFT JOIN sessions_app_toolcall c ON c.session_id = e.session_id AND c.result_seq = e.seq
+WHERE s.workspace_id = %(workspace)s AND s.source_format = %(format)s
+  AND (s.id = ANY(%(sessions)s) OR child.id = ANY(%(sessions)s))
+ORDER BY s.started_at, s.external_id, e.seq
+"""
+TOLD = f"""
+SELECT child.id, c.session_id, c.seq
+FROM sessions_app_session s
+JOIN sessions_app_toolcall c ON c.session_id = s.id AND c.name = ANY(%(starters)s)
+JOIN sessions_app_event e ON e.session_id = c.session_id AND e.seq = c.seq
+JOIN sessions_app_session child ON child.workspace_id = s.workspace_id AND child.source_format = s.source_format
+                               AND child.id <> s.id
+JOIN sessions_app_turn t ON t.session_id = child.id AND t.index = 1
+                        AND t.prompt = left(e.arguments->>'prompt', {PROMPT}) AND t.prompt <> ''
+WHERE s.workspace_id = %(workspace)s AND s.source_format = %(format)s
+  AND (s.id = ANY(%(sessions)s) OR child.id = ANY(%(sessions)s))
+ORDER BY s.started_at, s.external_id, c.seq, child.started_at, child.external_id
+"""
+BY = {"named": NAMED, "told": TOLD}
+
+
+def settle(
+    workspace_id: UUID, format_name: str, by: str, starters: Collection[str], sessions: Iterable[Session]
+) -> None:
+    """Give these sessions their parents and children. To be called in a transaction, one at a time in a workspace."""
+    scope = {
+        "workspace": workspace_id, "format": format_name, "starters": list(starters),
+        "sessions": [session.pk for session in sessions],
+    }  # fmt: skip
+    with connection.cursor() as cursor:
+        cursor.execute(BY[by], scope)
+        rows = cursor.fetchall()
+    children: set[UUID] = set()
+    calls: set[tuple[UUID, int]] = set()
+    for child_id, parent_id, seq in rows:
+        if child_id not in children and (parent_id, seq) not in calls and not _is_below(parent_id, child_id):
+            children.add(child_id)
+            calls.add((parent_id, seq))
+            _adopt(child_id, parent_id, seq)
+
+
+def _is_below(session_id: UUID, other_id: UUID) -> bool:
+    """Whether a session is a descendant of another: two that tell each other the same words would go in a circle."""
+    seen: set[UUID] = set()
+    above: UUID | None = session_id
+    while above and above not in seen:
+        if above == other_id:
+            return True
+        seen.add(above)
+        above = Session.objects.values_list("parent_id", flat=True).get(pk=above)
+    return False
+
+
+def _adopt(child_id: UUID, parent_id: UUID, seq: int) -> None:
+    child = Session.objects.get(pk=child_id)
+    if (child.parent_id, child.metadata.get("call_seq")) != (parent_id, seq):
+        child.parent_id = parent_id
+        child.metadata = {**child.metadata, "call_seq": seq}
+        child.save(update_fields=["parent", "metadata", "updated_at"])
+        notify.session_changed(child.pk, child.last_seq)

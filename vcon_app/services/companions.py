@@ -1,0 +1,63 @@
+"""Files that hold no session and tell something about one: read, kept, and used whichever of the two comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from sessions_app.services.columns import identifier, storable, text
+from vcon_app import drafts, registry
+from vcon_app.models import Companion, Import
+
+MAX_BYTES = 16 * 1024 * 1024
+"""Real ones have some hundred bytes, the journal of a workflow a line for each of its sub-agents."""
+
+
+def is_companion(name: str) -> bool:
+    """Whether a file of this name may be a companion: such names are no proof, and one content may have several."""
+    return any(True for _ in _formats(name, "auto"))
+
+
+def take(imported: Import, name: str, source: BinaryIO) -> tuple[str, list[Companion]] | None:
+    """Keep what a file tells, if it is a companion; the format it is of, and the rows. The stream is left at its start.
+
+    ``name`` is the path of the file, as far as it is known. To be called in a transaction.
+    """
+    for format in _formats(name, imported.format_asked):
+        source.seek(0)
+        data = source.read(MAX_BYTES + 1)
+        source.seek(0)
+        told = format.companions(name, data) if len(data) <= MAX_BYTES else None
+        if told is not None:
+            return format.NAME, [_keep(imported, format.NAME, companion) for companion in told]
+    return None
+
+
+def reason(kept: list[Companion]) -> str:
+    """Why a companion is no session of its own, for the person who dropped it."""
+    names = ", ".join(f"{one.tail} ({one.title})" if one.title else one.tail for one in kept[:3])
+    more = f" and {len(kept) - 3} more" if len(kept) > 3 else ""
+    return f"tells of {names}{more}; it is no transcript itself, and what it says is shown with theirs"
+
+
+def _formats(name: str, asked: str) -> Iterator[Any]:
+    for format in registry.readers().values():
+        if asked in ("auto", format.NAME) and hasattr(format, "is_companion") and format.is_companion(name):
+            yield format
+
+
+def _keep(imported: Import, format_name: str, told: drafts.Companion) -> Companion:
+    """The row of a companion. A newer file adds to what an older one said: journals grow."""
+    kept, _ = Companion.objects.get_or_create(
+        workspace_id=imported.workspace_id,
+        source_format=format_name,
+        kind=told.kind,
+        tail=identifier(told.tail),
+        parent=identifier(told.parent),
+        defaults={"document": imported.document},
+    )
+    kept.title = text(told.title) or kept.title
+    kept.metadata = storable({**kept.metadata, **told.metadata})
+    kept.document = imported.document
+    kept.save()
+    return kept

@@ -1,0 +1,59 @@
+"""What of the database goes into a bundle: the original, the audit records about the session, and our key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from django.db.models import Q
+
+from sessions_app.models import AuditEntry, Session
+from sessions_app.services import audit
+from vcon_app.formats import bundle
+from vcon_app.models import Export
+from vcon_app.queries import sources
+
+from . import originals, own_keys
+
+
+def parts(export: Export, *, goes_on: bool) -> bundle.Parts:
+    """For the writer; of a session that goes on the vCon is not signed (VAC s6.1).
+
+    Raises ``BadKey``, ``FormatError``, ``OSError``.
+    """
+    return bundle.Parts(
+        session_id=str(export.session_id),
+        original=_original(export.session),
+        audit=_rows(export.session),
+        signer=own_keys.signer(),
+        exported_by=export.requested_by,
+        exported_at=export.created_at,
+        unsigned_vcon="the session still goes on" if goes_on else "",
+    )
+
+
+def _original(session: Session) -> bundle.Original | None:
+    link = sources.original(session)
+    if link is None:
+        return None
+    return bundle.Original(
+        name=originals.name_of(link),
+        size=originals.size_of(link),
+        chunks=partial(originals.chunks_of, link),
+        document=link.document.sha256,
+        member=link.member,
+    )
+
+
+def _rows(session: Session) -> Iterator[bundle.AuditRow]:
+    """What was done with the session, its approvals and the files it was read from, in the order of the log."""
+    approvals = session.approvals.values_list("pk", flat=True)
+    imports = session.import_links.values_list("imported_id", flat=True)
+    about = (
+        Q(subject_kind="session", subject_id=str(session.pk))
+        | Q(subject_kind="approval", subject_id__in=list(map(str, approvals)))
+        | Q(subject_kind="import", subject_id__in=list(map(str, imports)))
+    )
+    found = AuditEntry.objects.filter(about, workspace_id=session.workspace_id).order_by("seq")
+    for entry in found.iterator():
+        yield bundle.AuditRow(entry.seq, entry.previous_hash, entry.hash, audit.canonical_of(entry))

@@ -1,0 +1,106 @@
+"""A redacted vCon while it is written: what the writer is given, and what is looked for in what it wrote."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+import orjson
+from django.db import transaction
+
+from sessions_app.services import audit
+from sessions_app.services.columns import storable
+from vcon_app.drafts import Losses
+from vcon_app.formats.vcon import redact
+from vcon_app.formats.vcon.redact_check import Leak, Where, check
+from vcon_app.formats.vcon.redact_session import Prepared, prepare
+from vcon_app.models import Export, Redaction
+from vcon_app.registry import Format
+
+from .log_reader import LogEvents, session_draft
+from .redaction_rules import Rule, resolved
+
+OPTION = "redaction"
+"""In the options of an export: the id of its redaction."""
+TOLD = 200
+"""Places that are told one by one; of all of them there is the number."""
+_MEMBER = re.compile(r"/analysis/\d+/body/session/entries/\d+(?:/children/\d+)*/(x-tool/\w+|[^/]+)")
+MEMBERS = {
+    "input": redact.ARGUMENTS, "x-tool/arguments": redact.ARGUMENTS, "output": redact.RESULT,
+    "x-tool/result": redact.RESULT, "x-result": redact.RESULT,
+}  # fmt: skip
+"""Member of a trace entry -> what to remove so that it goes; ``text`` for any other."""
+
+
+def begin(export: Export) -> None:
+    """The draft becomes this file; whatever else it is called, its name says nothing of the session."""
+    export.filename = f"redacted-{str(export.id)[-12:]}.vcon"
+    export.save(update_fields=["filename"])
+    Redaction.objects.filter(pk=export.options[OPTION]).update(export=export)
+
+
+def written(export: Export, writer: Format, losses: Losses, options: dict[str, Any]) -> Iterator[bytes]:
+    """The file without what goes. Held in memory, because all of it is searched for what was removed.
+
+    The same again when it is written again: events that came since are not in it.
+    """
+    redaction = Redaction.objects.get(pk=export.options[OPTION])
+    session, last = export.session, export.identity["last_seq"]
+    session.last_seq = last
+    selection = resolved(session.pk, redaction.type, redaction.rules, last)
+    prepared = prepare(session_draft(session), LogEvents(session), selection)
+    options = {**options, OPTION: {"type": redaction.type}}
+    content = b"".join(writer.write(prepared.session, prepared.events, losses, options=options))
+    for part, count in prepared.counts.items():
+        losses.lose(f"removed: {part}", f"redaction: {redaction.type}", count)
+    _finish(export, redaction, prepared, content, options)
+    return iter([content])
+
+
+def _finish(export: Export, redaction: Redaction, prepared: Prepared, content: bytes, options: dict[str, Any]) -> None:
+    leaks = check(content, prepared.removed)
+    is_new = export.finished_at is None
+    redaction.counts = prepared.counts
+    redaction.leak_count, redaction.unchecked = len(leaks), prepared.removed.unchecked
+    redaction.leaks = storable(_told(leaks[:TOLD], prepared, content, options)) if leaks else []
+    with transaction.atomic():
+        redaction.save(update_fields=["counts", "leak_count", "unchecked", "leaks"])
+        if is_new:  # a file that is written again after a day is no new redaction
+            audit.record(
+                redaction.workspace_id,
+                audit.Actor(redaction.actor_kind, redaction.actor_id, redaction.actor_name),
+                "session.redacted",
+                subject=("session", redaction.session_id),
+                redaction=str(redaction.pk),
+                removed=prepared.counts,
+                still_there=len(leaks),
+            )
+
+
+def _told(leaks: list[Leak], prepared: Prepared, content: bytes, options: dict[str, Any]) -> list[dict[str, Any]]:
+    """Each place with the event that stands there, and the rule that would remove it, too."""
+    document = orjson.loads(content)
+    where = Where(prepared.session, prepared.events, options, document)
+    return [
+        {**asdict(leak), "seq": (seq := where.event(leak.pointer)), "rule": _rule(leak, seq, where)} for leak in leaks
+    ]
+
+
+def _rule(leak: Leak, seq: int | None, where: Where) -> Rule:
+    """What removes a place that still says it."""
+    parts = leak.pointer.split("/")[1:]
+    if seq is not None:
+        member = _MEMBER.match(leak.pointer)
+        return {"what": MEMBERS.get(member[1], redact.TEXT) if member else redact.TEXT, "seq": seq}
+    if parts[0] in ("attachments", "analysis") and (index := where.index_in_file(parts[0], int(parts[1]))) is not None:
+        return {"what": "attachment" if parts[0] == "attachments" else "analysis", "index": index}
+    if parts[0] == "subject":
+        return {"what": redact.TITLE}
+    if parts[0] == "parties":
+        return {"what": redact.ENVIRONMENT if "environment" in parts else redact.PEOPLE}
+    for name in (redact.SUMMARY, redact.ENVIRONMENT):
+        if name in parts:
+            return {"what": name}
+    return {"what": redact.PEOPLE if "user_id" in parts else redact.METADATA}

@@ -1,0 +1,135 @@
+"""Redactions: a draft of rules, a file that is searched for what was removed, and its release.
+
+A file is handed out when nothing that was removed still stands in it, or when somebody accepted that it does.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from django.db import transaction
+
+from sessions_app.models import Session
+from sessions_app.services import audit
+from vcon_app.formats.vcon import redact
+from vcon_app.models import Export, Redaction
+
+from . import exports
+from .redaction_rules import BadRule, Rule, settled, without
+
+LONGEST_TYPE = 200
+FORMAT = "vcon"
+
+
+class NotReady(Exception):
+    """The file cannot be handed out; the message says why and what to do."""
+
+
+def draft_of(session: Session, by: audit.Actor) -> Redaction:
+    """The draft that somebody has of a session; a new one, not yet saved, where there is none."""
+    own = {"session": session, "actor_kind": by.kind, "actor_id": by.id}
+    draft = Redaction.objects.filter(export=None, **own).first()
+    draft = draft or Redaction(workspace_id=session.workspace_id, actor_name=by.name, **own)
+    draft.session = session  # as it was read, without a query for it
+    return draft
+
+
+def change(
+    session: Session, by: audit.Actor, *, add: list[Rule] | None = None, drop: list[Rule] | None = None,
+    seen: list[int] | None = None,
+) -> Redaction:  # fmt: skip
+    """Change a draft. ``seen``: what was said of these events before is forgotten. Raises ``BadRule``."""
+    with transaction.atomic():
+        Session.objects.select_for_update(no_key=True).only("id").get(pk=session.pk)
+        draft = draft_of(session, by)
+        kept = [rule for rule in without(draft.rules, set(seen or ())) if rule not in (drop or ())]
+        draft.rules = settled(session, kept + (add or []))
+        draft.save()
+    return draft
+
+
+def discard(session: Session, by: audit.Actor) -> None:
+    """Throw a draft away."""
+    Redaction.objects.filter(session=session, export=None, actor_kind=by.kind, actor_id=by.id).delete()
+
+
+def make(session: Session, rules: list[Rule], kind: str, *, by: audit.Actor, signed: bool = False) -> Redaction:
+    """Write the redacted vCon: at once when the session is small, else by a worker.
+
+    The draft of ``by`` is used up. Raises ``BadRule``, and ``exports.CannotExport`` where it cannot be signed.
+    """
+    kind = " ".join(kind.split())
+    if not 0 < len(kind) <= LONGEST_TYPE or "\0" in kind:
+        raise BadRule(
+            "/type", f'say in 1 to {LONGEST_TYPE} characters what kind of redaction it is, as "PII Redaction"'
+        )
+    rules = settled(session, rules)
+    if not rules:
+        raise BadRule("/remove", "nothing is chosen that could be removed")
+    with transaction.atomic():
+        Session.objects.select_for_update(no_key=True).only("id").get(pk=session.pk)
+        redaction = draft_of(session, by)
+        redaction.type, redaction.rules, redaction.actor_name = kind, rules, by.name
+        redaction.save()
+        exports.start_export(
+            session, FORMAT, by=by, options={"signed": signed} if signed else {}, redaction=str(redaction.pk)
+        )
+    return Redaction.objects.select_related("export").get(pk=redaction.pk)
+
+
+def state_of(redaction: Redaction) -> str:
+    """draft, writing, failed, held (removed words still stand in the file) or ready."""
+    if redaction.export is None:
+        return "draft"
+    if redaction.export.status in (Export.Status.QUEUED, Export.Status.RUNNING):
+        return "writing"
+    if redaction.export.status == Export.Status.FAILED:
+        return "failed"
+    return "held" if (redaction.leak_count or redaction.unchecked) and not redaction.accepted_by else "ready"
+
+
+def accept(redaction: Redaction, *, by: audit.Actor) -> None:
+    """Hand it out although removed words still stand in it; a second time changes nothing. Raises ``NotReady``."""
+    state = state_of(redaction)
+    if state == "ready":
+        return
+    if state != "held":
+        raise NotReady(f"this redaction is {state}: there is nothing to accept")
+    with transaction.atomic():
+        if not Redaction.objects.filter(pk=redaction.pk, accepted_by="").update(accepted_by=by.name or by.kind):
+            return
+        audit.record(
+            redaction.workspace_id, by, "session.redaction_accepted", subject=("session", redaction.session_id),
+            redaction=str(redaction.pk), still_there=redaction.leak_count, unchecked=redaction.unchecked,
+        )  # fmt: skip
+    redaction.refresh_from_db()
+
+
+def file_of(redaction: Redaction) -> Path:
+    """The finished file, written again when it was cleared away. Raises ``NotReady``."""
+    state = state_of(redaction)
+    if state != "ready":
+        raise NotReady(_WHY[state])
+    path = exports.path_of(redaction.export)
+    if not path.exists():
+        exports.write_again(redaction.export)
+        redaction.refresh_from_db()
+        state = state_of(redaction)
+        if state != "ready":
+            raise NotReady(_WHY[state])
+    return path
+
+
+_WHY = {
+    "draft": "this redaction is a draft: make its file first",
+    "writing": "the file is still being written; ask again in a minute",
+    "failed": "the file could not be written; make it again",
+    "held": "words that were removed still stand in this file: remove those places too, or accept them",
+}
+
+
+def rules_for_leaks(redaction: Redaction) -> list[Rule]:
+    """The rules of a redaction, and those that remove what was found in its file; an event as a whole at the last."""
+    more = [leak["rule"] for leak in redaction.leaks]
+    more += [{"what": redact.EVENT, "seq": rule["seq"]} for rule in more if rule in redaction.rules and "seq" in rule]
+    return list({tuple(sorted(rule.items())): rule for rule in [*redaction.rules, *more]}.values())

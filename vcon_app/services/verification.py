@@ -1,0 +1,88 @@
+"""A file is checked where it lies, without taking it in: whether it is what somebody signed, and who."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from zipfile import ZipInfo
+
+from django.utils import timezone
+
+from vcon_app import registry
+from vcon_app.drafts import Finding, FormatError, Signature
+from vcon_app.formats import bundle, vcon
+from vcon_app.formats.common.zips import Archive
+from vcon_app.formats.vcon import vconz
+from vcon_app.signing import states
+from vcon_app.signing.keys import Anchor
+
+from . import archives, own_keys
+
+
+@dataclass(slots=True)
+class Verdict:
+    """The state of the file as a whole, what is wrong with it, and sentences about what was checked."""
+
+    signature: Signature
+    findings: list[Finding] = field(default_factory=list)
+    facts: list[str] = field(default_factory=list)
+
+
+def of(path: Path, anchors: Sequence[Anchor]) -> Verdict:
+    """Of a signed file of a format, a bundle, or a ``.vconz``. Raises ``FormatError``, ``OSError``."""
+    now = timezone.now()
+    with path.open("rb") as source:
+        if archives.is_archive(source, "auto"):
+            return _of_archive(Archive(source), anchors, now)
+        format = registry.get(registry.detect(source)[0])
+        if not hasattr(format, "verify"):
+            return Verdict(Signature(detail=f"{format.TITLE} files carry no signature."))
+        return Verdict(*format.verify(own_keys.unsealed(format, source), anchors, now))
+
+
+def _of_archive(archive: Archive, anchors: Sequence[Anchor], now: datetime) -> Verdict:
+    """Members are read in pieces and thrown away, so only bombs are too large."""
+    archive.check_size(archive.unpacked)
+    if bundle.is_bundle(archive):
+        report = bundle.verify(archive, anchors, now)
+        return Verdict(report.signature, report.findings, report.facts)
+    manifest = vconz.manifest_of(archive)
+    if manifest is not None:
+        return _of_vconz(archive, *vconz.vcons_in(archive, manifest), anchors, now)
+    raise FormatError(
+        "a zip archive of files, neither an export bundle nor a .vconz: it has no signature of its own; "
+        "unpack it and verify its files one by one"
+    )
+
+
+def _of_vconz(
+    archive: Archive, vcons: list[ZipInfo], odd: list[Finding], anchors: Sequence[Anchor], now: datetime
+) -> Verdict:
+    """As good as the worst of its vCons; a file that is not of its hash makes the whole invalid (s7.1)."""
+    checked = list(_vcons(archive, vcons, anchors, now))
+    signature = states.worst([one for _, one, _ in checked])
+    findings = [*odd, *(finding for _, _, found in checked for finding in found)]
+    facts = [_fact(name, one) for name, one, _ in checked]
+    if wrong := [finding for finding in odd if finding.severity == "error"]:
+        signature = replace(signature, state="invalid", detail=f"{wrong[0].path}: {wrong[0].message}.")
+    return Verdict(signature, findings, facts)
+
+
+def _fact(name: str, signature: Signature) -> str:
+    by = f", by {signature.signer}" if signature.signer else ""
+    return f"{name}: {signature.state.replace('_', ' ')}{by}"
+
+
+def _vcons(
+    archive: Archive, vcons: list[ZipInfo], anchors: Sequence[Anchor], now: datetime
+) -> Iterator[tuple[str, Signature, list[Finding]]]:
+    for member in vcons:
+        try:
+            with archive.open(member) as file:
+                signature, findings = vcon.verify(own_keys.unsealed(vcon, file), anchors, now)
+        except FormatError as error:
+            signature, findings = Signature("uncheckable", detail=f"{member.filename}: {error}"), []
+        placed = [replace(one, path=archives.placed(member, one.path)) for one in findings]
+        yield member.filename, signature, placed

@@ -1,0 +1,34 @@
+"""What an export would lose, before anybody takes it."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from sessions_app.views import access
+from sessions_app.views.pages import page_or_fragment
+from vcon_app.services import export_options, exports
+
+
+@require_safe
+@access.viewer
+def report(request: access.DeskRequest, session_id: UUID) -> HttpResponse:
+    """The same as the API says of the same parameters. Nothing is kept of it."""
+    session = access.session_read(request, session_id)
+    format = request.GET.get("format", "")
+    context = {"session": session, "format": format, "template": "sources/_loss.html", "losses": [], "problem": ""}
+    try:
+        context["losses"] = exports.report(session, format, _options(request))
+    except exports.CannotExport as error:
+        context["problem"] = str(error)
+    context["title"] = f"What {format} would leave out" if not context["problem"] else "No such export"
+    status = 422 if context["problem"] else 200
+    return page_or_fragment(request, "sessions/alone.html", "sources/_loss.html", context, status=status)
+
+
+def _options(request: HttpRequest) -> dict[str, object]:
+    """The parameters but for the wrapping: a signature and encryption lose nothing."""
+    left_out = {"format", *export_options.FORMS}
+    return {name: value for name, value in request.GET.items() if name not in left_out}
