@@ -45,9 +45,18 @@ def read_agent(request: HttpRequest, agent_id: UUID) -> HttpResponse:
 
 @router.patch("/agents/{uuid:agent_id}", auth=writer, response=schemas.Agent)
 def change_agent(request: HttpRequest, agent_id: UUID, changes: AgentChanges) -> HttpResponse:
-    """Change what is sent and leave the rest; each change makes a new version."""
-    changed = agents.change(agent_read(request, agent_id), changes.values(), by=request.auth.actor)
+    """Change what is sent and leave the rest; each change of the definition makes a new version."""
+    agent = agent_read(request, agent_id)
+    changed = agents.change(agent, changes.values(), by=request.auth.actor, seen=changes.version)
     return reply(schemas.Agent.of(changed))
+
+
+@router.get("/agents/{uuid:agent_id}/versions", auth=reader, response=Page[schemas.AgentVersion])
+def list_versions(request: HttpRequest, agent_id: UUID, limit: Limit, cursor: Cursor) -> HttpResponse:
+    """The definition of an agent as it was, the newest first."""
+    found = models.AgentVersion.objects.filter(agent=agent_read(request, agent_id))
+    rows, next_cursor = keyset(found, "version", limit, cursor, int)
+    return reply(Page(items=[schemas.AgentVersion.of(row) for row in rows], next_cursor=next_cursor))
 
 
 def agent_read(request: HttpRequest, agent_id: UUID) -> models.Agent:

@@ -14,9 +14,10 @@ from ninja.errors import HttpError, ValidationError
 
 from sessions_app.services import agents as agent_service
 from sessions_app.services import approvals as approval_service
+from sessions_app.services import budgets, continuations, ledger, turns
 from sessions_app.services import sessions as session_service
 
-from . import agents, approvals, audit, events, sessions, usage
+from . import agents, approvals, audit, events, sessions, triggers, usage, wallets
 from .parsing import BodyParser
 from .problems import Problem, invalid
 
@@ -31,7 +32,14 @@ Every POST that creates takes an `Idempotency-Key`: its first answer is given ag
 
 FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
     session_service.Archived: lambda error: Problem(409, str(error)),
+    turns.NotActive: lambda error: Problem(409, str(error)),
+    turns.TooLong: lambda error: invalid("/text", str(error)),
+    budgets.Spent: lambda error: Problem(402, str(error)),
+    ledger.NotMoney: lambda error: invalid("/amount", str(error)),
     agent_service.NameTaken: lambda error: Problem(409, str(error)),
+    agent_service.Stale: lambda error: Problem(409, str(error), changed=error.changed, version=error.agent.version),
+    continuations.CannotContinue: lambda error: Problem(409, str(error)),
+    continuations.NoSuchTurn: lambda error: invalid("/after_turn", str(error)),
     approval_service.NotAllowed: lambda error: Problem(403, str(error)),
     approval_service.Invalid: lambda error: invalid(f"/{error.field}", str(error)),
     approval_service.Conflict: approvals.conflict,
@@ -60,8 +68,8 @@ def build() -> NinjaAPI:
     api.add_exception_handler(Problem, lambda request, problem: problem.response())
     api.add_exception_handler(HttpError, _from_ninja)
     api.add_exception_handler(ValidationError, _from_validation)
-    explain(api, FAULTS)
-    for noun in (agents, sessions, events, approvals, usage, audit):
+    explain(api, FAULTS | triggers.FAULTS)
+    for noun in (agents, sessions, events, approvals, triggers, usage, wallets, audit):
         api.add_router(ROOT, noun.router)
     for noun in (sessions, events):
         api.add_router(SEED_ROOT, noun.seed_router)

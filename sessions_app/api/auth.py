@@ -10,7 +10,9 @@ from django.http import HttpRequest
 from ninja.security.base import AuthBase
 from ninja.utils import check_csrf
 
-from sessions_app.models import Agent, Approval, Member, Role, Session, Workspace
+from sessions_app.models import Agent, Approval, Budget, Member, Role, Schedule, Session, TriggerRun, Workspace
+from sessions_app.models import WebhookDelivery as Delivery
+from sessions_app.models import WebhookEndpoint as Webhook
 from sessions_app.services import approvals, audit, people
 
 from .problems import Problem, not_found
@@ -18,7 +20,16 @@ from .problems import Problem, not_found
 WORKSPACE_KEY = "workspace"
 """Where a browser session keeps the workspace that was chosen last (see ``views.access``)."""
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
-IN_PATHS: dict[str, type[Model]] = {"agent_id": Agent, "session_id": Session, "approval_id": Approval}
+IN_PATHS: dict[str, type[Model]] = {
+    "agent_id": Agent,
+    "session_id": Session,
+    "approval_id": Approval,
+    "budget_id": Budget,
+    "schedule_id": Schedule,
+    "webhook_id": Webhook,
+    "delivery_id": Delivery,
+    "run_id": TriggerRun,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,10 +65,12 @@ Dollars = Annotated[Annotated[Decimal, Field(ge=0, le=MAX_DOLLARS)] | None, Befo
 class NewAgent(BaseModel):
     name: Name
     runtime: Literal["managed", "local", "scripted", "external"] = "external"
+    description: Annotated[str, Field(max_length=10_000)] | None = None
     model: Annotated[str, Field(max_length=200)] | None = None
     instructions: str | None = None
     tools: Annotated[list[Any], Field(max_length=MAX_LIST)] | None = None
     policy: dict[str, Any] | None = None
+    environment: dict[str, Any] | None = None
     metadata: dict[str, Any] | None = None
 
     def values(self) -> dict[str, Any]:
@@ -77,19 +79,26 @@ class NewAgent(BaseModel):
 
 
 class AgentChanges(BaseModel):
-    """Only what is to change; null empties ``model`` and ``instructions``."""
+    """Only what is to change; null empties ``description``, ``model`` and ``instructions``.
 
+    ``version`` is the one that the changes were made to: 409 when it is not the newest any more.
+    """
+
+    version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
     name: Name = ""
+    description: Annotated[str, Field(max_length=10_000)] | None = None
     model: Annotated[str, Field(max_length=200)] | None = None
     instructions: str | None = None
     tools: Annotated[list[Any], Field(max_length=MAX_LIST)] = []
     policy: dict[str, Any] = {}
+    environment: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
     status: Literal["active", "paused", "archived"] = "active"
 
     def values(self) -> dict[str, Any]:
         """Only what was sent, for the columns."""
-        return {name: "" if value is None else value for name, value in self.model_dump(exclude_unset=True).items()}
+        sent = self.model_dump(exclude_unset=True, exclude={"version"})
+        return {name: "" if value is None else value for name, value in sent.items()}
 
 
 class NewSession(BaseModel):
@@ -106,6 +115,16 @@ class NewSession(BaseModel):
 
 class NewMessage(BaseModel):
     text: Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
+    interrupt: bool = False
+
+
+class Continuation(BaseModel):
+    """A new session that knows this one: all of it, or up to the end of a turn."""
+
+    agent_id: UUID
+    after_turn: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
+    message: Annotated[str, StringConstraints(min_length=1, pattern=r"\S")] | None = None
+    handoff: bool = Field(False, description="the agent of this session stops, and the session is archived")
 
 
 class SentActor(BaseModel):

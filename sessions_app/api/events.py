@@ -6,8 +6,9 @@ from typing import Annotated
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
 from django.utils import timezone
 from ninja import Header, Query, Router
 from pydantic import BaseModel
@@ -15,7 +16,6 @@ from pydantic import BaseModel
 from sessions_app import models
 from sessions_app.live import follow
 from sessions_app.queries import events as queries
-from sessions_app.services import approvals
 from sessions_app.services.sessions import append_to_open
 
 from . import schemas
@@ -35,7 +35,8 @@ KindFilter = Annotated[Kind | None, Query(None, description="only events of this
 STREAM = {"responses": {200: {"content": {"text/event-stream": {"schema": {
     "type": "string",
     "description": "`event: event` with `id: <seq>` and an Event as data; `event: session` with the Session and "
-    "`event: approval` with an Approval when they change; a comment line every 15 s",
+    "`event: approval` with an Approval when they change; `event: said` with a piece of the message that is being "
+    "written (request, offset, text), which the log has when it is whole; a comment line every 15 s",
 }}}}}}  # fmt: skip
 LastEventId = Annotated[int | None, Header(None, alias="Last-Event-ID", ge=0, le=MAX_SEQ)]
 
@@ -59,18 +60,21 @@ def list_agent_events(
 def append_events(request: HttpRequest, session_id: UUID, batch: SentEvents) -> HttpResponse:
     """Add events at the end. One whose ``client_id`` the session has already is a duplicate and left out."""
     session, now = session_read(request, session_id), timezone.now()
-    with transaction.atomic():
-        appended = append_to_open(session, [event.event(now) for event in batch.events])
-        approvals.note_executions(session.id, _results(batch))
+    appended = append_to_open(session, [event.event(now) for event in batch.events])
     return reply(schemas.Appended(**{name: getattr(appended, name) for name in schemas.Appended.model_fields}))
 
 
 @router.get("/sessions/{uuid:session_id}/stream", auth=reader, openapi_extra=STREAM)
 async def stream_session(
     request: HttpRequest, session_id: UUID, after: Seq, last_event_id: LastEventId
-) -> StreamingHttpResponse:
-    """Server-sent events: replays after ``Last-Event-ID`` (or ``after``), then follows the session."""
+) -> HttpResponseBase:
+    """Server-sent events: replays after ``Last-Event-ID`` (or ``after``), then follows the session.
+
+    Exported files name this address; whoever opens it by hand, with a browser that asks for a page, is led to it.
+    """
     session = await sync_to_async(session_read)(request, session_id)
+    if "text/html" in request.headers.get("Accept", ""):
+        return redirect("session-detail", session.agent_id, session.pk)
     return _stream(session, after, last_event_id)
 
 
@@ -86,12 +90,6 @@ async def stream_agent_session(
 def _page(session: models.Session, after: int, limit: int, kind: str | None) -> HttpResponse:
     page = queries.page(session.id, after=after, limit=limit, kind=kind)
     return reply(schemas.EventPage(items=[schemas.Event.of(row) for row in page], last_seq=session.last_seq))
-
-
-def _results(batch: SentEvents) -> list[tuple[str, str | None]]:
-    """Call id and outcome of the tool results of a batch."""
-    results = [event.tool for event in batch.events if event.kind == "tool_result" and event.tool]
-    return [(tool.call_id, tool.status) for tool in results if tool.call_id]
 
 
 def _stream(session: models.Session, after: int, last_event_id: int | None) -> StreamingHttpResponse:

@@ -13,7 +13,7 @@ from django.http.response import HttpResponseBase
 from django.utils.decorators import sync_and_async_middleware
 
 MEDIA_TYPE = "application/problem+json"
-PATHS = ("/api/", "/dashboard/agents/")
+PATHS = ("/api/", "/dashboard/agents/", "/hooks/")
 """Below these, every error is a problem, also those of Django and of the router (404, 405, 500)."""
 
 Handler = Callable[[HttpRequest], HttpResponseBase] | Callable[[HttpRequest], Awaitable[HttpResponseBase]]

@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field
 from sessions_app import models
 from sessions_app.queries.events import Shown
 from sessions_app.queries.provenance import UNSIGNED, Provenance
+from sessions_app.queries.standing import Around
 
 Basis = Literal["recorded", "priced", "mixed", "none"]
 MONEY_DECIMALS = 6
@@ -119,9 +120,11 @@ class Agent(BaseModel):
     model: str | None
     version: int
     status: Literal["active", "paused", "archived"]
+    description: str
     instructions: str
     tools: list[Any]
     policy: dict[str, Any]
+    environment: dict[str, Any]
     metadata: dict[str, Any]
     created_at: datetime
     updated_at: datetime
@@ -130,6 +133,19 @@ class Agent(BaseModel):
     def of(cls, agent: models.Agent) -> Agent:
         fields = {name: getattr(agent, name) for name in cls.model_fields}
         return cls(**fields | {"model": agent.model or None})
+
+
+class AgentVersion(BaseModel):
+    """A definition as it was. A session runs to its end under the version that it began with."""
+
+    version: int
+    definition: dict[str, Any]
+    changed_by: str
+    changed_at: datetime
+
+    @classmethod
+    def of(cls, kept: models.AgentVersion) -> AgentVersion:
+        return cls(**{name: getattr(kept, name) for name in cls.model_fields})
 
 
 class Session(BaseModel):
@@ -153,21 +169,29 @@ class Session(BaseModel):
     models: list[str]
     usage: Usage
     cost: Cost
+    copied_tokens: int = Field(description="repeated from an earlier session, and counted there")
+    under_reported: int = Field(description="responses whose output the recorder did not count to the end")
     summary: str
     tags: list[str]
     metadata: dict[str, Any]
     user_id: str | None
     external_id: str | None
     parent_session_id: UUID | None
+    agent_version: int = Field(description="of the definition that it runs under")
+    continues: UUID | None = Field(description="the session whose transcript is the context of this one")
+    continues_seq: int | None = Field(description="up to this event of it")
+    continued_by: list[UUID] = Field(description="sessions that go on from this one")
     pending_approvals: int
+    queued_messages: int = Field(description="that wait behind the turn in flight")
     imported_from: ImportedFrom | None
     signature: Signature
 
     @classmethod
-    def of(cls, session: models.Session, provenance: Provenance | None) -> Session:
+    def of(cls, session: models.Session, provenance: Provenance | None, around: Around) -> Session:
         same = ("id", "title", "status", "origin", "phase", "started_at", "ended_at", "created_at", "turn_count",
                 "event_count", "last_seq", "tool_call_count", "error_count", "tools_invoked", "summary", "tags",
-                "metadata", "pending_approvals")  # fmt: skip
+                "metadata", "pending_approvals", "copied_tokens", "under_reported", "agent_version",
+                "continues_seq")  # fmt: skip
         return cls(
             **{name: getattr(session, name) for name in same},
             agent=AgentName(id=session.agent_id, name=session.agent.name),
@@ -177,6 +201,9 @@ class Session(BaseModel):
             user_id=session.user_id or None,
             external_id=session.external_id or None,
             parent_session_id=session.parent_id,
+            continues=session.continues_id,
+            continued_by=around.continued_by,
+            queued_messages=around.queued,
             imported_from=ImportedFrom(import_id=provenance.import_id, format=provenance.format)
             if provenance
             else None,
@@ -259,6 +286,8 @@ class Event(BaseModel):
     model: str | None
     usage: Usage | None
     cost: Cost | None
+    usage_quality: str | None = Field(description="final, placeholder, interrupted, estimated or aggregate")
+    counted_in: UUID | None = Field(description="the session that counts these tokens, of which this is a copy")
     parent_seq: int | None
     depth: int
     data: dict[str, Any]
@@ -275,6 +304,8 @@ class Event(BaseModel):
             tool=_tool(shown),
             usage=Usage.of(request) if has_tokens else None,
             cost=Cost.of_request(request) if request else None,
+            usage_quality=request.quality if request and has_tokens else None,
+            counted_in=request.counted_in_id if request else None,
             source=EventSource(document=event.document, pointer=event.pointer) if event.document else None,
         )
 
@@ -332,6 +363,7 @@ class Approval(BaseModel):
     id: UUID
     session_id: UUID
     event_seq: int | None
+    recorded: bool = Field(description="told by an imported file; it was never asked here and cannot be decided here")
     client_id: str | None
     tool: ApprovalTool
     context: str
@@ -353,8 +385,8 @@ class Approval(BaseModel):
     @classmethod
     def of(cls, approval: models.Approval) -> Approval:
         """Reads ``approval.votes``: prefetch them for a list."""
-        same = ("id", "session_id", "event_seq", "context", "digest", "status", "rule", "requested_by", "requested_at",
-                "expires_at", "decided_at", "delivery", "execution", "version")  # fmt: skip
+        same = ("id", "session_id", "event_seq", "recorded", "context", "digest", "status", "rule", "requested_by",
+                "requested_at", "expires_at", "decided_at", "delivery", "execution", "version")  # fmt: skip
         votes = sorted(approval.votes.all(), key=lambda vote: vote.at)
         return cls(
             **{name: getattr(approval, name) for name in same},

@@ -14,14 +14,14 @@ from ninja import Query, Router
 from pydantic import BaseModel, BeforeValidator, Field
 
 from sessions_app import models
-from sessions_app.queries import provenance
+from sessions_app.queries import provenance, standing
 from sessions_app.queries import sessions as queries
-from sessions_app.services import sessions
+from sessions_app.services import continuations, lifecycle, sessions
 
 from . import schemas
 from .agents import agent_read
 from .auth import reader, writer
-from .bodies import NewMessage, NewSession
+from .bodies import Continuation, NewMessage, NewSession
 from .idempotency import once
 from .paging import Cursor, Limit, Page, keyset
 from .parsing import reply
@@ -98,6 +98,21 @@ def list_turns(request: HttpRequest, session_id: UUID, limit: Limit, cursor: Cur
     return reply(Page(items=[schemas.Turn.of(row) for row in rows], next_cursor=next_cursor))
 
 
+@router.post("/sessions/{uuid:session_id}/continue", auth=writer, response={201: schemas.Session})
+@once
+def continue_session(request: HttpRequest, session_id: UUID, wanted: Continuation) -> HttpResponse:
+    """Go on from a session, or from one of its turns, as a new session of an agent that runs here."""
+    source = session_read(request, session_id)
+    agent = models.Agent.objects.filter(workspace=request.auth.workspace, pk=wanted.agent_id).first()
+    if agent is None:
+        raise invalid("/agent_id", "there is no such agent in this workspace")
+    made = continuations.continue_session(
+        source, agent, by=request.auth.actor, origin=_origin(request), after_turn=wanted.after_turn,
+        message=wanted.message or "", handoff=wanted.handoff,
+    )  # fmt: skip
+    return reply(shown(session_read(request, made.id)), 201)
+
+
 @seed_router.get("/{uuid:agent_id}/sessions", auth=reader, response=Page[schemas.Session])
 def list_agent_sessions(
     request: HttpRequest, agent_id: UUID, wanted: Query[SessionQuery], limit: Limit, cursor: Cursor
@@ -113,10 +128,9 @@ def create_session(request: HttpRequest, agent_id: UUID, session: NewSession = N
     """Begin a session, with a first message or without."""
     with transaction.atomic():
         agent = agent_read(request, agent_id)
-        origin = models.Session.Origin.API if request.auth.api_key_id else models.Session.Origin.CHAT
-        made = sessions.create(agent, by=request.auth.actor, origin=origin, **session.values())
+        made = sessions.create(agent, by=request.auth.actor, origin=_origin(request), **session.values())
         if session.message:
-            sessions.add_message(made, session.message, by=request.auth.actor)
+            lifecycle.add_message(made, session.message, by=request.auth.actor)
     return reply(shown(session_read(request, made.id)), 201)
 
 
@@ -127,32 +141,32 @@ def read_agent_session(request: HttpRequest, agent_id: UUID, session_id: UUID) -
 
 
 class Accepted(BaseModel):
-    """A message that was taken in. ``queued``: a turn is in flight, and the message waits behind it."""
+    """A message that was taken in. ``queued``: a turn is in flight; the message waits behind it and has no ``seq``."""
 
-    seq: int
+    seq: int | None
     queued: bool
 
 
 @seed_router.post("/{uuid:agent_id}/sessions/{uuid:session_id}/messages", auth=writer, response={202: Accepted})
 @once
 def send_message(request: HttpRequest, agent_id: UUID, session_id: UUID, message: NewMessage) -> HttpResponse:
-    """A person's message to the agent. 409 when the session is archived."""
+    """A person's message to the agent; ``interrupt`` stops the turn in flight first. 409 when it is archived."""
     session = session_read(request, session_id, agent_id)
-    seq = sessions.add_message(session, message.text, by=request.auth.actor)
-    return reply(Accepted(seq=seq, queued=session.status == models.Session.Status.RUNNING), 202)
+    taken = lifecycle.add_message(session, message.text, by=request.auth.actor, interrupting=message.interrupt)
+    return reply(Accepted(seq=taken.seq, queued=taken.queued), 202)
 
 
 @seed_router.post("/{uuid:agent_id}/sessions/{uuid:session_id}/interrupt", auth=writer, response={202: schemas.Session})
 def interrupt_session(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """Cancel the turn in flight, and what it asks. 409 when the session is archived."""
-    sessions.interrupt(session_read(request, session_id, agent_id), by=request.auth.actor)
+    lifecycle.interrupt(session_read(request, session_id, agent_id), by=request.auth.actor)
     return reply(shown(session_read(request, session_id, agent_id)), 202)
 
 
 @seed_router.post("/{uuid:agent_id}/sessions/{uuid:session_id}/archive", auth=writer, response=schemas.Session)
 def archive_session(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """Read-only from now on; a second time changes nothing."""
-    sessions.archive(session_read(request, session_id, agent_id), by=request.auth.actor)
+    lifecycle.archive(session_read(request, session_id, agent_id), by=request.auth.actor)
     return reply(shown(session_read(request, session_id, agent_id)))
 
 
@@ -173,8 +187,13 @@ def shown(session: models.Session) -> schemas.Session:
 
 def _all_shown(found: Iterable[models.Session]) -> list[schemas.Session]:
     rows = list(found)
-    known = provenance.of([row.id for row in rows])
-    return [schemas.Session.of(row, known.get(row.id)) for row in rows]
+    ids = [row.id for row in rows]
+    known, around = provenance.of(ids), standing.around(ids)
+    return [schemas.Session.of(row, known.get(row.id), around[row.id]) for row in rows]
+
+
+def _origin(request: HttpRequest) -> models.Session.Origin:
+    return models.Session.Origin.API if request.auth.api_key_id else models.Session.Origin.CHAT
 
 
 def _page(request: HttpRequest, wanted: queries.SessionFilter, limit: int, cursor: str | None) -> HttpResponse:

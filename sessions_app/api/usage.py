@@ -1,16 +1,20 @@
-"""Tokens and money."""
+"""Tokens and money, and the tool calls that were made."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_serializer
 
+from sessions_app import models
+from sessions_app.queries import ledger
 from sessions_app.queries import usage as queries
 
-from . import schemas
+from . import paging, schemas
 from .auth import reader
 from .paging import MOST, Cursor, decode, encode
 from .parsing import reply
@@ -20,6 +24,19 @@ router = Router(tags=["usage"])
 Group = Literal["day", "agent", "model", "session", "tool"]
 ABOUT = {"agent": "name", "session": "title", "tool": "calls"}
 Limit = Annotated[int, Query(MOST, ge=1, le=MOST, description=f"rows of one page, at most {MOST}")]
+
+
+class Wallets(BaseModel):
+    """What of the cost was paid from the wallets, and what ran elsewhere and was paid from none; null is unknown."""
+
+    ai: str | None
+    data: str | None = Field(description="of tool calls: not a part of `cost`, which is of model responses")
+    elsewhere: str | None = Field(description="of imported and reported sessions")
+
+    @classmethod
+    def of(cls, used: queries.Used) -> Wallets:
+        amounts = {"ai": used.here.cost_amount, "data": used.data, "elsewhere": used.elsewhere.cost_amount}
+        return cls(**{name: schemas.dollars(amount) for name, amount in amounts.items()})
 
 
 class UsageRow(BaseModel):
@@ -37,6 +54,8 @@ class UsageRow(BaseModel):
     turns: int
     usage: schemas.Usage
     cost: schemas.Cost
+    wallets: Wallets
+    runtime_ms: int | None = Field(description="of turns that ran here; null by model and by tool")
 
     @model_serializer(mode="wrap")
     def of_its_group(self, dump: SerializerFunctionWrapHandler):  # noqa: ANN201 - else the schema is lost
@@ -49,6 +68,8 @@ class UsageTotal(BaseModel):
     turns: int
     usage: schemas.Usage
     cost: schemas.Cost
+    wallets: Wallets
+    runtime_ms: int | None = Field(description="of turns that ran here; null by model and by tool")
 
 
 class UsagePage(BaseModel):
@@ -60,10 +81,13 @@ class UsagePage(BaseModel):
 
 
 class UsageQuery(BaseModel):
-    """The period: turns that began in it."""
+    """The period (turns that began in it), and the sessions that count."""
 
     from_: Since = Field(None, alias="from")
     to: Until = None
+    agent: str = Field("", max_length=500, description="id or slug")
+    origin: Literal["", "chat", "slack", "schedule", "webhook", "import", "api", "otlp"] = ""
+    tag: str = Field("", max_length=500)
 
 
 @router.get("/usage", auth=reader, response=UsagePage)
@@ -71,7 +95,7 @@ def read_usage(
     request: HttpRequest, period: Query[UsageQuery], limit: Limit, cursor: Cursor, group_by: Group = "day"
 ) -> HttpResponse:
     """Tokens and money by day (UTC), agent, model, session or tool."""
-    spent = queries.Period(request.auth.workspace.id, period.from_, period.to)
+    spent = queries.Period(request.auth.workspace.id, period.from_, period.to, period.agent, period.origin, period.tag)
     rows = spent.groups(group_by, limit=limit + 1, after=_position(cursor))
     items = [_row(group_by, row) for row in rows[:limit]]
     last = rows[limit - 1] if len(rows) > limit else None
@@ -105,4 +129,47 @@ def _row(group: str, row: queries.Used) -> UsageRow:
 def _spent(used: queries.Used) -> dict[str, Any]:
     return {
         "sessions": used.sessions, "turns": used.turns, "usage": schemas.Usage.of(used), "cost": schemas.Cost.of(used),
+        "wallets": Wallets.of(used), "runtime_ms": used.runtime_ms,
     }  # fmt: skip
+
+
+class Call(BaseModel):
+    """One tool call of an agent that runs here."""
+
+    id: UUID
+    at: datetime
+    session_id: UUID
+    seq: int = Field(description="of the event `tool_call`")
+    agent_id: UUID | None
+    provider: str = Field(description="the MCP server, `python` or `builtin`")
+    tool: str
+    status: str
+    latency_ms: int | None
+    cost: str | None = Field(description="US dollars; null is unknown. Only what succeeded is paid for")
+
+    @classmethod
+    def of(cls, call: models.CallUsage) -> Call:
+        fields = {name: getattr(call, name) for name in cls.model_fields if name != "cost"}
+        return cls(**fields, cost=schemas.dollars(call.cost))
+
+
+class CallQuery(BaseModel):
+    """What narrows the list of calls down."""
+
+    from_: Since = Field(None, alias="from")
+    to: Until = None
+    provider: str = Field("", max_length=500)
+    tool: str = Field("", max_length=500)
+    status: str = Field("", max_length=20)
+    agent: str = Field("", max_length=500, description="id or slug")
+    session: UUID | None = None
+
+
+@router.get("/calls", auth=reader, response=paging.Page[Call])
+def list_calls(request: HttpRequest, wanted: Query[CallQuery], limit: paging.Limit, cursor: Cursor) -> HttpResponse:
+    """Tool calls that were made, those that failed too, the newest first."""
+    values = wanted.model_dump(exclude={"from_", "to"})
+    passing = ledger.CallFilter(**values, since=wanted.from_, until=wanted.to)
+    found = ledger.calls(request.auth.workspace.id, passing)
+    rows, next_cursor = paging.keyset(found, "id", limit, cursor, UUID)
+    return reply(paging.Page(items=[Call.of(row) for row in rows], next_cursor=next_cursor))

@@ -51,13 +51,47 @@ def test_bad_definitions_are_refused(api):
 
 def test_a_change_touches_only_what_was_sent_and_makes_a_version(api):
     agent = ok(api.post("agents", {"name": "A", "model": "m", "metadata": {"team": 1}}), 201)
-    changed = ok(api.patch(f"agents/{agent['id']}", {"status": "paused"}))
-    assert (changed["status"], changed["model"], changed["metadata"], changed["version"]) == (
-        "paused",
+    changed = ok(api.patch(f"agents/{agent['id']}", {"instructions": "Be kind"}))
+    assert (changed["instructions"], changed["model"], changed["metadata"], changed["version"]) == (
+        "Be kind",
         "m",
         {"team": 1},
         2,
     )
-    assert ok(api.patch(f"agents/{agent['id']}", {"status": "paused"}))["version"] == 2
+    assert ok(api.patch(f"agents/{agent['id']}", {"instructions": "Be kind"}))["version"] == 2
     assert ok(api.patch(f"agents/{agent['id']}", {"model": None}))["model"] is None
     assert pointers(refused(api.patch(f"agents/{agent['id']}", {"name": None}), 422)) == {"/name"}
+
+
+def test_pausing_is_no_change_of_the_definition(api):
+    agent = ok(api.post("agents", {"name": "A"}), 201)
+    paused = ok(api.patch(f"agents/{agent['id']}", {"status": "paused"}))
+    assert (paused["status"], paused["version"]) == ("paused", 1)
+
+
+def test_every_version_is_kept_with_who_made_it(api):
+    agent = ok(api.post("agents", {"name": "A", "description": "first", "environment": {"type": "cloud"}}), 201)
+    assert (agent["description"], agent["environment"]) == ("first", {"type": "cloud"})
+    ok(api.patch(f"agents/{agent['id']}", {"description": None, "tools": ["bash"], "version": 1}))
+    second, first = ok(api.get(f"agents/{agent['id']}/versions"))["items"]
+    assert (first["version"], first["definition"]["description"], first["definition"]["tools"]) == (1, "first", [])
+    assert (second["version"], second["definition"]["description"], second["definition"]["tools"]) == (2, "", ["bash"])
+    assert first["changed_by"] == second["changed_by"] == "reviewer key"
+
+
+def test_a_change_of_an_older_version_is_refused_with_what_changed_meanwhile(api):
+    agent = ok(api.post("agents", {"name": "A"}), 201)
+    ok(api.patch(f"agents/{agent['id']}", {"model": "m-2"}))
+    problem = refused(api.patch(f"agents/{agent['id']}", {"instructions": "x", "version": 1}), 409)
+    assert (problem["changed"], problem["version"]) == (["model"], 2)
+    assert ok(api.get(f"agents/{agent['id']}"))["instructions"] == ""
+
+
+def test_a_new_name_keeps_the_slug(api):
+    agent = ok(api.post("agents", {"name": "Refund agent"}), 201)
+    assert ok(api.patch(f"agents/{agent['id']}", {"name": "Returns"}))["slug"] == "refund-agent"
+
+
+def test_versions_of_others_are_not_there(api, stranger):
+    agent = ok(api.post("agents", {"name": "A"}), 201)
+    refused(stranger.get(f"agents/{agent['id']}/versions"), 404)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from pathlib import Path
 
 import pytest
 from django.test import AsyncClient
+from django.utils import timezone
 
 from sessions_app.models import Session
 from sessions_app.services import events
 from tests.services.build import call, result, user
+from vcon_app.formats import bundle
+from vcon_app.formats.common.zips import Archive
 from vcon_app.models import Export
-from vcon_app.services import exports, imports
+from vcon_app.services import exports, imports, own_keys
 
 from .client import ok, pointers, refused
 from .live import elsewhere
@@ -116,3 +120,15 @@ def test_an_export_that_failed_says_so(api, session, monkeypatch):
     monkeypatch.setattr(exports, "path_of", lambda export: Path("/dev/null/no-folder"))
     events.append(session.id, [user()])
     assert "could not be written" in refused(fetch(api, session.id, "html"), 500)["detail"]
+
+
+def test_a_bundle_is_a_zip_that_verifies(api, imported):
+    answer = fetch(api, imported, "bundle")
+    assert (answer.status_code, answer.headers["Content-Type"]) == (200, "application/zip")
+    assert answer.headers["Content-Disposition"].endswith('.bundle.zip"')
+    vcon = fetch(api, imported, "vcon")
+    assert answer.headers["Countersign-Loss"] == vcon.headers["Countersign-Loss"]
+    archive = Archive(io.BytesIO(body(answer)))
+    report = bundle.verify(archive, [own_keys.anchor()], timezone.now())
+    assert (report.signature.state, report.findings) == ("valid", [])
+    assert b"".join(archive.chunks(bundle.session_in(archive))) == file().getvalue()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
 
 import pytest
 
@@ -161,3 +162,22 @@ def test_imports_of_another_workspace_are_not_there(api, stranger):
     taken = ok(api.upload(file()), 202)
     refused(stranger.get(f"imports/{taken['id']}"), 404)
     assert ok(stranger.get("imports"))["items"] == []
+
+
+def test_of_an_archive_each_member_says_what_it_gave_and_who_signed_it(api):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("a/notes.jsonl", file().getvalue())
+        archive.writestr("b/notes.jsonl", file().getvalue())
+        archive.writestr("milk.txt", b"Buy milk")
+    taken = ok(api.upload(file(packed.getvalue(), "all.zip")), 202)
+    imports.run(taken["id"])
+    done = ok(api.get(f"imports/{taken['id']}"))
+    [session] = done["sessions"]
+    assert [(member["name"], member["session"], member["events"]) for member in done["members"]] == [
+        ("a/notes.jsonl", session, 2), ("b/notes.jsonl", session, 0),
+    ]  # fmt: skip
+    assert {member["signature"]["state"] for member in done["members"]} == {"unsigned"}
+    assert (done["format"], done["events"]) == ("zip", 2)
+    assert [finding["path"] for finding in done["findings"]] == ["milk.txt"]
+    assert ok(api.get(f"sessions/{session}"))["imported_from"] == {"import_id": taken["id"], "format": "claude-code"}

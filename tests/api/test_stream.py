@@ -9,12 +9,13 @@ import pytest
 from django.db import connection
 from django.test import AsyncClient
 
-from sessions_app.live import follow
+from sessions_app.live import follow, steps
 from sessions_app.live.hub import hub
-from sessions_app.services import approvals, audit, events, sessions
+from sessions_app.runtimes.run import TurnRun
+from sessions_app.services import agents, approvals, audit, events, lifecycle, sessions, turns
 from tests.services.build import event, user
 
-from .live import connections_open, elsewhere, forgotten, stream
+from .live import PATIENCE, connections_open, elsewhere, forgotten, stream
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -74,16 +75,16 @@ def test_a_reader_that_comes_back_misses_nothing_and_sees_nothing_twice(api, ses
 
 
 def test_events_that_are_appended_while_the_log_is_replayed_come_in_order(api, session):
-    events.append(session.id, [event() for _ in range(follow.BATCH * 2)])
+    events.append(session.id, [event() for _ in range(steps.BATCH * 2)])
 
     async def run():
         async with stream(api, f"/api/v1/sessions/{session.id}/stream") as opened:
             seen = await opened.take(5)
             for _ in range(5):
                 await elsewhere(events.append, session.id, [event(), event()])
-            return seen + await opened.take(follow.BATCH * 2 + 5)
+            return seen + await opened.take(steps.BATCH * 2 + 5)
 
-    assert seqs(asyncio.run(run())) == list(range(1, follow.BATCH * 2 + 11))
+    assert seqs(asyncio.run(run())) == list(range(1, steps.BATCH * 2 + 11))
 
 
 def test_many_readers_share_one_connection_that_ends_with_the_last(api, session):
@@ -128,7 +129,7 @@ def test_archiving_is_told_though_it_adds_no_event(api, session):
     async def run():
         async with stream(api, f"/api/v1/sessions/{session.id}/stream") as opened:
             before = await opened.next("session")
-            await elsewhere(sessions.archive, session, by=audit.COMMAND)
+            await elsewhere(lifecycle.archive, session, by=audit.COMMAND)
             return before.data["status"], (await opened.next("session")).data["status"]
 
     assert asyncio.run(run()) == ("idle", "archived")
@@ -207,10 +208,52 @@ def test_open_streams_hold_no_database_connection_of_their_own(api, session):
             opened = [await stack.enter_async_context(stream(api, path)) for _ in range(8)]
             await asyncio.gather(*(each.next("session") for each in opened))
             reading = [asyncio.create_task(each.next("event")) for each in opened]
-            await asyncio.sleep(0.3)
-            during = await elsewhere(connections_open)
+            async with asyncio.timeout(PATIENCE):
+                while await elsewhere(connections_open) - before > 1:  # the one that listens, for all
+                    await asyncio.sleep(0.1)
             await elsewhere(events.append, session.id, [event()])
             await asyncio.gather(*reading)
-        return during - before
 
-    assert asyncio.run(run()) <= 1  # the one that listens, for all
+    asyncio.run(run())
+
+
+def test_text_is_streamed_as_it_is_written_and_whoever_comes_later_gets_all_of_it(api, workspace):
+    agent = agents.create(workspace.id, "Parrot", by=audit.COMMAND, runtime="scripted")
+    made = sessions.create(agent, by=audit.COMMAND)
+    turns.submit(made.pk, "Hello", by="Ines")
+    turn = TurnRun(turns.claim(made.pk))
+
+    async def run():
+        path = f"/api/v1/sessions/{made.id}/stream"
+        async with stream(api, path) as early:
+            await early.next("session")
+            await elsewhere(turn.say, "You said: ", "r1")
+            first = await early.next("said")
+            async with stream(api, path) as late:
+                begun = await late.next("said")
+                await elsewhere(turn.say, "Hello", "r1")
+                return first.data, begun.data, (await early.next("said")).data, (await late.next("said")).data
+
+    first, begun, rest, same = asyncio.run(run())
+    assert first == begun == {"request": "r1", "offset": 0, "text": "You said: "}
+    assert rest == same == {"request": "r1", "offset": 10, "text": "Hello"}
+
+
+def test_readers_at_the_same_place_share_what_is_read(api, session, monkeypatch):
+    events.append(session.id, [event() for _ in range(3)])
+    path, reads = f"/api/v1/sessions/{session.id}/stream", []
+    read = steps.read
+    monkeypatch.setattr(steps, "read", lambda *asked: reads.append(asked[1]) or read(*asked))
+
+    async def run():
+        async with AsyncExitStack() as stack:
+            opened = [await stack.enter_async_context(stream(api, path)) for _ in range(20)]
+            await asyncio.gather(*(each.take(3) for each in opened))
+            before = len(reads)
+            await elsewhere(events.append, session.id, [event(text="four")])
+            shown = await asyncio.gather(*(each.next("event") for each in opened))
+            return [frame.data["text"] for frame in shown], len(reads) - before
+
+    texts, read_again = asyncio.run(run())
+    assert texts == ["four"] * 20
+    assert read_again <= 6  # and not 20 or 40: the event, and how the session stands behind it

@@ -1,0 +1,258 @@
+"""Schedules, webhook endpoints, what came to them, and what each fire led to."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
+
+from sessions_app import models
+from sessions_app.channels import Refused, endpoints, schedules, webhooks
+from sessions_app.queries import triggers as queries
+
+from . import trigger_schemas as shapes
+from .agents import agent_read
+from .auth import admin, reader, writer
+from .idempotency import once
+from .paging import Cursor, Limit, Page, keyset
+from .parsing import reply
+from .problems import Problem, invalid, not_found
+
+router = Router(tags=["triggers"])
+Status = models.TriggerRun.Status
+Kind = models.TriggerRun.Kind
+
+FAULTS: dict[type[Exception], Any] = {
+    Refused: lambda error: invalid(f"/{error.field}", str(error)),
+    webhooks.NoAgent: lambda error: Problem(409, str(error)),
+}
+
+
+# --- schedules --------------------------------------------------------------------------------------------------
+
+
+@router.get("/schedules", auth=reader, response=Page[shapes.Schedule])
+def list_schedules(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
+    """The schedules of the workspace, the newest first."""
+    found = models.Schedule.objects.filter(workspace=request.auth.workspace).select_related("agent")
+    rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
+    return reply(Page(items=[shapes.Schedule.of(row) for row in rows], next_cursor=next_cursor))
+
+
+@router.post("/schedules", auth=admin, response={201: shapes.Schedule})
+@once
+def create_schedule(request: HttpRequest, schedule: shapes.NewSchedule) -> HttpResponse:
+    """Have an agent begin a session at the times of a cron expression (five fields) in a time zone."""
+    fields = schedule.model_dump(exclude={"agent_id"})
+    made = schedules.create(agent_read(request, schedule.agent_id), by=request.auth.actor, **fields)
+    return reply(shapes.Schedule.of(made), 201)
+
+
+@router.get("/schedules/{uuid:schedule_id}", auth=reader, response=shapes.Schedule)
+def read_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
+    """One schedule."""
+    return reply(shapes.Schedule.of(_schedule(request, schedule_id)))
+
+
+@router.patch("/schedules/{uuid:schedule_id}", auth=admin, response=shapes.Schedule)
+def change_schedule(request: HttpRequest, schedule_id: UUID, changes: shapes.ScheduleChanges) -> HttpResponse:
+    """Change what is sent; ``enabled`` pauses and resumes. Times that passed in a pause are not made up for."""
+    changed = schedules.change(_schedule(request, schedule_id), _changes(request, changes), by=request.auth.actor)
+    return reply(shapes.Schedule.of(changed))
+
+
+@router.delete("/schedules/{uuid:schedule_id}", auth=admin, response={204: None})
+def delete_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
+    """It fires no more; its runs stay."""
+    schedules.delete(_schedule(request, schedule_id), by=request.auth.actor)
+    return HttpResponse(status=204)
+
+
+@router.post("/schedules/{uuid:schedule_id}/run", auth=writer, response={201: shapes.TriggerRun})
+@once
+def run_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
+    """Fire it now, also while it is paused. The run says what came of it."""
+    run = schedules.run_now(_schedule(request, schedule_id), by=request.auth.actor)
+    return reply(shapes.TriggerRun.of(run), 201)
+
+
+# --- webhook endpoints ------------------------------------------------------------------------------------------
+
+
+@router.get("/webhooks", auth=reader, response=Page[shapes.Webhook])
+def list_webhooks(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
+    """The webhook endpoints of the workspace, the newest first; those that were deactivated too."""
+    rows, next_cursor = keyset(queries.endpoints(request.auth.workspace.id), "id", limit, cursor, UUID)
+    items = [shapes.Webhook.of(row, _url(request, row)) for row in rows]
+    return reply(Page(items=items, next_cursor=next_cursor))
+
+
+@router.post("/webhooks", auth=admin, response={201: shapes.WebhookWithSecret})
+def create_webhook(request: HttpRequest, webhook: shapes.NewWebhook) -> HttpResponse:
+    """An address for others to post to. A secret that is made here stands in this answer alone."""
+    made: list[str] = []
+
+    @once  # what it keeps for a repeat is without the secret
+    def create(request: HttpRequest) -> HttpResponse:
+        agent = agent_read(request, webhook.agent_id) if webhook.agent_id else None
+        fields = {"agent": agent, "by": request.auth.actor, "secret": webhook.secret}
+        endpoint, secret = endpoints.create(request.auth.workspace.id, webhook.name, webhook.scheme, **fields)
+        made.append(secret)
+        return reply(shapes.Webhook.of(row := _webhook(request, endpoint.pk), _url(request, row)), 201)
+
+    answer = create(request)
+    answer.content = orjson.dumps(orjson.loads(answer.content) | {"secret": (made and made[0]) or None})
+    return answer
+
+
+@router.get("/webhooks/{uuid:webhook_id}", auth=reader, response=shapes.Webhook)
+def read_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
+    """One webhook endpoint."""
+    return _shown(request, webhook_id)
+
+
+@router.patch("/webhooks/{uuid:webhook_id}", auth=admin, response=shapes.Webhook)
+def change_webhook(request: HttpRequest, webhook_id: UUID, changes: shapes.WebhookChanges) -> HttpResponse:
+    """Give it another agent (null: none), deactivate it, or activate it again."""
+    endpoints.change(_webhook(request, webhook_id), _changes(request, changes), by=request.auth.actor)
+    return _shown(request, webhook_id)
+
+
+@router.delete("/webhooks/{uuid:webhook_id}", auth=admin, response={204: None})
+def delete_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
+    """Deactivate it: posts get 404, its deliveries stay, its name stays reserved."""
+    endpoints.change(_webhook(request, webhook_id), {"active": False}, by=request.auth.actor)
+    return HttpResponse(status=204)
+
+
+@router.post("/webhooks/{uuid:webhook_id}/secret", auth=admin, response=shapes.WebhookWithSecret)
+def rotate_secret(request: HttpRequest, webhook_id: UUID, new: shapes.NewSecret) -> HttpResponse:
+    """Another secret from now on; of an unsigned endpoint another address."""
+    secret = endpoints.rotate(_webhook(request, webhook_id), by=request.auth.actor, secret=new.secret)
+    row = _webhook(request, webhook_id)
+    shown = shapes.Webhook.of(row, _url(request, row)).model_dump()
+    return reply(shapes.WebhookWithSecret(**shown, secret=secret or None))
+
+
+# --- deliveries -------------------------------------------------------------------------------------------------
+
+
+@router.get("/webhooks/{uuid:webhook_id}/deliveries", auth=reader, response=Page[shapes.DeliveryRow])
+def list_deliveries(
+    request: HttpRequest, webhook_id: UUID, limit: Limit, cursor: Cursor, acknowledged: bool | None = None
+) -> HttpResponse:
+    """What came to an endpoint, the newest first, without its content."""
+    found = queries.deliveries(_webhook(request, webhook_id), acknowledged)
+    rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
+    return reply(Page(items=[shapes.DeliveryRow.of(row) for row in rows], next_cursor=next_cursor))
+
+
+@router.get("/webhooks/{uuid:webhook_id}/deliveries/{uuid:delivery_id}", auth=reader, response=shapes.Delivery)
+def read_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
+    """One delivery with its content."""
+    return reply(shapes.Delivery.of(_delivery(request, webhook_id, delivery_id)))
+
+
+@router.post("/webhooks/{uuid:webhook_id}/deliveries/acknowledge", auth=writer, response=shapes.Acknowledged)
+def acknowledge_deliveries(request: HttpRequest, webhook_id: UUID, those: shapes.Acknowledgement) -> HttpResponse:
+    """Mark deliveries as seen to; how many were not before."""
+    mine = queries.deliveries(_webhook(request, webhook_id)).filter(pk__in=those.ids).values_list("pk", flat=True)
+    changed = webhooks.acknowledge(request.auth.workspace.id, list(mine), by=request.auth.actor)
+    return reply(shapes.Acknowledged(acknowledged=changed))
+
+
+@router.post(
+    "/webhooks/{uuid:webhook_id}/deliveries/{uuid:delivery_id}/acknowledge", auth=writer, response=shapes.Delivery
+)
+def acknowledge_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
+    """Mark one as seen to; a second time changes nothing."""
+    delivery = _delivery(request, webhook_id, delivery_id)
+    webhooks.acknowledge(delivery.workspace_id, [delivery.pk], by=request.auth.actor)
+    return reply(shapes.Delivery.of(_delivery(request, webhook_id, delivery_id)))
+
+
+@router.post(
+    "/webhooks/{uuid:webhook_id}/deliveries/{uuid:delivery_id}/replay", auth=writer, response={201: shapes.TriggerRun}
+)
+@once
+def replay_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
+    """Give it to the agent once more, in a session of its own. 409 when the endpoint has no agent."""
+    run = webhooks.replay(_delivery(request, webhook_id, delivery_id), by=request.auth.actor)
+    return reply(shapes.TriggerRun.of(run), 201)
+
+
+# --- trigger runs -----------------------------------------------------------------------------------------------
+
+
+@router.get("/trigger-runs", auth=reader, response=Page[shapes.TriggerRun])
+def list_runs(
+    request: HttpRequest,
+    limit: Limit,
+    cursor: Cursor,
+    status: str = "",
+    kind: str = "",
+    schedule_id: UUID | None = None,
+    webhook_id: UUID | None = None,
+    session_id: UUID | None = None,
+) -> HttpResponse:
+    """Every fire, failed and skipped ones too, the newest first."""
+    for name, value, choices in (("status", status, Status), ("kind", kind, Kind)):
+        if value and value not in choices.values:
+            raise invalid(f"/{name}", f'"{value}" is no {name}; use one of {", ".join(choices.values)}')
+    wanted = {
+        "status": status, "kind": kind, "schedule": schedule_id, "delivery__endpoint": webhook_id,
+        "session": session_id,
+    }  # fmt: skip
+    found = queries.runs(request.auth.workspace.id).filter(**{name: value for name, value in wanted.items() if value})
+    rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
+    return reply(Page(items=[shapes.TriggerRun.of(row) for row in rows], next_cursor=next_cursor))
+
+
+@router.get("/trigger-runs/{uuid:run_id}", auth=reader, response=shapes.TriggerRun)
+def read_run(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """One trigger run."""
+    return reply(shapes.TriggerRun.of(_one(queries.runs(request.auth.workspace.id), run_id, "trigger run")))
+
+
+def _schedule(request: HttpRequest, schedule_id: UUID) -> models.Schedule:
+    found = models.Schedule.objects.filter(workspace=request.auth.workspace).select_related("agent")
+    return _one(found, schedule_id, "schedule")
+
+
+def _webhook(request: HttpRequest, webhook_id: UUID) -> models.WebhookEndpoint:
+    return _one(queries.endpoints(request.auth.workspace.id), webhook_id, "webhook endpoint")
+
+
+def _delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> models.WebhookDelivery:
+    found = queries.delivery(request.auth.workspace.id).filter(endpoint=webhook_id)
+    return _one(found, delivery_id, "delivery")
+
+
+def _one(found: Any, id_: UUID, noun: str) -> Any:
+    row = found.filter(pk=id_).first()
+    if row is None:
+        raise not_found(noun)
+    return row
+
+
+def _changes(request: HttpRequest, changes: Any) -> dict[str, Any]:
+    """Only what was sent; an agent by its id becomes the agent."""
+    sent = changes.model_dump(exclude_unset=True)
+    if "agent_id" in sent:
+        agent_id = sent.pop("agent_id")
+        sent["agent"] = agent_read(request, agent_id) if agent_id else None
+    return sent
+
+
+def _shown(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
+    row = _webhook(request, webhook_id)
+    return reply(shapes.Webhook.of(row, _url(request, row)))
+
+
+def _url(request: HttpRequest, row: models.WebhookEndpoint) -> str | None:
+    if request.auth.role != models.Role.ADMIN:
+        return None
+    return endpoints.url_of(row, request.build_absolute_uri("/"))

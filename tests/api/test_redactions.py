@@ -1,0 +1,135 @@
+"""Redacted vCons over the API: made, held back, accepted and fetched; and who may do which of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from django.test import AsyncClient
+
+from sessions_app.models import AuditEntry, Session
+from sessions_app.services import events
+from tests.services.build import user
+from tests.services.files import vcon
+from tests.services.test_imports import drop
+
+from .client import ok, pointers, refused
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SECRET = "My card is 4711 0815 2342"
+
+
+@pytest.fixture(autouse=True)
+def storage(settings, tmp_path):
+    settings.DATA_DIR, settings.DOCUMENTS_DIR = tmp_path, tmp_path / "documents"
+
+
+@pytest.fixture
+def chat(workspace) -> Session:
+    drop(workspace, vcon(SECRET, "Thank you", f"So, {SECRET}?"), "chat.vcon")
+    return Session.objects.get()
+
+
+def fetch(api, path):
+    async def run():
+        answer = await AsyncClient().get(path, headers=api.headers)
+        if answer.streaming:
+            answer.file = b"".join([piece async for piece in answer])
+        return answer
+
+    return asyncio.run(run())
+
+
+def test_a_redacted_vcon_is_made_and_fetched(api, chat):
+    sent = {"type": "PII Redaction", "remove": [{"what": "containing", "words": "4711 0815"}]}
+    made = ok(api.post(f"sessions/{chat.pk}/redactions", sent), 201)
+    assert (made["status"], made["removed"], made["leaks"]) == ("ready", {"text": 2}, [])
+    answer = fetch(api, made["download"])
+    assert answer.headers["Content-Type"].startswith("application/vcon")
+    assert json.loads(answer.file)["redacted"]["type"] == "PII Redaction"
+    assert json.loads(answer.file)["uuid"] == made["uuid"]
+    assert b"4711" not in answer.file
+    assert ok(api.get(f"sessions/{chat.pk}/redactions/{made['id']}")) == made
+    assert api.all(f"sessions/{chat.pk}/redactions") == [made]
+
+
+def test_what_still_says_it_holds_it_back_until_it_is_accepted(api, chat):
+    made = ok(api.post(f"sessions/{chat.pk}/redactions", {"type": "PII", "remove": [{"what": "text", "seq": 1}]}), 201)
+    assert (made["status"], made["download"], made["leak_count"]) == ("held", None, 1)
+    [leak] = made["leaks"]
+    assert (leak["pointer"], leak["seq"], leak["source"]) == ("/dialog/2/body", 3, "1")
+    assert leak["rule"]["what"] == "text"
+    path = f"sessions/{chat.pk}/redactions/{made['id']}"
+    assert "still stand" in refused(fetch(api, f"/api/v1/{path}/file"), 409)["detail"]
+    accepted = ok(api.post(f"{path}/accept"))
+    assert (accepted["status"], accepted["accepted_by"]) == ("ready", "reviewer key")
+    assert ok(api.post(f"{path}/accept")) == accepted
+    assert fetch(api, accepted["download"]).status_code == 200
+
+
+def test_it_can_be_accepted_beforehand(api, chat):
+    sent = {"type": "PII", "remove": [{"what": "text", "seq": 1}], "accept": True}
+    assert ok(api.post(f"sessions/{chat.pk}/redactions", sent), 201)["status"] == "ready"
+    assert AuditEntry.objects.filter(action="session.redaction_accepted").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("sent", "where"),
+    [
+        ({"remove": [{"what": "title"}]}, "/type"),
+        ({"type": " ", "remove": [{"what": "title"}]}, "/type"),
+        ({"type": "PII", "remove": []}, "/remove"),
+        ({"type": "PII", "remove": [{"what": "title"}, {"what": "event", "seq": 77}]}, "/remove/1/seq"),
+        ({"type": "PII", "remove": [{"what": "event"}]}, "/remove/0/seq"),
+        ({"type": "PII", "remove": [{"what": "event", "seq": "x"}]}, "/remove/0/seq"),
+        ({"type": "PII", "remove": [{"what": "all"}]}, "/remove/0/what"),
+        ({"type": "PII", "remove": [{"what": "title", "sec": 1}]}, "/remove/0/sec"),
+        ({"type": "PII", "remove": [{"what": "containing", "words": " x "}]}, "/remove/0/words"),
+        ({"type": "PII", "remove": [{"what": "analysis", "index": 0}]}, "/remove/0/index"),
+    ],
+)
+def test_bad_input_is_told_with_its_place(api, chat, sent, where):
+    assert pointers(refused(api.post(f"sessions/{chat.pk}/redactions", sent), 422)) == {where}
+
+
+def test_signing_what_still_goes_on_is_refused(api, chat):
+    Session.objects.update(phase=Session.Phase.ACTIVE)
+    sent = {"type": "PII", "remove": [{"what": "title"}], "signed": True}
+    assert pointers(refused(api.post(f"sessions/{chat.pk}/redactions", sent), 422)) == {"/signed"}
+
+
+def test_a_viewer_may_fetch_what_is_ready_and_nothing_else(api, viewer, chat):
+    sent = {"type": "PII", "remove": [{"what": "title"}]}
+    refused(viewer.post(f"sessions/{chat.pk}/redactions", sent), 403)
+    refused(viewer.get(f"sessions/{chat.pk}/redactions"), 403)
+    made = ok(api.post(f"sessions/{chat.pk}/redactions", sent), 201)
+    refused(viewer.get(f"sessions/{chat.pk}/redactions/{made['id']}"), 403)
+    refused(viewer.post(f"sessions/{chat.pk}/redactions/{made['id']}/accept"), 403)
+    assert fetch(viewer, made["download"]).status_code == 200
+
+
+def test_a_stranger_is_told_nothing(api, stranger, chat):
+    sent = {"type": "PII", "remove": [{"what": "title"}]}
+    made = ok(api.post(f"sessions/{chat.pk}/redactions", sent), 201)
+    path = f"sessions/{chat.pk}/redactions"
+    refused(stranger.post(path, sent), 404)
+    refused(stranger.get(path), 404)
+    refused(stranger.get(f"{path}/{made['id']}"), 404)
+    refused(stranger.post(f"{path}/{made['id']}/accept"), 404)
+    refused(fetch(stranger, made["download"]), 404)
+
+
+def test_the_same_key_makes_it_once(api, chat):
+    sent = {"type": "PII", "remove": [{"what": "title"}]}
+    first = ok(api.post(f"sessions/{chat.pk}/redactions", sent, **{"Idempotency-Key": "a"}), 201)
+    assert ok(api.post(f"sessions/{chat.pk}/redactions", sent, **{"Idempotency-Key": "a"}), 201) == first
+    assert len(api.all(f"sessions/{chat.pk}/redactions")) == 1
+
+
+def test_a_session_that_is_no_import_is_redacted_too(api, session):
+    events.append(session.pk, [user("Only this"), user("and that secret")])
+    sent = {"type": "PII", "remove": [{"what": "event", "seq": 2}]}
+    made = ok(api.post(f"sessions/{session.pk}/redactions", sent), 201)
+    assert json.loads(fetch(api, made["download"]).file)["redacted"] == {"type": "PII"}
+    assert made["filename"].startswith("redacted-")
