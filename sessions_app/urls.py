@@ -4,7 +4,29 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, path
 
-from .views import agents, approvals, audit, decisions, event, home, session, sessions, settings, sign_in
+from .views import (
+    agent_forms,
+    agent_versions,
+    agents,
+    approvals,
+    audit,
+    calls,
+    chat,
+    continuing,
+    decisions,
+    event,
+    home,
+    hooks,
+    session,
+    sessions,
+    settings,
+    sign_in,
+    slack,
+    triggers,
+    usage,
+    wallets,
+    webhooks,
+)
 
 sign_in_urls = [
     path("sign-in/", sign_in.form, name="sign-in"),
@@ -24,7 +46,13 @@ session_urls = [
     path(f"{PAGE}/find", session.find, name="session-find"),
     path(f"{PAGE}/next", session.next_mark, name="session-next"),
     path(f"{PAGE}/archive", session.archive, name="session-archive"),
-    path(f"{PAGE}/message", session.message, name="session-message"),
+    path(f"{PAGE}/standing", chat.standing, name="session-standing"),
+    path(f"{PAGE}/message", chat.message, name="session-message"),
+    path(f"{PAGE}/interrupt", chat.interrupt, name="session-interrupt"),
+    path(f"{PAGE}/retry", chat.retry, name="session-retry"),
+    path(f"{PAGE}/go-on", chat.go_on, name="session-go-on"),
+    path(f"{PAGE}/queued/<uuid:message_id>/take-back", chat.take_back, name="session-take-back"),
+    path(f"{PAGE}/continue", continuing.page, name="session-continue"),
     path(f"{PAGE}/events/<int:seq>", event.inspector, name="event-inspector"),
     path(f"{PAGE}/events/<int:seq>/body", event.body, name="event-body"),
     path(f"{PAGE}/events/<int:seq>/whole", event.whole, name="event-whole"),
@@ -32,7 +60,13 @@ session_urls = [
 
 agent_urls = [
     path("agents/", agents.index, name="agent-list"),
+    path("agents/+/", agent_forms.create, name="agent-create"),  # no slug has a "+"
     path("agents/<slug:slug>/", agents.detail, name="agent-detail"),
+    path("agents/<slug:slug>/chat/", chat.begin, name="agent-chat"),
+    path("agents/<slug:slug>/edit/", agent_forms.edit, name="agent-edit"),
+    path("agents/<slug:slug>/status/", agent_forms.change_status, name="agent-status"),
+    path("agents/<slug:slug>/versions/", agent_versions.index, name="agent-versions"),
+    path("agents/<slug:slug>/versions/<int:version>/", agent_versions.detail, name="agent-version"),
 ]
 
 approval_urls = [
@@ -40,6 +74,53 @@ approval_urls = [
     path("approvals/count", approvals.count, name="approval-count"),
     path("approvals/<uuid:approval_id>/", decisions.card, name="approval-detail"),
     path("approvals/<uuid:approval_id>/decision", decisions.decide, name="approval-decide"),
+]
+
+usage_urls = [
+    path("usage/", usage.index, name="usage"),
+    path("usage/table.csv", usage.table_csv, name="usage-csv"),
+    path("usage/wallets/", wallets.index, name="wallets"),
+    path("usage/wallets/<str:kind>.csv", wallets.entries_csv, name="wallet-csv"),
+    path("usage/wallets/<str:kind>/credit/", wallets.credit, name="wallet-credit"),
+    path("usage/budgets/", wallets.set_budget, name="budget-set"),
+    path("usage/budgets/<uuid:budget_id>/remove/", wallets.remove_budget, name="budget-remove"),
+    path("usage/calls/", calls.index, name="call-list"),
+    path("usage/calls.csv", calls.table_csv, name="call-csv"),
+]
+
+SCHEDULE = "triggers/schedules/<uuid:schedule_id>/"
+WEBHOOK = "triggers/webhooks/<uuid:webhook_id>/"
+DELIVERY = "triggers/deliveries/<uuid:delivery_id>/"
+trigger_urls = [
+    path("hooks/<str:hook_id>", hooks.receive, name="hook"),
+    path("triggers/", triggers.index, name="trigger-list"),
+    path("triggers/runs/", triggers.runs, name="trigger-runs"),
+    path("triggers/schedules/new/", triggers.new_schedule, name="schedule-new"),
+    path("triggers/schedules/preview", triggers.preview, name="schedule-preview"),
+    path(SCHEDULE, triggers.schedule, name="schedule-detail"),
+    path(f"{SCHEDULE}edit/", triggers.edit_schedule, name="schedule-edit"),
+    path(f"{SCHEDULE}switch/", triggers.switch_schedule, name="schedule-switch"),
+    path(f"{SCHEDULE}run/", triggers.run_schedule, name="schedule-run"),
+    path(f"{SCHEDULE}delete/", triggers.delete_schedule, name="schedule-delete"),
+    path("triggers/webhooks/new/", webhooks.new, name="webhook-new"),
+    path(WEBHOOK, webhooks.endpoint, name="webhook-detail"),
+    path(f"{WEBHOOK}change/", webhooks.change, name="webhook-change"),
+    path(f"{WEBHOOK}switch/", webhooks.switch, name="webhook-switch"),
+    path(f"{WEBHOOK}secret/", webhooks.rotate, name="webhook-secret"),
+    path(f"{WEBHOOK}acknowledge/", webhooks.acknowledge, name="webhook-acknowledge"),
+    path(DELIVERY, webhooks.delivery, name="delivery-detail"),
+    path(f"{DELIVERY}replay/", webhooks.replay, name="delivery-replay"),
+]
+
+slack_urls = [
+    path("settings/slack/", slack.index, name="slack"),
+    path("settings/slack/connect/", slack.connect, name="slack-connect"),
+    path("settings/slack/add/", slack.add, name="slack-add"),
+    path("settings/slack/<uuid:installation_id>/", slack.configure, name="slack-configure"),
+    path("settings/slack/<uuid:installation_id>/disconnect/", slack.disconnect, name="slack-disconnect"),
+    path("slack/oauth_redirect", slack.added, name="slack-added"),
+    path("slack/events", slack.events, name="slack-events"),
+    path("slack/interactions", slack.events, name="slack-interactions"),
 ]
 
 settings_urls = [
@@ -61,5 +142,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *session_urls,
     *agent_urls,
     *approval_urls,
+    *usage_urls,
+    *trigger_urls,
     *settings_urls,
+    *slack_urls,
 ]

@@ -59,20 +59,30 @@ def tokens(number: int | None, partial: Any = False) -> SafeString:
 def money(of: Any) -> SafeString:
     """The cost of anything with the columns of ``Money``: ``$0.031``, ``≥`` when a part has no price, else —."""
     amount, unpriced = of.cost_amount, of.unpriced_tokens
+    under = getattr(of, "under_reported", 0)
     if amount is None:
         why = "no price is known for its model" if unpriced else "the source states no tokens"
         return _titled(numbers.UNKNOWN, why)
-    return _titled(numbers.money(amount, partial=bool(unpriced)), _basis(of.cost_basis, amount, unpriced))
+    return _titled(
+        numbers.money(amount, partial=bool(unpriced or under)), _basis(of.cost_basis, amount, unpriced, under)
+    )
 
 
-def _basis(basis: str, amount: Decimal, unpriced: int) -> str:
+def _basis(basis: str, amount: Decimal, unpriced: int, under: int) -> str:
     words = {
         "recorded": "stated by the recorder",
         "priced": "computed from the price table",
         "mixed": "partly stated by the recorder, partly computed from the price table",
     }[basis]
     least = f"; at least, because {numbers.exact(unpriced)} tokens have no known price" if unpriced else ""
-    return f"{numbers.dollars(amount)}, {words}{least}"
+    short = f"; at least, because the recorder wrote down too few tokens of {numbers.exact(under)} responses"
+    return f"{numbers.dollars(amount)}, {words}{least}{short if under else ''}"
+
+
+@register.filter
+def usd(amount: Decimal | None) -> SafeString:
+    """An amount of money: ``$0.031``, exact in the title; — when it is unknown."""
+    return _titled(numbers.money(amount), numbers.dollars(amount))
 
 
 @register.filter

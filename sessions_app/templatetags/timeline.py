@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 
 from sessions_app.models import Approval, ModelRequest, Session
 from sessions_app.queries.outline import Outline
+from sessions_app.queries.relatives import Relative, relatives_of
 from sessions_app.queries.search import Found
 from sessions_app.queries.timeline import Nested
 from sessions_app.rendering import numbers, text, toolbody
@@ -118,6 +119,12 @@ def exactly(at: datetime | None) -> SafeString | str:
         if at
         else numbers.UNKNOWN
     )
+
+
+@register.simple_tag
+def relatives(session: Session) -> list[Relative]:
+    """Sessions that this one goes on from, and those that go on from it."""
+    return relatives_of(session)
 
 
 @register.simple_tag

@@ -7,7 +7,9 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from sessions_app.models import Agent, Budget
 from sessions_app.queries import agents as queries
+from sessions_app.queries import budgets
 from sessions_app.queries import sessions as session_queries
 
 from . import access
@@ -20,6 +22,7 @@ RUNTIMES = {
     "local": "here, in a loop of tools",
     "scripted": "by a script, without a model",
 }
+POLICY_WORDS = {"allow": "allows", "ask": "asks", "deny": "denies"}
 
 
 @require_safe
@@ -41,4 +44,21 @@ def detail(request: access.DeskRequest, slug: str) -> HttpResponse:
     found = session_queries.filtered(agent.workspace_id, wanted)
     page = session_queries.page(found, wanted.sort, SESSIONS, cursor=None)
     context = {"row": row, "agent": row.agent, "sessions": page.items, "runtime": RUNTIMES[agent.runtime]}
+    context |= {"budget": _daily(agent), "policy_line": _policy_line(agent)}
     return render(request, "agents/detail.html", context)
+
+
+def _daily(agent: Agent) -> budgets.Standing | None:
+    """The daily budget of an agent with what was spent of it, where it has one."""
+    budget = Budget.objects.filter(agent=agent, session=None, period=Budget.Period.DAY).first()
+    return budgets.Standing(budget, budgets.spent_of(budget)) if budget else None
+
+
+def _policy_line(agent: Agent) -> str:
+    """``asks by default; allows 2, denies 1 by name``: what becomes of its calls."""
+    tools = agent.policy.get("tools")
+    said = list(tools.values()) if isinstance(tools, dict) else []
+    default = str(agent.policy.get("default", "ask"))
+    named = [f"{words} {said.count(value)}" for value, words in POLICY_WORDS.items() if value in said]
+    words = POLICY_WORDS.get(default, "asks")
+    return f"{words} by default; {', '.join(named)} by name" if named else f"{words} by default"

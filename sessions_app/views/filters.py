@@ -11,7 +11,12 @@ from django.http import QueryDict
 
 from sessions_app.queries.sessions import DEFAULT_SORT, BadFilter, SessionFilter
 
-NAMES = ("agent", "status", "origin", "tag", "q", "from", "to", "min_cost", "has_errors", "needs_approval", "sort")
+NAMES = (
+    "agent", "status", "origin", "tag", "q", "from", "to", "min_cost", "has_errors", "needs_approval", "model", "tool",
+    "used_from", "used_to", "sort",
+)  # fmt: skip
+WITHOUT_FIELD = ("model", "tool", "used_from", "used_to", "sort")
+"""Filters that links set and chips take away: the form only keeps them."""
 BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 MOST = 1_000
 """Characters of one value."""
@@ -25,6 +30,11 @@ class ReadFilter:
     wanted: SessionFilter
     values: dict[str, str]
     errors: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def kept(self) -> list[tuple[str, str]]:
+        """What the form sends along unseen."""
+        return [(name, self.values[name]) for name in WITHOUT_FIELD if self.values[name]]
 
     def query(self, **changes: str | None) -> str:
         """The query string of this filter with some values changed; "" or None takes one away."""
@@ -53,8 +63,8 @@ def read(query: QueryDict) -> ReadFilter:
 def _read(name: str, value: str) -> Any:
     if "\0" in value or len(value) > MOST:
         raise BadFilter(name, f"use at most {MOST:,} characters, without NUL")
-    if name in ("from", "to"):
-        return _moment(name, value)
+    if name in ("from", "to", "used_from", "used_to"):
+        return moment(name, value)
     if name == "min_cost":
         return _dollars(value)
     if name in ("has_errors", "needs_approval"):
@@ -64,15 +74,15 @@ def _read(name: str, value: str) -> Any:
     return value
 
 
-def _moment(name: str, value: str) -> datetime:
-    """A day or a moment, UTC unless it says otherwise; "to" a day means to its end."""
+def moment(name: str, value: str) -> datetime:
+    """A day or a moment, UTC unless it says otherwise; "to" a day means to its end. Raises ``BadFilter``."""
     try:
-        moment = datetime.fromisoformat(value)
-        if name == "to" and len(value) <= len("2026-01-31"):
-            moment += timedelta(days=1)
+        at = datetime.fromisoformat(value)
+        if name.endswith("to") and len(value) <= len("2026-01-31"):
+            at += timedelta(days=1)
     except (ValueError, OverflowError):
         raise BadFilter(name, f'"{value}" is no date; write it as 2026-01-31 or 2026-01-31T09:30Z') from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def _dollars(value: str) -> Decimal:

@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from sessions_app.queries import approvals
+from sessions_app.queries import approvals, budgets
 from sessions_app.queries import home as queries
 
 from . import access
@@ -27,5 +27,6 @@ def index(request: access.DeskRequest) -> HttpResponse:
         "went_wrong": queries.went_wrong(workspace_id),
         "came_in": queries.came_in(workspace_id),
         "today": queries.today(workspace_id),
+        "budgets": budgets.today(workspace_id),
     }
     return render(request, "home/index.html", context)

@@ -6,15 +6,15 @@ from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app.models import Session
 from sessions_app.queries import inspect, outline, search
 from sessions_app.queries.timeline import DEPTHS, Timeline, Window
-from sessions_app.services import sessions as session_services
+from sessions_app.services import lifecycle
 
-from . import access
+from . import access, composer
 from .event import inspected_at
 from .pages import page_or_fragment, wants_fragment
 from .places import Place, at, event_url, fragment, number, place_in, session_at
@@ -37,6 +37,7 @@ def page(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
     context = at(session, place, shown=shown, opened=_opened(session, place), **_missing(place, shown))
     if not wants_fragment(request):
         context |= _around_the_timeline(session, place, shown, request.GET.get("tab", ""))
+        context["composer"] = composer.of(session, request.member)
     return page_or_fragment(request, "sessions/session.html", "sessions/_timeline.html", context)
 
 
@@ -170,28 +171,5 @@ def next_mark(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> 
 def archive(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """Read-only from now on."""
     session = session_at(request, agent_id, session_id)
-    session_services.archive(session, by=access.actor(request))
+    lifecycle.archive(session, by=access.actor(request))
     return redirect("session-detail", session.agent_id, session.pk)
-
-
-@require_POST
-@access.reviewer
-def message(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
-    """A message to the agent, at the end of the log; 409 when the session was archived meanwhile."""
-    session = session_at(request, agent_id, session_id)
-    said = request.POST.get("text", "").strip()
-    try:
-        if said:
-            session_services.add_message(session, said, by=access.actor(request))
-    except session_services.Archived as archived:
-        return render(
-            request,
-            "sessions/_composer.html",
-            {"session": session, "typed": said, "problem": str(archived)},
-            status=409,
-        )
-    if not wants_fragment(request):
-        return redirect(event_url(session, None))
-    response = render(request, "sessions/_composer.html", {"session": session})
-    response.headers["HX-Trigger-After-Swap"] = "said"
-    return response

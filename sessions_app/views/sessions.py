@@ -27,7 +27,7 @@ QUICK = (
 )  # fmt: skip
 NAMED = {
     "agent": "agent", "status": "status", "origin": "came by", "tag": "tag", "from": "from", "to": "to",
-    "min_cost": "at least $",
+    "min_cost": "at least $", "model": "model", "tool": "tool", "used_from": "used from", "used_to": "used to",
 }  # fmt: skip
 
 

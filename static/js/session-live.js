@@ -9,18 +9,26 @@ let after = live.dataset.after;
 let follow = false;
 let fresh = 0;
 let headTimer = null;
+let standingTimer = null;
+let outlineTimer = null;
+let outlineFrom = Infinity;
 
 function open() {
   if (source || !live.dataset.stream || document.hidden) return;
   source = new EventSource(`${live.dataset.stream}?after=${after}`);
+  source.addEventListener("open", renewTail); // what a request lost while the network was away
   source.addEventListener("event", (message) => {
     after = message.lastEventId || after;
     arrived(JSON.parse(message.data));
   });
+  source.addEventListener("said", (message) => {
+    window.writing.said(JSON.parse(message.data));
+    if (follow) toTheEnd();
+  });
   source.addEventListener("session", (message) => {
-    const { status, event_count, pending_approvals } = JSON.parse(message.data);
-    const told = [status, event_count, pending_approvals].join();
-    if (told !== live.dataset.known) renewHead();
+    const { status, event_count, pending_approvals, queued_messages } = JSON.parse(message.data);
+    const told = [status, event_count, pending_approvals, queued_messages].join();
+    if (told !== live.dataset.known) { renewHead(); renewStanding(); }
     live.dataset.known = told;
   });
   source.addEventListener("approval", (message) => renewCard(JSON.parse(message.data)));
@@ -35,10 +43,38 @@ document.addEventListener("visibilitychange", () => (document.hidden ? close() :
 
 function arrived(event) {
   fresh += 1;
+  window.writing.logged(event);
   if (tail()) htmx.trigger(tail(), "news");
   else announce();
   if (event.kind === "tool_result") renewOpenCalls();
+  if (["user_message", "approval", "error"].includes(event.kind)) renewOutline(event.turn);
   renewHead();
+  renewStanding();
+}
+
+// Turns that began or changed since the outline came; where it ends before them, its own link leads on to them.
+function renewOutline(turn) {
+  outlineFrom = Math.min(outlineFrom, turn);
+  clearTimeout(outlineTimer);
+  outlineTimer = setTimeout(async () => {
+    const last = document.getElementById("outline").lastElementChild;
+    const after = Math.min(outlineFrom, Number(last?.dataset.turn ?? -1) + 1) - 1;
+    outlineFrom = Infinity;
+    if (last && !last.dataset.turn) return;
+    await htmx.ajax("GET", `${window.session.base()}/outline${after < 0 ? "" : `?after=${after}`}`, { target: "#outline", swap: "beforeend" });
+    for (const mark of document.querySelectorAll("#outline li[data-turn]")) {
+      if (mark !== [...document.querySelectorAll(`#outline li[data-turn="${mark.dataset.turn}"]`)].at(-1)) mark.remove();
+    }
+    document.dispatchEvent(new Event("scroll")); // which turn is being read is marked again
+  }, 400);
+}
+
+function renewStanding() {
+  clearTimeout(standingTimer);
+  standingTimer = setTimeout(() => {
+    const standing = document.getElementById("standing");
+    if (standing) htmx.trigger(standing, "news");
+  }, 250);
 }
 
 function renewHead() {
@@ -67,13 +103,23 @@ function renewCard(approval) {
   const card = document.getElementById(`approval-${approval.id}`);
   if (!card) return;
   const typed = [...card.querySelectorAll("textarea")].some((field) => field.value !== field.defaultValue);
-  if (!typed) htmx.trigger(card, "changed");
+  if (typed) return;
+  const row = card.closest(".asked");
+  if (row && approval.status !== "pending") { // its edge says whether it waits, too
+    htmx.ajax("GET", `${window.session.base()}/rows?only=${row.dataset.seq}`, { target: `#${row.id}`, swap: "outerHTML" });
+  } else htmx.trigger(card, "changed");
 }
 function renewTail() {
   if (tail()) htmx.trigger(tail(), "news");
 }
-document.addEventListener("decided", () => { renewHead(); renewTail(); });
-document.addEventListener("said", renewTail);
+document.addEventListener("decided", () => { renewHead(); renewTail(); renewStanding(); });
+document.addEventListener("said", () => {
+  renewTail();
+  renewHead();
+  document.getElementById("say-text")?.focus({ preventScroll: true });
+  setFollow(true); // who says something waits for the answer
+  announce();
+});
 
 const belowSight = (row) => row.getBoundingClientRect().top > innerHeight;
 
@@ -84,7 +130,7 @@ document.addEventListener("htmx:afterSettle", (event) => {
 function announce() {
   if (follow) {
     fresh = 0;
-    window.scrollTo({ top: document.documentElement.scrollHeight });
+    toTheEnd();
   } else if (fresh && (!tail() || belowSight(tail()))) {
     unread.querySelector("span").textContent = `${fresh} new`;
     unread.hidden = false;
@@ -92,6 +138,25 @@ function announce() {
     fresh = 0;
   }
 }
+
+function toTheEnd() {
+  window.scrollTo({ top: document.documentElement.scrollHeight });
+}
+
+// Seconds that pass: how long a turn runs, and until when it is waited.
+const words = (seconds) => (seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} m ${seconds % 60} s`);
+function tick() {
+  for (const since of document.querySelectorAll("[data-since]")) {
+    since.textContent = words(Math.max(0, Math.round((Date.now() - new Date(since.dataset.since)) / 1000)));
+  }
+  for (const until of document.querySelectorAll("[data-until]")) {
+    const left = Math.round((new Date(until.dataset.until) - Date.now()) / 1000);
+    until.textContent = left > 0 ? `in ${words(left)}` : "now";
+  }
+}
+setInterval(tick, 1000);
+document.addEventListener("htmx:afterSwap", tick);
+tick();
 
 unread.addEventListener("click", () => {
   unread.hidden = true;
@@ -103,10 +168,22 @@ document.addEventListener("scroll", () => {
   if (!unread.hidden && tail() && !belowSight(tail())) { unread.hidden = true; fresh = 0; }
 }, { passive: true });
 
-toggle?.addEventListener("click", () => {
-  follow = !follow;
-  toggle.setAttribute("aria-pressed", String(follow));
+function setFollow(on) {
+  if (follow === on) return;
+  follow = on;
+  toggle?.setAttribute("aria-pressed", String(follow));
   if (follow) announce();
-});
+}
+toggle?.addEventListener("click", () => setFollow(!follow));
 if (toggle) toggle.hidden = false;
+
+// Who scrolls up wants to read there. Only people count: a page that gets shorter scrolls, too.
+document.addEventListener("wheel", (event) => { if (event.deltaY < 0) setFollow(false); }, { passive: true });
+document.addEventListener("touchmove", () => setFollow(false), { passive: true });
+document.addEventListener("keydown", (event) => { if (["PageUp", "Home", "ArrowUp"].includes(event.key) && !event.target.closest("textarea")) setFollow(false); });
+
+if (location.hash === "#follow") {
+  history.replaceState(history.state, "", location.pathname + location.search);
+  setFollow(true);
+}
 open();

@@ -9,7 +9,9 @@ function join() {
   for (const section of document.querySelectorAll(".turn.continued")) {
     const before = section.previousElementSibling;
     if (!before?.matches(".turn") || before.dataset.turn !== section.dataset.turn) continue;
-    before.querySelector(":scope > .rows").append(...section.querySelector(":scope > .rows").childNodes);
+    const moved = [...section.querySelector(":scope > .rows").children];
+    before.querySelector(":scope > .rows").append(...moved);
+    for (const row of moved) htmx.process(row); // it would look for them in the section that is gone
     before.querySelector(":scope > .turn-head .turn-facts")?.replaceWith(section.querySelector(".turn-facts"));
     section.remove();
   }

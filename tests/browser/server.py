@@ -45,7 +45,7 @@ def _wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
         try:
             with urlopen(url, timeout=2):
                 return
-        except (URLError, ConnectionError):
+        except (URLError, ConnectionError, TimeoutError):
             assert process.poll() is None, "the server did not start"
             time.sleep(0.1)
     raise AssertionError(f"{url} did not answer within {PATIENCE} s")

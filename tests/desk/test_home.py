@@ -74,6 +74,6 @@ def test_money_of_today_is_at_least_when_a_model_has_no_price(viewer, agent):
 
 
 def test_the_bar_counts_what_waits(viewer, agent):
-    assert "Approvals Imports" in words(viewer.get("/agents/"))
+    assert "Approvals Triggers" in words(viewer.get("/agents/"))
     asks(session_of(agent))
-    assert "Approvals 1 waiting Imports" in words(viewer.get("/agents/"))
+    assert "Approvals 1 waiting Triggers" in words(viewer.get("/agents/"))

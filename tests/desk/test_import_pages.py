@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import re
+import zipfile
 
 import pytest
 from asgiref.sync import async_to_sync
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
 
 from sessions_app.ids import uuid7_texts
 from sessions_app.models import Session
@@ -87,7 +90,7 @@ def test_the_original_comes_back_as_an_attachment_that_no_browser_renders(review
         ("cut.json", b'{"vcon": "0.0.2", "dialog": [{', "the file ends in the middle"),
         ("picture.png", b"\x89PNG\r\n\x1a\n" + bytes(99), "it is a PNG image"),
         ("words.txt", b"Dear Kim,\n", "it is text, not JSON"),
-        ("zeros", bytes(4000), "Known are"),
+        ("zeros", bytes(4000), "it is a binary file of a kind not known here"),
         ("tags.json", b'{"<script>alert(1)</script>": 1}', "<script>"),
     ],
 )
@@ -102,6 +105,13 @@ def test_a_file_that_cannot_be_read_says_why(reviewer, name, content, says):
         assert "<script>alert" not in page.content.decode()
         assert "Traceback" not in page.content.decode()
     assert not Session.objects.exists()
+
+
+def test_the_names_of_all_formats_stand_only_where_there_is_room(reviewer):
+    upload(reviewer, ("words.txt", b"Dear Kim,\nthe jars are here."))
+    read_all()
+    assert "Known are" not in words(reviewer.get("/imports/"))
+    assert "Known are" in words(reviewer.get(f"/imports/{Import.objects.get().id}/"))
 
 
 def test_a_file_over_the_limit_is_refused_by_name_and_the_others_come_in(reviewer, settings):
@@ -184,3 +194,18 @@ def test_older_imports_follow(reviewer, workspace):
 @pytest.mark.parametrize("before", ["x", "%00", "9" * 400])
 def test_a_nonsense_place_in_the_list_begins_it_again(reviewer, before):
     assert reviewer.get(f"/imports/?before={before}").status_code == 200
+
+
+def test_of_an_archive_the_page_says_which_file_gave_which_session(reviewer):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("logs/shelf.json", TRANSCRIPT)
+        archive.writestr("milk.txt", b"Buy milk")
+    upload(reviewer, ("all.zip", packed.getvalue()))
+    read_all()
+    page = words(reviewer.get(f"/imports/{Import.objects.get().id}/"))
+    assert re.search(r"\d+ events from logs/shelf\.json", page)
+    assert "Format zip archive, recognised by its content" in page
+    assert "not recognised, left out milk.txt" in page
+    session = Session.objects.get()
+    assert "in it logs/shelf.json" in words(reviewer.get(reverse("session-facts", args=[session.agent_id, session.id])))

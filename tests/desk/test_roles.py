@@ -11,7 +11,10 @@ from vcon_app.models import Import
 
 from .build import TRANSCRIPT, words
 
-READ = ["/", "/sessions/", "/agents/", "/approvals/", "/imports/", "/settings/"]
+READ = [
+    "/", "/sessions/", "/agents/", "/approvals/", "/imports/", "/usage/", "/usage/wallets/", "/usage/calls/",
+    "/settings/",
+]  # fmt: skip
 CHANGE = [
     ("/settings/members/", {"name": "Kim", "email": "kim@example.org", "role": "viewer"}),
     ("/settings/keys/", {"name": "robot", "role": "admin"}),

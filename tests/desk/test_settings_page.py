@@ -9,6 +9,8 @@ from django.test import Client
 
 from sessions_app.models import ApiKey, AuditEntry, Member, Role
 from sessions_app.services import people
+from vcon_app.services import own_keys
+from vcon_app.signing.keys import fingerprint
 
 from .build import words
 
@@ -115,3 +117,17 @@ def test_a_form_from_another_site_is_refused(admin):
     assert answer.status_code == 403
     assert "The page was too old" in words(answer)
     assert not ApiKey.objects.exists()
+
+
+def test_the_public_half_of_our_key_is_there_for_others_to_pin(viewer, settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+    ours = own_keys.signer()
+    page = viewer.get("/settings/").content.decode()
+    assert fingerprint(ours.key.public_key()) in page and ours.public_pem.decode() in page
+    assert "PRIVATE KEY" not in page
+
+
+def test_a_key_that_cannot_be_used_is_told(admin, settings, tmp_path):
+    settings.SIGNING_KEY = tmp_path / "own.key"
+    settings.SIGNING_KEY.write_text("nonsense")
+    assert "The key that exports are signed with cannot be used" in words(admin.get("/settings/"))

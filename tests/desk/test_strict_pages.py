@@ -17,7 +17,8 @@ from .build import ASKER, TRANSCRIPT, asks, session_of, words
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e\0"
 PAGES = [
     "/", "/sessions/", "/sessions/?status=x", "/sessions/?q=zzz", "/agents/", "/agents/refund-agent/", "/approvals/",
-    "/imports/", "IMPORT", "/settings/", "/audit/", "/audit/?check=1", "/sign-in/password/", "/nowhere",
+    "/imports/", "IMPORT", "/usage/", "/usage/?by=session", "/usage/wallets/", "/usage/calls/", "/settings/", "/audit/",
+    "/audit/?check=1", "/sign-in/password/", "/nowhere",
 ]  # fmt: skip
 
 

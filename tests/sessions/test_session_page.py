@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sessions_app.models import Session
-from sessions_app.services import approvals, search
-from sessions_app.services import sessions as session_services
+from sessions_app.services import approvals, lifecycle, search
 
 from .build import BOT, Page, asked, call, other, path_of, priced, result, said, session_with
 
@@ -170,9 +169,9 @@ def test_a_finished_session_opens_at_its_start_and_a_running_one_at_its_end(view
 def test_a_session_opens_where_it_waits(viewer, agent):
     session = session_with(agent, [asked("p", "Go")])
     approvals.request(session, "issue_refund", {"order": 1}, by=BOT)
-    session_services.add_message(session, "Well?", by=BOT)
+    lifecycle.add_message(session, "Well?", by=BOT)
     for number in range(3):
-        session_services.add_message(session, f"{number}", by=BOT)
+        lifecycle.add_message(session, f"{number}", by=BOT)
     Session.objects.filter(pk=session.pk).update(phase="completed")
     page = Page(viewer.get(path_of(session)).content)
     assert "waits for you" in page.text and page.all("div", id="e-2")[0]["data-waits"] is None
@@ -192,7 +191,7 @@ def test_each_piece_comes_alone_to_htmx_and_as_a_page_to_everybody_else(viewer, 
 
 def test_nothing_new_leaves_the_end_of_the_timeline_as_it_is(viewer, session):
     assert viewer.get(f"{path_of(session)}/rows?tail=1&after={session.last_seq}", **FETCHED).status_code == 204
-    session_services.add_message(session, "One more thing", by=BOT)
+    lifecycle.add_message(session, "One more thing", by=BOT)
     tail = viewer.get(f"{path_of(session)}/rows?tail=1&after={session.last_seq}", **FETCHED)
     assert Page(tail.content).seqs == [11] and b'after=11"' in tail.content
 
@@ -303,6 +302,6 @@ def test_a_message_is_added_to_the_end_and_refused_once_archived(reviewer, viewe
     assert viewer.post(f"{path_of(session)}/message", {"text": "Hello"}).status_code == 403
     assert reviewer.post(f"{path_of(session)}/message", {"text": "Hello"}).status_code == 302
     assert session.events.order_by("-seq").values_list("text", "actor_name").first() == ("Hello", "Rosa")
-    session_services.archive(session, by=BOT)
+    lifecycle.archive(session, by=BOT)
     refused = reviewer.post(f"{path_of(session)}/message", {"text": "Too late"}, **FETCHED)
     assert refused.status_code == 409 and "archived" in Page(refused.content).text

@@ -61,6 +61,10 @@ class Section:
     continued: bool
     head: Said | None
     items: list[Row | Group]
+    abandoned_by: int | None = None
+    """The prompt for which a person went back to before this turn."""
+    instead_of: int | None = None
+    """The prompt that the one of this turn took the place of."""
 
     @property
     def first_line(self) -> str:
@@ -127,7 +131,16 @@ def _section(rows: list[Row], window: Window, opened: frozenset[int], *, top: bo
     continued = top and turn is not None and first.entry.seq > turn.first_seq
     is_prompt = isinstance(first, Said) and first.entry.kind == "user_message" and first.short and not first.entry.depth
     head = first if is_prompt and not continued and turn and turn.index else None
-    return Section(turn, first.entry.turn, continued, head, list(_folded(rows[1:] if head else rows, opened)))
+    rewound = {later: before for before, later in window.rewinds}
+    return Section(
+        turn,
+        first.entry.turn,
+        continued,
+        head,
+        list(_folded(rows[1:] if head else rows, opened)),
+        abandoned_by=None if first.entry.depth else window.abandoned_by(first.entry.seq),
+        instead_of=None if continued else rewound.get(turn.first_seq) if turn else None,
+    )
 
 
 def _folded(rows: list[Row], opened: frozenset[int]) -> Iterable[Row | Group]:

@@ -124,7 +124,7 @@ class Thought(Row):
     frame = 1_600
     words: int
     absence: str
-    """"not recorded" or "encrypted" when there is no text to read."""
+    """"not recorded", "encrypted" or "redacted" when there is no text to read."""
 
     @property
     def folds(self) -> bool:  # type: ignore[override]
@@ -275,10 +275,16 @@ def _call(entry: Entry, window: Window, common: dict[str, Any]) -> Call:
         status=status,
         milliseconds=_milliseconds(call),
         result=result,
-        child=window.children.get(str(result.data.get("child_session"))) if result else None,
+        child=_child(entry, result, window),
         **_bodies(entry, result),
         **common,
     )
+
+
+def _child(entry: Entry, result: Entry | None, window: Window) -> Session | None:
+    """The session of the sub-agent that a call started: the call's own, else the one that its result names."""
+    named = window.children.get(str(result.data.get("child_session"))) if result else None
+    return window.children.get(entry.call_id or "") or window.children.get(f"#{entry.seq}") or named
 
 
 def _status(call: ToolCall | None, result: Entry | None) -> str:
@@ -340,6 +346,8 @@ def body_of(name: str | None, arguments: Any, said: str, result: Any) -> dict[st
 def _absence(entry: Entry) -> str:
     if entry.head.strip():
         return ""
+    if entry.data.get("redacted"):
+        return "redacted"
     return "encrypted" if entry.data.get("encrypted") else "not recorded"
 
 

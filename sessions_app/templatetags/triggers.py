@@ -1,0 +1,63 @@
+"""Triggers on pages: what began a session, how a fire went."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django import template
+from django.utils import timezone
+
+from sessions_app.channels import crontimes
+from sessions_app.models import Schedule, Session, TriggerRun, WebhookDelivery
+from sessions_app.queries import triggers as queries
+
+register = template.Library()
+STARTED_BY = (Session.Origin.SCHEDULE, Session.Origin.WEBHOOK, Session.Origin.SLACK)
+STATES = {"started": ("done", "done"), "skipped": ("quiet", "close"), "failed": ("wrong", "wrong")}
+
+
+@register.inclusion_tag("triggers/_trigger_of.html", name="trigger_of")
+@register.inclusion_tag("triggers/_started_by.html")
+def started_by(session: Session) -> dict[str, Any]:
+    """The trigger run that began a session, as a fact or behind "by webhook"; no query for one that none did."""
+    return {"run": queries.that_started(session.pk) if session.origin in STARTED_BY else None}
+
+
+@register.inclusion_tag("_state.html")
+def run_state(run: TriggerRun) -> dict[str, str]:
+    """How a fire went, with icon and word."""
+    meaning, icon_name = STATES[run.status]
+    return {"meaning": meaning, "icon_name": icon_name, "text": run.status}
+
+
+@register.filter
+def latest_run(delivery: WebhookDelivery) -> TriggerRun | None:
+    """Of the runs that were fetched with it; None when there is none."""
+    return max(delivery.runs.all(), key=lambda run: run.pk, default=None)
+
+
+@register.filter
+def times_in_words(schedule: Schedule) -> str:
+    """``At 09:00 on Monday through Friday``."""
+    return crontimes.in_words(schedule.cron)
+
+
+@register.filter
+def next_on_the_wall(schedule: Schedule) -> str:
+    """The next time as the clock of its zone will show it; empty while it is paused."""
+    return wall(schedule.next_run_at.astimezone(ZoneInfo(schedule.timezone))) if schedule.next_run_at else ""
+
+
+@register.filter
+def wall(at: datetime) -> str:
+    """``Mon 23 Nov, 09:00 CET``: as the clock of its own zone shows it, where ``date`` would make it UTC."""
+    year = "" if at.year == timezone.now().year else f" {at.year}"
+    return f"{at:%a} {at.day} {at:%b}{year}, {at:%H:%M} {at.tzname()}"
+
+
+@register.filter
+def is_past(at: datetime) -> bool:
+    """Of a time that was to come: nothing is there to fire it."""
+    return at < timezone.now()

@@ -1,0 +1,197 @@
+"""The redaction page: what is ticked is kept, what was removed is looked for, and only reviewers come here."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sessions_app.models import Session
+from sessions_app.services import events
+from sessions_app.services.events import NewEvent, Tool
+from tests.services.files import vcon
+from tests.services.test_imports import BY, drop
+from vcon_app.models import Redaction
+from vcon_app.services import redactions
+
+from .build import session_of, words
+from .test_query_counts import queries
+
+SECRET = "My card is 4711 0815 2342"
+
+
+@pytest.fixture(autouse=True)
+def storage(settings, tmp_path):
+    settings.DATA_DIR, settings.DOCUMENTS_DIR = tmp_path, tmp_path / "documents"
+
+
+@pytest.fixture
+def chat(workspace) -> Session:
+    drop(workspace, vcon(SECRET, "Thank you", f"So, {SECRET}?"), "chat.vcon")
+    return Session.objects.get()
+
+
+def at(session, *path: str) -> str:
+    return "/".join(["", "sessions", str(session.pk), "redact", *path, ""])
+
+
+def rules() -> list[dict]:
+    return Redaction.objects.get().rules
+
+
+def test_ticks_are_kept_and_taken_back(reviewer, chat):
+    sent = {"seen": [1, 2, 3], "remove": ["1:event", "3:text", "9:event", "2:stone"], "q": "", "kind": "messages"}
+    answer = reviewer.post(at(chat, "events"), sent)
+    assert (answer.status_code, answer.url) == (302, f"{at(chat)}?kind=messages")
+    assert rules() == [{"what": "event", "seq": 1}, {"what": "text", "seq": 3}]
+    assert 'value="1:event" checked' in reviewer.get(at(chat)).content.decode()
+    reviewer.post(at(chat, "events"), {"seen": [1], "remove": []})
+    assert rules() == [{"what": "text", "seq": 3}]
+
+
+def test_a_click_answers_with_the_panel_alone(reviewer, chat):
+    answer = reviewer.post(at(chat, "events"), {"seen": [1], "remove": ["1:event"]}, headers={"HX-Request": "true"})
+    assert answer.status_code == 200
+    assert "1 event ticked" in words(answer)
+    assert "<html" not in answer.content.decode()
+
+
+def test_kinds_and_words_are_kept_beside_the_ticks(reviewer, chat):
+    reviewer.post(at(chat, "events"), {"seen": [2], "remove": ["2:text"]})
+    reviewer.post(at(chat, "kinds"), {"what": ["people", "title", "stone"]})
+    reviewer.post(at(chat, "words"), {"add": "4711"})
+    assert {rule["what"] for rule in rules()} == {"text", "people", "title", "containing"}
+    assert "1 event ticked, 2 of what is ticked here, 1 search" in words(reviewer.get(at(chat)))
+    reviewer.post(at(chat, "kinds"), {"what": ["title"]})
+    reviewer.post(at(chat, "words"), {"drop": "4711"})
+    assert {rule["what"] for rule in rules()} == {"text", "title"}
+    reviewer.post(at(chat, "discard"))
+    assert not Redaction.objects.exists()
+
+
+def test_what_goes_by_a_rule_is_shown_at_its_events(reviewer, chat):
+    reviewer.post(at(chat, "words"), {"add": "0815"})
+    page = reviewer.get(at(chat)).content.decode()
+    assert page.count("is-implied") == 2
+
+
+def test_words_narrow_the_list_and_can_be_removed_at_once(reviewer, chat):
+    page = reviewer.get(at(chat), {"q": "CARD"})
+    assert (page.content.decode().count('class="redact-row"'), "Remove every place that contains" in words(page)) == (
+        2,
+        True,
+    )
+    assert "Nothing of this kind contains" in words(reviewer.get(at(chat), {"q": "%"}))
+
+
+def test_too_short_a_word_is_refused_in_words(reviewer, chat):
+    answer = reviewer.post(at(chat, "words"), {"add": "x"}, headers={"HX-Request": "true"})
+    assert answer.status_code == 422
+    assert "2 to 200 characters" in words(answer)
+    assert "2 to 200 characters" in words(reviewer.post(at(chat, "words"), {"add": "x"}, follow=True))
+
+
+def test_the_file_is_made_held_back_and_made_again_without_what_was_found(reviewer, chat):
+    reviewer.post(at(chat, "events"), {"seen": [1], "remove": ["1:text"]})
+    held = reviewer.post(at(chat, "make"), {"type": "PII Redaction", "signed": "false"}, follow=True)
+    assert "Removed words still stand in 1 place of this file" in words(held)
+    assert "removed from event 1 , still in event 3 at /dialog/2/body" in words(held)
+    assert "Download" not in words(held)
+    path = held.redirect_chain[-1][0]
+    ready = reviewer.post(f"{path}more/", follow=True)
+    assert "Nothing that was removed stands in this file any more" in words(ready)
+    again = Redaction.objects.order_by("-pk").first()
+    assert "4711" not in json.dumps(json.loads(redactions.file_of(again).read_bytes()))
+
+
+def test_a_reviewer_may_accept_what_was_found(reviewer, chat):
+    reviewer.post(at(chat, "events"), {"seen": [1], "remove": ["1:text"]})
+    held = reviewer.post(at(chat, "make"), {"type": "PII"}, follow=True)
+    done = reviewer.post(f"{held.redirect_chain[-1][0]}accept/", follow=True)
+    assert "accepted 1 place that still says what was removed" in words(done)
+    assert "Download the redacted vCon" in words(done)
+
+
+def test_nothing_chosen_and_no_type_are_told_on_the_page(reviewer, chat):
+    answer = reviewer.post(at(chat, "make"), {"type": "PII"})
+    assert (answer.status_code, "nothing is chosen" in words(answer)) == (422, True)
+    reviewer.post(at(chat, "kinds"), {"what": ["title"]})
+    answer = reviewer.post(at(chat, "make"), {"type": " "})
+    assert (answer.status_code, "what kind of redaction it is" in words(answer)) == (422, True)
+
+
+def test_only_reviewers_come_here(viewer, charlie, reviewer, chat):
+    made = reviewer.post(at(chat, "kinds"), {"what": ["title"]}) and reviewer.post(at(chat, "make"), {"type": "x"}).url
+    for path in ("", "events", "kinds", "words", "discard", "make"):
+        method = "post" if path else "get"
+        where = at(chat, path) if path else at(chat)
+        assert getattr(viewer, method)(where).status_code == 403, path
+        assert getattr(charlie, method)(where).status_code == 404, path
+    for path, method in ((made, "get"), (f"{made}accept/", "post"), (f"{made}more/", "post")):
+        assert getattr(viewer, method)(path).status_code == 403
+        assert getattr(charlie, method)(path).status_code == 404
+
+
+def test_the_session_page_leads_here_for_who_may(reviewer, viewer, chat):
+    page = f"/dashboard/sub-agents/{chat.agent_id}/chat/{chat.pk}"
+    assert f'href="{at(chat)}"' in reviewer.get(page).content.decode()
+    assert f'href="{at(chat)}?event=2"' in reviewer.get(f"{page}?event=2").content.decode()
+    assert at(chat) not in viewer.get(f"{page}?event=2").content.decode()
+
+
+def test_the_page_begins_at_the_event_it_was_called_for(reviewer, chat):
+    page = reviewer.get(at(chat), {"event": "3"}).content.decode()
+    assert ('value="3:event"' in page, 'value="2:event"' in page) == (True, False)
+
+
+def test_a_large_session_is_shown_in_pages_with_as_many_queries_as_a_small_one(reviewer, agent):
+    small, large = session_of(agent, "Small"), session_of(agent, "Large")
+    new = [
+        NewEvent(kind="tool_call", key=f"c{n}", tool=Tool(call_id=f"c{n}", name="look", arguments={"n": n}))
+        for n in range(150)
+    ]
+    events.append(large.pk, new)
+    for session in (small, large):
+        reviewer.post(at(session, "words"), {"add": "look it up"})
+        reviewer.post(at(session, "kinds"), {"what": ["arguments"]})
+        reviewer.get(at(session))
+    assert queries(reviewer, at(small)) == queries(reviewer, at(large)) <= 15
+    first = reviewer.get(at(large)).content.decode()
+    assert first.count('class="redact-row"') == 50
+    assert 'href="?after=50"' in first
+    assert reviewer.get(at(large), {"after": "150"}).content.decode().count('class="redact-row"') == 2
+
+
+def test_hostile_text_is_only_shown(reviewer, workspace):
+    drop(workspace, vcon("<script>alert(1)</script>\u202e", "b", subject="<b>x"), "chat.vcon")
+    session = Session.objects.get()
+    page = reviewer.get(at(session), {"q": "<script>"}).content.decode()
+    assert "<script>alert" not in page
+    assert "\u202e" not in page
+
+
+def test_a_session_from_a_redacted_file_shows_it_and_where(reviewer, workspace, chat):
+    reviewer.post(at(chat, "events"), {"seen": [1, 3], "remove": ["1:text", "3:event"]})
+    reviewer.post(at(chat, "make"), {"type": "PII <b>Redaction"})
+    data = redactions.file_of(Redaction.objects.select_related("export__session").get()).read_bytes()
+    [link] = drop(workspace, data, "redacted.vcon").session_links.all()
+    page = reviewer.get(f"/dashboard/sub-agents/{link.session.agent_id}/chat/{link.session.pk}")
+    assert "Parts of this were removed before it came here ( PII <b>Redaction )" in words(page)
+    assert words(page).count("content removed or absent") >= 2
+    assert "unredacted" not in words(page)
+
+
+def test_shells_of_a_trace_are_marked_at_their_events(reviewer, workspace, agent):
+    session = session_of(agent, "Large")
+    new = [
+        NewEvent(kind="reasoning", key="r", text="a secret plan"),
+        NewEvent(kind="agent_message", key="m", text="Done"),
+    ]
+    events.append(session.pk, new)
+    session.refresh_from_db()
+    redactions.make(session, [{"what": "reasoning"}, {"what": "text", "seq": 4}], "PII", by=BY)
+    data = redactions.file_of(Redaction.objects.select_related("export__session").get()).read_bytes()
+    [link] = drop(workspace, data, "redacted.vcon").session_links.all()
+    page = reviewer.get(f"/dashboard/sub-agents/{link.session.agent_id}/chat/{link.session.pk}")
+    assert "removed before it came here" in words(page)
+    assert page.content.decode().count("Removed before it came here: text") == 2

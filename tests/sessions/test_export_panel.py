@@ -1,0 +1,166 @@
+"""The way out on the page of a session: formats, what can be chosen, what gets lost, who took it, and may it go."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+import pytest
+from django.utils.html import escape
+
+from sessions_app.models import AuditEntry, Session
+from sessions_app.services import audit
+from tests.signing.make import ec_key, owner, private_pem, public_pem, rsa_key
+from vcon_app.models import Export
+from vcon_app.services import exports, trust
+
+from .build import asked, path_of, said, session_with
+
+HAND_ON = "agent_session_redistribution"
+FETCHED = {"HTTP_HX_REQUEST": "true"}
+
+
+@pytest.fixture
+def session(agent, settings, tmp_path) -> Session:
+    settings.DATA_DIR = tmp_path
+    settings.SIGNING_KEY, settings.SIGNING_CERTIFICATES = tmp_path / "own.key", tmp_path / "own.pem"
+    settings.SIGNING_KEY.write_text(private_pem(rsa_key()))
+    settings.SIGNING_CERTIFICATES.write_text(owner("desk.example", rsa_key()).pem)
+    return session_with(agent, [asked("a", "Where is it?"), said("b", "Under way.")], phase="completed")
+
+
+def page(client, session: Session) -> str:
+    return client.get(path_of(session)).content.decode()
+
+
+def way(html: str, format: str) -> str:
+    """The form of one format."""
+    found = re.search(rf'<form (?:(?!</form>).)*name="format" value="{format}".*?</form>', html, re.DOTALL)
+    return found[0]
+
+
+def basis(session: Session, granted=True, expiration="2099-01-01T00:00:00Z", kind="contract") -> None:
+    grants = [{"purpose": "agent_session_analysis", "granted": True}]
+    grants += [{"purpose": HAND_ON, "granted": granted}] if granted is not None else []
+    session.metadata = {"lawful_basis": [{"lawful_basis": kind, "expiration": expiration, "purpose_grants": grants}]}
+    session.save()
+
+
+def test_every_format_is_one_form_that_works_without_javascript(viewer, session):
+    html = page(viewer, session)
+    for format in exports.formats_of(session):
+        form = way(html, format)
+        assert f'<form method="get" action="/api/v1/sessions/{session.pk}/export">' in form
+        assert f"<b>{format}</b>" in form
+
+
+def test_choices_stand_only_where_they_apply(viewer, session):
+    html = page(viewer, session)
+    assert '<select name="bodies"><option value="json">' in way(html, "vcon")
+    assert {'name="signed"', 'name="verdicts"'} <= set(re.findall(r'name="\w+"', way(html, "vcon")))
+    assert set(re.findall(r'name="\w+"', way(html, "markdown"))) == {'name="format"'}
+
+
+def test_what_the_form_sends_is_what_the_service_takes(viewer, session):
+    form = way(page(viewer, session), "vcon")
+    names = set(re.findall(r' name="(\w+)"', form)) - {"format", "encrypt_for"}
+    for name in names:
+        for value in re.findall(rf'name="{name}" value="(\w+)"', form) or re.findall(r'<option value="(\w+)"', form):
+            assert exports.report(session, "vcon", {name: value}) == []
+
+
+def test_recipients_are_the_trust_anchors_and_who_cannot_receive_says_why(viewer, session, workspace):
+    ana = trust.add(workspace, public_pem(rsa_key(4)), name="Ana <b>", by=audit.COMMAND)
+    bo = trust.add(workspace, public_pem(ec_key()), name="Bo", by=audit.COMMAND)
+    years = datetime(2020, 1, 1, tzinfo=UTC), datetime(2021, 1, 1, tzinfo=UTC)
+    trust.add(workspace, owner("Cy", rsa_key(5), dates=years).pem, by=audit.COMMAND)
+    form = way(page(viewer, session), "vcon")
+    assert f'name="encrypt_for" value="{ana.pk}">' in form and "Ana &lt;b&gt;" in form
+    assert f'name="encrypt_for" value="{bo.pk}" disabled>' in form
+    assert "Cy: its certificate expired on 1 January 2021" in form
+
+
+def test_what_goes_on_is_not_offered_signed(viewer, session):
+    session.phase = Session.Phase.ACTIVE
+    session.save()
+    form = way(page(viewer, session), "vcon")
+    assert "It can be signed when the session has ended." in form
+    assert 'name="signed"' not in form and 'name="encrypt_for"' not in form
+
+
+@pytest.mark.parametrize(
+    ("stated", "words", "tone"),
+    [
+        ({}, "redistribution granted", "is-done"),
+        ({"granted": False}, "redistribution denied", "is-wrong"),
+        ({"granted": None}, "no grant to redistribute", "is-wrong"),
+        ({"expiration": "2020-01-01T00:00:00Z"}, "redistribution expired", "is-wrong"),
+    ],
+)
+def test_whether_it_may_be_handed_on_stands_beside_the_button(viewer, session, stated, words, tone):
+    basis(session, **stated)
+    beside = page(viewer, session).split('<details class="dropdown export">')[0].split("basis-line")[1]
+    assert words in beside and tone in beside
+    assert ("contract until 1 Jan 2099" in beside) == ("expiration" not in stated)
+    assert ("contract expired 1 Jan 2020" in beside) == ("expiration" in stated)
+
+
+def test_each_grant_stands_in_the_panel(viewer, session):
+    basis(session, granted=False, kind="<script>")
+    html = page(viewer, session)
+    panel = html.split('<section class="out-basis">')[1].split("</section>")[0]
+    assert "analysis granted" in panel and "redistribution denied" in panel
+    assert "&lt;script&gt;" in panel and "<script>" not in panel
+
+
+def test_without_a_basis_it_is_said_quietly(viewer, session):
+    assert "No legal basis is stated." in page(viewer, session)
+    assert "basis-line" not in page(viewer, session)
+    Session.objects.filter(pk=session.pk).update(origin="import")
+    assert "no legal basis stated" in page(viewer, session)
+
+
+def test_what_gets_lost_is_one_click_away_and_takes_nothing(viewer, session):
+    place = f"/sessions/{session.pk}/export/report?format=upg"
+    assert f'href="{place}"' in page(viewer, session)
+    alone, part = viewer.get(place).content.decode(), viewer.get(place, **FETCHED).content.decode()
+    [first, *_] = exports.report(session, "upg")
+    assert escape(first["what"]) in part and part.strip() in alone and "<html" in alone and "<html" not in part
+    assert not Export.objects.exists()
+    assert not AuditEntry.objects.filter(action="session.exported").exists()
+
+
+def test_the_report_follows_the_choices_and_says_what_cannot_be(viewer, session):
+    place = f"/sessions/{session.pk}/export/report"
+    fine = viewer.get(f"{place}?format=vcon&bodies=string&signed=true&encrypt_for=x", **FETCHED)
+    assert fine.status_code == 200 and "carries everything" in fine.content.decode()
+    wrong = viewer.get(f"{place}?format=vcon&bodies=<b>", **FETCHED)
+    assert wrong.status_code == 422 and "&lt;b&gt;" in wrong.content.decode()
+    assert viewer.get(f"{place}?format=stone").status_code == viewer.get(place).status_code == 422
+
+
+def test_the_report_of_a_session_elsewhere_is_not_there(charlie, session):
+    assert charlie.get(f"/sessions/{session.pk}/export/report?format=html").status_code == 404
+
+
+def test_who_took_it_is_listed_with_the_facts_of_the_session(viewer, session):
+    assert "Nobody took this session away yet." in page(viewer, session)
+    by = audit.Actor("member", name="Ada <i>")
+    for format, options in (("html", {}), ("vcon", {"bodies": "string", "signed": "true"})):
+        exports.start_export(session, format, by=by, options=options)
+    assert "Taken away 2 times" in page(viewer, session)
+    facts = viewer.get(f"{path_of(session)}/facts", **FETCHED).content.decode()
+    listed = re.findall(r"<li>(.*?)</li>", facts.split("Taken away")[1], re.DOTALL)
+    assert [re.sub(r"<[^>]+>", "", row).split("just")[0].strip() for row in listed[:2]] == [
+        "vcon, signed, bodies string",
+        "html",
+    ]
+    assert "Ada &lt;i&gt;" in listed[0]
+
+
+def test_settings_show_who_can_receive(admin, workspace):
+    trust.add(workspace, public_pem(rsa_key(4)), name="Ana", by=audit.COMMAND)
+    trust.add(workspace, public_pem(ec_key()), name="Bo", by=audit.COMMAND)
+    html = admin.get("/settings/").content.decode()
+    assert html.count("can receive encrypted exports") == 1
+    assert "no encrypted exports: its key is secp256r1" in html
