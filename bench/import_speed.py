@@ -1,4 +1,4 @@
-"""What does an import cost? ``python -m bench.import_speed [--sizes 1000,10000,50000] [--no-peers]``
+"""What does an import cost? ``python -m bench.import_speed [--sizes 1000,10000,50000] [--no-peers] [--entries 10000]``
 
 The worker (a process that runs one import and indexes it, as the Celery worker's child does) against the floor
 (orjson over the same file, and a bare COPY of the same rows), and against two tools that turn such files into pages.
@@ -19,7 +19,7 @@ from typing import Any
 
 import orjson
 
-from . import transcripts
+from . import transcripts, vcons
 from .measure import Cost, cost_of, table
 from .places import CACHE, ROOT, installation, run
 
@@ -34,9 +34,10 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--sizes", default="1000,10000,50000")
     options.add_argument("--no-peers", action="store_true")
+    options.add_argument("--entries", type=int, default=10_000, help="of the session in a vCon; 0 for none")
     chosen = options.parse_args()
     rows: list[tuple[str, ...]] = []
-    for lines in map(int, chosen.sizes.split(",")):
+    for lines in map(int, filter(None, chosen.sizes.split(","))):
         print(f"{lines:,} lines", file=sys.stderr)
         file, truth = transcripts.cached(lines)
         ours, said, floor = _ours_and_floor(file, truth)
@@ -50,7 +51,18 @@ def main() -> None:
         ]
         for name in () if chosen.no_peers else PEERS:
             rows.append(_peer_row(lines, name, file, least))
+    if chosen.entries:
+        rows.append(_vcon_row(chosen.entries))
     print(table(HEAD, rows))
+
+
+def _vcon_row(entries: int) -> tuple[str, ...]:
+    """An agent session in a vCon; at most 2 CPU seconds for 10,000 entries."""
+    print(f"a vCon of {entries:,} entries", file=sys.stderr)
+    with installation() as environment:
+        ours, said = _ours(environment, *vcons.cached(entries))
+    told = (f"{said['cpu']:.2f}", f"{said['start_up']:.2f}", "", f"{ours.peak_mb:.0f}", f"{ours.wall:.1f}")
+    return (f"{entries:,}", "countersign, entries of a vCon", *told, f"{said['searchable']:.1f}")
 
 
 def _row(lines: int, what: str, cpu: float, least: float, cost: Cost | None = None, *more: str) -> tuple[str, ...]:
@@ -69,13 +81,19 @@ def _peer_row(lines: int, name: str, file: Path, least: float) -> tuple[str, ...
 def _ours_and_floor(file: Path, truth: dict[str, int]) -> tuple[Cost, dict[str, Any], dict[str, float]]:
     """What the worker cost, what it says of itself, and the CPU seconds of the floor's parts."""
     with installation() as environment:
-        import_id = run(environment, "-m", "bench.worker", "start", str(file))
-        ours = cost_of([sys.executable, "-m", "bench.worker", "run", import_id], environment, ROOT)
-        assert ours.status == 0, ours.output
-        said = orjson.loads(ours.output.splitlines()[-1])
-        assert said["counts"] == truth, f"imported {said['counts']}, in the file are {truth}"
+        ours, said = _ours(environment, file, truth)
         run(environment, "-m", "bench.floor", "rows")
         return ours, said, orjson.loads(run(environment, "-m", "bench.floor", "load", str(file)))
+
+
+def _ours(environment: dict[str, str], file: Path, truth: dict[str, int]) -> tuple[Cost, dict[str, Any]]:
+    """What the worker cost and what it says of itself, on an installation."""
+    import_id = run(environment, "-m", "bench.worker", "start", str(file))
+    ours = cost_of([sys.executable, "-m", "bench.worker", "run", import_id], environment, ROOT)
+    assert ours.status == 0, ours.output
+    said = orjson.loads(ours.output.splitlines()[-1])
+    assert said["counts"] == truth, f"imported {said['counts']}, in the file are {truth}"
+    return ours, said
 
 
 def _peer(name: str, file: Path) -> Cost | None:

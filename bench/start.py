@@ -34,6 +34,8 @@ class Desk:
         line = next((line for line in self.process.stdout if line.startswith("ready ")), None)
         assert line, "it ended without a ready line"
         self.ready_after = time.monotonic() - began
+        self.link = line.split()[-1]
+        """Signs in once."""
 
     def stop(self) -> float:
         """Seconds from SIGINT until every process is gone."""
