@@ -11,9 +11,11 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("sessions_app", "vcon_app", "config")
 """Each may import itself and those before it."""
 LAYERS = (
-    {"ids", "migrations", "models", "drafts"},
+    {"ids", "secrets", "migrations", "models", "drafts"},
     {"queries"},
     {"services", "registry"},
+    {"runtimes"},
+    {"channels"},
     {"api", "apps", "live", "management", "tasks", "templatetags", "urls", "views"},
 )
 """Parts of an app; each may import its own layer and those before it."""

@@ -156,7 +156,11 @@ def test_a_format_that_fails_on_a_file_does_not_claim_it(caplog: pytest.LogCaptu
         (b"{a: 1}", "at line 1, column 2"),
         (b'{"a": "\xe9"}', "not UTF-8: byte 0xe9 at offset 7"),
         (b'{"a": NaN}', "not quite JSON: NaN read as null"),
-        (b"Dear reader,\nhello", "text, not JSON (it starts with “Dear reader,"),
+        (b"Dear reader,\nhello", "text, not JSON (it starts with “Dear reader, hello”)"),
+        (b'{"a": "\x1b"}', "not JSON: Invalid control character at line 1, column 8"),
+        (b'{"a.json": 1, "b.json": 2}', "JSON with the keys a, b"),
+        (b"-----BEGIN CERTIFICATE-----\nMIIB", "a certificate: to check signatures with it, add it to the"),
+        (b"-----BEGIN PRIVATE KEY-----\nMIIB", "a key or a certificate (PEM)."),
         (b"<!doctype html><p>hi", "HTML or XML"),
     ],
 )  # fmt: skip
