@@ -15,9 +15,10 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import OperationalError
 
+from bench.corpus import CORPUS
 from sessions_app.models import Session, Workspace
 from sessions_app.services import people
-from tests.formats.corpus import CORPUS, needs_corpus
+from tests.formats.corpus import needs_corpus
 from tests.formats.test_bundle import members, packed
 from tests.services.files import transcript, vcon
 from tests.services.test_imports import drop

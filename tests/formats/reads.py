@@ -10,12 +10,11 @@ from typing import Any
 import orjson
 
 from bench.corpus import CORPUS, TRANSCRIPTS, heads, responses, tokens_in
-from bench.corpus import entries as manifest
 from vcon_app.drafts import Draft, EventDraft, Finding, SessionDraft, Usage
 
 __all__ = [
-    "CORPUS", "ODD", "TRANSCRIPTS", "assert_sound", "claimed", "counted", "drafts_in", "events", "findings", "kinds",
-    "manifest", "mutants", "read", "sessions", "tokens",
+    "CORPUS", "ODD", "TRANSCRIPTS", "assert_sound", "claimed", "counted", "events", "findings", "kinds",
+    "mutants", "read", "sessions", "tokens",
 ]  # fmt: skip
 
 
@@ -87,11 +86,6 @@ def _replaced(value: Any, path: tuple[Any, ...], new: Any) -> Any:
     changed = dict(value) if isinstance(value, dict) else list(value)
     changed[path[0]] = _replaced(value[path[0]], path[1:], new)
     return changed
-
-
-def drafts_in(format: Any, entry: dict[str, Any]) -> list[Draft]:
-    with (TRANSCRIPTS / entry["file"]).open("rb") as source:
-        return list(format.read(source))
 
 
 def claimed(format: Any) -> set[str]:

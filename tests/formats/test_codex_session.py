@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from bench.corpus import calls_in, tokens_in
 from vcon_app.formats import codex
 
 from .checks import drafts_of, events, findings, jsonl, session
 from .codex_lines import META, SESSION, drafts, event, item, line, said, tokens
-from .corpus import calls_in, tokens_in
 
 FORK, OLD_TURN, NEW_TURN = (
     "0199b2a3-0000-7000-8000-00000000000d",

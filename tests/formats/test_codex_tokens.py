@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from bench.corpus import tokens_in
 from vcon_app.drafts import Usage
 
 from .checks import events, findings
 from .codex_lines import drafts, event, line, tokens
-from .corpus import tokens_in
 
 
 def test_an_unchanged_total_is_no_new_response() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from bench.corpus import tokens_in
 from vcon_app.drafts import Draft, Usage
 from vcon_app.formats import copilot_cli
 
 from .checks import drafts_of, events, jsonl, session
-from .corpus import tokens_in
 
 
 def line(kind: str, id: str, day: str = "2026-10-05", **data: Any) -> dict[str, Any]:

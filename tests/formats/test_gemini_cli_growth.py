@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from bench.corpus import calls_in, tokens_in
 from vcon_app.drafts import Draft
 from vcon_app.formats import gemini_cli
 
 from .checks import drafts_of, events, jsonl
-from .corpus import calls_in, tokens_in
 
 META = {"sessionId": "s", "projectHash": "h", "startTime": "2026-10-05T08:00:00Z"}
 ASK = {"id": "u1", "type": "user", "content": "Sort."}

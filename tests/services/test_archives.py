@@ -13,8 +13,9 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from bench.corpus import CORPUS
 from sessions_app.models import Event, Session
-from tests.formats.corpus import CORPUS, needs_corpus
+from tests.formats.corpus import needs_corpus
 from tests.signing import make
 from vcon_app.formats import claude_code
 from vcon_app.formats.common import zips
