@@ -12,14 +12,14 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any, BinaryIO
 
-from ..drafts import Draft, EventDraft, Finding, SessionDraft, ToolDraft, Usage
+from ..drafts import Draft, EventDraft, SessionDraft, ToolDraft, Usage
 from .common.calls import ID_LIMIT, Call, id_of
 from .common.documents import Document, dollars, fingerprint
 from .common.head import Head
 from .common.jsonio import dumps
 from .common.lines import Actor, Line, digest
 from .common.reading import Findings
-from .common.records import records
+from .common.runs import runs
 from .common.spans.messages import messages_of
 from .common.spans.parts import Part
 from .common.times import from_epoch
@@ -62,22 +62,7 @@ def detect(head: Head) -> bool:
 
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of one run. Raises ``FormatError`` for what is no JSON."""
-    findings = Findings(NAME)
-    bare: list[Line] = []
-    for item in records(source, NAME):
-        if isinstance(item, Finding):
-            yield from findings.let(item)
-        elif isinstance(item, Line) and isinstance(item.value.get("messages"), list):
-            yield from Run(item, findings).drafts()
-        elif isinstance(item, Line) and isinstance(item.value.get("role"), str):
-            bare.append(item)
-        elif isinstance(item, Line):
-            message = "it has no messages and is none; left out"
-            yield from findings.let(Finding(f"{NAME}.no-run", "warning", item.pointer, message))
-    if bare:
-        whole = replace(bare[0], value={"messages": [line.value for line in bare]}, pointer="")
-        yield from Run(whole, findings, "").drafts()
-    yield from findings.close()
+    return runs(source, NAME, Run, ("messages",), "messages")
 
 
 class Run(Document):

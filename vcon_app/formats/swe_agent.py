@@ -7,17 +7,16 @@ totals of a run only, so tokens and cost are one event at its end.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, BinaryIO
 
-from ..drafts import Draft, EventDraft, Finding, SessionDraft, ToolDraft, Usage
+from ..drafts import Draft, EventDraft, SessionDraft, ToolDraft, Usage
 from .common.calls import ID_LIMIT, Call, id_of
 from .common.documents import Document, dollars, fingerprint
 from .common.head import Head
 from .common.jsonio import dumps
 from .common.lines import Actor, Line, digest
 from .common.reading import Findings
-from .common.records import records
+from .common.runs import runs
 from .common.spans.parts import Part, call_of, loosened
 from .common.unknown import unknown_event
 from .common.values import bounded, count_of, dict_of, light, list_of, text_of
@@ -54,32 +53,17 @@ def _is_history(shape: dict[str, Any], place: str) -> bool:
 
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of one run. Raises ``FormatError`` for what is no JSON."""
-    findings = Findings(NAME)
-    bare: list[Line] = []
-    for item in records(source, NAME):
-        if isinstance(item, Finding):
-            yield from findings.let(item)
-        elif isinstance(item, Line) and isinstance(item.value.get("role"), str):
-            bare.append(item)
-        elif isinstance(item, Line) and any(isinstance(item.value.get(name), list) for name in KEPT):
-            yield from Run(item, findings).drafts()
-        elif isinstance(item, Line):
-            message = "it has neither a trajectory nor a history; left out"
-            yield from findings.let(Finding(f"{NAME}.no-run", "warning", item.pointer, message))
-    if bare:
-        whole = replace(bare[0], value={"history": [line.value for line in bare]}, pointer="")
-        yield from Run(whole, findings, "").drafts()
-    yield from findings.close()
+    return runs(source, NAME, Run, KEPT, "history")
 
 
 class Run(Document):
     """Reads one file."""
 
-    def __init__(self, line: Line, findings: Findings, history: str = "/history") -> None:
-        """``history`` is where in the file the messages stand."""
+    def __init__(self, line: Line, findings: Findings, place: str = "/history") -> None:
+        """``place`` is where in the file the messages stand."""
         super().__init__(NAME, findings)
         self._line = line
-        self._place = history
+        self._place = place
         self._history = list_of(line.value.get("history"))
         self._steps = list_of(line.value.get("trajectory"))
         self._info = dict_of(line.value.get("info"))
