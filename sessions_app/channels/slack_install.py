@@ -95,7 +95,7 @@ def _keep(
     if before and before.workspace_id != workspace_id:
         before.delete()  # who disconnected it there left nothing of theirs to the next one
     about |= {"bot_token": token, "signing_secret": signing_secret, "desk_url": desk, "installed_by": by.name}
-    installation, _ = SlackInstallation.objects.update_or_create(
+    installation, _ = SlackInstallation.objects.defer(*SECRETS).update_or_create(
         team_id=team_id,
         workspace_id=workspace_id,
         defaults=about | {"revoked_at": None, "problem": ""},

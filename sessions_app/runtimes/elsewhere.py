@@ -5,12 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 from uuid import UUID
 
-from django.conf import settings
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from sessions_app.models import Agent, Event, Session, TurnInFlight
-from sessions_app.services import bell
+from sessions_app.services import bell, vault
 from sessions_app.services.events import key_of
 from sessions_app.services.wakes import wake
 
@@ -24,8 +23,6 @@ def look_again() -> int:
 
     Those whose question may have been answered there, and those whose archiving it did not take.
     """
-    if not settings.ANTHROPIC_API_KEY:
-        return 0
     waiting, open_there = _waiting(), _open_there()
     for session_id in waiting:
         wake(session_id)
@@ -35,13 +32,17 @@ def look_again() -> int:
 
 
 def _waiting() -> list[UUID]:
-    resting = TurnInFlight.objects.filter(worker=None, rung_at=None, session__agent__runtime=Agent.Runtime.MANAGED)
+    resting = TurnInFlight.objects.filter(
+        worker=None, rung_at=None, session__agent__runtime=Agent.Runtime.MANAGED,
+        session__workspace__in=vault.workspaces_with_provider_key(),
+    )  # fmt: skip
     return list(resting.values_list("session_id", flat=True))
 
 
 def _open_there() -> list[UUID]:
     told = Event.objects.filter(session_id=OuterRef("pk"), key=key_of(ARCHIVED_KEY))
     archived = Session.objects.filter(
-        status=Session.Status.ARCHIVED, agent__runtime=Agent.Runtime.MANAGED, updated_at__gte=timezone.now() - TRIED_FOR
-    )
+        status=Session.Status.ARCHIVED, agent__runtime=Agent.Runtime.MANAGED,
+        updated_at__gte=timezone.now() - TRIED_FOR, workspace__in=vault.workspaces_with_provider_key(),
+    )  # fmt: skip
     return list(archived.exclude(runtime_id="").exclude(Exists(told)).values_list("pk", flat=True))

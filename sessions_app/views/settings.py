@@ -14,7 +14,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app.models import ApiKey, Member, Role
 from sessions_app.queries import people as queries
-from sessions_app.services import people, pricing
+from sessions_app.queries import secrets as secret_queries
+from sessions_app.services import people, pricing, vault
 
 from . import access
 
@@ -55,6 +56,7 @@ def page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpRe
         "roles": Role.choices,
         "member_form": MemberForm(),
         "key_form": KeyForm(),
+        **(_secrets(workspace.id) if request.member.role == Role.ADMIN else {}),
         "prices": pricing.SOURCE,
         "version": django_settings.VERSION,
         "address": request.build_absolute_uri("/").rstrip("/"),
@@ -64,6 +66,17 @@ def page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpRe
     if shown:
         response.headers["Cache-Control"] = "no-store"
     return response
+
+
+def _secrets(workspace_id: UUID) -> dict[str, Any]:
+    """What only admins see: which secrets there are, who set them, and where the key of the model comes from."""
+    kept = secret_queries.secrets(workspace_id)
+    return {
+        "secrets": [one for one in kept if one.row.name != vault.PROVIDER_KEY],
+        "provider_key": next((one for one in kept if one.row.name == vault.PROVIDER_KEY), None),
+        "provider_origin": vault.provider_origin(),
+        "installation_has_key": bool(django_settings.ANTHROPIC_API_KEY),
+    }
 
 
 @require_POST

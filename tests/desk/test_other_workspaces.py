@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sessions_app.models import ApiKey, Member, Role
-from sessions_app.services import audit, people
+from sessions_app.models import ApiKey, Member, Role, Secret
+from sessions_app.services import audit, people, vault
 from vcon_app.services import imports
 
 from .build import ASKER, TRANSCRIPT, asks, session_of, words
@@ -15,11 +15,12 @@ from .conftest import member_of
 @pytest.fixture
 def ours(workspace, agent) -> dict[str, str]:
     """Addresses of things in our workspace."""
-    session = session_of(agent, title="Secret refund")
-    approval = asks(session, tool="secret_tool")
-    imported = imports.start_import(workspace, "secret.json", [TRANSCRIPT], by=ASKER)
-    key, _ = people.create_api_key(workspace, "secret key", Role.VIEWER, by=audit.COMMAND)
-    member = member_of(workspace, Role.VIEWER, "Secretary")
+    session = session_of(agent, title="Hush refund")
+    approval = asks(session, tool="hush_tool")
+    imported = imports.start_import(workspace, "hush.json", [TRANSCRIPT], by=ASKER)
+    key, _ = people.create_api_key(workspace, "hush key", Role.VIEWER, by=audit.COMMAND)
+    member = member_of(workspace, Role.VIEWER, "Hushpuppy")
+    secret = vault.keep(workspace.id, "hush-token", "tok-123456", "https://mcp.example.com", by=audit.COMMAND)
     return {
         "session": f"/dashboard/sub-agents/{agent.id}/chat/{session.id}",
         "agent": f"/agents/{agent.slug}/",
@@ -27,6 +28,8 @@ def ours(workspace, agent) -> dict[str, str]:
         "import": f"/imports/{imported.id}/",
         "document": f"/imports/{imported.id}/document",
         "key": f"/settings/keys/{key.id}/revoke/",
+        "secret": f"/settings/secrets/{secret.id}/replace/",
+        "no secret": f"/settings/secrets/{secret.id}/remove/",
         "role": f"/settings/members/{member.id}/role/",
         "link": f"/settings/members/{member.id}/link/",
         "remove": f"/settings/members/{member.id}/remove/",
@@ -38,19 +41,20 @@ def test_their_page_is_not_found(charlie, reviewer, ours, what):
     assert reviewer.get(ours[what]).status_code == 200
     answer = charlie.get(ours[what])
     assert answer.status_code == 404
-    assert "secret" not in words(answer).lower()
+    assert "hush" not in words(answer).lower()
 
 
-@pytest.mark.parametrize("what", ["key", "role", "link", "remove"])
+@pytest.mark.parametrize("what", ["key", "secret", "no secret", "role", "link", "remove"])
 def test_an_admin_of_another_workspace_changes_nothing_here(charlie, ours, what):
-    assert charlie.post(ours[what], {"role": "admin"}).status_code == 404
-    assert ApiKey.objects.get(name="secret key").revoked_at is None
-    assert Member.objects.get(user__first_name="Secretary").role == Role.VIEWER
+    assert charlie.post(ours[what], {"role": "admin", "value": "other"}).status_code == 404
+    assert Secret.objects.get(name="hush-token").value == "tok-123456"
+    assert ApiKey.objects.get(name="hush key").revoked_at is None
+    assert Member.objects.get(user__first_name="Hushpuppy").role == Role.VIEWER
 
 
 @pytest.mark.parametrize("path", ["/", "/sessions/", "/agents/", "/approvals/", "/imports/", "/settings/", "/audit/"])
 def test_no_list_shows_what_is_theirs(charlie, ours, path):
-    assert "secret" not in words(charlie.get(path)).lower()
+    assert "hush" not in words(charlie.get(path)).lower()
 
 
 def test_importing_for_an_agent_of_another_workspace_is_not_found(charlie, agent):

@@ -85,3 +85,28 @@ def test_the_command_reads_the_value_from_standard_input_and_never_shows_it(work
     assert not Secret.objects.exists()
     with pytest.raises(CommandError, match='there is no secret "crm"'):
         call_command("secret", "delete", "crm")
+
+
+def test_a_workspace_asks_anthropic_with_its_own_key_and_its_neighbour_with_the_installations(workspace, settings):
+    settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL = "sk-of-all-1234", None
+    neighbour = people.create_workspace("neighbour", "Neighbour")
+    vault.keep(workspace.id, vault.PROVIDER_KEY, "sk-of-ours-1234", "https://api.anthropic.com", by=BY)
+    assert (vault.provider_key(workspace.id), vault.provider_key(neighbour.id)) == ("sk-of-ours-1234", "sk-of-all-1234")
+
+
+def test_a_key_is_not_sent_to_another_place_nor_replaced_by_somebody_elses(workspace, settings):
+    settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL = "sk-of-all-1234", None
+    vault.keep(workspace.id, vault.PROVIDER_KEY, "sk-of-ours-1234", "https://api.anthropic.com", by=BY)
+    settings.ANTHROPIC_BASE_URL = "https://gateway.example/anthropic"
+    with pytest.raises(vault.Refused, match="is for https://api.anthropic.com and is not sent to"):
+        vault.provider_key(workspace.id)
+
+
+def test_workspaces_with_a_key(workspace, settings):
+    people.create_workspace("neighbour", "Neighbour")
+    settings.ANTHROPIC_API_KEY = None
+    assert list(vault.workspaces_with_provider_key()) == []
+    vault.keep(workspace.id, vault.PROVIDER_KEY, "sk-of-ours-1234", vault.provider_origin(), by=BY)
+    assert list(vault.workspaces_with_provider_key()) == [workspace]
+    settings.ANTHROPIC_API_KEY = "sk-of-all-1234"
+    assert vault.workspaces_with_provider_key().count() == 2
