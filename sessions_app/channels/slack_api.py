@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -25,6 +25,8 @@ HOLD = timedelta(seconds=40)
 MOST_TRIES = 20
 """With waits that grow to 5 minutes: somewhat more than an hour."""
 LONGEST_WAIT = 300.0
+MOMENTARY = ("expired_trigger_id", "exchanged_trigger_id")
+"""Refusals that say nothing of how Slack is set up: a click was answered too late, or twice."""
 PASSING = ("internal_error", "fatal_error", "service_unavailable", "request_timeout")
 SECRETS = ("installation__bot_token", "installation__signing_secret")
 """To be deferred: one that was sealed with another ``SECRET_KEY`` is met where it is needed, not with its row."""
@@ -50,14 +52,14 @@ class Lost(Exception):
     """Somebody else has taken the errand: it was held for longer than it may be."""
 
 
-def call(token: str, method: str, **parameters: Any) -> dict[str, Any]:
+def call(token: str, method: str, *, timeout: float = TIMEOUT, **parameters: Any) -> dict[str, Any]:
     """The answer to a method of ``WebClient``. Holds no database connection meanwhile. Raises ``Away``, ``Refused``."""
     from slack_sdk.errors import SlackApiError, SlackClientError  # 17 MB that most processes never need
     from slack_sdk.web import WebClient
 
     if not connection.in_atomic_block:
         connections.close_all()
-    client = WebClient(token=token, base_url=settings.SLACK_API_URL, timeout=TIMEOUT, retry_handlers=[])
+    client = WebClient(token=token, base_url=settings.SLACK_API_URL, timeout=timeout, retry_handlers=[])
     try:
         return getattr(client, method)(**parameters).data
     except SlackApiError as error:
@@ -83,7 +85,9 @@ def _seconds(value: Any) -> float:
     return float(value) if isinstance(value, str) and value.isdigit() else 1.0
 
 
-def of(installation: SlackInstallation, method: str, **parameters: Any) -> dict[str, Any]:
+def of(
+    installation: SlackInstallation, method: str, *, timeout: float = TIMEOUT, **parameters: Any
+) -> dict[str, Any]:  # fmt: skip
     """``call`` with the installation's token; what Slack refuses is kept for the settings page."""
     try:
         token = installation.bot_token
@@ -93,10 +97,28 @@ def of(installation: SlackInstallation, method: str, **parameters: Any) -> dict[
     if installation.revoked_at or not token:
         raise Refused(method, "the desk was disconnected from this Slack workspace")
     try:
-        return call(token, method, **parameters)
+        return call(token, method, timeout=timeout, **parameters)
     except Refused as refused:
-        tell_problem(installation, f"{refused}{_where(parameters)}")
+        if refused.code not in MOMENTARY:
+            tell_problem(installation, f"{refused}{_where(parameters)}")
         raise
+
+
+def posted_before(
+    installation: SlackInstallation, method: str, mark: dict[str, Any], since: datetime, **where: Any
+) -> str | None:  # fmt: skip
+    """The message that somebody posted who could not note it any more: its metadata says what it is.
+
+    ``method`` lists messages. Where that is refused, nobody can tell, and None lets it be posted again.
+    """
+    oldest = f"{since.timestamp() - 60:.6f}"
+    try:
+        page = of(installation, method, oldest=oldest, limit=200, include_all_metadata=True, **where)
+    except Refused as refused:
+        log.warning("whether a message was posted cannot be seen, so it is posted: %s", refused)
+        return None
+    ours = (m for m in page["messages"] if (m.get("metadata") or {}).get("event_payload") == mark)
+    return next((message["ts"] for message in ours), None)
 
 
 def tell_problem(installation: SlackInstallation, problem: str) -> None:

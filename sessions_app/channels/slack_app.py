@@ -21,10 +21,9 @@ from sessions_app.models import SlackInstallation
 from sessions_app.secrets import Unreadable
 from sessions_app.services import audit
 
-from . import slack_inbox, slack_install
+from . import slack_inbox, slack_install, slack_modal
 
 log = logging.getLogger(__name__)
-DECISIONS = ("approval_approve", "approval_deny")
 _SIGNED = re.compile(r"\d{1,12} v0=[0-9a-f]{64}\Z", re.ASCII)
 """Time and signature: the SDK's own check takes nothing else without a fault."""
 UNKNOWN = BoltResponse(status=401, body={"error": "no installation here has the secret of this signature"})
@@ -46,8 +45,9 @@ def app() -> App:
     bolt.event("message")(_on_message)
     bolt.event("app_uninstalled")(_on_removal)
     bolt.event("tokens_revoked")(_on_removal)
-    for action in DECISIONS:
-        bolt.action(action)(_on_click)
+    bolt.action("approval_approve")(_on_click)
+    bolt.action("approval_deny")(_on_denial)
+    bolt.view(slack_modal.CALLBACK)(_on_reason)
     bolt.action("approval_open")(lambda ack: ack())  # a link: the browser opens it
     return bolt
 
@@ -112,8 +112,27 @@ def _on_message(body: dict[str, Any], event: dict[str, Any], context: BoltContex
 
 
 def _on_click(ack: Callable[[], Any], body: dict[str, Any], action: dict[str, Any], context: BoltContext) -> None:
-    slack_inbox.keep_click(context["installation"], body, action)
+    _keep_click(body, action, context)
     ack()
+
+
+def _on_denial(ack: Callable[[], Any], body: dict[str, Any], action: dict[str, Any], context: BoltContext) -> None:
+    """Ask why; where that cannot be asked, the click is the denial."""
+    click = slack_inbox.click_of(body, action)
+    if not slack_modal.ask_why(context["installation"], click, str(body.get("trigger_id", ""))):
+        _keep_click(body, action, context)
+    ack()
+
+
+def _on_reason(ack: Callable[[], Any], body: dict[str, Any], view: dict[str, Any], context: BoltContext) -> None:
+    click = slack_modal.click_of(view) | {"user": body["user"]["id"]}
+    slack_inbox.keep_click(context["installation"], click, str(view["id"]))
+    ack()
+
+
+def _keep_click(body: dict[str, Any], action: dict[str, Any], context: BoltContext) -> None:
+    number = str(action.get("action_ts") or body.get("trigger_id", ""))
+    slack_inbox.keep_click(context["installation"], slack_inbox.click_of(body, action), number)
 
 
 def _on_removal(event: dict[str, Any], context: BoltContext) -> None:

@@ -31,8 +31,7 @@ def card_url(installation: SlackInstallation, approval: Approval) -> str:
 def decide(event: SlackEvent, person: slack_people.Person) -> dict[str, Any]:
     """Decide as the button says; what is to be told to who clicked, as a call of Slack's API."""
     installation, click = event.installation, event.payload
-    asked = _asked(click["value"])
-    approval = _approval(installation, asked)
+    asked, approval = _asked(click["value"]), asked_by(installation, click)
     if approval is None:
         return _told(click, "There is no such question here any more.")
     member = slack_people.member_of(installation, person)
@@ -42,7 +41,7 @@ def decide(event: SlackEvent, person: slack_people.Person) -> dict[str, Any]:
     decider = approvals.Decider(actor, Role(member.role), "slack", member_id=member.pk)
     about = {"version": asked["version"], "digest": str(asked.get("digest"))}
     try:
-        approvals.decide(approval, decider, VERDICTS[click["action"]], **about)
+        approvals.decide(approval, decider, VERDICTS[click["action"]], reason=click.get("reason", ""), **about)
     except (approvals.Conflict, approvals.NotAllowed, approvals.Invalid) as refused:
         text = f"{refused}. {mrkdwn.link(card_url(installation, approval), 'Open it in Countersign')}"
         return _told(click, text[:1].upper() + text[1:])
@@ -57,7 +56,9 @@ def _asked(value: str) -> dict[str, Any]:
     return asked if isinstance(asked, dict) and isinstance(asked.get("version"), int) else {}
 
 
-def _approval(installation: SlackInstallation, asked: dict[str, Any]) -> Approval | None:
+def asked_by(installation: SlackInstallation, click: dict[str, Any]) -> Approval | None:
+    """The approval that a button names, if it is one of the installation's workspace."""
+    asked = _asked(click["value"])
     here = Approval.objects.select_related("session__agent").filter(workspace_id=installation.workspace_id)
     try:
         return here.filter(pk=UUID(str(asked.get("approval")))).first()

@@ -26,6 +26,9 @@ log = logging.getLogger(__name__)
 MOST_ARGUMENTS = 1_200
 """Characters; a block of Slack's takes 3,000, entities counted."""
 MOST_CONTEXT = 300
+METADATA = "countersign_notice"
+POSTING = "posting"
+"""Noted before a message is posted: who finds it without a ``ts`` looks in the channel before posting it again."""
 LATE = timedelta(hours=1)
 """What was asked longer ago and never told is not told any more: a new channel would drown in it."""
 MARKS = {
@@ -95,17 +98,30 @@ def _say(notice: SlackNotice) -> None:
     """Raises ``slack_api.Away``, ``Refused`` and ``Lost``."""
     approval = notice.approval
     status = approval.status if approval else "reached"
+    if notice.shown == POSTING and not notice.ts and (ts := _posted_before(notice)):
+        slack_api.go_on(notice, ts=ts)
     if not notice.ts and approval and status != Approval.Status.PENDING:
         return slack_api.finish(notice, shown=status)  # decided before anybody was asked
     said = _question(notice.installation, approval) if approval else _budget(notice)
     said |= {"channel": notice.channel, "unfurl_links": False, "unfurl_media": False}
     if not notice.ts:
+        slack_api.go_on(notice, shown=POSTING)
+        said["metadata"] = {"event_type": METADATA, "event_payload": _mark(notice)}
         posted = slack_api.of(notice.installation, "chat_postMessage", **said)
         slack_api.go_on(notice, ts=posted["ts"], channel=posted["channel"], shown=status)
     elif notice.shown != status:
         del said["unfurl_links"], said["unfurl_media"]
         slack_api.of(notice.installation, "chat_update", ts=notice.ts, **said)
     slack_api.finish(notice, shown=status)
+
+
+def _posted_before(notice: SlackNotice) -> str | None:
+    mark, since = _mark(notice), notice.created_at
+    return slack_api.posted_before(notice.installation, "conversations_history", mark, since, channel=notice.channel)
+
+
+def _mark(notice: SlackNotice) -> dict[str, str]:
+    return {"notice": str(notice.pk)}
 
 
 # --- what the messages say ---

@@ -26,11 +26,16 @@ def keep_message(installation: SlackInstallation, event: dict[str, Any], event_i
     return True
 
 
-def keep_click(installation: SlackInstallation, body: dict[str, Any], action: dict[str, Any]) -> None:
-    """Keep the click of a button for the approval that it names, and ring."""
-    user, channel = body["user"]["id"], (body.get("channel") or {}).get("id", "")
-    click = {"action": action["action_id"], "value": action.get("value", ""), "user": user, "channel": channel}
-    mark = f"{CLICK}{user}:{action.get('action_ts', body.get('trigger_id', ''))}"
+def click_of(body: dict[str, Any], action: dict[str, Any]) -> dict[str, Any]:
+    """What a click says: the button with its value, where, and who."""
+    channel = (body.get("channel") or {}).get("id", "")
+    value = action.get("value", "")
+    return {"action": action["action_id"], "value": value, "user": body["user"]["id"], "channel": channel}
+
+
+def keep_click(installation: SlackInstallation, click: dict[str, Any], number: str) -> None:
+    """Keep a click for the approval that it names, and ring. ``number`` tells it from others of the same person."""
+    mark = f"{CLICK}{click['user']}:{number}"
     _keep(installation, mark, mark, mark, click)
 
 

@@ -15,7 +15,7 @@ from sessions_app.services import audit, sessions, turns
 from sessions_app.services.budgets import Spent
 from sessions_app.services.columns import text as storable_text
 
-from . import slack_api, slack_clicks, slack_inbox, slack_people
+from . import slack_api, slack_clicks, slack_context, slack_inbox, slack_people
 from .slack_people import Person
 
 REFUSALS = (turns.NotActive, turns.TooLong, Spent, sessions.Archived)
@@ -48,16 +48,26 @@ def _read(event: SlackEvent) -> None:
     """Raises ``slack_api.Away``, ``Refused`` and ``Lost``. What is to be said is kept with what was done."""
     if "say" not in event.payload:
         person = slack_people.look_up(event.installation, event.payload["user"])
+        is_click = "action" in event.payload
+        context = "" if is_click else _context(event, person)
         with transaction.atomic():
             slack_api.go_on(event)
-            say = slack_clicks.decide(event, person) if "action" in event.payload else _take(event, person)
+            say = slack_clicks.decide(event, person) if is_click else _take(event, person, context)
             slack_api.go_on(event, payload={"say": say})
     if say := event.payload["say"]:
         slack_api.of(event.installation, **say)
     slack_api.finish(event, payload={})
 
 
-def _take(event: SlackEvent, person: Person) -> dict[str, Any]:
+def _context(event: SlackEvent, person: Person) -> str:
+    """What was said in the thread before, where the message begins a session in the middle of it."""
+    installation = event.installation
+    if installation.agent is None or slack_people.why_not(installation, person) or _session_of(event):
+        return ""
+    return slack_context.earlier(event)
+
+
+def _take(event: SlackEvent, person: Person, context: str) -> dict[str, Any]:
     """Hand the message to its session; what is to be said in the thread, as a call of Slack's API."""
     text = _text_of(event)
     if why := slack_people.why_not(event.installation, person):
@@ -70,7 +80,8 @@ def _take(event: SlackEvent, person: Person) -> dict[str, Any]:
     try:
         with transaction.atomic():
             session, is_new = (before, False) if before else _begin(event, agent, text, person)
-            turns.submit(session.pk, text, by=person.name, data={"slack": _source(event)})
+            said = f"{text}\n\n{context}" if is_new and context else text
+            turns.submit(session.pk, said, by=person.name, data={"slack": _source(event)})
     except REFUSALS as refused:
         _leave_run(event, TriggerRun.Status.FAILED, text, person, session=before, error=str(refused))
         return _in_thread(event, ARCHIVED if isinstance(refused, sessions.Archived) else _sentence(str(refused)))

@@ -177,18 +177,11 @@ def _edit(reply: SlackReply, ts: str, text: str) -> None:
 
 
 def _posted_before(reply: SlackReply, number: int) -> str | None:
-    """The message that somebody posted who could not note it any more: its metadata says what it is."""
     channel, thread = _place(reply)
-    try:
-        page = slack_api.of(
-            reply.installation, "conversations_replies", channel=channel, ts=thread, limit=200,
-            oldest=f"{reply.created_at.timestamp() - 60:.6f}", include_all_metadata=True,
-        )  # fmt: skip
-    except slack_api.Refused as refused:
-        log.warning("whether a part was posted cannot be seen, so it is posted: %s", refused)
-        return None
-    ours = (m for m in page["messages"] if (m.get("metadata") or {}).get("event_payload") == _mark(reply, number))
-    return next((message["ts"] for message in ours), None)
+    mark = _mark(reply, number)
+    return slack_api.posted_before(
+        reply.installation, "conversations_replies", mark, reply.created_at, channel=channel, ts=thread
+    )  # fmt: skip
 
 
 def _mark(reply: SlackReply, number: int) -> dict[str, Any]:

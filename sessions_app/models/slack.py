@@ -78,7 +78,7 @@ class SlackNotice(Errand):
     channel = models.TextField(default="")
     ts = models.TextField(default="")
     shown = models.TextField(default="")
-    """The status of the approval that the message tells."""
+    """The status of the approval that the message tells; ``posting`` while it may be there and nobody noted it."""
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["installation", "subject"], name="slack_notice_once")]

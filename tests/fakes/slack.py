@@ -1,6 +1,6 @@
 """Slack on loopback: a Web API that refuses what the real one refuses, in its words; and its signed requests.
 
-For the real SDK to talk to. What it cannot do: files, views, socket mode, Enterprise Grid.
+For the real SDK to talk to. What it cannot do: files, socket mode, Enterprise Grid.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from .slack_rules import is_block, is_modal
+
 TEAM, BOT, BOT_ID = "T0GARDEN1", "U0BOT0001", "B0BOT0001"
 TOKEN = "xoxb-1111-2222-gardenshopgarden"
 SECRET = "0123456789abcdef0123456789abcdef"
@@ -37,9 +39,13 @@ ALL_SCOPES = frozenset({
 })  # fmt: skip
 NEEDS = {
     "chat.postMessage": "chat:write", "chat.update": "chat:write", "chat.postEphemeral": "chat:write",
-    "conversations.replies": "channels:history", "conversations.info": "channels:read", "users.info": "users:read",
+    "conversations.replies": "channels:history", "conversations.history": "channels:history",
+    "conversations.info": "channels:read", "users.info": "users:read",
 }  # fmt: skip
-MOST_POSTED, MOST_UPDATED, MOST_SECTION, MOST_VALUE, MOST_LABEL = 40_000, 4_000, 3_000, 2_000, 75
+MOST_POSTED, MOST_UPDATED, MOST_LISTED = 40_000, 4_000, 1_000
+
+
+SPOKEN = ("channel", "user", "ts", "thread_ts", "text")
 
 
 class Refusal(Exception):
@@ -71,7 +77,9 @@ class Message:
 
 
 class FakeSlack:
-    """One Slack workspace with the app in it. Tests change ``users``, ``faults`` and ``scopes``, and read the rest."""
+    """One Slack workspace with the app in it. Tests change ``users``, ``faults``, ``scopes`` and ``joined``, and read
+    the rest. ``triggers`` are the clicks for which a view may be opened still: real ones last 3 s.
+    """
 
     def __init__(self) -> None:
         self.api_url = ""
@@ -79,13 +87,17 @@ class FakeSlack:
         self.scopes = set(ALL_SCOPES)
         self.users: dict[str, dict[str, Any]] = {}
         self.channels = {"C0GENERAL", "C0PEOPLE1", "D0KIM0001"}
+        self.joined = set(self.channels)
         self.messages: dict[tuple[str, str], Message] = {}
+        self.spoken: list[dict[str, Any]] = []
+        self.triggers: set[str] = set()
+        self.views: list[dict[str, Any]] = []
         self.ephemeral: list[dict[str, str]] = []
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.faults: list[Fault] = []
         self.codes = {CODE}
         self._lock = threading.Lock()
-        self._clock = itertools.count(1_700_000_000)
+        self._clock = itertools.count(int(time.time()))
 
     def user(self, id_: str, name: str, email: str = "", **more: Any) -> dict[str, Any]:
         """Somebody whom ``users.info`` knows; a full member of the team unless ``more`` says otherwise."""
@@ -123,6 +135,7 @@ class FakeSlack:
         id_ = event.pop("event_id", f"Ev{number}")
         event = {"type": "message", "channel_type": "im", "channel": "D0KIM0001", "user": "U0KIM0001"} | event
         event |= {"text": text, "ts": event.get("ts") or f"{number}.000100", "team": event.get("team", TEAM)}
+        self.spoken.append({name: event[name] for name in SPOKEN if name in event})
         return self.send(client, envelope(event, id_))
 
     def mentions(self, client: Client, text: str, **event: Any) -> HttpResponse:
@@ -130,17 +143,35 @@ class FakeSlack:
         about = {"type": "app_mention", "channel": "C0GENERAL", "channel_type": "channel"}
         return self.says(client, f"<@{BOT}> {text}", **about | event)
 
+    def overheard(self, text: str, **message: Any) -> str:
+        """Somebody says something in a channel of which we hear nothing; its ``ts``."""
+        said = {"channel": "C0GENERAL", "user": "U0KIM0001", "ts": f"{next(self._clock)}.000100", "text": text}
+        self.spoken.append(said | message)
+        return said["ts"]
+
     def clicks(self, client: Client, message: Message, label: str, user: str) -> HttpResponse:
         """Somebody presses a button of a message."""
         buttons = [e for block in message.blocks for e in block.get("elements", []) if e["type"] == "button"]
         button = next(button for button in buttons if button["text"]["text"] == label)
         action = {name: button[name] for name in ("action_id", "value") if name in button}
+        self.triggers.add(trigger := f"{next(self._clock)}.2.3")
         body = {
             "type": "block_actions", "team": {"id": TEAM}, "user": {"id": user, "team_id": TEAM},
-            "channel": {"id": message.channel}, "message": {"ts": message.ts}, "trigger_id": "1.2.3",
+            "channel": {"id": message.channel}, "message": {"ts": message.ts}, "trigger_id": trigger,
             "actions": [action | {"type": "button", "block_id": "b", "action_ts": f"{next(self._clock)}.1"}],
         }  # fmt: skip
         return self.send(client, body, "/slack/interactions")
+
+    def submits(self, client: Client, view: dict[str, Any], user: str, reason: str | None, **more: Any) -> HttpResponse:
+        """Somebody sends a modal off. An input that was left empty has the value null."""
+        (block,) = (block for block in view["blocks"] if block["type"] == "input")
+        entered = {block["element"]["action_id"]: {"type": "plain_text_input", "value": reason}}
+        body = {
+            "type": "view_submission", "team": {"id": TEAM}, "user": {"id": user, "team_id": TEAM},
+            "trigger_id": f"{next(self._clock)}.2.3",
+            "view": view | {"team_id": TEAM, "state": {"values": {block["block_id"]: entered}}},
+        }  # fmt: skip
+        return self.send(client, body, "/slack/interactions", **more)
 
     # --- the Web API ---
 
@@ -265,13 +296,42 @@ class FakeSlack:
         return {"message_ts": f"{next(self._clock)}.000300"}
 
     def _replies(self, given: dict[str, Any]) -> dict[str, Any]:
-        channel, thread = self._channel(given), given.get("ts")
-        found = [m for m in self.posted(channel) if m.thread_ts == thread]
+        """The first message of the thread, always; then what follows, the oldest first."""
+        thread = given.get("ts")
+        of_thread = [m for m in self._said(given) if thread in (m["ts"], m.get("thread_ts"))]
+        if not any(m["ts"] == thread for m in of_thread):
+            raise Refusal("thread_not_found")
+        found = [m for m in of_thread if m["ts"] == thread or _is_between(m, given)]
+        return _page(sorted(found, key=lambda m: float(m["ts"])), given)
+
+    def _history(self, given: dict[str, Any]) -> dict[str, Any]:
+        """What stands in the channel itself, the newest first."""
+        if self._channel(given) not in self.joined:
+            raise Refusal("not_in_channel")
+        found = [m for m in self._said(given) if not m.get("thread_ts") and _is_between(m, given)]
+        return _page(sorted(found, key=lambda m: float(m["ts"]), reverse=True), given)
+
+    def _said(self, given: dict[str, Any]) -> list[dict[str, Any]]:
+        channel = self._channel(given)
         with_metadata = str(given.get("include_all_metadata")).lower() in ("1", "true")
-        return {"messages": [
-            {"ts": m.ts, "text": m.text, "thread_ts": thread} | ({"metadata": m.metadata} if with_metadata else {})
-            for m in found
-        ], "has_more": False}  # fmt: skip
+        ours = [
+            {"ts": m.ts, "text": m.text, "user": BOT, "bot_id": BOT_ID, "bot_profile": {"name": "Countersign"}}
+            | ({"thread_ts": m.thread_ts} if m.thread_ts else {})
+            | ({"metadata": m.metadata} if with_metadata and m.metadata else {})
+            for m in self.posted(channel)
+        ]
+        return ours + [said for said in self.spoken if said["channel"] == channel]
+
+    def _open(self, given: dict[str, Any]) -> dict[str, Any]:
+        if given.get("trigger_id") not in self.triggers:
+            raise Refusal("expired_trigger_id")
+        self.triggers.discard(given["trigger_id"])
+        view = given.get("view")
+        view = json.loads(view) if isinstance(view, str) else view
+        if not isinstance(view, dict) or not is_modal(view):
+            raise Refusal("invalid_arguments")
+        self.views.append(view | {"id": f"V{next(self._clock)}"})
+        return {"view": self.views[-1]}
 
 
 METHODS: dict[str, Callable[[FakeSlack, dict[str, Any]], dict[str, Any]]] = {
@@ -280,6 +340,8 @@ METHODS: dict[str, Callable[[FakeSlack, dict[str, Any]], dict[str, Any]]] = {
     "users.info": FakeSlack._users_info,
     "conversations.info": FakeSlack._info,
     "conversations.replies": FakeSlack._replies,
+    "conversations.history": FakeSlack._history,
+    "views.open": FakeSlack._open,
     "chat.postMessage": FakeSlack._post,
     "chat.update": FakeSlack._update,
     "chat.postEphemeral": FakeSlack._ephemeral,
@@ -298,31 +360,21 @@ def envelope(event: dict[str, Any], event_id: str) -> dict[str, Any]:
 def _blocks(given: dict[str, Any]) -> list[dict[str, Any]]:
     blocks = given.get("blocks") or []
     blocks = json.loads(blocks) if isinstance(blocks, str) else blocks
-    if len(blocks) > 50 or not all(_is_valid(block) for block in blocks):
+    if len(blocks) > 50 or not all(is_block(block) for block in blocks):
         raise Refusal("invalid_blocks")
     return blocks
 
 
-def _is_valid(block: dict[str, Any]) -> bool:
-    if block["type"] == "section":
-        return 0 < len(block["text"]["text"]) <= MOST_SECTION
-    if block["type"] == "context":
-        return all(0 < len(element["text"]) <= MOST_SECTION for element in block["elements"])
-    if block["type"] != "actions":
-        return False
-    names = [element["action_id"] for element in block["elements"]]
-    return (
-        1 <= len(names) <= 25
-        and len(set(names)) == len(names)
-        and all(
-            len(e.get("value", "")) <= MOST_VALUE
-            and len(e["text"]["text"]) <= MOST_LABEL
-            and e["text"]["type"] == "plain_text"
-            and e.get("style") in (None, "primary", "danger")
-            and e.get("url", "https://").startswith(("https://", "http://"))
-            for e in block["elements"]
-        )
-    )
+def _is_between(message: dict[str, Any], given: dict[str, Any]) -> bool:
+    """Neither bound is in it unless ``inclusive``."""
+    ts, inclusive = float(message["ts"]), str(given.get("inclusive")).lower() in ("1", "true")
+    oldest, latest = float(given.get("oldest") or 0), float(given.get("latest") or "inf")
+    return oldest <= ts <= latest if inclusive else oldest < ts < latest
+
+
+def _page(messages: list[dict[str, Any]], given: dict[str, Any]) -> dict[str, Any]:
+    limit = min(int(given.get("limit") or 100), MOST_LISTED)
+    return {"messages": messages[:limit], "has_more": len(messages) > limit}
 
 
 async def _parameters(request: Request) -> dict[str, Any]:

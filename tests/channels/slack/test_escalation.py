@@ -109,15 +109,6 @@ def test_a_reviewer_approves_in_slack(slack, client, session, member):
     assert slack.ephemeral == []
 
 
-def test_a_reviewer_denies_in_slack(slack, client, session, member):
-    member("Kim")
-    approval = asks(session)
-    slack.clicks(client, slack.posted(PEOPLE)[0], "Deny", "U0KIM0001")
-    slack_sweep.sweep()
-    approval.refresh_from_db()
-    assert approval.status == "denied"
-
-
 def nobody(slack, member, workspace):
     pass
 
@@ -265,3 +256,40 @@ def test_a_budget_that_is_used_up_wakes_people_once(slack, session, agent, insta
         slack_escalation.tell_of_budget(budget.pk)
     (message,) = slack.posted(PEOPLE)
     assert message.text.startswith(":money_with_wings: The budget of *Parrot* is used up: $0.00 for 20")
+
+
+def crashed_behind(post_of: Approval) -> None:
+    """The worker died when Slack had the message and the desk did not know it yet."""
+    SlackNotice.objects.filter(approval=post_of).update(ts="", shown="posting", done_at=None, held_until=None)
+
+
+def test_a_message_that_was_posted_by_who_died_then_is_found_and_goes_on(slack, session):
+    approval = asks(session)
+    crashed_behind(approval)
+    slack_sweep.sweep()
+    assert len(slack.posted(PEOPLE)) == 1
+    decide(approval)
+    assert "*Approved* by Ines" in words(slack.posted(PEOPLE)[0])
+
+
+def test_what_was_decided_meanwhile_is_told_in_the_message_that_is_found(slack, session):
+    approval = asks(session)
+    crashed_behind(approval)
+    decide(approval)
+    (message,) = slack.posted(PEOPLE)
+    assert "*Approved* by Ines" in words(message) and buttons(message) == []
+
+
+def test_an_answer_that_was_lost_posts_nothing_twice(slack, session):
+    slack.faults = [Fault("chat.postMessage", status=500, after=True)]
+    asks(session)
+    SlackNotice.objects.update(retry_at=None)
+    slack_sweep.sweep()
+    assert len(slack.posted(PEOPLE)) == 1 and SlackNotice.objects.get().ts
+
+
+def test_where_the_channel_cannot_be_read_it_is_rather_asked_twice_than_never(slack, session):
+    slack.joined.discard(PEOPLE)
+    crashed_behind(asks(session))
+    slack_sweep.sweep()
+    assert len(slack.posted(PEOPLE)) == 2

@@ -286,4 +286,5 @@ def test_a_fault_of_ours_is_tried_again_and_then_told(slack, client, monkeypatch
     assert "a fault of ours: RuntimeError" in TriggerRun.objects.get(input_text="one").error
     SlackEvent.objects.update(retry_at=None)
     read()
-    assert said(Session.objects.get()) == ["two"]
+    (text,) = said(Session.objects.get())
+    assert text.startswith("two\n\n") and text.endswith("\n> Kim: one"), "what was not taken is context at least"

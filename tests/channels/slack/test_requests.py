@@ -6,9 +6,11 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from sessions_app.channels import slack_app
+from sessions_app.channels import slack_app, slack_install
 from sessions_app.models import SlackEvent, SlackInstallation
 from tests.fakes.slack import SECRET, TEAM, TOKEN, envelope
+
+from .conftest import BY
 
 HELLO = envelope(
     {
@@ -143,3 +145,11 @@ def test_secrets_are_sealed_and_in_no_log(slack, client, installation, caplog):
 
 def test_it_is_the_client_of_a_browser_that_needs_a_csrf_token(slack, installation):
     assert slack.send(Client(enforce_csrf_checks=True), HELLO).status_code == 200
+
+
+def test_a_team_whose_secrets_were_sealed_with_a_lost_key_is_connected_anew(slack, installation):
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE sessions_app_slackinstallation SET bot_token = 'x', signing_secret = 'x'")
+    made = slack_install.connect_with_token(installation.workspace_id, TOKEN, SECRET, by=BY, desk="https://desk")
+    assert (made.pk, made.bot_token) == (installation.pk, TOKEN)
+    assert SlackInstallation.objects.get().signing_secret == SECRET

@@ -1,0 +1,72 @@
+"""Who denies in Slack is asked why, in a modal: https://docs.slack.dev/surfaces/modals."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import orjson
+
+from sessions_app.models import Approval, SlackInstallation
+
+from . import slack_api, slack_clicks
+
+log = logging.getLogger(__name__)
+CALLBACK = "approval_deny_reason"
+SECONDS = 2.0
+"""For opening it: Slack wants the answer to the click within 3."""
+MOST_REASON = 3_000
+"""Characters that Slack lets somebody enter."""
+
+
+def ask_why(installation: SlackInstallation, click: dict[str, Any], trigger_id: str) -> bool:
+    """Open the modal for who clicked. False when it cannot be asked: then the click decides by itself.
+
+    ``trigger_id`` is good for 3 s, so this happens while Slack waits. A question that is decided already, or is none
+    of this workspace's, opens nothing: who clicked is told so like after any other click.
+    """
+    approval = slack_clicks.asked_by(installation, click)
+    if approval is None or approval.status != Approval.Status.PENDING:
+        return False
+    try:
+        slack_api.of(
+            installation, "views_open", timeout=SECONDS, trigger_id=trigger_id, view=_view(approval, click)
+        )  # fmt: skip
+    except (slack_api.Away, slack_api.Refused) as fault:
+        log.info("the reason of a denial could not be asked for: %s", fault)
+        return False
+    return True
+
+
+def click_of(view: dict[str, Any]) -> dict[str, Any]:
+    """The click that opened the modal, with the reason that was entered. Raises ``ValueError`` for another modal."""
+    click = orjson.loads(view.get("private_metadata") or "")
+    entered = view["state"]["values"]["reason"]["reason"].get("value")
+    return click | {"reason": str(entered or "").strip()[:MOST_REASON]}
+
+
+def _view(approval: Approval, click: dict[str, Any]) -> dict[str, Any]:
+    what = f"{approval.session.agent.name} asks to run {approval.tool_name}"[:300]
+    kept = {name: click[name] for name in ("action", "value", "channel")}
+    return {
+        "type": "modal",
+        "callback_id": CALLBACK,
+        "private_metadata": orjson.dumps(kept).decode(),
+        "title": _plain("Deny"),
+        "submit": _plain("Deny"),
+        "close": _plain("Cancel"),
+        "blocks": [
+            {"type": "section", "text": _plain(what)},
+            {
+                "type": "input", "block_id": "reason", "optional": True,
+                "label": _plain("Why? The agent is told, and so is who reads this later."),
+                "element": {
+                    "type": "plain_text_input", "action_id": "reason", "multiline": True, "max_length": MOST_REASON,
+                },
+            },
+        ],
+    }  # fmt: skip
+
+
+def _plain(text: str) -> dict[str, Any]:
+    return {"type": "plain_text", "text": text, "emoji": False}
