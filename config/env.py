@@ -24,6 +24,7 @@ OURS = (
     "COUNTERSIGN_DATABASE_POOL",
     "COUNTERSIGN_DECRYPTION_KEY",
     "COUNTERSIGN_HOST",
+    "COUNTERSIGN_KEEP_DELIVERIES_DAYS",
     "COUNTERSIGN_MAX_UPLOAD_BYTES",
     "COUNTERSIGN_MCP_COMMANDS",
     "COUNTERSIGN_PUBLIC_URL",
@@ -69,6 +70,7 @@ class Environment:
     public_url: str | None
     debug: bool
     max_upload_bytes: int
+    keep_deliveries_days: int
     anthropic_api_key: str | None
     anthropic_base_url: str | None
     mcp_commands: tuple[tuple[str, ...], ...]
@@ -97,6 +99,7 @@ def read(environ: Mapping[str, str] = os.environ) -> Environment:
         public_url=url(environ, "COUNTERSIGN_PUBLIC_URL", ("https", "http"), needs_host=True),
         debug=boolean(environ, "DEBUG", default=False),
         max_upload_bytes=integer(environ, "COUNTERSIGN_MAX_UPLOAD_BYTES", default=512_000_000, least=1),
+        keep_deliveries_days=integer(environ, "COUNTERSIGN_KEEP_DELIVERIES_DAYS", default=90, least=1),
         anthropic_api_key=text(environ, "ANTHROPIC_API_KEY"),
         anthropic_base_url=url(environ, "ANTHROPIC_BASE_URL", ("https", "http"), needs_host=True),
         mcp_commands=commands(environ, "COUNTERSIGN_MCP_COMMANDS"),

@@ -32,6 +32,7 @@ def _inside_data_dir(name: str) -> Path:
 
 DOCUMENTS_DIR = Path(unquote(urlsplit(ENV.storage_url).path)) if ENV.storage_url else _inside_data_dir("documents")
 MAX_UPLOAD_BYTES = ENV.max_upload_bytes
+KEEP_DELIVERIES_DAYS = ENV.keep_deliveries_days
 FILE_UPLOAD_TEMP_DIR = str(_inside_data_dir("uploads"))
 MAX_WEBHOOK_BYTES = 1024 * 1024
 # A batch of 1,000 events, an OTLP request: read whole into memory, so bounded well below a file.
@@ -158,15 +159,9 @@ STORAGES = {
 
 
 def _database(parameters: dict[str, str]) -> dict:
-    """Django's form of libpq's parameters.
-
-    The web server keeps a pool, because Django gives every ASGI request a thread of its own and a connection that
-    a thread keeps would be lost with it. Other processes open a connection when they need one (2 ms on a socket).
-    """
+    """Django's form of libpq's parameters. Processes with many threads add a pool (``config.pool``)."""
     own = {"host": "HOST", "port": "PORT", "dbname": "NAME", "user": "USER", "password": "PASSWORD"}
     options = {name: value for name, value in parameters.items() if name not in own}
-    if ENV.database_pool:
-        options["pool"] = {"min_size": 1, "max_size": ENV.database_pool, "timeout": 5, "max_idle": 60}
     return {
         "ENGINE": "django.db.backends.postgresql",
         **{own[name]: value for name, value in parameters.items() if name in own},
@@ -224,6 +219,10 @@ CELERY_BEAT_SCHEDULE["the minute begins"] = {
 # What people answer at a runtime elsewhere: each look at a session that waits is three requests to it.
 CELERY_BEAT_SCHEDULE["sessions_app.tasks.look_again"] = {
     "task": "sessions_app.tasks.look_again", "schedule": 120, "options": {"expires": 120}
+}  # fmt: skip
+# In memory, beat knows nothing of the day before: one hour a day would pass by a machine that is off then.
+CELERY_BEAT_SCHEDULE["sessions_app.tasks.remove_old"] = {
+    "task": "sessions_app.tasks.remove_old", "schedule": crontab(minute=23, hour="*/6")
 }  # fmt: skip
 
 # --- others -----------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from celery import shared_task
 
 from .channels import schedules, slack_escalation, slack_messages, slack_replies, slack_sweep
 from .runtimes import elsewhere, worker
-from .services import approvals, search, turns
+from .services import approvals, retention, search, turns
 
 
 @shared_task
@@ -60,6 +60,12 @@ def look_again() -> int:
 def sweep_turns() -> int:
     """Rung by beat: turns that lost their worker."""
     return turns.sweep()
+
+
+@shared_task
+def remove_old() -> int:
+    """Rung by beat four times a day: what was kept long enough."""
+    return retention.forget_answers() + retention.empty_deliveries()
 
 
 @shared_task

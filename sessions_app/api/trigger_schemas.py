@@ -179,7 +179,7 @@ class DeliveryRow(BaseModel):
 
 
 class Delivery(DeliveryRow):
-    """What was posted, as it came; of headers that hold secrets only the names."""
+    """What was posted, as it came; of headers that hold secrets only the names. Null when it is kept no more."""
 
     payload: Any
     headers: dict[str, str]

@@ -28,6 +28,7 @@ Kind = models.TriggerRun.Kind
 FAULTS: dict[type[Exception], Any] = {
     Refused: lambda error: invalid(f"/{error.field}", str(error)),
     webhooks.NoAgent: lambda error: Problem(409, str(error)),
+    webhooks.Emptied: lambda error: Problem(409, str(error)),
 }
 
 
@@ -179,7 +180,7 @@ def acknowledge_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UU
 )
 @once
 def replay_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
-    """Give it to the agent once more, in a session of its own. 409 when the endpoint has no agent."""
+    """Give it to the agent once more, in a session of its own. 409 without an agent, or without its content."""
     run = webhooks.replay(_delivery(request, webhook_id, delivery_id), by=request.auth.actor)
     return reply(shapes.TriggerRun.of(run), 201)
 

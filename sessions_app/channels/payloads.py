@@ -6,9 +6,11 @@ import codecs
 import hashlib
 import json
 import re
+import zlib
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from math import isfinite
+from typing import Any, NoReturn
 from urllib.parse import parse_qsl
 
 from sessions_app.services.columns import identifier, storable
@@ -30,13 +32,25 @@ TWILIO_IDS = (("MessageSid", "MessageStatus"), ("SmsSid", "SmsStatus"), ("CallSi
 TOPICS = ("x-github-event", "x-shopify-topic")
 
 
+def unpacked(body: bytes, encoding: str, most: int) -> bytes:
+    """A body that was sent as ``Content-Encoding: gzip``; as it came when it is none, or more than ``most`` bytes."""
+    if encoding.strip().lower() not in ("gzip", "x-gzip"):
+        return body
+    unzip = zlib.decompressobj(wbits=31)
+    try:
+        plain = unzip.decompress(body, most + 1)
+    except zlib.error:
+        return body
+    return plain if unzip.eof and len(plain) <= most else body
+
+
 def parsed(body: bytes, content_type: str) -> Any:
     """The JSON of a body that says it is JSON; of any other, and of JSON that cannot be read, ``{"raw": TEXT}``."""
     media_type, _, parameters = content_type.lower().partition(";")
     media_type = media_type.strip()
     if media_type == "application/json" or media_type.endswith("+json"):
         try:
-            value = json.loads(body, parse_constant=_refuse)
+            value = json.loads(body, parse_constant=_refuse, parse_float=_finite)
             _check_depth(value)
             if value is not None:  # SQL's NULL is another thing
                 return storable(value)
@@ -45,8 +59,13 @@ def parsed(body: bytes, content_type: str) -> Any:
     return {"raw": storable(_decoded(body, parameters))}
 
 
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is no JSON value")
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name:.40} is no value that can be kept")
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    return value if isfinite(value) else _refuse(number)
 
 
 def _check_depth(value: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import orjson
+from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
@@ -36,6 +37,10 @@ class Unready(RuntimeError):
 
 class NoAgent(ValueError):
     """The endpoint has no agent to give a delivery to."""
+
+
+class Emptied(ValueError):
+    """What was sent is not kept any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,8 @@ def receive(hook_id: str, posted: Posted) -> Received:
     except signatures.Wrong as wrong:
         _count(endpoint, str(wrong))
         raise
-    payload = payloads.parsed(posted.body, posted.content_type)
+    plain = payloads.unpacked(posted.body, posted.headers.get("content-encoding", ""), settings.MAX_WEBHOOK_BYTES)
+    payload = payloads.parsed(plain, posted.content_type)
     if endpoint.scheme == WebhookEndpoint.Scheme.SLACK and _is_challenge(payload):
         return Received(None, None, False, payload["challenge"])
     return _keep(endpoint, payload, posted)
@@ -135,6 +141,11 @@ def _fire(delivery: WebhookDelivery, fire_key: str, cause: str = "") -> TriggerR
     )  # fmt: skip
 
 
+def is_emptied(delivery: WebhookDelivery) -> bool:
+    """Whether its content was removed, after ``COUNTERSIGN_KEEP_DELIVERIES_DAYS``: nothing that comes is null."""
+    return delivery.payload is None
+
+
 def message_of(delivery: WebhookDelivery) -> str:
     """The first message: the JSON, indented where that is not too long, and no longer than an agent can be given."""
     written = orjson.dumps(delivery.payload, option=orjson.OPT_INDENT_2).decode()
@@ -148,9 +159,11 @@ def message_of(delivery: WebhookDelivery) -> str:
 
 @transaction.atomic
 def replay(delivery: WebhookDelivery, *, by: audit.Actor) -> TriggerRun:
-    """Give a delivery to the endpoint's agent once more, in a session of its own. Raises ``NoAgent``."""
+    """Give a delivery to the endpoint's agent once more, in a session of its own. Raises ``NoAgent``, ``Emptied``."""
     if delivery.endpoint.agent is None:
         raise NoAgent(f"{delivery.endpoint.name} has no agent: choose one, then replay")
+    if is_emptied(delivery):
+        raise Emptied("what was sent is not kept any more: have the sender send it again, as a new delivery")
     _audit(delivery, by, "webhook.replayed")
     return _fire(delivery, f"replay:{uuid4()}", cause=f"replayed by {by.name}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -131,7 +132,8 @@ def delivery(request: access.DeskRequest, delivery_id: UUID) -> HttpResponse:
     whole = webhooks.message_of(found)
     context = {
         "delivery": found, "endpoint": found.endpoint, "body": text.clean(whole[:SHOWN]), "cut": len(whole) - SHOWN,
-        "headers": sorted(found.headers.items()), **rights(request),
+        "headers": sorted(found.headers.items()), "is_emptied": webhooks.is_emptied(found),
+        "kept_days": settings.KEEP_DELIVERIES_DAYS, **rights(request),
     }  # fmt: skip
     return render(request, "triggers/delivery.html", context)
 
@@ -170,7 +172,7 @@ def replay(request: access.DeskRequest, delivery_id: UUID) -> HttpResponse:
     found = _read_delivery(request, delivery_id)
     try:
         run = webhooks.replay(found, by=access.actor(request))
-    except webhooks.NoAgent as none:
-        messages.error(request, str(none))
+    except (webhooks.NoAgent, webhooks.Emptied) as why:
+        messages.error(request, str(why))
         return redirect("delivery-detail", delivery_id)
     return follow(request, run, "delivery-detail", delivery_id)

@@ -28,6 +28,7 @@ def test_a_boolean_is_true_or_false(value, meaning):
         ("DEBUG", "Ture"),
         ("COUNTERSIGN_MAX_UPLOAD_BYTES", "512MB"),
         ("COUNTERSIGN_MAX_UPLOAD_BYTES", "0"),
+        ("COUNTERSIGN_KEEP_DELIVERIES_DAYS", "0"),
         ("COUNTERSIGN_MAX_UPLOAD_BYTES", "-1"),
         ("COUNTERSIGN_MAX_UPLOAD_BYTES", "²"),
         ("COUNTERSIGN_PUBLIC_URL", "desk.example.com"),

@@ -1,0 +1,52 @@
+"""What is not kept for ever: answers that a repeated POST is given, and what webhooks brought."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.expressions import RawSQL
+from django.utils import timezone
+
+from sessions_app.models import IdempotentAnswer, TriggerRun, WebhookDelivery
+
+ANSWERS_KEPT = timedelta(days=7)
+"""So long an ``Idempotency-Key`` is known again; nobody repeats a request that long."""
+BATCH = 500
+"""Rows of one statement: each is a transaction of its own, and holds nothing that a request waits for long."""
+
+
+def forget_answers() -> int:
+    """Remove answers that are older than 7 days; how many."""
+    old = IdempotentAnswer.objects.filter(created_at__lt=timezone.now() - ANSWERS_KEPT)
+    return _in_batches(old, lambda ids: IdempotentAnswer.objects.filter(pk__in=ids).delete()[0])
+
+
+def empty_deliveries() -> int:
+    """Remove content, headers and sender's address of deliveries that are old enough; how many.
+
+    The row stays, so that the same delivery is known again, and so do its runs with their sessions. What began no
+    session and nobody acknowledged is still to be seen to, and is kept whole.
+    """
+    since = timezone.now() - timedelta(days=min(settings.KEEP_DELIVERIES_DAYS, 36_500))
+    began = TriggerRun.objects.filter(delivery=OuterRef("pk"), status=TriggerRun.Status.STARTED)
+    seen_to = Q(acknowledged_at__isnull=False) | Exists(began)
+    return _in_batches(WebhookDelivery.objects.filter(seen_to, received_at__lt=since).exclude(headers={}), _empty)
+
+
+def _empty(ids: list[UUID]) -> int:
+    TriggerRun.objects.filter(delivery__in=ids).update(input_text="")  # it is the beginning of the content
+    gone = {"payload": RawSQL("'null'::json", []), "headers": {}, "source_ip": None}
+    return WebhookDelivery.objects.filter(pk__in=ids).update(**gone)
+
+
+def _in_batches(rows: QuerySet, do: Callable[[list[UUID]], int]) -> int:
+    """In the order of the ids, so that no batch reads again what stands before it."""
+    done, page = 0, rows
+    while ids := list(page.order_by("pk").values_list("pk", flat=True)[:BATCH]):
+        done += do(ids)
+        page = rows.filter(pk__gt=ids[-1])
+    return done

@@ -1,0 +1,38 @@
+"""Bodies of webhooks: unpacked within bounds, and what would not be kept as it is stays text."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from sessions_app.channels import payloads
+
+PLAIN = b'{"order": 4711}'
+PACKED = gzip.compress(PLAIN)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", " GZIP ", "x-gzip"])
+def test_a_packed_body_is_unpacked(encoding):
+    assert payloads.unpacked(PACKED, encoding, 1_000) == PLAIN
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding"),
+    [
+        (PACKED, ""),
+        (PACKED, "br"),
+        (PLAIN, "gzip"),
+        (PACKED[:-9], "gzip"),
+        (gzip.compress(b"0" * 1_001), "gzip"),
+        (gzip.compress(b"0" * 100_000_000), "gzip"),
+        (b"", "gzip"),
+    ],
+)
+def test_one_that_cannot_be_or_grows_too_large_stays_as_it_came(body, encoding):
+    assert payloads.unpacked(body, encoding, 1_000) == body
+
+
+def test_a_number_that_is_too_large_is_not_lost():
+    assert payloads.parsed(b'{"n": 1e400}', "application/json") == {"raw": '{"n": 1e400}'}
+    assert payloads.parsed(b'{"n": 1.5e3}', "application/json") == {"n": 1500.0}

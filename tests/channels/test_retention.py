@@ -1,0 +1,93 @@
+"""What webhooks brought and answers to repeated requests go away in time; runs, sessions and what waits stay."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from config.celery import app
+from sessions_app import tasks
+from sessions_app.channels import webhooks
+from sessions_app.models import Event, IdempotentAnswer, Role, TriggerRun, WebhookDelivery
+from sessions_app.services import audit, people, retention
+
+INES = audit.Actor("member", "m", "Ines")
+BODY = {"order": 4711}
+
+
+@pytest.fixture
+def receive(make_endpoint):
+    """Post to an endpoint, so many days ago."""
+
+    def post(name: str, days: int, **fields) -> WebhookDelivery:
+        endpoint, _ = make_endpoint("none", name, **fields)
+        body = json.dumps(BODY).encode()
+        posted = webhooks.Posted(body, "application/json", {"host": "desk", "x-a": "b"}, "https://desk/", "192.0.2.1")
+        delivery = webhooks.receive(endpoint.hook_id, posted).delivery
+        at = timezone.now() - timedelta(days=days)
+        WebhookDelivery.objects.filter(pk=delivery.pk).update(received_at=at)
+        return delivery
+
+    return post
+
+
+def now(delivery: WebhookDelivery) -> WebhookDelivery:
+    return WebhookDelivery.objects.get(pk=delivery.pk)
+
+
+def test_the_content_goes_and_the_run_with_its_session_stays(receive, settings):
+    settings.KEEP_DELIVERIES_DAYS = 30
+    old, young = receive("old", 31), receive("young", 29)
+    assert retention.empty_deliveries() == 1
+    assert (now(old).payload, now(old).headers, now(old).source_ip) == (None, {}, None)
+    assert (now(young).payload, now(young).source_ip) == (BODY, "192.0.2.1")
+    run = TriggerRun.objects.get(delivery=old)
+    assert run.input_text == "" and Event.objects.filter(session=run.session, text__contains="4711").exists()
+    assert retention.empty_deliveries() == 0
+
+
+def test_what_is_still_to_be_seen_to_is_kept_whole(receive):
+    waiting, seen = receive("waiting", 400, agent=None), receive("seen", 400, agent=None)
+    webhooks.acknowledge(seen.workspace_id, [seen.pk], by=INES)
+    assert retention.empty_deliveries() == 1
+    assert (now(waiting).payload, now(seen).payload) == (BODY, None)
+
+
+def test_it_is_known_again_and_cannot_be_replayed(receive, workspace):
+    old = receive("old", 400)
+    retention.empty_deliveries()
+    posted = webhooks.Posted(json.dumps(BODY).encode(), "application/json", {"idempotency-key": "k"}, "", None)
+    WebhookDelivery.objects.update(delivery_id="k")
+    again = webhooks.receive(old.endpoint.hook_id, posted)
+    assert (again.delivery.pk, again.is_new) == (old.pk, False)
+    http = Client()
+    http.force_login(people.add_member(workspace, "ada@example.org", "Ada", Role.ADMIN, by=INES)[0].user)
+    shown = http.get(f"/triggers/deliveries/{old.pk}/").content.decode()
+    assert "kept for 90 days here" in shown and "Replay in a new session" not in shown
+    answer = http.post(f"/triggers/deliveries/{old.pk}/replay/", follow=True)
+    assert "not kept any more" in answer.content.decode()
+    assert TriggerRun.objects.count() == 1
+
+
+def test_it_goes_on_behind_a_batch_and_through_all_of_what_stays(receive, monkeypatch):
+    monkeypatch.setattr(retention, "BATCH", 2)
+    for number in range(5):
+        receive(f"old-{number}", 400)
+    assert retention.empty_deliveries() == 5
+
+
+def test_answers_to_repeated_requests_are_forgotten_after_a_week(workspace, monkeypatch):
+    monkeypatch.setattr(retention, "BATCH", 2)
+    for number, days in enumerate((8, 8, 8, 6)):
+        made = IdempotentAnswer.objects.create(workspace=workspace, key=str(number), route="POST /", body_sha256="")
+        IdempotentAnswer.objects.filter(pk=made.pk).update(created_at=timezone.now() - timedelta(days=days))
+    assert retention.forget_answers() == 3
+    assert IdempotentAnswer.objects.get().key == "3"
+
+
+def test_beat_rings_for_it():
+    assert tasks.remove_old.name in {entry["task"] for entry in app.conf.beat_schedule.values()}
