@@ -44,11 +44,21 @@ def retold(session: Session, through: int) -> str:
 
     Of a longer one the latest turns stand whole and the older ones as their prompts; decisions always stand.
     """
-    parts = [_head(session, through), _state(session), _before(session), _decisions(session, through)]
+    return _record(session, through, CHARACTERS, _head(session, through))
+
+
+def record(session: Session, through: int, characters: int) -> str:
+    """The same for the agent of the session itself, in at most so many characters."""
+    return _record(session, through, characters)
+
+
+def _record(session: Session, through: int, characters: int, head: str = "") -> str:
+    parts = [head, _state(session), _before(session), _decisions(session, through)]
     fixed = "\n\n".join(filter(None, parts))
-    lines, first = _latest(session, through, CHARACTERS - len(fixed) - OLDER - 500)
-    older = _older(session, first) if first else ""
-    return "\n\n".join(filter(None, [fixed, older, "## Transcript", *lines]))[:CHARACTERS]
+    room = min(OLDER, characters // 5)
+    lines, first = _latest(session, through, characters - len(fixed) - room - 500)
+    older = _older(session, first, room) if first else ""
+    return "\n\n".join(filter(None, [fixed, older, "## Transcript", *lines]))[:characters]
 
 
 def _head(session: Session, through: int) -> str:
@@ -142,12 +152,12 @@ def _told(row: dict[str, Any]) -> str:
     return f"{TOLD[kind] or 'agent'}: {_cut(said, SAID)}"
 
 
-def _older(session: Session, first: int) -> str:
+def _older(session: Session, first: int, room: int) -> str:
     """The turns before one, each by its prompt: as many as fit, the earliest and the latest of them."""
     turns = Turn.objects.filter(session=session, index__lte=first, index__gt=0)
     rows = turns.values_list("index", Left("prompt", 400), F("tool_calls"), F("errors")).order_by("index")
     lines = list(_each(rows.iterator(chunk_size=1_000)))
-    half = OLDER // 2
+    half = room // 2
     early, late = _fitting(lines, half), _fitting(lines[::-1], half)[::-1]
     if len(early) + len(late) >= len(lines):
         shown = lines

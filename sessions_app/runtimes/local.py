@@ -15,9 +15,9 @@ from anyio.from_thread import start_blocking_portal
 from sessions_app.models import Event
 from sessions_app.services.events import NewEvent
 
-from . import Ended, Failed, Outcome, Retry, Waits, calls, local_events
+from . import Ended, Failed, Outcome, Retry, Waits, calls, local_compaction, local_events
 from .local_context import CACHED, Context
-from .local_model import Later, Model, patience
+from .local_model import Later, Model, TooLong, patience
 from .run import TurnRun
 from .tools.box import Toolbox
 
@@ -27,13 +27,14 @@ MOST_REQUESTS = 200
 """In one turn, so that an agent that goes in circles ends before the money does."""
 GONE = "There is no tool of this name. Use one of those that you were given."
 NOT_MADE = "Not made: the response that asked for it was cut off."
+BY_ITSELF = "this message is too long for the model by itself, send less at once"
 OVER = ("end_turn", "stop_sequence")
 GOES_ON = ("tool_use", "pause_turn", local_events.INTERRUPTED)
 WHY = {
     "max_tokens": "the response was cut off at {max_tokens:,} tokens, the most that this agent may write at once; "
     'retry to let it go on, or raise "max_tokens" in its environment',
-    "model_context_window_exceeded": "the session no longer fits into the context window of the model, and the "
-    "response was cut off; continue it as a new session, which begins with what matters of this one",
+    "model_context_window_exceeded": "the response was cut off, because the session fills the context window of the "
+    "model; retry: the session is summarised first, and goes on from the summary",
     "refusal": "the model declined to answer{because}; say it differently, or continue from an earlier turn, "
     "because it is likely to decline again with the same messages",
 }
@@ -68,7 +69,8 @@ class _Loop:
             if len(said) >= MOST_REQUESTS:
                 raise Failed(f"the agent made {len(said)} model requests in this turn and was stopped; retry to go on")
             turn.check_money()
-            if later := self._ask(paused=bool(said) and said[-1].data["stop_reason"] == "pause_turn"):
+            paused = bool(said) and said[-1].data["stop_reason"] == "pause_turn"
+            if later := self._compact() if local_compaction.is_due(turn) else self._ask(paused=paused):
                 return later
         return Ended(calls.cancelled(turn))
 
@@ -112,9 +114,11 @@ class _Loop:
         try:
             reply = self.model.ask(turn, self._request(paused))
         except Later as later:
-            failures = turn.state.get("failures", 0)
-            turn.save_state(failures=failures + 1)
-            return Retry(patience(failures) if later.seconds is None else later.seconds, str(later))
+            return self._later(later)
+        except TooLong as refused:
+            if self.context.is_short:
+                raise Failed(f"{refused}; {BY_ITSELF}") from None
+            return self._compact()
         appended = turn.append(*local_events.of(turn, reply, offers))
         if reply.whole and not appended.accepted:
             raise Failed(
@@ -123,6 +127,19 @@ class _Loop:
         if turn.state.get("failures"):
             turn.save_state(failures=0)
         return None
+
+    def _compact(self) -> Retry | None:
+        """Put a summary in the place of what happened so far."""
+        try:
+            local_compaction.compact(self.turn, self.model)
+        except Later as later:
+            return self._later(later)
+        return None
+
+    def _later(self, later: Later) -> Retry:
+        failures = self.turn.state.get("failures", 0)
+        self.turn.save_state(failures=failures + 1)
+        return Retry(patience(failures) if later.seconds is None else later.seconds, str(later))
 
     def _request(self, paused: bool) -> dict[str, Any]:
         """Everything that stays the same stands first, and is cached."""

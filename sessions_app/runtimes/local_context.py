@@ -26,6 +26,8 @@ KINDS = (
 )  # fmt: skip
 CACHED: Json = {"type": "ephemeral"}
 """Five minutes from the last use, which costs a quarter more once and a tenth from then on."""
+KEEPS_MESSAGE = "keeps_message"
+"""In the data of a compaction: what its turn answers is not a part of the summary."""
 GO_ON = "Go on from where you stopped."
 NO_RESULT = "There is no result: the turn ended before this call was made, or its outcome was not recorded."
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -43,14 +45,28 @@ class Context:
         """For the next request. ``paused``: the model itself asked to be called again with what it has said so far."""
         for event in self._turn.events(after=self._seq, kinds=KINDS):
             self._seq = event.seq
+            if event.depth:
+                continue
             if event.kind == "compaction" and event.text.strip():
-                self._events = []
-            if not event.depth:
+                self._events = [event, *(one for one in self._events if _is_kept(one, event))]
+            else:
                 self._events.append(event)
         made = conversation(self._events, self._turn.agent.model)
         if not made or (made[-1]["role"] == "assistant" and not paused):
             made.append({"role": "user", "content": [_text(GO_ON)]})
         return with_breakpoints(made)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the messages hold no more than this turn's own and a summary, so that nothing can be left out."""
+        now = self._turn.turn
+        return all(one.kind == "compaction" or (one.kind == "user_message" and one.turn == now) for one in self._events)
+
+
+def _is_kept(event: Event, compaction: Event) -> bool:
+    """What a turn answers stays as it was said, if the turn was compacted in its middle."""
+    own = compaction.data.get(KEEPS_MESSAGE) and event.turn == compaction.turn
+    return bool(own and event.kind == "user_message")
 
 
 def with_breakpoints(messages: list[Json]) -> list[Json]:

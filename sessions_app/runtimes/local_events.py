@@ -32,7 +32,7 @@ def of(turn: TurnRun, reply: Reply, offers: Mapping[str, Offer]) -> list[NewEven
     ended = {"stop_reason": message.stop_reason if reply.whole else INTERRUPTED}
     if message.stop_details:
         ended["stop_details"] = message.stop_details.to_dict()
-    return [*blocks, replace(last, usage=_tokens(message.usage, reply.whole), data=last.data | ended)]
+    return [*blocks, replace(last, usage=tokens_of(message.usage, whole=reply.whole), data=last.data | ended)]
 
 
 def _blocks(turn: TurnRun, message: Message, whole: bool, offers: Mapping[str, Offer]) -> Iterator[NewEvent]:
@@ -74,7 +74,7 @@ def _nothing(turn: TurnRun, message: Message) -> NewEvent:
     return turn.event("model_request", f"local:{message.id}:0", model=message.model, request=message.id)
 
 
-def _tokens(used: Usage, whole: bool) -> Tokens:
+def tokens_of(used: Usage, *, whole: bool = True) -> Tokens:
     """As counted at the end. Of an interrupted response only the beginning is known: less than what is billed."""
     split, details = used.cache_creation, used.output_tokens_details
     return Tokens(

@@ -24,6 +24,7 @@ from django.db import connections
 from sessions_app.services.columns import text
 
 from . import Failed
+from .provider import key_of
 from .run import TurnRun
 
 TIMEOUT = httpx2.Timeout(60.0, connect=10.0, read=180.0)
@@ -32,10 +33,8 @@ SHOW_SECONDS = 0.06
 """Between two pieces of text that are shown: each costs a statement and a notice."""
 CLOSE_SECONDS = 5.0
 FIRST_WAIT, LONGEST_WAIT = 2.0, 60.0
-NO_KEY = (
-    "this agent needs a key of the Anthropic API: an admin has to set ANTHROPIC_API_KEY and restart, or give the agent "
-    "another runtime"
-)
+TOO_LONG = ("prompt is too long", "exceed context limit")
+"""What 400 says of a request that does not fit into the context window, without or with what may be answered."""
 PASSING = {"rate_limit_error", "overloaded_error", "api_error", "timeout_error"}
 """Errors inside of a stream come with status 200, so their type says what they are."""
 
@@ -46,6 +45,10 @@ class Later(Exception):
     def __init__(self, why: str, seconds: float | None = None) -> None:
         super().__init__(why)
         self.seconds = seconds
+
+
+class TooLong(Failed):
+    """The request does not fit into the context window of the model, or is more than the API takes at once."""
 
 
 @dataclass
@@ -71,19 +74,21 @@ class Model:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._open.close()
 
-    def ask(self, turn: TurnRun, request: dict[str, Any]) -> Reply:
-        """Stream a response, shown as it is written. Raises ``Later`` and ``Failed``; then nothing came of it."""
+    def ask(self, turn: TurnRun, request: dict[str, Any], *, shown: bool = True) -> Reply:
+        """Stream a response, ``shown`` as it is written. Raises ``Later`` and ``Failed``; then nothing came of it."""
         reply = Reply()
-        client = self._client()
+        client = self._client(turn)
         connections.close_all()  # a stream may take minutes
         future = self._portal.start_task_soon(_read, client, request, reply)
         try:
             while not wait([future], timeout=SHOW_SECONDS).done and not turn.interrupted:
-                _show(turn, reply)
+                if shown:
+                    _show(turn, reply)
             if not future.done():
                 future.cancel()
                 wait([future], timeout=CLOSE_SECONDS)
-            _show(turn, reply)
+            if shown:
+                _show(turn, reply)
         finally:
             future.cancel()
         if future.cancelled() or turn.interrupted:
@@ -94,17 +99,16 @@ class Model:
             raise Later("the answer of the model broke off before its end")
         return reply
 
-    def _client(self) -> anthropic.AsyncAnthropic:
+    def _client(self, turn: TurnRun) -> anthropic.AsyncAnthropic:
         if self._made is None:
-            if not settings.ANTHROPIC_API_KEY:
-                raise Failed(NO_KEY)
-            self._made = self._open.enter_context(self._portal.wrap_async_context_manager(_opened()))
+            opened = _opened(key_of(turn.session.workspace_id))
+            self._made = self._open.enter_context(self._portal.wrap_async_context_manager(opened))
         return self._made
 
 
 @asynccontextmanager
-async def _opened() -> AsyncIterator[anthropic.AsyncAnthropic]:
-    key, place = settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL
+async def _opened(key: str) -> AsyncIterator[anthropic.AsyncAnthropic]:
+    place = settings.ANTHROPIC_BASE_URL
     async with anthropic.AsyncAnthropic(api_key=key, base_url=place, max_retries=0, timeout=TIMEOUT) as client:
         yield client
 
@@ -155,6 +159,8 @@ def _refused(error: anthropic.APIStatusError) -> Exception:
             f"the API refuses the key ({status}: {words}){asked}; an admin has to check ANTHROPIC_API_KEY and what "
             "the key may use"
         )
+    if status == 413 or any(said in words for said in TOO_LONG):
+        return TooLong(f"the API refuses the request ({status}): {words}{asked}")
     return Failed(f"the API refuses the request ({status if status != 200 else error.type}): {words}{asked}")
 
 

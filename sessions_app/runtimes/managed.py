@@ -10,13 +10,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from uuid import UUID
 
 from django.conf import settings
 from django.db import connections
 from django.utils import timezone
 
 from sessions_app.models import Approval, Event, Session
-from sessions_app.services import approvals, events
+from sessions_app.services import approvals, budgets, events
 from sessions_app.services.events import NewEvent
 
 from . import Ended, Failed, Outcome, Retry, Waits, calls, managed_answers
@@ -25,6 +26,7 @@ from .managed_events import sent_note
 from .managed_follow import Follower, model_of, unanswered
 from .managed_places import Gone, session_of
 from .managed_port import AuthFailed, Json, NotFound, Port, Rejected, Unavailable, Waiting
+from .provider import key_of
 from .run import TurnRun
 
 LISTEN_SECONDS = 0.25
@@ -39,16 +41,12 @@ UNPARK_SECONDS = (0.2, 0.4, 0.8, 1.6)
 """After the last answer messages are still refused for a moment: waits between tries."""
 ARCHIVE_SECONDS = 4.0
 """An interrupt takes up to 2.5 s, and the row says "running" up to 2 s after the event that it is idle."""
-NO_KEY = (
-    "no key for Managed Agents is configured: an admin has to set ANTHROPIC_API_KEY and restart, or give this agent "
-    "another runtime"
-)
 ENDED_FOR_GOOD = "The runtime has ended this session for good. Continue it as a new session."
 
 
 def advance(turn: TurnRun) -> Outcome:
     """Go on with a turn from wherever the runtime is with it."""
-    with _port() as port:
+    with _port(turn.session.workspace_id) as port:
         try:
             return _Turn(turn, port).advance()
         except Unavailable as later:
@@ -67,10 +65,8 @@ def advance(turn: TurnRun) -> Outcome:
 
 
 @contextmanager
-def _port() -> Iterator[Port]:
-    if not settings.ANTHROPIC_API_KEY:
-        raise Failed(NO_KEY)
-    port = Port(settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL, connections.close_all)
+def _port(workspace_id: UUID) -> Iterator[Port]:
+    port = Port(key_of(workspace_id), settings.ANTHROPIC_BASE_URL, connections.close_all)
     try:
         yield port
     finally:
@@ -99,6 +95,7 @@ class _Turn:
                 outcome = self._interrupt() if self.turn.interrupted else self._step()
                 if outcome:
                     return outcome
+                self._check_money()
 
     def _step(self) -> Outcome | None:
         """One thing that can be done now; None to look again."""
@@ -193,7 +190,19 @@ class _Turn:
 
     # --- stopping ---
 
-    def _interrupt(self) -> Outcome:
+    def _check_money(self) -> None:
+        """As the agent begins another request. The runtime is stopped before ``budgets.Spent`` is raised."""
+        if not self.follower.asks_model:
+            return
+        self.follower.asks_model = False
+        try:
+            self.turn.check_money()
+        except budgets.Spent:
+            managed_answers.withdraw(self.turn)
+            self.turn.append(*self._interrupt().last)
+            raise
+
+    def _interrupt(self) -> Ended:
         """Stop the runtime, and wait until it says so: the next message must not meet this interrupt."""
         if self._busy():
             until = time.monotonic() + INTERRUPT_SECONDS
@@ -230,7 +239,7 @@ def close(session: Session) -> bool:
     """
     if not session.runtime_id:
         return True
-    with _port() as port:
+    with _port(session.workspace_id) as port:
         try:
             _archive(port, session.runtime_id)
         except NotFound:

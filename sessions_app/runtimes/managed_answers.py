@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 from anyio.from_thread import start_blocking_portal
+from django.db import transaction
 from django.utils import timezone
 
 from sessions_app.models import Approval, Event
@@ -70,11 +71,36 @@ def _settle(follower: Follower, call: Event, id_: str) -> bool:
     """Whether the call needs nobody any more."""
     if is_custom(call):
         return _settle_own(follower, call, id_)
-    approval = _asked(follower.turn, id_) or follower.turn.ask(call, context=calls.question(call))
+    approval = _asked(follower.turn, id_) or _ask(follower.turn, call)
     if approval.status == Status.PENDING:
         return False
     _send(follower, id_, reply(call, approval, id_), approval)
     return True
+
+
+@transaction.atomic
+def _ask(turn: TurnRun, call: Event) -> Approval:
+    """A person; but not about the call that a person told the agent to make."""
+    approval = turn.ask(call, context=calls.question(call))
+    if changed := _changed_to(turn, call):
+        approvals.allow_as_changed(approval, changed)
+    return approval
+
+
+def _changed_to(turn: TurnRun, call: Event) -> Approval | None:
+    """The approval of this turn, not used yet, in whose place exactly this call was to be made."""
+    ids = [event.call_id for event in turn.of_turn("tool_call")]
+    told = Approval.objects.filter(
+        session_id=turn.session_id, client_id__in=ids, status=Status.APPROVED_EDITED, delivery="delivered",
+        tool_name=call.tool_name, tool_server=call.tool_server,
+    )  # fmt: skip
+    same = (one for one in told if _exactly((one.decision or {}).get("arguments")) == _exactly(call.arguments))
+    return next((one for one in same if not approvals.is_used(one)), None)
+
+
+def _exactly(arguments: Any) -> bytes:
+    """For comparing: to Python 1, 1.0 and True are equal."""
+    return orjson.dumps(arguments, option=orjson.OPT_SORT_KEYS)
 
 
 def _settle_own(follower: Follower, call: Event, id_: str) -> bool:
@@ -159,5 +185,6 @@ def _own_result(result: Event, id_: str) -> Json:
     edited = result.data.get("arguments")
     note = "" if edited is None else f"A reviewer changed the arguments to {_json(edited)}.\n"
     kind = "user.custom_tool_result"
-    content = [{"type": "text", "text": note + result.text}]
+    said = (note + result.text).strip() or "(no output)"  # an empty text is refused
+    content = [{"type": "text", "text": said}]
     return {"type": kind, ANSWERS[kind]: id_, "content": content, "is_error": result.tool_status != "ok"}

@@ -53,6 +53,8 @@ class Follower:
         """Messages whose beginning this stream has shown: what follows can be shown, too."""
         self._cuts = 0
         self._booked: set[str] = set()
+        self.asks_model = False
+        """A request to the model has begun since somebody looked at the money."""
 
     def __enter__(self) -> Follower:
         return self
@@ -122,6 +124,7 @@ class Follower:
         for wire in wires:
             self.remote.feed(wire)
             self._note_thread(wire)
+            self.asks_model |= wire.get("type") == "span.model_request_start"
             if wire.get("type") == "session.usage" and self._threads:
                 accepted += self._append(new) + self._take_threads()
                 new = []

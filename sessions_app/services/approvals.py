@@ -1,7 +1,8 @@
 """Approvals: an agent asks, a person decides, once.
 
 A decision moves one row by compare-and-set on ``(status, version)`` and is bound to the digest of what was shown.
-Nothing here approves by itself: a deadline denies, a broken connection changes nothing.
+Nothing here approves by itself: a deadline denies, a broken connection changes nothing, and the one call that nobody
+is asked about is the one that a person wrote (``allow_as_changed``).
 """
 
 from __future__ import annotations
@@ -229,6 +230,29 @@ def _end_undecided(approval: Approval, status: str, reason: str, by: audit.Actor
         approval.refresh_from_db()
         _record_end(approval, by, action, reason=reason)
     return bool(changed)
+
+
+@transaction.atomic
+def allow_as_changed(approval: Approval, changed: Approval) -> None:
+    """Allow a call that a person wrote: they approved ``changed`` with other arguments, and here it is made with them.
+
+    Whoever calls this has compared both. See ``is_used``: it holds once.
+    """
+    Approval.objects.filter(pk=approval.pk).update(rule=_as_changed(changed))
+    by = (changed.decision or {}).get("by") or "a reviewer"
+    _end_undecided(
+        approval, Approval.Status.AUTO_ALLOWED, f"{by} approved the call with exactly these arguments", audit.SYSTEM,
+        "approval.allowed",
+    )  # fmt: skip
+
+
+def is_used(changed: Approval) -> bool:
+    """Whether a call was allowed because of this changed approval already."""
+    return Approval.objects.filter(session_id=changed.session_id, rule=_as_changed(changed)).exists()
+
+
+def _as_changed(changed: Approval) -> str:
+    return f"as changed in approval {changed.pk}"
 
 
 def settle_elsewhere(approval: Approval, how: str) -> bool:

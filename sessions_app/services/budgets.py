@@ -111,8 +111,14 @@ def _tell_once(budget: Budget, spent: Decimal) -> None:
 
 def _why(budget: Budget, spent: Decimal) -> str:
     until = "today (UTC)" if budget.period == Budget.Period.DAY else "in all"
-    used = f"${spent:.2f} of ${budget.amount:.2f}"
+    used = f"{_dollars(spent)} of {_dollars(budget.amount)}"
     return f"the budget of {_whose(budget)} is used up: {used} {until}; an admin can raise it"
+
+
+def _dollars(amount: Decimal) -> str:
+    """To the cent; what is less than a dollar more exactly, as a budget of a hundredth of a cent is not $0.00."""
+    whole, _, part = f"{amount:.{2 if amount >= 1 else 6}f}".partition(".")
+    return f"${whole}.{part.rstrip('0'):0<2}"
 
 
 def _whose(budget: Budget) -> str:

@@ -58,6 +58,12 @@ def price(model: str | None, at: datetime, tokens: tuple[int, int, int, int, int
     return card.rates(tokens[0] + tokens[1] + tokens[2]).amount(*tokens)
 
 
+def context_window(model: str) -> int | None:
+    """Tokens that a model reads at once, where the price list tells."""
+    known = _find(model)
+    return known.context_window if known else None
+
+
 class _Card:
     """One price list of the library, which holds on to it for as long as the process lives."""
 

@@ -258,6 +258,7 @@ class FakeSession:
             self._check_answer(event, kind, where)
         elif kind == "user.message":
             only(event, "type", "content")
+            _check_content(event.get("content"), where)
             if self.parked and not interrupted:
                 raise bad(f"{where}waiting on responses to events [{', '.join(self.parked)}]; {WITHOUT_WAITING}")
             if self.over_budget:
@@ -276,6 +277,8 @@ class FakeSession:
                 raise bad(f"{where}deny_message is only allowed when result is deny")
         else:
             only(event, "type", name, "content", "is_error")
+            if "content" in event:
+                _check_content(event["content"], where)
         made = next((one for one in self.events if one["id"] == id_), None)
         custom = made is not None and made["type"] == "agent.custom_tool_use"
         use = made is not None and made["type"] in ("agent.tool_use", "agent.mcp_tool_use")
@@ -344,6 +347,17 @@ class FakeSession:
     def _must_rest(self, what: str) -> None:
         if self.status in ("running", "rescheduling"):
             raise bad(f"session {self.id} cannot be {what} while its status is {self.status}")
+
+
+def _check_content(content: Any, where: str) -> None:
+    blocks = content if isinstance(content, list) else []
+    if not blocks:
+        raise bad(f"{where}content: at least one block is needed")
+    for block in blocks:
+        if not isinstance(block, dict) or block.get("type") not in ("text", "image", "document", "search_result"):
+            raise bad(f"{where}content: no block that can be sent")
+        if block["type"] == "text" and not str(block.get("text") or "").strip():
+            raise bad(f"{where}content: text content blocks must be non-empty")
 
 
 DEFAULT_SCRIPT = [Say("Done.")]

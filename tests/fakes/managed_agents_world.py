@@ -68,6 +68,8 @@ class World:
         servers = [only(server, "type", "name", "url")["name"] for server in told.get("mcp_servers", [])]
         if len(servers) > 20 or len(set(servers)) != len(servers):
             raise bad("mcp_servers: at most 20, with unique names")
+        if len(told.get("tools", [])) > 256:
+            raise bad("tools: at most 256")
         used = [self._checked_tool(tool, index, servers) for index, tool in enumerate(told.get("tools", []))]
         if unused := set(servers) - set(used):
             raise bad(f"mcp_servers: {sorted(unused)[0]} is not referenced by an mcp_toolset")

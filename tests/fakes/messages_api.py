@@ -18,7 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from .managed_agents_errors import ApiError, new_id
-from .messages_api_rules import Cache, check
+from .messages_api_rules import Cache, check, check_size
 
 KEY = "sk-ant-test-0002"
 Json = dict[str, Any]
@@ -79,6 +79,8 @@ class FakeMessagesApi:
         self.signed: dict[str, str] = {}
         """Signature -> thinking of the responses so far."""
         self.paused = False
+        self.window = 0
+        """Tokens that the model reads at once; 0: as many as there are."""
         self.pace = 0.0
         """Seconds before each frame."""
         self.left = threading.Event()
@@ -119,6 +121,7 @@ class FakeMessagesApi:
         """The response to a request, and its usage. Raises ``ApiError``."""
         try:
             check(body, self.signed, paused=self.paused)
+            check_size(body, self.window)
         except ApiError as error:
             self.refused.append(error.message)
             raise

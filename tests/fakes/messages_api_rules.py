@@ -51,6 +51,13 @@ def check(body: Any, signed: dict[str, str], *, paused: bool) -> None:
         raise bad("Requests which include `tool_use` or `tool_result` blocks must define tools")
 
 
+def check_size(body: Json, window: int) -> None:
+    """Whether it fits into the context window of the model; a token for four characters. Raises ``ApiError``."""
+    size = _tokens(flat(body))
+    if window and size > window:
+        raise bad(f"prompt is too long: {size} tokens > {window} maximum")
+
+
 def _tools(tools: list[Json]) -> None:
     for number, tool in enumerate(tools):
         at = f"tools.{number}.custom"

@@ -204,6 +204,15 @@ def test_a_wrong_answer_is_refused_and_with_it_its_whole_batch(fake, sessions, s
     assert [event["type"] for event in fake.session.sent] == ["user.message", "user.tool_confirmation"]
 
 
+@pytest.mark.parametrize("content", [[], [{"type": "text", "text": ""}], [{"type": "tool_use"}]])
+def test_what_says_nothing_is_refused(fake, sessions, session, content):
+    (custom,) = asked(fake, sessions, session, Use("print", custom=True))
+    assert "content" in refused(sessions, session, own_result(custom) | {"content": content})
+    sessions.events.send(session, events=[{"type": "user.interrupt"}])
+    until(lambda: idles(fake)[-1] == "end_turn")
+    assert "content" in refused(sessions, session, message() | {"content": content})
+
+
 def test_an_interrupt_takes_effect_later_and_clears_what_waits(fake, sessions, session):
     """Line 8."""
     fake.switches.interrupt_lag = 0.2
@@ -369,6 +378,7 @@ def test_definitions_are_checked_and_versioned(client):
         {"tools": [{"type": "custom", "name": "x", "description": "d", "input_schema": schema}]},
         {"tools": [{"type": "mcp_toolset", "mcp_server_name": "nobody"}]},
         {"mcp_servers": [{"type": "url", "name": "unused", "url": "https://mcp.example.org"}]},
+        {"tools": [{"type": "agent_toolset_20260401"}] * 257},
         {"metadata": {f"k{number}": "v" for number in range(17)}},
         {"strange": 1},
     ):

@@ -10,7 +10,7 @@ from sessions_app.services import events
 from sessions_app.services.events import NewEvent, Tool
 from tests.fakes.managed_agents_errors import ApiError
 from tests.fakes.messages_api import call, text, thinking
-from tests.fakes.messages_api_rules import check
+from tests.fakes.messages_api_rules import check, check_size
 
 from .conftest import say, work
 from .local import ALLOW, content
@@ -234,3 +234,11 @@ def test_the_api_of_these_tests_refuses_what_the_real_one_refuses(more, words):
     with pytest.raises(ApiError) as refused:
         check(body | more, {"sig-1": "Hm"}, paused=False)
     assert words in refused.value.message
+
+
+def test_it_refuses_what_does_not_fit_into_the_window():
+    body = {"model": MODEL, "messages": [{"role": "user", "content": [text("word " * 100)]}]}
+    check_size(body, 0)
+    check_size(body, 200)
+    with pytest.raises(ApiError, match="prompt is too long: 1.. tokens > 100 maximum"):
+        check_size(body, 100)

@@ -195,7 +195,7 @@ def test_a_response_that_was_cut_off_is_told_and_its_half_call_is_not_made(sessi
     ("stop", "words"),
     [
         ("refusal", "the model declined to answer: cyber — It looks like malware; say it differently"),
-        ("model_context_window_exceeded", "the session no longer fits into the context window"),
+        ("model_context_window_exceeded", "the response was cut off, because the session fills the context window"),
         ("bored", 'the response ended for a reason that is not known here: "bored"'),
     ],
 )

@@ -77,6 +77,25 @@ def test_an_edited_call_is_denied_with_the_call_to_make_instead(asking, fake):
     )
 
 
+def test_the_call_that_a_person_wrote_runs_without_asking_again_and_once(managed, fake):
+    """It is told why; the same call a second time asks, and so does one that differs."""
+    calls = [Use("bash", {"n": n}, permission="ask") for n in (7, 1, 1, True)]
+    fake.world.scripts.append([Calls([call]) for call in calls])
+    say(managed, "Go")
+    work(managed)
+    decide(managed, "approve", arguments={"n": 1})
+    work(managed)
+    statuses = managed.approvals.order_by("id").values_list("status", "arguments")
+    assert [*statuses] == [("approved_edited", {"n": 7}), ("auto_allowed", {"n": 1}), ("pending", {"n": 1})]
+    allowed = managed.approvals.get(status="auto_allowed")
+    assert str(managed.approvals.get(status="approved_edited").pk) in allowed.rule
+    assert allowed.decision["reason"] == "Ines approved the call with exactly these arguments"
+    assert [one["result"] for one in sent(fake)] == ["deny", "allow"]
+    decide(managed, "approve", arguments={"n": 1, "m": 2})
+    work(managed)
+    assert managed.approvals.get(status="pending").arguments == {"n": True}
+
+
 def test_a_question_is_answered(managed, fake):
     fake.world.scripts.append([ask(), Say("Thank you.")])
     say(managed, "Refund")
@@ -353,3 +372,17 @@ def test_archiving_rings_for_the_runtime_and_nobody_waits_for_it(asking, fake, m
     lifecycle.archive(asking, by=BY)
     assert "sessions_app.tasks.close_session" in rung
     assert len(fake.requests) == requests
+
+
+def test_a_function_that_says_nothing_has_a_result_there(make_session, fake, monkeypatch):
+    """The API refuses an empty text, and the session would wait for ever."""
+    monkeypatch.setattr("sessions_app.runtimes.tools.python_tools._function", lambda name: lambda: "")
+    session = make_session(
+        "Packer", runtime="managed", model="claude-opus-5-5", policy={"default": "allow"},
+        tools=[{"type": "python", "name": "tidy"}],
+    )  # fmt: skip
+    fake.world.scripts.append([Calls([Use("tidy", custom=True)]), Say("Tidied up.")])
+    say(session, "Tidy up")
+    work(session)
+    assert [one["content"] for one in sent(fake)] == [[{"type": "text", "text": "(no output)"}]]
+    assert messages(session) == ["Tidy up", "Tidied up."]

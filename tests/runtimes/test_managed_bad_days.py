@@ -71,7 +71,8 @@ def work_until_it_lives(session: Session) -> int:
     ],
 )
 def test_a_worker_that_dies_loses_and_doubles_nothing(managed, fake, monkeypatch, owner, name, number, after):
-    fake.world.scripts.append([Calls([Use("bash", {"command": "ls"})]), Say("Two files.", pause=0.1), Say("Bye.")])
+    look = Calls([Use("bash", {"command": "ls"})])
+    fake.world.scripts.append([look, Say("Two files.", pause=0.1), Pause(0.5), Say("Bye.")])
     say(managed, "Look")
     die_at(monkeypatch, owner, name, number, after=after)
     assert work_until_it_lives(managed) == 1

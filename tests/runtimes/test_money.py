@@ -8,6 +8,7 @@ import pytest
 
 from sessions_app.models import AuditEntry, Budget, CallUsage, LedgerEntry, QueuedMessage, TurnUsage
 from sessions_app.services import budgets, ledger
+from tests.fakes.managed_agents_steps import Pause, Say
 
 from .conftest import BY, say, told, work
 
@@ -42,7 +43,7 @@ def test_a_budget_that_is_used_up_stops_new_turns_and_is_told_once(make_session,
     say(session, "Hello there")
     work(session)
     for _ in range(2):
-        with pytest.raises(budgets.Spent, match=r"is used up: \$0.00 of \$0.00 today"):
+        with pytest.raises(budgets.Spent, match=r"is used up: \$0\.0000\d+ of \$0\.00001 today"):
             say(session, "Again")
     assert AuditEntry.objects.filter(action="budget.reached").count() == 1
     assert not QueuedMessage.objects.exists()
@@ -84,6 +85,19 @@ def test_a_wallet_that_runs_empty_in_the_middle_of_a_turn_ends_it_and_loses_noth
     assert [kind for kind, _ in told(session)] == ["user_message", "reasoning", "error"]
     assert told(session)[-1][1].startswith("the AI wallet of this workspace is empty")
     assert TurnUsage.objects.get().cost == session.cost_recorded
+
+
+def test_a_turn_elsewhere_is_stopped_when_the_money_is_gone(managed, fake):
+    """Before the runtime states its cost the tokens count, at their price."""
+    budgets.put(managed.workspace_id, Decimal("0.0010"), "all", by=BY, session=managed)
+    fake.world.scripts.append([Say("One"), Say("Two"), Pause(5), Say("Never said")])
+    say(managed, "Go")
+    work(managed)
+    assert [text for kind, text in told(managed) if kind == "agent_message"] in (["One"], ["One", "Two"])
+    assert told(managed)[-1][0] == "error" and "the budget of this session is used up" in told(managed)[-1][1]
+    assert "user.interrupt" in [event["type"] for event in fake.session.sent]
+    assert (managed.status, fake.session.status) == ("idle", "idle")
+    assert TurnUsage.objects.get().cost == managed.cost_recorded == Decimal(fake.session.cents) / 100
 
 
 def test_a_call_with_a_price_is_paid_from_the_data_wallet_and_an_empty_one_refuses_it(make_session):

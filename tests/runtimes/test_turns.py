@@ -9,6 +9,7 @@ import pytest
 from django.utils import timezone
 
 from sessions_app.models import Approval, Event, QueuedMessage, Role, Session, TurnInFlight, TurnUsage
+from sessions_app.queries import standing
 from sessions_app.runtimes import run, scripted, worker
 from sessions_app.services import agents, approvals, audit, lifecycle, turns
 from sessions_app.services.sessions import Archived
@@ -159,6 +160,24 @@ def test_interrupt_and_send_is_read_next(session):
     assert told(session)[-1] == ("agent_message", "You said: Never mind")
 
 
+def test_interrupt_and_send_is_read_before_what_waits(session):
+    for text in ("/tool refund", "older", "oldest but one"):
+        say(session, text)
+    work(session)
+    say(session, "First of all", interrupting=True)
+    assert [message.text for message in standing.of(session).queued] == ["First of all", "older", "oldest but one"]
+    work(work(work(work(session))))
+    said = [text for kind, text in told(session) if kind == "agent_message"]
+    assert said == ["You said: First of all", "You said: older", "You said: oldest but one"]
+
+
+def test_interrupting_an_agent_at_rest_does_nothing(session):
+    say(session, "Hello")
+    before = told(work(session))
+    lifecycle.interrupt(session, by=BY)
+    assert told(work(session)) == before
+
+
 def test_a_failure_is_in_the_log_and_the_turn_can_be_retried(session, monkeypatch):
     say(session, "/fail out of paper")
     work(session)
@@ -270,5 +289,6 @@ def test_text_is_shown_as_it_is_written(session, django_capture_on_commit_callba
 
 
 def test_what_happens_is_audited(session):
+    say(session, "Hello")
     lifecycle.interrupt(session, by=BY)
     assert audit.AuditEntry.objects.filter(action="session.interrupted").exists()

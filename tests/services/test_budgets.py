@@ -28,6 +28,18 @@ def spent(workspace):
     return one, today, before
 
 
+@pytest.mark.parametrize(
+    ("amount", "spent", "said"),
+    [("0.0001", "0.0001380000", "$0.000138 of $0.0001"), ("12", "12.3456", "$12.35 of $12.00"), ("0", "0", "$0.00 of")],
+)
+def test_what_was_spent_is_told_as_exactly_as_it_has_to_be(workspace, amount, spent, said):
+    session = ran(agents.named(workspace.id, "One"), spent)
+    budgets.put(workspace.id, Decimal(amount), "all", by=BY)
+    with pytest.raises(budgets.Spent) as why:
+        budgets.check(session)
+    assert said in str(why.value)
+
+
 def test_each_counts_its_own_in_its_period(workspace, spent, monkeypatch):
     monkeypatch.setattr(queries, "midnight", lambda: MIDNIGHT)
     one, today, before = spent
