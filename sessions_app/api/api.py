@@ -17,7 +17,7 @@ from sessions_app.services import approvals as approval_service
 from sessions_app.services import budgets, continuations, ledger, turns
 from sessions_app.services import sessions as session_service
 
-from . import agents, approvals, audit, events, sessions, triggers, usage, wallets
+from . import agents, approvals, audit, events, sessions, triggers, usage, waiting, wallets
 from .parsing import BodyParser
 from .problems import Problem, invalid
 
@@ -71,7 +71,7 @@ def build() -> NinjaAPI:
     explain(api, FAULTS | triggers.FAULTS)
     for noun in (agents, sessions, events, approvals, triggers, usage, wallets, audit):
         api.add_router(ROOT, noun.router)
-    for noun in (sessions, events):
+    for noun in (sessions, events, waiting):
         api.add_router(SEED_ROOT, noun.seed_router)
     return api
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.db.models import F
 from django.utils import timezone
 
 from sessions_app.ids import uuid7
@@ -10,8 +11,18 @@ from sessions_app.ids import uuid7
 from .sessions import Session
 
 
+class WaitingMessages(models.QuerySet["QueuedMessage"]):
+    """Messages that wait, of one session or of several."""
+
+    def in_line(self) -> WaitingMessages:
+        """In the order in which they are read: who interrupted for a message is not put off by older ones."""
+        return self.order_by(F("data__interrupts").asc(nulls_last=True), "id")
+
+
 class QueuedMessage(models.Model):
     """A message that is not in the log yet: another turn is in flight, and it begins the next one."""
+
+    objects = WaitingMessages.as_manager()
 
     id = models.UUIDField(primary_key=True, default=uuid7)
     session = models.ForeignKey(Session, models.CASCADE, related_name="queued_messages")

@@ -34,7 +34,7 @@ def of(session: Session) -> Standing:
     flight = TurnInFlight.objects.filter(session=session).defer("said", "state").first()
     turn = Turn.objects.filter(session=session, index=flight.turn).first() if flight else None
     waiting = QueuedMessage.objects.filter(session=session)
-    queued = list(waiting.order_by("id")[: SHOWN + 1])
+    queued = list(waiting.in_line()[: SHOWN + 1])
     count = waiting.count() if len(queued) > SHOWN else len(queued)
     return Standing(flight, turn, queued[:SHOWN], count, "" if flight else _ended(session))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import transaction
+from django.db.models import Case, F, Value, When
 from django.utils import timezone
 
 from sessions_app.ids import uuid7
@@ -18,17 +19,20 @@ def add_message(session: Session, text: str, *, by: audit.Actor, interrupting: b
     An agent that runs elsewhere reads it from the event stream. Raises like ``turns.submit``.
     """
     with transaction.atomic():
-        if interrupting and session.status == Session.Status.RUNNING:
+        stops = interrupting and session.status == Session.Status.RUNNING
+        if stops:
             interrupt(session, by=by)
-        return turns.submit(session.pk, text, by=by.name)
+        return turns.submit(session.pk, text, by=by.name, interrupts=stops)
 
 
 @transaction.atomic
 def interrupt(session: Session, *, by: audit.Actor) -> None:
     """Cancel the turn in flight: what it asks is withdrawn, and its agent reads in the log that it has to stop.
 
-    Raises ``sessions.Archived``.
+    Where an agent of ours is at rest nothing is done. Raises ``sessions.Archived``.
     """
+    if turns.is_at_rest(session.pk):
+        return
     request = events.NewEvent(
         kind="status",
         key=f"interrupt:{uuid7()}",
@@ -46,11 +50,12 @@ def interrupt(session: Session, *, by: audit.Actor) -> None:
 
 @transaction.atomic
 def archive(session: Session, *, by: audit.Actor) -> None:
-    """Read-only from now on; a turn in flight is stopped. What waits for a person is cancelled, what was queued stays
-    unsent. A second time changes nothing.
+    """Read-only from now on, and ended, so that it can be signed; a turn in flight is stopped. What waits for a person
+    is cancelled, what was queued stays unsent. A second time changes nothing.
     """
     changed = Session.objects.filter(pk=session.pk).exclude(status=Session.Status.ARCHIVED)
-    if not changed.update(status=Session.Status.ARCHIVED, updated_at=timezone.now()):
+    ended = Case(When(phase=Session.Phase.ACTIVE, then=Value(Session.Phase.COMPLETED)), default=F("phase"))
+    if not changed.update(status=Session.Status.ARCHIVED, phase=ended, updated_at=timezone.now()):
         return
     turns.interrupt(session.pk)
     approvals.cancel_all(session.pk, reason="the session was archived", by=by)

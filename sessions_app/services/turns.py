@@ -48,6 +48,15 @@ class Submitted:
     queued: bool
 
 
+def is_at_rest(session_id: UUID) -> bool:
+    """Whether there is nothing to stop: an agent of ours, in no turn and asking nothing. Raises ``Archived``."""
+    session = _locked(session_id)
+    if session.status == Session.Status.ARCHIVED:
+        raise Archived(CLOSED)
+    busy = session.status != Session.Status.IDLE or session.pending_approvals
+    return not busy and runs_here(session.agent)
+
+
 def runs_here(agent: Agent) -> bool:
     """Whether its turns are taken here; an external agent reads the log and acts by itself."""
     return agent.runtime != Agent.Runtime.EXTERNAL
@@ -55,10 +64,12 @@ def runs_here(agent: Agent) -> bool:
 
 @transaction.atomic
 def submit(
-    session_id: UUID, text: str, *, by: str, by_kind: str = "person", data: dict[str, Any] | None = None
-) -> Submitted:
+    session_id: UUID, text: str, *, by: str, by_kind: str = "person", data: dict[str, Any] | None = None,
+    interrupts: bool = False,
+) -> Submitted:  # fmt: skip
     """A message of a person or a trigger. It begins a turn, or waits behind the one in flight.
 
+    One that ``interrupts`` stands before those that wait already.
     Raises ``sessions.Archived``, ``NotActive``, ``TooLong`` and ``budgets.Spent``.
     """
     session = _locked(session_id)
@@ -68,7 +79,8 @@ def submit(
         raise TooLong(
             f"a message has at most {MAX_MESSAGE:,} characters, this one has {len(text):,}; send less at once"
         )
-    message = QueuedMessage(session=session, text=storable_text(text), by=by, by_kind=by_kind, data=data or {})
+    about = (data or {}) | ({"interrupts": True} if interrupts else {})
+    message = QueuedMessage(session=session, text=storable_text(text), by=by, by_kind=by_kind, data=about)
     if not runs_here(session.agent):
         return Submitted(_log(message).last_seq, queued=session.status == Session.Status.RUNNING)
     _require_active(session.agent)
@@ -192,7 +204,7 @@ def finish(flight: TurnInFlight, busy_ms: int, last: list[events.NewEvent] | Non
 
 def _next(session: Session) -> None:
     """Begin the turn of the message that waited longest; without one, or without money for it, be idle."""
-    message = QueuedMessage.objects.filter(session=session).order_by("id").first()
+    message = QueuedMessage.objects.filter(session=session).in_line().first()
     refused = message and _refused(session)
     if message and not refused:
         QueuedMessage.objects.filter(pk=message.pk).delete()

@@ -35,6 +35,7 @@ def reads(session, asked):
         seed,
         f"{seed}/{session.id}",
         f"{seed}/{session.id}/events",
+        f"{seed}/{session.id}/queue",
     ]
 
 
@@ -49,6 +50,8 @@ def writes(session, asked):
         f"{seed}/{session.id}/messages",
         f"{seed}/{session.id}/interrupt",
         f"{seed}/{session.id}/archive",
+        f"{seed}/{session.id}/go-on",
+        f"{seed}/{session.id}/retry",
         "imports",
     ]
 

@@ -225,11 +225,17 @@ def test_an_interrupt_withdraws_what_is_asked_and_is_told_in_the_log(api, sessio
     assert [(row["kind"], row["text"]) for row in log if row["kind"] == "status"] == [("status", "interrupt requested")]
 
 
+def test_how_a_session_had_ended_stays_when_it_is_archived(api, session, seed):
+    Session.objects.update(phase="crashed")
+    assert ok(api.post(f"{seed}/{session.id}/archive"))["phase"] == "crashed"
+
+
 def test_an_archived_session_is_read_only(api, session, seed):
     asked = approvals.request(session, "refund", {}, by=audit.COMMAND)
     path = f"{seed}/{session.id}"
-    assert ok(api.post(f"{path}/archive"))["status"] == "archived"
-    assert ok(api.post(f"{path}/archive"))["status"] == "archived"
+    for _ in range(2):
+        shown = ok(api.post(f"{path}/archive"))
+        assert (shown["status"], shown["phase"]) == ("archived", "completed")
     assert ok(api.get(f"approvals/{asked.id}"))["status"] == "cancelled"
     refused(api.post(f"{path}/messages", {"text": "Still there?"}), 409)
     refused(api.post(f"{path}/interrupt"), 409)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .build import append, call, event, user
+from .build import answer, append, call, event, user
 
 pytestmark = pytest.mark.django_db
 
@@ -61,3 +61,10 @@ def test_earlier_turns_are_left_as_they_are(session):
         (2, 3, 3),
     ]
     assert (session.event_count, session.turn_count, session.last_turn) == (5, 2, 2)
+
+
+def test_models_are_known_from_their_messages_where_no_tokens_are_recorded(session):
+    append(session, user(), event("agent_message", model="gpt-5"), event("agent_message", model="gpt-4o"))
+    append(session, user(), answer(model="claude-opus-4-5", input_tokens=1), event("reasoning", model="a draft"))
+    session.refresh_from_db()
+    assert session.model_names == ["claude-opus-4-5", "gpt-4o", "gpt-5"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import io
 import json
 import shutil
@@ -105,6 +106,18 @@ def test_a_feed_that_we_sign_verifies_in_javascript_too(tmp_path):
     )
 
     assert told.stdout.strip() == "true"
+
+
+def test_a_feed_that_we_signed_and_somebody_changed_is_invalid_not_unknown():
+    key = anchor_of(public_pem(ed_key()))
+    own = dataclasses.replace(key, is_own=True)
+    feed = feeds.sign(FEED, signer_of(private_pem(ed_key()).encode()), AT)
+    assert feeds.check(feed, [own], AT)[0].state == "valid"
+    changed, _ = feeds.check(feed | {"context": {"user_input": "Pay Mallory"}}, [own], AT)
+    assert (changed.state, changed.detail.partition(",")[0]) == (
+        "invalid", f"It does not verify with the key of {own.title}",
+    )  # fmt: skip
+    assert feeds.check(feed | {"context": {}}, [], AT)[0].state == "uncheckable"
 
 
 @pytest.mark.parametrize("part", [{"share": 1.0}, {"share": 1e-07}, {"big": 2**60}, {"b": 1, "7": 2}])
