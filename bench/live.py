@@ -216,7 +216,7 @@ def main() -> None:
     with desk() as (running, data_dir, api):
         web = next(
             child for child in psutil.Process(running.process.pid).children(recursive=True)
-            if "uvicorn" in " ".join(child.cmdline())
+            if child.name() == "desk-web"
         )  # fmt: skip
         frames, rows = asyncio.run(visible(api, running.link, chosen.readers))
         share, connections = asyncio.run(idle(api, web, data_dir, chosen.streams))

@@ -83,11 +83,10 @@ def summary(values: list[float], unit: str) -> tuple[str, str]:
 
 
 def weight_of_parts(pid: int) -> dict[str, float]:
-    """PSS in MB by what the processes are."""
-    parts: dict[str, float] = {}
-    for member in (psutil.Process(pid), *psutil.Process(pid).children(recursive=True)):
-        command = " ".join(member.cmdline())
-        name = next((name for name in ("uvicorn", "granian", "celery", "postgres") if name in command), "supervisor")
+    """PSS in MB by what the processes are: they were forked, so their names tell and not their command lines."""
+    parts: dict[str, float] = {"supervisor": psutil.Process(pid).memory_full_info().pss / 1e6}
+    for member in psutil.Process(pid).children(recursive=True):
+        name = member.name().removeprefix("desk-")
         parts[name] = parts.get(name, 0) + member.memory_full_info().pss / 1e6
     return dict(sorted(parts.items(), key=lambda part: -part[1]))
 

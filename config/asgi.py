@@ -3,13 +3,15 @@
 import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-os.environ.setdefault("COUNTERSIGN_DATABASE_POOL", "10")
 
 from django.conf import settings  # noqa: E402
 from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler  # noqa: E402
 from django.core.asgi import get_asgi_application  # noqa: E402
 
+from config import pool  # noqa: E402
 from config.gateway import BodyLimit, StaticFiles  # noqa: E402
+
+pool.share(10)
 
 _django = get_asgi_application()
 _files = (

@@ -9,6 +9,7 @@ from celery.signals import beat_embedded_init, celeryd_init, worker_process_init
 from django.db import connection
 from kombu.transport import TRANSPORT_ALIASES
 
+from config import env, pool
 from config.process import die_with_parent
 
 PONG_CHANNEL = "countersign_pong"
@@ -27,6 +28,8 @@ app.autodiscover_tasks()
 def listen_for_messages(conf, **_) -> None:
     """Only the worker's first process reads, so only it keeps the extra connection that LISTENs."""
     app.worker_pid = os.getpid()
+    if size := env.read().database_pool:
+        pool.share(size)
     if "use_notify" in conf.broker_transport_options:
         conf.broker_transport_options["use_notify"] = True
 

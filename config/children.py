@@ -11,11 +11,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from config.env import BASE_DIR
 from config.process import die_with_parent
@@ -26,30 +26,68 @@ SETTLED_SECONDS = 60
 LONGEST_WAIT = 30.0
 
 
-class Child:
-    """One supervised process and its log."""
+class Process(Protocol):
+    """What is asked of ``subprocess.Popen`` here, and answered by ``config.forks.Forked`` as well."""
 
-    def __init__(self, name: str, command: Sequence[str], env: Mapping[str, str], logs: Path) -> None:
-        self.name, self.command, self.env = name, list(command), dict(env)
+    pid: int
+    returncode: int | None
+
+    def poll(self) -> int | None: ...
+    def wait(self) -> int: ...
+    def send_signal(self, number: int) -> None: ...
+
+
+Launch = Callable[[str, Sequence[str], Mapping[str, str], int, int], Process]
+"""Starts a Python module, in a session of its own, that ends with this process: name, module and its arguments, what
+the environment has besides ours, standard output, standard error. Call it from the main thread: Linux watches the
+thread that forks, not the process.
+"""
+
+
+def spawn(
+    name: str, module: Sequence[str], env: Mapping[str, str], stdout: int, stderr: int, pass_fds: Sequence[int] = ()
+) -> subprocess.Popen[bytes]:
+    """``python -m MODULE``: the ``Launch`` that works everywhere."""
+    return subprocess.Popen(
+        [sys.executable, "-m", *module],
+        cwd=BASE_DIR,
+        env=os.environ | env,
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+        start_new_session=True,
+        pass_fds=pass_fds,
+        preexec_fn=partial(die_with_parent, os.getpid()),
+    )
+
+
+class Child:
+    """One supervised Python module and its log."""
+
+    def __init__(
+        self,
+        name: str,
+        module: Sequence[str],
+        env: Mapping[str, str],
+        logs: Path,
+        launch: Launch = spawn,
+    ) -> None:
+        self.name, self.module, self.env = name, list(module), dict(env)
         self.restarts = 0
-        self._process: subprocess.Popen[bytes] | None = None
+        self._launch = launch
+        self._process: Process | None = None
         self._started = self._due = 0.0
         self._log = _logger(name, logs / f"{name}.log")
 
     def start(self) -> None:
         """Start it. Call from the main thread: Linux watches the thread that forks, not the process."""
         self._started = time.monotonic()
-        self._process = subprocess.Popen(
-            self.command,
-            cwd=BASE_DIR,
-            env=self.env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            preexec_fn=partial(die_with_parent, os.getpid()),
-        )
-        threading.Thread(target=self._copy_lines, args=(self._process.stdout,), daemon=True).start()
+        ours, theirs = os.pipe()
+        try:
+            self._process = self._launch(self.name, self.module, self.env, theirs, theirs)
+        finally:
+            os.close(theirs)
+            threading.Thread(target=self._copy_lines, args=(os.fdopen(ours, "rb"),), daemon=True).start()
 
     def alive(self) -> bool:
         """Whether it runs now."""

@@ -9,26 +9,27 @@ import argparse
 import os
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 
 from config import broker, env, postgres
-from config.children import Child
-from config.env import BASE_DIR, ConfigError
-from config.process import die_with_parent, open_lock, try_lock
+from config.children import Child, Launch, spawn
+from config.env import ConfigError
+from config.forks import Forker
+from config.process import open_lock, try_lock
 
 READY_SECONDS = 60
 POLL_SECONDS = 0.2
+STDERR = 2
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Addresses that mean all of this machine's, and one of those to reach it by."""
+DJANGO = {"DJANGO_SETTINGS_MODULE": "config.settings"}
 UNCHECKED = {"CELERY_SKIP_CHECKS": "1"}
-"""Django's checks would load every page and the API into each worker (12 MB); the tests run them."""
+"""Django's checks would take each worker time and memory; the tests run them."""
 TURNS_AT_ONCE = 32
 TURNS_POOL = 8
 """Connections that those share; a thread has one only while it reads or writes."""
@@ -91,6 +92,7 @@ class Supervisor:
         self.cluster = None if environment.database_url else postgres.Cluster(environment.data_dir)
         self.server: postgres.Server | None = None
         self.children: list[Child] = []
+        self.forker: Forker | None = None
         self._stop = threading.Event()
 
     def run(self) -> int:
@@ -99,6 +101,9 @@ class Supervisor:
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup
                 signal.signal(number, lambda *_: self._stop.set())
         with ExitStack() as stack:
+            if sys.platform == "linux":  # elsewhere nobody can adopt, and a fork without exec may crash (macOS)
+                self.forker = Forker(DJANGO, self._logs)
+                stack.callback(self.forker.stop)
             if self.cluster:
                 stack.enter_context(postgres.in_use(self.cluster))
                 self.server = postgres.revive(self.cluster)
@@ -112,6 +117,7 @@ class Supervisor:
 
     def _serve(self) -> None:
         """Until Stopped; returns when a part would not start."""
+        self._await_forker()
         link = self._prepare()
         if link is None:
             return
@@ -132,23 +138,30 @@ class Supervisor:
 
     def _prepare(self) -> str | None:
         """Migrations and the like, in a process that gives its memory back; the sign-in path, or None on a fault."""
-        command = [sys.executable, "manage.py", "prepare", *(["--demo"] if self.demo else [])]
-        preparing = subprocess.Popen(
-            command,
-            cwd=BASE_DIR,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-            preexec_fn=partial(die_with_parent, os.getpid()),
-        )
-        try:
-            while preparing.poll() is None:
-                self._pause(0.02)
-        finally:
-            preparing.kill()
-        output = preparing.communicate()[0].splitlines()
-        return output[-1] if preparing.returncode == 0 and output else None
+        module = ["manage", "prepare", *(["--demo"] if self.demo else [])]
+        ours, theirs = os.pipe()
+        with os.fdopen(ours) as output:
+            try:
+                preparing = self._launch("prepare", module, DJANGO, theirs, STDERR)
+            finally:
+                os.close(theirs)
+            try:
+                while preparing.poll() is None:
+                    self._pause(0.02)
+            finally:
+                preparing.send_signal(signal.SIGKILL)
+                preparing.wait()
+            lines = output.read().splitlines()
+        return lines[-1] if preparing.returncode == 0 and lines else None
+
+    @property
+    def _launch(self) -> Launch:
+        return self.forker.launch if self.forker else spawn
+
+    def _await_forker(self) -> None:
+        deadline = time.monotonic() + READY_SECONDS
+        while self.forker and not self.forker.settled() and time.monotonic() < deadline:
+            self._pause(0.02)
 
     def _start(self, child: Child) -> None:
         self.children.append(child)
@@ -182,9 +195,7 @@ class Supervisor:
         return self._child("web", command, TMPDIR=str(self.environment.data_dir / "uploads"))
 
     def _worker(self) -> Child:
-        """Two children, so that a sweep runs beside an import; and beat, which forked from it takes 8 MB of its own
-        (25 counted with what it shares), where a process of its own would import everything once more.
-        """
+        """Two children, so that a sweep runs beside an import; and beat, which takes 14 MB of its own."""
         beat = ["--beat", "--scheduler", "celery.beat:Scheduler"]
         return self._child("worker", self._celery("worker", broker.QUEUE, "prefork", 2) + beat, **UNCHECKED)
 
@@ -216,10 +227,12 @@ class Supervisor:
         ]
 
     def _child(self, name: str, module: list[str], **env: str) -> Child:
-        environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", **env}
-        return Child(name, [sys.executable, "-m", *module], environment, self._logs)
+        return Child(name, module, DJANGO | env, self._logs, self._launch)
 
     def _keep_running(self) -> None:
+        if self.forker and not self.forker.alive():
+            say("the process that parts are forked from has ended; one that starts now takes 50 MB more")
+            self.forker = None
         if self.server and not self.server.alive():
             say("PostgreSQL has ended; starting it again")
             self._revive()

@@ -23,6 +23,8 @@ from config.env import BASE_DIR
 from config.postgres import wait_until
 
 MANAGE = [sys.executable, str(BASE_DIR / "manage.py")]
+COMMANDS = {"postgres": "postgres -D", "turns": "turns@", "web": "uvicorn", "worker": "worker@"}
+"""Words of a part's command line, when it was not forked."""
 READY = re.compile(r"ready (http://127\.0\.0\.1:(\d+)/) sign in: (http://127\.0\.0\.1:\d+/sign-in/[^/ ]+/)\n")
 
 
@@ -39,10 +41,12 @@ class Up:
     def tree(self) -> list[psutil.Process]:
         return psutil.Process(self.process.pid).children(recursive=True)
 
-    def child(self, word: str) -> psutil.Process:
-        """The direct child whose command line has ``word``."""
+    def child(self, part: str) -> psutil.Process | None:
+        """The direct child that is ``part``; one that was forked has only a name, one that was not a command line."""
         children = psutil.Process(self.process.pid).children()
-        return next(child for child in children if any(word in part for part in child.cmdline()))
+        words = COMMANDS.get(part, f"desk-{part}")
+        found = (child for child in children if child.name() == f"desk-{part}" or words in " ".join(child.cmdline()))
+        return next(found, None)
 
 
 def environment(data_dir: Path) -> dict[str, str]:
@@ -124,13 +128,34 @@ def test_secrets_are_closed_to_other_users(up):
     assert (up.data_dir / "documents").stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.parametrize("part", ["celery", "uvicorn", "postgres"])
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere each part loads for itself")
+def test_the_parts_share_what_was_loaded_once(up):
+    assert wait_until(lambda: len(up.child("worker").children()) == 3, seconds=20)
+    forker = up.child("forker")
+    for part in ("web", "worker", "turns"):
+        assert up.child(part).cmdline() == forker.cmdline()
+        assert up.child(part).memory_full_info().pss < forker.memory_info().rss / 2
+
+
+@pytest.mark.parametrize("part", ["worker", "turns", "web", "postgres"])
 def test_a_part_that_is_killed_comes_back(up, part):
     dead = up.child(part)
     orphans = dead.children(recursive=True)
     dead.kill()
     assert all_gone([dead, *orphans])
-    assert wait_until(lambda: serves(up.address + "readyz") and up.child(part).pid != dead.pid, seconds=20)
+    assert wait_until(lambda: serves(up.address + "readyz") and up.child(part) not in (dead, None), seconds=20)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is none")
+def test_parts_come_back_without_the_forker_too(up):
+    forker, web = up.child("forker"), up.child("web")
+    forker.kill()
+    assert all_gone([forker])
+    assert serves(up.address + "readyz")
+    web.kill()
+    assert all_gone([web])
+    assert wait_until(lambda: serves(up.address + "readyz"), seconds=20)
+    assert "uvicorn" in up.child("web").cmdline()
 
 
 def serves(address: str) -> bool:
@@ -142,7 +167,7 @@ def serves(address: str) -> bool:
 
 
 def test_sigterm_stops_everything_within_ten_seconds(up):
-    assert wait_until(lambda: len(up.child("worker@countersign").children()) == 3, seconds=20)
+    assert wait_until(lambda: len(up.child("worker").children()) == 3, seconds=20)
     tree, began = up.tree(), time.monotonic()
     up.process.send_signal(signal.SIGTERM)
     assert up.process.wait(timeout=10) == 0
@@ -157,7 +182,7 @@ def test_a_killed_supervisor_takes_everything_with_it_and_the_next_start_works(d
     if sys.platform != "linux":
         pytest.skip("only Linux tells a process that its parent died")
     first = start(data_dir)
-    assert wait_until(lambda: len(first.child("worker@countersign").children()) == 3, seconds=20)
+    assert wait_until(lambda: len(first.child("worker").children()) == 3, seconds=20)
     tree = first.tree()
     first.process.kill()
     first.process.wait()

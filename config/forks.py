@@ -1,0 +1,90 @@
+"""The supervisor's side of ``config.forker``: asks for a part, and adopts it."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from config.children import Child, Process, spawn
+from config.process import adopting
+
+ANSWER_SECONDS, ANSWER_BYTES = 5, 32
+
+
+class Forked:
+    """What ``subprocess.Popen`` is for a child that this process adopted."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """As Popen's: None while it runs."""
+        return self._wait(os.WNOHANG)
+
+    def wait(self) -> int:
+        """As Popen's."""
+        return self._wait(0)
+
+    def send_signal(self, number: int) -> None:
+        """As Popen's: nothing when it is known to have ended, whose number another may have."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def _wait(self, options: int) -> int | None:
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, options)
+            if pid:
+                self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode
+
+
+class Forker:
+    """A running ``config.forker``; when it has ended, parts start by themselves and take more memory, no more."""
+
+    def __init__(self, env: Mapping[str, str], logs: Path) -> None:
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket.settimeout(ANSWER_SECONDS)
+        module = ["config.forker", str(theirs.fileno()), str(os.getpid())]
+        self._child = Child("forker", module, env, logs, partial(spawn, pass_fds=(theirs.fileno(),)))
+        with theirs:
+            self._child.start()
+        self._loaded = False
+
+    def settled(self) -> bool:
+        """Whether it has loaded everything, or never will. Look at it before the first ``launch``."""
+        if not self._loaded and self.alive() and select.select([self._socket], [], [], 0)[0]:
+            self._loaded = bool(self._socket.recv(ANSWER_BYTES))
+        return self._loaded or not self.alive()
+
+    def alive(self) -> bool:
+        """Whether it has not ended yet."""
+        return self._child.alive()
+
+    def launch(self, name: str, module: Sequence[str], env: Mapping[str, str], stdout: int, stderr: int) -> Process:
+        """A ``Launch`` that forks, as long as that is to be had."""
+        request = json.dumps({"name": name, "module": list(module), "env": dict(env)}).encode()
+        if self.settled() and self._loaded and (pid := self._fork(request, [stdout, stderr])):
+            return Forked(pid)
+        self.stop()
+        return spawn(name, module, env, stdout, stderr)
+
+    def _fork(self, request: bytes, descriptors: list[int]) -> int:
+        """The process id of our new child, or 0."""
+        try:
+            with adopting():
+                socket.send_fds(self._socket, [request], descriptors)
+                return int(self._socket.recv(ANSWER_BYTES) or 0)
+        except OSError:
+            return 0
+
+    def stop(self) -> None:
+        """End it; what it has forked goes on."""
+        self._loaded = False
+        if self.alive():  # else its number may be another's by now
+            self._child.kill()

@@ -1,0 +1,47 @@
+"""The web server and the worker of turns share connections among their threads, the others have none to share."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from config.env import BASE_DIR
+
+ASK = "; from django.conf import settings; print(settings.DATABASES['default']['OPTIONS'].get('pool'))"
+WORKER = "import django; django.setup(); from config import celery; celery.listen_for_messages(celery.app.conf)"
+COUNT = """
+import threading, django; django.setup()
+from config import pool; from django.db import connection, connections
+pool.share(2)
+backends = set()
+def ask():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid() FROM pg_sleep(0.05)")
+        backends.add(cursor.fetchone())
+    connection.close()
+threads = [threading.Thread(target=ask) for _ in range(12)]
+[thread.start() for thread in threads]; [thread.join() for thread in threads]
+connections["default"].close_pool()
+print(len(backends) <= 2)
+"""
+
+
+def said(code: str, environment: dict[str, str]) -> str:
+    done = subprocess.run([sys.executable, "-c", code], cwd=BASE_DIR, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("code", "size", "found"),
+    [("import config.asgi", "", "'max_size': 10,"), (WORKER, "8", "'max_size': 8,"), (WORKER, "", "None")],
+)
+def test_who_has_a_pool(code, size, found):
+    assert found in said(code + ASK, os.environ | {"COUNTERSIGN_DATABASE_POOL": size})
+
+
+def test_threads_share_the_connections(process_environment):
+    assert said(COUNT, process_environment) == "True"
