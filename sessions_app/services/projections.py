@@ -139,6 +139,7 @@ TURNS = f"""
 WITH logged AS (
     SELECT turn, min(seq) AS first_seq, max(seq) AS last_seq, count(*) AS event_count, min(at) AS started_at,
            max(at) AS ended_at, count(*) FILTER (WHERE kind = 'error') AS errors,
+           array_agg(DISTINCT model) FILTER (WHERE model IS NOT NULL) AS models_said,
            min(seq) FILTER (WHERE kind = 'user_message' AND depth = 0) AS prompt_seq
     FROM sessions_app_event
     WHERE session_id = %(session)s AND turn >= %(turn)s GROUP BY turn
@@ -163,7 +164,8 @@ INSERT INTO sessions_app_turn
 SELECT %(session)s, logged.turn, first_seq, last_seq, event_count, logged.started_at, logged.ended_at,
        coalesce((SELECT left(text, 2000) FROM sessions_app_event e
                  WHERE e.session_id = %(session)s AND e.seq = logged.prompt_seq), ''),
-       coalesce(model_names, '{{}}'), coalesce(tool_calls, 0), logged.errors + coalesce(calls.errors, 0),
+       coalesce(nullif(model_names, '{{}}'), models_said, '{{}}'), coalesce(tool_calls, 0),
+       logged.errors + coalesce(calls.errors, 0),
        {", ".join(TOKENS)}, cost_recorded, cost_priced, coalesce(unpriced_tokens, 0), coalesce(copied_tokens, 0),
        coalesce(under_reported, 0)
 FROM logged LEFT JOIN calls USING (turn) LEFT JOIN requests USING (turn)

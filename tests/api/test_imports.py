@@ -127,6 +127,13 @@ def test_a_form_without_a_file_is_refused(api):
     assert pointers(refused(answer, 422)) == {"/file"}
 
 
+def test_two_files_at_once_are_refused_for_one_would_be_lost(api):
+    sent = {"file": [file(name="a.jsonl"), file(name="b.jsonl")]}
+    problem = refused(api.client.post("/api/v1/imports", sent, headers=api.headers), 422)
+    assert pointers(problem) == {"/file"} and "2 files" in problem["detail"]
+    assert not Import.objects.exists()
+
+
 def test_a_form_that_is_cut_off_is_refused(api):
     refused(api.send("POST", "imports", b"--x\r\nContent-Disp", "multipart/form-data; boundary=x"), 422)
     refused(api.send("POST", "imports", b"x", "multipart/form-data"), 400)

@@ -98,7 +98,9 @@ def test_sub_agents_are_told_below_the_call_that_started_them() -> None:
     handoff = next(event for event in found if event.kind == "handoff")
     assert [event.text for event in inner] == ["Count the crates in the shed.", "39."]
     assert {event.parent for event in inner} == {handoff.key}
-    assert {event.actor_kind for event in inner} == {"person", "subagent"}
+    assert [(event.kind, event.actor_kind) for event in inner] == [
+        ("user_message", "agent"), ("agent_message", "subagent"),
+    ]  # fmt: skip
     assert tokens(read(atif, SAMPLE))["output"] == SAMPLE["final_metrics"]["total_completion_tokens"]
 
 

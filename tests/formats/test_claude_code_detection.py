@@ -19,6 +19,7 @@ INIT = {"type": "system", "subtype": "init", "session_id": "s", "cwd": "/srv", "
     [
         [user("u1", "Prune.")],
         [line("brand-new", "x1"), assistant("a1", text("Done."))],
+        [user("u1", "Prune."), line("brand-new", "x1", payload={"a": 1}, sessionID="s", projectHash="h")],
         [{"type": "summary", "summary": "Pears", "leafUuid": "l1"}],
         [{"type": "ai-title", "aiTitle": "Pears", "sessionId": SESSION}],
         [{"type": "file-history-snapshot", "messageId": "m"}, {"type": "mode", "mode": "plan", "sessionId": SESSION}],
@@ -26,6 +27,8 @@ INIT = {"type": "system", "subtype": "init", "session_id": "s", "cwd": "/srv", "
         [{"sessionId": SESSION, "message": {"usage": {"cache_read_input_tokens": 5}}}],
         [INIT | {"tools": ["Bash"]}],
         [{"loglines": [user("u1", "Prune.")]}],
+        [[user("u1", "Prune."), assistant("a1", text("Done."))]],
+        [[INIT | {"tools": ["Bash"]}]],
     ],
 )
 def test_what_claude_code_writes_is_claimed(values: list[dict[str, Any]]) -> None:
@@ -49,6 +52,10 @@ def test_what_claude_code_writes_is_claimed(values: list[dict[str, Any]]) -> Non
         ("a list of chat messages", [{"role": "user", "content": "Prune."}]),
         ("a vCon", [{"vcon": "0.3.0", "uuid": "u", "parties": [], "dialog": []}]),
         ("a list of names", [{"type": "user", "name": "Mira"}]),
+        ("names in a list", [[{"type": "user", "name": "Mira"}]]),
+        ("chat messages in a list", [[{"role": "user", "content": "Prune."}]]),
+        ("Managed Agents", [[{"type": "user", "id": "sevt_1", "sessionId": "s", "processed_at": None}]]),
+        ("Cursor on a terminal", [[INIT, {"type": "tool_call", "subtype": "started", "session_id": "s"}]]),
     ],
 )
 def test_what_others_write_is_not(tool: str, values: list[dict[str, Any]]) -> None:

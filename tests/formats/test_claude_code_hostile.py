@@ -198,6 +198,15 @@ def four_lines(n: int) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("around", [lambda lines: lines, lambda lines: {"loglines": lines}])
+def test_lines_in_one_document_are_the_lines_of_a_file(mark: bytes, around: Any) -> None:
+    lines = [user("u1", "Prune."), assistant("a1", text("Done."))]
+    found = drafts_of(mark + json.dumps(around(lines), indent=2).encode())
+    assert [(event.kind, event.key) for event in events(found)] == [("user_message", "u1"), ("agent_message", "a1")]
+    assert not findings(found)
+
+
 def test_a_session_from_the_web_that_is_nested_to_no_end_is_read_with_a_note() -> None:
     nested = b'{"a":' * 5_000 + b"1" + b"}" * 5_000
     lines = b",".join(line.strip() for line in jsonl(user("u1", "Hello"), assistant("a1", text("Hi"))).splitlines())

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
+
+import pytest
 
 from bench.corpus import tokens_in
 from vcon_app.drafts import Draft, Usage
@@ -39,7 +42,8 @@ def test_without_a_shutdown_only_outputs_are_known() -> None:
 def test_the_shutdown_adds_what_the_messages_did_not_say() -> None:
     found = drafts(message("m1", 40), message("m2", 15), shutdown(**{"claude-sonnet-4.6": USAGE}))
     assert tokens_in(found) == TOTAL
-    rest = events(found)[-1]
+    rest, ended = events(found)[-2:]
+    assert ended.data["type"] == "session.shutdown"
     assert rest.usage and (rest.usage.output_tokens, rest.usage.quality, rest.model) == (
         5,
         "aggregate",
@@ -87,3 +91,12 @@ def test_credits_are_money_since_they_are_the_price() -> None:
         )
 
     assert (cost("2026-06-01"), cost("2026-05-31")) == ("0.03236385", None)
+
+
+@pytest.mark.parametrize(("credits", "cost"), [(3236385000, Decimal("0.03236385")), (0, None), (None, None)])
+def test_what_a_leg_cost_covers_the_responses_before_it(credits: Any, cost: Any) -> None:
+    end = shutdown(**{"claude-sonnet-4.6": USAGE})
+    end["data"]["totalNanoAiu"] = credits
+    found = events(drafts(message("m1", 40), end | {"timestamp": "2026-06-01T08:00:00Z"}))
+    assert found[-1].cost == cost and ("cost_covers" in found[-1].data) == (cost is not None)
+    assert all(event.cost is None for event in found[:-1])

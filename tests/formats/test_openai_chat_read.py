@@ -13,7 +13,7 @@ from vcon_app.formats import openai_chat
 from vcon_app.formats.common.head import Head
 
 from .golden import SAMPLES
-from .reads import assert_sound, counted, events, findings, kinds, mutants, read, sessions
+from .reads import assert_sound, counted, events, findings, kinds, mutants, read, sessions, tokens
 
 OURS = SAMPLES / "openai-chat"
 USER = {"role": "user", "content": "Hi"}
@@ -151,6 +151,17 @@ def test_cached_tokens_that_cannot_be_part_of_the_input_are_told() -> None:
 
 def test_a_response_without_usage_has_none() -> None:
     assert counted(read(openai_chat, answer(usage=None))) == []
+
+
+def test_a_run_that_does_not_split_its_input_has_the_cached_tokens_of_its_responses_in_it() -> None:
+    stated = {"input_tokens": 70, "input_tokens_details": [{"cached_tokens": 10}], "output_tokens": 8}
+    state = {
+        "$schemaVersion": "1.4", "current_agent": {"name": "a"}, "original_input": "Hi",
+        "model_responses": [{"response_id": "r", "usage": stated, "output": []}],
+        "context": {"usage": {"input_tokens": 70, "output_tokens": 8}},
+    }  # fmt: skip
+    found = tokens(read(openai_chat, state))
+    assert (found["input"], found["cache_read"], found["output"]) == (60, 10, 8)
 
 
 def test_a_stated_cost_is_kept_to_the_last_digit() -> None:

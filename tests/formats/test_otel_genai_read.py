@@ -151,6 +151,20 @@ def test_calls_with_spans_are_told_where_they_ran() -> None:
     assert events(found)[0].data["calls"][0]["name"] == "weigh"
 
 
+@pytest.mark.parametrize("failed", [False, True])
+def test_the_span_of_a_tool_that_comes_after_its_result_was_told_is_no_second_call(failed: bool) -> None:
+    call = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c", "name": "weigh", "arguments": {"n": 1}}]}
+    result = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c", "response": "61 g"}]}
+    ran = tool("weigh", "", 3, **{"gen_ai.tool.call.id": "c"}) | ({"status": {"code": 2}} if failed else {})
+    lines = [request(asked("a", 1, [], [call])), request(asked("b", 5, [call, result], [])), request(ran)]
+    found = events(read(otel_genai, b"".join(json.dumps(line).encode() + b"\n" for line in lines)))
+    told = next(event for event in found if event.kind == "tool_call")
+    assert [event.kind for event in found if event.parent == told.key] == [
+        "tool_result", "error" if failed else "status",
+    ]  # fmt: skip
+    assert sum(event.kind == "tool_call" for event in found) == 1
+
+
 def test_what_runs_below_a_tool_is_a_sub_agents_also_when_it_was_sent_first() -> None:
     inner, outer = chat("inner", "helper", 3), tool("helper", "boss", 2, 6)
     lines = b"\n".join(json.dumps(request(item)).encode() for item in (inner, outer, chat("ask", "boss", 1)))

@@ -103,7 +103,7 @@ def test_a_fault_of_a_reader_fails_the_import_and_is_not_tried_for_ever(scripted
 
 def test_a_file_without_a_session_says_so(scripted):
     failed = scripted(lambda: iter([Finding("r", "info", "", "odd")]))
-    assert failed.error == "file: it is a Scripted file, but holds no session"
+    assert failed.error == "file: read as Scripted it holds no session"
 
 
 def test_hostile_values_everywhere_are_imported(scripted):

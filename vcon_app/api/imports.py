@@ -101,6 +101,8 @@ def create_import(
     Bytes that were imported before are the same import again: ``duplicate_of`` names it.
     """
     workspace = request.auth.workspace
+    if (sent := len(request.FILES.getlist("file"))) > 1:
+        raise invalid("/file", f"{sent} files were sent and an import is of one; send each by itself, or a zip of them")
     with transaction.atomic():
         imported = imports.start_import(
             workspace,

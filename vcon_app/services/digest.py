@@ -89,7 +89,7 @@ class Digest:
         except (gzip.BadGzipFile, zlib.error, EOFError) as error:
             raise FormatError(f"the compressed data is damaged: {error}") from None
         if not self.accepted:
-            raise FormatError(f"it is a {self.format.TITLE} file, but holds no session")
+            raise FormatError(f"read as {self.format.TITLE} it holds no session")
 
     def _reader(self) -> Callable[[BinaryIO], Iterator[Draft]]:
         """The reader: what somebody asked to be read as this format is not refused for saying it is another."""

@@ -97,6 +97,7 @@ class Intake:
         contents = archives.contents(archive)
         for finding in contents.odd:
             self.findings.note(finding)
+        self.failures += [(found.path, FormatError(found.message)) for found in archive.refused]
         if contents.is_bundle:
             self.seal = signatures.of_bundle(archive, self.ring)
             self.findings.add(Findings(), self.seal.findings)
@@ -105,7 +106,7 @@ class Intake:
             self._try_member(archive, member, is_vcon=contents.is_vconz)
             self.done += member.file_size
         if not self.gained and not self.companions:
-            raise self._nothing(len(contents.members))
+            raise self._nothing(len(archive.members) + len(archive.refused))
         return contents.format
 
     def _try_member(self, archive: Archive, member: ZipInfo, *, is_vcon: bool) -> None:
@@ -127,7 +128,9 @@ class Intake:
         asked = self.imported.format_asked
         with archive.open(member) as file:
             if archives.is_archive(file, AUTO):
-                self._leave_out(member, "warning", "nested", "an archive in an archive; it is not opened")
+                nested = "an archive in an archive; it is not opened"
+                self._leave_out(member, "warning", "nested", nested)
+                self.failures.append((member.filename, FormatError(nested)))
                 return
             if told := companions.take(self.imported, member.filename, file):
                 self._keep(*told, place=member.filename)

@@ -69,7 +69,8 @@ class Step:
         text, attachments = readable(self._step.get("message"))
         data: dict[str, Any] = {"attachments": attachments} if attachments else {}
         if self._source == "user":
-            yield self._line.event("user_message", text, actor=("person", ""), data=data)
+            who = "agent" if self._line.depth else "person"  # a sub-agent is told what to do by the agent above it
+            yield self._line.event("user_message", text, actor=(who, ""), data=data)
         elif self._source == "system":
             managed = light(dict_of(dict_of(self._step.get("extra")).get("context_management")))
             kind = "compaction" if managed.get("type") == "compaction" else "system"

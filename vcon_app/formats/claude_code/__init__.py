@@ -15,7 +15,7 @@ from ..common.lines import json_lines
 from . import stream_json
 from .companions import companions as companions
 from .companions import is_companion as is_companion
-from .detection import NOTES, is_stream, is_web
+from .detection import NOTES, is_stream, is_web, listed
 from .detection import detect as detect
 from .facts import last_session
 from .links import SPAWNERS
@@ -59,9 +59,9 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     plain.seek(0)
     if is_web(head):
         return Reading(HANDLERS).run(web_lines(plain))
-    own = "" if packed else last_session(plain)
-    if is_stream(head.lines):
-        return Reading(HANDLERS | stream_json.HANDLERS, own).run(
-            stream_json.as_stored(json_lines(plain, NAME, packed=packed))
-        )
-    return Reading(HANDLERS, own).run(json_lines(plain, NAME, packed=packed))
+    first = listed(head)
+    own = "" if packed or first else last_session(plain)
+    lines = web_lines(plain, "") if first else json_lines(plain, NAME, packed=packed)
+    if is_stream(first or head.lines):
+        return Reading(HANDLERS | stream_json.HANDLERS, own).run(stream_json.as_stored(lines))
+    return Reading(HANDLERS, own).run(lines)

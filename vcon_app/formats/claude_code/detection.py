@@ -24,12 +24,34 @@ IDS = frozenset({"uuid", "parentUuid", "leafUuid", "isSidechain"})
 
 def detect(head: Head) -> bool:
     """Whether ``read`` of this module takes the file."""
-    return is_web(head) or is_stream(head.lines) or _is_stored(head.lines)
+    return is_web(head) or _is_ours(head.lines) or bool(listed(head))
 
 
 def is_web(head: Head) -> bool:
     """A session exported from the web: one object with ``loglines``."""
     return head.shape.get("loglines") == "["
+
+
+def listed(head: Head) -> list[dict[str, Any]]:
+    """The first line where all are one JSON list: ``claude -p --output-format json --verbose``, or joined by a program.
+
+    As far as the shape of the file tells it; empty for any other file.
+    """
+    first = [_first(head)] if head.shape.get("") == "[" else []
+    return first if _is_ours(first) else []
+
+
+def _is_ours(lines: list[dict[str, Any]]) -> bool:
+    return is_stream(lines) or _is_stored(lines)
+
+
+def _first(head: Head) -> dict[str, Any]:
+    shape = {path[5:]: value for path, value in head.shape.items() if path.startswith("item.")}
+    top: dict[str, Any] = {key: value for key, value in shape.items() if "." not in key}
+    for key in (key for key, value in top.items() if value in ("{", "[")):
+        inner = {path[len(key) + 1 :]: value for path, value in shape.items() if path.startswith(f"{key}.")}
+        top[key] = inner if top[key] == "{" else [inner]
+    return top
 
 
 def is_stream(lines: list[dict[str, Any]]) -> bool:
@@ -52,8 +74,10 @@ def _is_stored(lines: list[dict[str, Any]]) -> bool:
 def _is_of_others(line: dict[str, Any]) -> bool:
     """Qwen Code (``parts``), Managed Agents, Codex, Gemini CLI, OpenCode, pi."""
     qwen = "usageMetadata" in line or "systemPayload" in line or "parts" in dict_of(line.get("message"))
+    if qwen or IDS & line.keys():  # a line of a type that is not known yet may hold whatever names others have, too
+        return qwen
     others = {"processed_at", "projectHash", "$set", "$rewindTo", "sessionID", "payload"} & line.keys()
-    return qwen or bool(others) or line.get("type") in ("session", "session_meta")
+    return bool(others) or line.get("type") in ("session", "session_meta")
 
 
 def _is_bare(line: dict[str, Any]) -> bool:

@@ -305,20 +305,23 @@ def compacted(reading: EventsReading, line: Line, data: dict[str, Any]) -> Itera
 
 
 def shut_down(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterator[EventDraft]:
-    """The end of a leg: its outcome, then the tokens of each model that no message stated."""
+    """The end of a leg: the tokens of each model that no message stated, then its outcome and what all of it cost."""
     kind = text_of(data.get("shutdownType"))
     reading.facts.phase = "crashed" if kind == "error" else "completed"
     day = line.at.date().isoformat() if line.at else ""
     dollars = dollars_of(data.get("totalNanoAiu"), day)
     reading.dollars += dollars or 0
-    about = {"type": "session.shutdown"} | light(data) | {"code_changes": light(dict_of(data.get("codeChanges")))}
-    yield line.event("error" if kind == "error" else "status", text_of(data.get("errorReason")), data=about)
     for number, (model, usage) in enumerate(reading.leg.close(dict_of(data.get("modelMetrics")))):
         part = f":tokens:{number}"
         yield line.event(
             "model_request", part=part, at_path="/data/modelMetrics", actor=("agent", "Copilot"),
             model=model[:ID_LIMIT], usage=usage, request=line.key + part, data={"type": "session.shutdown"},
         )  # fmt: skip
+    about = {"type": "session.shutdown"} | light(data) | {"code_changes": light(dict_of(data.get("codeChanges")))}
+    if dollars:
+        about["cost_covers"] = "everything since the statement before"
+    outcome = "error" if kind == "error" else "status"
+    yield line.event(outcome, text_of(data.get("errorReason")), data=about, cost=dollars or None)
 
 
 def model_change(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterator[EventDraft]:

@@ -10,8 +10,8 @@ from .items import TYPES
 from .shapes import ASKING, FOREIGN, ROLES, TRAINING, kind_of
 
 OBJECTS = ("chat.completion", "chat.completion.chunk", "response")
-MINI_SWE = (b"mswea", b"mini-swe")
-"""Old trajectories of mini-swe-agent are bare lists of messages; their first one speaks of it."""
+MINI_SWE = (b"mswea", b"mini-swe", b"COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", b"MINI_SWE_AGENT_FINAL_OUTPUT")
+"""Old trajectories of mini-swe-agent are bare lists of messages; their first one speaks of it, or of its protocol."""
 ALONE = ("chunk", "event", "completion", "response", "request", "state", "entry")
 """Kinds of a record that no other tool writes on a line."""
 

@@ -23,7 +23,8 @@ from .usage import usage_of
 if TYPE_CHECKING:
     from .reading import Reading
 
-COUNTS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens")
+CACHED = ("cache_read_tokens", "cache_write_tokens")
+COUNTS = ("input_tokens", *CACHED, "output_tokens", "reasoning_tokens")
 APPROVAL = "tool_approval_item"
 HANDOFFS = ("handoff_call_item", "handoff_output_item")
 PAUSED, DONE = "next_step_interruption", "next_step_final_output"
@@ -192,6 +193,8 @@ def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def _left(whole: Usage, parts: list[Usage | None], name: str) -> int | None:
+    """What of a count no response told. A whole that does not split its input has all of theirs in it."""
     stated = getattr(whole, name)
-    told = sum(getattr(part, name) or 0 for part in parts if part)
+    unsplit = [cached for cached in CACHED if name == "input_tokens" and getattr(whole, cached) is None]
+    told = sum(getattr(part, counted) or 0 for part in parts if part for counted in (name, *unsplit))
     return None if stated is None else max(stated - told, 0)

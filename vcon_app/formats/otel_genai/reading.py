@@ -88,6 +88,8 @@ class Conversation:
         """Requests around one that states tokens: theirs are the same once more."""
         self._keys: dict[str, str] = {}
         """Span -> key of the event that starts what runs inside of it."""
+        self._called: set[str] = set()
+        """Keys of the calls that were told by their own spans; the others were told by requests."""
         self._teller = Teller(self._calls, as_events=True)
 
     def drafts(self) -> Iterator[Draft]:
@@ -95,7 +97,10 @@ class Conversation:
         yield self._session()
         for span, ended in self._ordered():
             self._place(span)
-            yield from [self._result(span)] if ended else self._events(span)
+            if not ended:
+                yield from self._events(span)
+            elif self._keys.get(span.key) in self._called:
+                yield self._result(span)
 
     def _ordered(self) -> list[tuple[Span, bool]]:
         """Spans, and once more those of tools when they end: by line and time.
@@ -155,7 +160,7 @@ class Conversation:
         if kind == "request":
             yield from self._request(span)
         elif kind == "tool":
-            yield self._call(span)
+            yield self._late(span) or self._call(span)
         elif operation(span) in AGENTS + STRUCTURE:
             yield self._structure(span)
         else:
@@ -174,12 +179,24 @@ class Conversation:
         if span.failed:
             yield span.line.event("error", span.message or exceptions(span), part=":e", data={"type": "request"})
 
+    def _late(self, span: Span) -> EventDraft | None:
+        """The span of a call that a request already told with its result: another service had sent it later."""
+        call = self._calls.of(_call_id(span))
+        if call is None or call.key in self._called:
+            return None
+        self._keys[span.key] = call.key
+        kind: Any = "error" if span.failed else "status"
+        text = (span.message or exceptions(span)) if span.failed else span.name
+        data = {"type": "execute_tool"} | self._data(span)
+        return span.line.event(kind, text, actor=("tool", call.name), parent=call.key, data=data)
+
     def _call(self, span: Span) -> EventDraft:
         line, name, call_id = span.line, _tool_name(span), _call_id(span)
         given = bounded(loosened(tool_texts(span)[0]), len(line.raw))
         tool = ToolDraft(call_id, name, server_of(name), given)
         event = line.event("tool_call", actor=line.agent, tool=tool, data=self._data(span))
         self._keys[span.key] = event.key
+        self._called.add(event.key)
         self._calls.add(call_id, Call(event.key, name or "", tool.server))
         self._teller.ran(call_id, name)
         return event
