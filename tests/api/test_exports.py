@@ -32,13 +32,14 @@ def imported(api):
     return ok(api.get(f"imports/{taken['id']}"))["sessions"][0]
 
 
-def fetch(api, session, format):
+def fetch(api, session, format, **headers):
     """The answer; ``body`` reads its file."""
-    return asyncio.run(_fetch(api, session, format))
+    return asyncio.run(_fetch(api, session, format, headers))
 
 
-async def _fetch(api, session, format):
-    answer = await AsyncClient().get(f"/api/v1/sessions/{session}/export", {"format": format}, headers=api.headers)
+async def _fetch(api, session, format, headers=None):
+    address, headers = f"/api/v1/sessions/{session}/export", {**api.headers, **(headers or {})}
+    answer = await AsyncClient().get(address, {"format": format}, headers=headers)
     if answer.streaming:
         answer.file = b"".join([piece async for piece in answer])
     return answer
@@ -69,11 +70,26 @@ def test_every_format_is_written_and_reported(api, imported):
     for format in exports.formats_of(Session.objects.get(pk=imported)):
         answer = fetch(api, imported, format)
         assert answer.status_code == 200, format
-        assert answer.headers["Content-Type"].startswith(exports.media_type(format))
+        assert answer.headers["Content-Type"].startswith(exports.media_types(format)[0])
         assert len(body(answer)) == int(answer.headers["Content-Length"])
         report = ok(api.get(f"sessions/{imported}/export/report", {"format": format}))
         assert report["loss"] == answer.headers["Countersign-Loss"]
         assert sum(row["count"] for row in report["items"]) == (0 if report["loss"] == "none" else int(report["loss"]))
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("application/llmfeed+json", "application/llmfeed+json"),
+        ("application/llmfeed+json;q=0.5, application/session+llmfeed", "application/session+llmfeed"),
+        ("text/html, */*;q=0.8", "application/session+llmfeed"),
+        ("image/png", "application/session+llmfeed"),
+    ],
+)
+def test_a_feed_is_served_as_the_type_that_is_asked_for(api, imported, asked, told):
+    answer = fetch(api, imported, "llmfeed", Accept=asked)
+    assert (answer.headers["Content-Type"], answer.headers["Vary"]) == (told, "Accept")
+    assert answer.headers["Content-Disposition"].endswith('.session.llmfeed.json"')
 
 
 def test_a_format_that_is_none_is_refused_with_those_there_are(api, imported):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 
 import pytest
 from django.test import AsyncClient
 
 from sessions_app.models import AuditEntry, Session
-from sessions_app.services import events
+from sessions_app.services import audit, events
 from tests.services.build import user
-from tests.services.files import vcon
+from tests.services.files import vcon as vcon_file
 from tests.services.test_imports import drop
+from tests.signing.make import public_pem, rsa_key
+from vcon_app.formats import vcon
+from vcon_app.services import trust
 
 from .client import ok, pointers, refused
 
@@ -27,7 +31,7 @@ def storage(settings, tmp_path):
 
 @pytest.fixture
 def chat(workspace) -> Session:
-    drop(workspace, vcon(SECRET, "Thank you", f"So, {SECRET}?"), "chat.vcon")
+    drop(workspace, vcon_file(SECRET, "Thank you", f"So, {SECRET}?"), "chat.vcon")
     return Session.objects.get()
 
 
@@ -118,6 +122,21 @@ def test_a_stranger_is_told_nothing(api, stranger, chat):
     refused(stranger.get(f"{path}/{made['id']}"), 404)
     refused(stranger.post(f"{path}/{made['id']}/accept"), 404)
     refused(fetch(stranger, made["download"]), 404)
+
+
+def test_it_can_be_encrypted_for_people_whose_keys_are_known(api, chat, tmp_path):
+    key = rsa_key()
+    pinned = trust.add(chat.workspace, public_pem(key), name="Court", by=audit.COMMAND)
+    rules = {"type": "PII", "remove": [{"what": "containing", "words": "4711 0815"}]}
+    for named in (str(pinned.pk), pinned.fingerprint):
+        made = ok(api.post(f"sessions/{chat.pk}/redactions", {**rules, "encrypt_for": [named]}), 201)
+        assert (made["status"], made["error"]) == ("ready", None)
+        sealed = fetch(api, made["download"]).file
+        assert json.loads(sealed).keys() >= {"ciphertext", "recipients"}
+        opened = json.loads(vcon.unseal(io.BytesIO(sealed), [key]).read())
+        assert opened.keys() == {"payload", "signatures"}
+    problem = refused(api.post(f"sessions/{chat.pk}/redactions", {**rules, "encrypt_for": ["nobody"]}), 422)
+    assert pointers(problem) == {"/encrypt_for"}
 
 
 def test_the_same_key_makes_it_once(api, chat):

@@ -125,6 +125,19 @@ def test_what_a_format_cannot_carry_is_counted(imported):
     assert losses and all({"what", "why", "count"} == set(row) for row in losses)
 
 
+def test_a_product_graph_holds_the_sub_agents_too_when_they_are_asked_for(workspace, imported):
+    for name, above in (("child", imported.external_id), ("grandchild", "child")):
+        drop(workspace, transcript(4, name), f"{name}.jsonl")
+        parent = Session.objects.get(external_id=above)
+        Session.objects.filter(external_id=name).update(parent=parent)
+    alone = json.loads(content(export(imported, "upg")))
+    graph = json.loads(content(export(imported, "upg", options={"children": "true"})))
+    runs = [[node["id"] for node in one["nodes"] if node["type"] == "agent_session"] for one in (alone, graph)]
+    assert list(map(set, runs)) == [{imported.external_id}, {imported.external_id, "child", "grandchild"}]
+    informed = {(edge["source"], edge["target"]) for edge in graph["edges"] if edge["type"] == "node_informs_node"}
+    assert informed == {("child", imported.external_id), ("grandchild", "child")}
+
+
 def test_a_name_is_made_of_the_title(session):
     session.title = "../../Mend the <clock>!"
     session.save()

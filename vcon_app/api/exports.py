@@ -74,11 +74,17 @@ class Report(BaseModel):
     },
 )
 async def export_session(request: HttpRequest, session_id: UUID, format: str) -> StreamingHttpResponse:
-    """A session as a file. ``Countersign-Loss`` is ``none``, or how many things the format could not carry."""
+    """A session as a file. ``Countersign-Loss`` is ``none``, or how many things the format could not carry.
+
+    ``Accept`` chooses among the media types that a format has: llmfeed also goes as ``application/llmfeed+json``.
+    """
     export = await _written(request, session_id, format)
     file = await in_thread(lambda: exports.path_of(export).open("rb"))
-    response = attachment(file, export.filename, export.size, exports.media_type(export.format))
+    types = exports.media_types(export.format)
+    asked = request.get_preferred_type(types)
+    response = attachment(file, export.filename, export.size, asked or types[0])
     response.headers["Countersign-Loss"] = _loss(export.losses)
+    response.headers["Vary"] = "Accept"
     response.headers["Cache-Control"] = "private, no-store"
     return response
 

@@ -20,7 +20,7 @@ from sessions_app.api.sessions import session_read
 from sessions_app.live.threads import in_thread, release
 from vcon_app import models
 from vcon_app.queries import redactions as queries
-from vcon_app.services import exports, redaction_rules, redactions
+from vcon_app.services import exports, redaction_rules, redactions, trust
 from vcon_app.views.downloads import attachment
 
 router = Router(tags=["redactions"])
@@ -48,6 +48,9 @@ class NewRedaction(BaseModel):
     type: Annotated[str, Field(max_length=redactions.LONGEST_TYPE, description='stands in the file: "PII Redaction"')]
     remove: Annotated[list[Rule], Field(max_length=redaction_rules.MOST)]
     signed: bool = False
+    encrypt_for: Annotated[
+        list[str], Field(max_length=50, description="ids of trust anchors with RSA keys; it is signed first")
+    ] = []
     accept: Annotated[bool, Field(description="hand it out although removed words still stand in it")] = False
 
 
@@ -109,7 +112,10 @@ def create_redaction(request: HttpRequest, session_id: UUID, redaction: NewRedac
     session = session_read(request, session_id)
     rules = [rule.model_dump(exclude_none=True) for rule in redaction.remove]
     try:
-        made = redactions.make(session, rules, redaction.type, by=request.auth.actor, signed=redaction.signed)
+        readers = trust.anchors(request.auth.workspace.id, redaction.encrypt_for)
+        made = redactions.make(
+            session, rules, redaction.type, by=request.auth.actor, signed=redaction.signed, encrypt_for=readers
+        )
     except exports.CannotExport as error:
         raise invalid(f"/{error.parameter}", str(error)) from None
     if redaction.accept and redactions.state_of(made) == "held":
@@ -148,7 +154,7 @@ async def redaction_file(request: HttpRequest, session_id: UUID, redaction_id: U
     """The redacted vCon. 409 unless it is ``ready``."""
     await release()
     export, file = await in_thread(_opened, request, session_id, redaction_id)
-    response = attachment(file, export.filename, export.size, exports.media_type(export.format))
+    response = attachment(file, export.filename, export.size, exports.media_types(export.format)[0])
     response.headers["Cache-Control"] = "private, no-store"
     return response
 

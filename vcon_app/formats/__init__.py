@@ -5,6 +5,7 @@ A format is a module with these names:
 ``NAME``        its name in the API, ``claude-code``
 ``TITLE``       its name for people
 ``MEDIA_TYPE``, ``SUFFIX``   of the files it writes (only with ``write``)
+``ALSO_SERVED_AS``           (optional) other media types of the same bytes, for programs that ask for one (``Accept``)
 ``GROWS``       "lines" when its files grow by appended records, "document" when they are rewritten whole
 ``RESPONSE_IDS`` (optional) "everywhere" when ``EventDraft.request`` names a response in every file of the format: one
                 that several sessions repeat (resumed, forked) is then counted once in a workspace

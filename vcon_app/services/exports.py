@@ -25,7 +25,7 @@ from sessions_app.models import Session
 from sessions_app.services import audit, bell
 from sessions_app.services.columns import text
 from vcon_app import registry
-from vcon_app.drafts import Losses
+from vcon_app.drafts import Losses, SessionDraft
 from vcon_app.formats import bundle, vcon
 from vcon_app.models import Export
 from vcon_app.queries import sources
@@ -144,8 +144,12 @@ def path_of(export: Export) -> Path:
     return Path(settings.DATA_DIR) / EXPORTS / str(export.id)
 
 
-def media_type(format: str) -> str:
-    return "application/octet-stream" if format == ORIGINAL else registry.get(format).MEDIA_TYPE
+def media_types(format: str) -> tuple[str, ...]:
+    """What its files may be served as; the first when nobody asks for another."""
+    if format == ORIGINAL:
+        return ("application/octet-stream",)
+    writer = registry.get(format)
+    return (writer.MEDIA_TYPE, *getattr(writer, "ALSO_SERVED_AS", ()))
 
 
 def _chosen(session: Session, format: str, options: dict[str, Any] | None) -> dict[str, Any]:
@@ -322,8 +326,17 @@ def _writing(
         "document": original.document.sha256 if original else None,
         "costs": _costs(session),
         "review": review.of(session) if chosen.get("verdicts") else None,
+        "family": list(_family(session)) if chosen.get("children") else [],
     }
     return registry.get(format), options
+
+
+def _family(session: Session) -> Iterator[tuple[SessionDraft, LogEvents, dict[str, Any]]]:
+    """The sessions that one started, and those that they did, with what a writer is told of each."""
+    parent = session_draft(session).external_id
+    for child in session.children.select_related("agent").order_by("started_at", "pk"):
+        yield session_draft(child), LogEvents(child), {**_links(child), "costs": _costs(child), "parent": parent}
+        yield from _family(child)
 
 
 def _links(session: Session) -> dict[str, Any]:

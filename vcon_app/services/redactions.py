@@ -5,6 +5,7 @@ A file is handed out when nothing that was removed still stands in it, or when s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from django.db import transaction
@@ -13,6 +14,7 @@ from sessions_app.models import Session
 from sessions_app.services import audit
 from vcon_app.formats.vcon import redact
 from vcon_app.models import Export, Redaction
+from vcon_app.signing.keys import Anchor
 
 from . import exports
 from .redaction_rules import BadRule, Rule, settled, without
@@ -53,10 +55,14 @@ def discard(session: Session, by: audit.Actor) -> None:
     Redaction.objects.filter(session=session, export=None, actor_kind=by.kind, actor_id=by.id).delete()
 
 
-def make(session: Session, rules: list[Rule], kind: str, *, by: audit.Actor, signed: bool = False) -> Redaction:
+def make(
+    session: Session, rules: list[Rule], kind: str, *, by: audit.Actor, signed: bool = False,
+    encrypt_for: Sequence[Anchor] = (),
+) -> Redaction:  # fmt: skip
     """Write the redacted vCon: at once when the session is small, else by a worker.
 
-    The draft of ``by`` is used up. Raises ``BadRule``, and ``exports.CannotExport`` where it cannot be signed.
+    Encrypted it is signed first. The draft of ``by`` is used up. Raises ``BadRule``, and ``exports.CannotExport`` where
+    it cannot be signed or encrypted.
     """
     kind = " ".join(kind.split())
     if not 0 < len(kind) <= LONGEST_TYPE or "\0" in kind:
@@ -71,9 +77,8 @@ def make(session: Session, rules: list[Rule], kind: str, *, by: audit.Actor, sig
         redaction = draft_of(session, by)
         redaction.type, redaction.rules, redaction.actor_name = kind, rules, by.name
         redaction.save()
-        exports.start_export(
-            session, FORMAT, by=by, options={"signed": signed} if signed else {}, redaction=str(redaction.pk)
-        )
+        wrapped = {"encrypt_for": encrypt_for} if encrypt_for else {"signed": True} if signed else {}
+        exports.start_export(session, FORMAT, by=by, options=wrapped, redaction=str(redaction.pk))
     return Redaction.objects.select_related("export").get(pk=redaction.pk)
 
 

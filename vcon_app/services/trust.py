@@ -68,13 +68,14 @@ def add(workspace: Workspace, pem: str, *, name: str = "", origin: str = "", by:
 
 
 def anchors(workspace_id: UUID, ids: Sequence[str]) -> list[Anchor]:
-    """Those of a workspace with these ids, to encrypt for. Raises ``CannotExport`` for an id that is none."""
+    """Those of a workspace with these ids or fingerprints, to encrypt for. Raises ``CannotExport`` for any other."""
     found: list[Anchor] = []
     for name in ids:
         try:
-            row = TrustAnchor.objects.filter(workspace_id=workspace_id, pk=UUID(name)).first()
+            named = {"pk": UUID(name)}
         except ValueError:
-            row = None
+            named = {"fingerprint": name.lower()[:64]}
+        row = TrustAnchor.objects.filter(workspace_id=workspace_id, **named).order_by("pk").first()
         if row is None:
             raise CannotExport(
                 f'"{name[:40]}" is no trust anchor of this workspace; Settings lists them', "encrypt_for"

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from ..drafts import Finding, Json, Signature
 from . import canonical, states
 from .chain import judge_anchor
-from .keys import Anchor, fingerprint
+from .keys import Anchor, PublicKey, fingerprint
 from .signers import Signer
 
 RULES = ("L5", "L6")
@@ -66,7 +66,8 @@ def sign(feed: Feed, signer: Signer, at: datetime) -> Feed:
     blocks = {name: block for name, block in feed.items() if name not in ("signature", "trust")}
     trust = feed.get("trust") if isinstance(feed.get("trust"), dict) else {}
     names = [*blocks, "trust"]
-    blocks["trust"] = trust | {"signed_blocks": names, "algorithm": "ed25519", "canonicalization": CANONICAL}
+    said = {"algorithm": "ed25519", "canonicalization": CANONICAL, "public_key_hint": _hint_of(signer.key.public_key())}
+    blocks["trust"] = trust | {"signed_blocks": names, **said}
     data = canonical.python(blocks)
     if data != canonical.javascript(blocks):
         raise ValueError("A number or a key in it is written differently by Python and by JavaScript.")
@@ -91,9 +92,11 @@ def _state(feed: Feed, anchors: Sequence[Anchor], at: datetime) -> Signature:
 
 def _unverified(feed: Feed, keys: list[Anchor]) -> Signature:
     """Invalid if somebody whose signature it should be is known, else there is just no key to check it with."""
-    expected = [key for key in keys if key.origin and _counts(key, feed)] or [key for key in keys if key.is_pinned]
+    hint = _text(feed, "public_key_hint")
+    expected = [key for key in keys if hint == _hint_of(key.key)]
+    expected = expected or [key for key in keys if key.origin and _counts(key, feed)]
+    expected = expected or [key for key in keys if key.is_pinned]
     if not expected:
-        hint = _text(feed, "public_key_hint")
         where = f" It says its key is at {hint[:200]}; nothing was fetched." if hint else ""
         return Signature("uncheckable", detail=f"There is no trusted Ed25519 key for {origin_of(feed)}.{where}")
     names = ", ".join(key.title for key in expected[:5])
@@ -176,6 +179,11 @@ def host_of(origin: str) -> str:
 def origin_of(feed: Feed) -> str:
     """``metadata.origin``, in the oldest layout at the top."""
     return _text(feed, "origin", ("metadata",)) or (origin if isinstance(origin := feed.get("origin"), str) else "")
+
+
+def _hint_of(key: PublicKey) -> str:
+    """The name of a key as an address that needs no network: its SHA-256 (RFC 6920 section 3)."""
+    return f"ni:///sha-256;{base64.urlsafe_b64encode(bytes.fromhex(fingerprint(key))).rstrip(b'=').decode()}"
 
 
 def _unsupported(feed: Feed) -> str:

@@ -25,6 +25,7 @@ from .write import write
 NAME = "llmfeed"
 TITLE = "llmfeed session"
 MEDIA_TYPE = "application/session+llmfeed"
+ALSO_SERVED_AS = ("application/llmfeed+json",)
 SUFFIX = ".session.llmfeed.json"
 GROWS = "document"
 

@@ -22,6 +22,7 @@ OPTIONS = (
         "target_version", "Version of the catalog", ((canon.SPEC_VERSION,) * 2, ("0.11.0", "before 0.12")),
         "Before 0.12 the tools of a session were a list of names; since then each is a node of its own.",
     ),
+    Option("children", "With its sub-agents", detail="Sessions that it started, and theirs, as nodes of the graph."),
 )  # fmt: skip
 TOOLS_ARE_SKILLS = (0, 12)
 INVOKED = "agent_session_invoked_agent_skill"
@@ -40,9 +41,10 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     ``options``: ``created_at`` (aware; it stands outside of the seal), ``product_version``, ``session_url`` (our
     page) or ``origin`` (URL of the desk), ``archived``, ``target_version`` (of the catalog: below 0.12 tools are a
     list, U14), and ``costs`` of the turns as the desk priced them. ``events`` is walked twice; what is held of it
-    are the decisions, the evidence and the approvals.
+    are the decisions, the evidence and the approvals. With ``children`` there are ``family``: those sessions, as
+    ``write_many`` takes them.
     """
-    yield from write_many([(session, events, {})], losses, options=options)
+    yield from write_many([(session, events, {}), *options.get("family", ())], losses, options=options)
 
 
 def write_many(
@@ -50,6 +52,7 @@ def write_many(
 ) -> Iterator[bytes]:
     """One file of several sessions (U6), each with options of its own beside those of all. Same agent, one definition.
 
+    ``parent`` among the own options is the external id of the session that started it: what it found went there.
     A session whose node another one has taken already is left out, and told.
     """
     made = _Graph(old=_version(options) < TOOLS_ARE_SKILLS)
@@ -107,6 +110,8 @@ class _Graph:
         """Edges to what only another session of the same file had."""
         self.made: dict[str, dict[str, Any]] = {}
         """Nodes that did not come from a file, by id."""
+        self.sessions: dict[str, str] = {}
+        """External id of a session -> id of its node."""
 
     def take(self, session: SessionDraft, events: Events, losses: Losses, options: dict[str, Any]) -> None:
         """One session with all that hangs on it."""
@@ -129,6 +134,9 @@ class _Graph:
         for event in events:
             _add(own, event, losses)
         own.describe(total, len(turns) - 1, options)
+        self.sessions[session.external_id] = own.id
+        if parent := self.sessions.get(text_of(options.get("parent"))):
+            own.join("node_informs_node", own.id, parent)
         _tell_losses(session, record, losses)
 
     def cross(self, losses: Losses) -> None:
