@@ -1,5 +1,6 @@
 // A session that goes on: the stream rings, and the pieces that changed are fetched. Nothing above is moved.
 
+const { renew, renewById, fetchInPlace } = window.pieces;
 const live = document.getElementById("live");
 const tail = () => document.getElementById("tail");
 const unread = document.getElementById("unread");
@@ -16,7 +17,7 @@ let outlineFrom = Infinity;
 function open() {
   if (source || !live.dataset.stream || document.hidden) return;
   source = new EventSource(`${live.dataset.stream}?after=${after}`);
-  source.addEventListener("open", renewTail); // what a request lost while the network was away
+  source.addEventListener("open", renewAll); // what a request lost while the network was away
   source.addEventListener("event", (message) => {
     after = message.lastEventId || after;
     arrived(JSON.parse(message.data));
@@ -44,7 +45,7 @@ document.addEventListener("visibilitychange", () => (document.hidden ? close() :
 function arrived(event) {
   fresh += 1;
   window.writing.logged(event);
-  if (tail()) htmx.trigger(tail(), "news");
+  if (tail()) renewTail();
   else announce();
   if (event.kind === "tool_result") renewOpenCalls();
   if (["user_message", "approval", "error"].includes(event.kind)) renewOutline(event.turn);
@@ -56,32 +57,32 @@ function arrived(event) {
 function renewOutline(turn) {
   outlineFrom = Math.min(outlineFrom, turn);
   clearTimeout(outlineTimer);
-  outlineTimer = setTimeout(async () => {
-    const last = document.getElementById("outline").lastElementChild;
-    const after = Math.min(outlineFrom, Number(last?.dataset.turn ?? -1) + 1) - 1;
-    outlineFrom = Infinity;
-    if (last && !last.dataset.turn) return;
-    await htmx.ajax("GET", `${window.session.base()}/outline${after < 0 ? "" : `?after=${after}`}`, { target: "#outline", swap: "beforeend" });
-    for (const mark of document.querySelectorAll("#outline li[data-turn]")) {
-      if (mark !== [...document.querySelectorAll(`#outline li[data-turn="${mark.dataset.turn}"]`)].at(-1)) mark.remove();
-    }
-    document.dispatchEvent(new Event("scroll")); // which turn is being read is marked again
-  }, 400);
+  outlineTimer = setTimeout(() => renew("outline", fetchOutline), 400);
+}
+
+async function fetchOutline() {
+  const outline = document.getElementById("outline");
+  const last = outline.lastElementChild;
+  const after = Math.min(outlineFrom, Number(last?.dataset.turn ?? -1) + 1) - 1;
+  outlineFrom = Infinity;
+  if (last && !last.dataset.turn) return;
+  await htmx.ajax("GET", `${window.session.base()}/outline${after < 0 ? "" : `?after=${after}`}`, { source: outline, target: outline, swap: "beforeend" });
+  for (const mark of document.querySelectorAll("#outline li[data-turn]")) {
+    if (mark !== [...document.querySelectorAll(`#outline li[data-turn="${mark.dataset.turn}"]`)].at(-1)) mark.remove();
+  }
+  document.dispatchEvent(new Event("scroll")); // which turn is being read is marked again
 }
 
 function renewStanding() {
   clearTimeout(standingTimer);
-  standingTimer = setTimeout(() => {
-    const standing = document.getElementById("standing");
-    if (standing) htmx.trigger(standing, "news");
-  }, 250);
+  standingTimer = setTimeout(() => renewById("standing"), 250);
 }
 
 function renewHead() {
   clearTimeout(headTimer);
   headTimer = setTimeout(() => {
     const head = document.getElementById("s-head");
-    if (!head.querySelector("details[open]")) htmx.trigger(head, "news");
+    if (!head.querySelector("details[open]")) renewById("s-head");
   }, 600);
 }
 
@@ -92,10 +93,17 @@ document.addEventListener("htmx:beforeSwap", (event) => {
 
 // A result belongs to a call that is shown already: those without one are asked for again.
 function renewOpenCalls() {
-  const open = [...document.querySelectorAll("#timeline .call.is-none")].slice(-12);
-  for (const call of open) {
-    htmx.ajax("GET", `${window.session.base()}/rows?only=${call.dataset.seq}`, { target: `#${call.id}`, swap: "outerHTML" });
-  }
+  for (const call of [...document.querySelectorAll("#timeline .call.is-none")].slice(-12)) renewRow(call.dataset.seq);
+}
+
+// What a sub-agent did lies below the line of its call, perhaps open: then the line alone is renewed.
+function renewRow(seq) {
+  const line = () => {
+    const row = document.getElementById(`e-${seq}`);
+    return row?.closest(".line") ?? row;
+  };
+  const select = line()?.nextElementSibling?.matches(".below") ? ".line" : null;
+  renew(`row ${seq}`, () => fetchInPlace(line, `${window.session.base()}/rows?only=${seq}`, select));
 }
 
 // What somebody is typing is worth more than the newest state: the server says so again when they send it.
@@ -105,17 +113,24 @@ function renewCard(approval) {
   const typed = [...card.querySelectorAll("textarea")].some((field) => field.value !== field.defaultValue);
   if (typed) return;
   const row = card.closest(".asked");
-  if (row && approval.status !== "pending") { // its edge says whether it waits, too
-    htmx.ajax("GET", `${window.session.base()}/rows?only=${row.dataset.seq}`, { target: `#${row.id}`, swap: "outerHTML" });
-  } else htmx.trigger(card, "changed");
+  if (row && approval.status !== "pending") renewRow(row.dataset.seq); // its edge says whether it waits, too
+  else renewById(card.id);
 }
-function renewTail() {
-  if (tail()) htmx.trigger(tail(), "news");
-}
-document.addEventListener("decided", () => { renewHead(); renewTail(); renewStanding(); });
-document.addEventListener("said", () => {
+
+// A page of rows that was full, or came while more were written, may not be all there is.
+const renewTail = () => renew("tail", async () => {
+  await fetchInPlace(tail);
+  if (tail()?.matches("[data-more]")) setTimeout(renewTail, 400);
+});
+
+function renewAll() {
   renewTail();
   renewHead();
+  renewStanding();
+}
+document.addEventListener("decided", renewAll);
+document.addEventListener("said", () => {
+  renewAll();
   document.getElementById("say-text")?.focus({ preventScroll: true });
   setFollow(true); // who says something waits for the answer
   announce();

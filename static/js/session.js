@@ -75,7 +75,9 @@ function reveal(row) {
 }
 
 async function go(href, seq) {
-  await htmx.ajax("GET", href.replace(/#.*/, ""), { target: "#timeline", swap: "outerHTML" });
+  htmx.trigger("#panes", "htmx:abort"); // where somebody wants to go last counts
+  const came = await htmx.ajax("GET", href.replace(/#.*/, ""), { source: "#panes", target: "#timeline", swap: "outerHTML" }).then(() => true, () => false);
+  if (!came) return;
   history.pushState({ seq }, "", href);
   const row = seq && rowOf(byId("timeline").dataset.target || seq);
   if (row) reveal(row);
@@ -87,7 +89,7 @@ function inspect(seq, href) {
   for (const old of document.querySelectorAll(".is-inspected")) old.classList.remove("is-inspected");
   rowOf(seq)?.classList.add("is-inspected");
   byId("panes").classList.add("with-inspector");
-  htmx.ajax("GET", `${base()}/events/${seq}`, { target: "#inspector", swap: "innerHTML" });
+  htmx.ajax("GET", `${base()}/events/${seq}`, { source: "#inspector", target: "#inspector", swap: "innerHTML" });
   if (href) history.pushState({ seq }, "", href);
 }
 

@@ -1,0 +1,88 @@
+"""Pieces of the session page that are fetched anew: nothing that happens while one is under way is lost."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from sessions_app.models import Session, TurnInFlight
+from sessions_app.services import agents, audit, sessions, turns
+from sessions_app.services.events import NewEvent, Tool, append
+
+STANDING, ROWS = re.compile(r"/standing$"), re.compile(r"/rows\?only=")
+SLOW = 1_200
+"""Milliseconds that an answer is held back: other news come meanwhile."""
+
+
+@pytest.fixture
+def address(connected) -> str:
+    return connected
+
+
+@pytest.fixture
+def session(workspace) -> Session:
+    parrot = agents.create(workspace.id, "Parrot", by=audit.SYSTEM, runtime="scripted")
+    return sessions.create(parrot, by=audit.SYSTEM, title="Pieces")
+
+
+def held_back(page: Page, address: re.Pattern[str], first: int = 1) -> None:
+    """Hold the first answers from there back for a while, once they are ready."""
+    held: list[str] = []
+
+    def answer(route: Route) -> None:
+        response = route.fetch()
+        if len(held) < first:
+            held.append(route.request.url)
+            page.wait_for_timeout(SLOW)
+        route.fulfill(response=response)
+
+    page.route(address, answer)
+
+
+def note(session: Session, key: str) -> None:
+    append(session.pk, [NewEvent("note", key, actor_kind="system", text=key)])
+
+
+def path_of(session: Session) -> str:
+    return f"/dashboard/sub-agents/{session.agent_id}/chat/{session.pk}"
+
+
+def test_a_click_while_the_line_is_fetched_is_not_lost(open_page, session):
+    turns.submit(session.pk, "Wait", by="Rosa")
+    page = open_page(path_of(session))
+    expect(page.locator("#standing")).to_contain_text("running")
+    held_back(page, STANDING)
+    with page.expect_request(STANDING):
+        note(session, "news")
+    page.get_by_role("button", name="Interrupt", exact=True).click()
+    expect(page.locator("#standing")).to_contain_text("stopping")
+    assert TurnInFlight.objects.get().interrupted_at
+
+
+def test_what_happens_while_the_line_is_fetched_is_shown(open_page, session):
+    turns.submit(session.pk, "Wait", by="Rosa")
+    page = open_page(path_of(session))
+    held_back(page, STANDING)
+    with page.expect_request(STANDING):
+        note(session, "news")
+    page.wait_for_timeout(SLOW / 2)
+    turns.finish(turns.claim(session.pk), 10)
+    expect(page.locator("#standing")).to_contain_text("idle", timeout=4 * SLOW)
+
+
+def test_results_that_come_together_are_all_shown(open_page, session):
+    calls = [f"call-{number}" for number in range(5)]
+    append(session.pk, [NewEvent("user_message", "m", actor_kind="person", text="Five at once")])
+    append(session.pk, [_of("tool_call", call) for call in calls])
+    page = open_page(path_of(session))
+    expect(page.locator("#timeline .call.is-none")).to_have_count(5)
+    held_back(page, ROWS, 2)
+    append(session.pk, [_of("tool_result", call, "ok") for call in calls])
+    expect(page.locator("#timeline .call")).to_have_count(5)
+    expect(page.locator("#timeline .call.is-none")).to_have_count(0, timeout=15_000)
+
+
+def _of(kind: str, call: str, status: str | None = None) -> NewEvent:
+    return NewEvent(kind, f"{kind}-{call}", actor_kind="agent", tool=Tool(call_id=call, name="look", status=status))
