@@ -32,8 +32,9 @@ def midnight() -> datetime:
 
 
 def running(workspace_id: UUID) -> QuerySet[Session]:
-    """Sessions with a turn in flight, the latest first."""
-    return _sessions(workspace_id).filter(status=Session.Status.RUNNING).order_by("-updated_at")[:SHOWN]
+    """Sessions with a turn in flight that waits for nobody, the latest first."""
+    at_work = _sessions(workspace_id).filter(status=Session.Status.RUNNING, pending_approvals=0)
+    return at_work.order_by("-updated_at")[:SHOWN]
 
 
 def went_wrong(workspace_id: UUID) -> QuerySet[Session]:

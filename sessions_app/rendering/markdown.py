@@ -32,7 +32,7 @@ def render(text: str) -> str:
     No raw HTML, no images, links only to http, https and mailto, headings below the page's own.
     """
     if len(text) > MAX_CHARACTERS or text.count("[") > MAX_BRACKETS:
-        return f'<pre class="plain">{escape(text)}</pre>'
+        return f'<pre class="plain" tabindex="0">{escape(text)}</pre>'
     html = _sanitiser.clean(_markdown.render(clean(text)))
     return mark_invisible(html)  # once more: &#x202e; has only now become a character
 
@@ -72,6 +72,7 @@ _markdown = _make_parser()
 _sanitiser = nh3.Cleaner(
     tags=_TAGS,
     attributes={"a": {"href", "title"}, "ol": {"start"}},
+    set_tag_attribute_values={"pre": {"tabindex": "0"}, "table": {"tabindex": "0"}},  # wide ones scroll, by key too
     url_schemes={"http", "https", "mailto"},
     url_relative="deny",
     link_rel="noopener nofollow",

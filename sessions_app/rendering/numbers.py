@@ -6,6 +6,7 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 
 UNKNOWN = "—"
 AT_LEAST = "≥ "
+MINUS = "−"
 CENT = Decimal("0.01")
 
 
@@ -29,14 +30,16 @@ def money(amount: Decimal | str | None, *, partial: bool = False) -> str:
     if amount is None:
         return UNKNOWN
     value = Decimal(amount)
-    sign = "-" if value < 0 else ""
+    sign = MINUS if value < 0 else ""
     rounded = _rounded(abs(value), ROUND_DOWN if partial else ROUND_HALF_UP)
     return f"{AT_LEAST if partial else ''}{sign}${rounded:,f}"
 
 
 def dollars(amount: Decimal | str | None) -> str:
     """The amount in full, for a title: ``$0.012345``."""
-    return UNKNOWN if amount is None else f"${Decimal(amount):,f}"
+    if amount is None:
+        return UNKNOWN
+    return f"{MINUS if Decimal(amount) < 0 else ''}${abs(Decimal(amount)):,f}"
 
 
 def duration(milliseconds: float | int | None) -> str:

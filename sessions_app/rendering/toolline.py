@@ -10,6 +10,8 @@ from . import diff
 from .text import first_line
 
 MAX_SUBJECT = 160
+ASK = "ask a person"
+"""The verb of tools whose result is what a person answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ _KNOWN: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("globe", "search the web", "query q", ("websearch", "googlewebsearch", "searchweb")),
     ("agent", "ask an agent", "description subagent_type agent prompt", ("task", "agent", "delegate", "spawnagent")),
     ("list", "plan", "", ("todowrite", "updateplan", "writetodos", "todoread", "taskcreate", "taskupdate")),
-    ("agent", "ask a person", "question", ("askuserquestion", "askuser", "requestuserinput")),
+    ("agent", ASK, "question", ("askuserquestion", "askuser", "requestuserinput", "escalatetohuman")),
 )  # fmt: skip
 _BY_NAME = {name: (icon, verb, keys.split()) for icon, verb, keys, names in _KNOWN for name in names}
 _TELLING = [

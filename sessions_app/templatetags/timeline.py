@@ -16,6 +16,7 @@ from sessions_app.queries.relatives import Relative, relatives_of
 from sessions_app.queries.search import Found
 from sessions_app.queries.timeline import Nested
 from sessions_app.rendering import numbers, text, toolbody
+from sessions_app.rendering.toolline import ToolLine
 from sessions_app.views import cards
 from sessions_app.views.places import event_url
 
@@ -81,6 +82,12 @@ def nested_cost(nested: Nested) -> str:
 def asked_of(context: template.Context, approval: Approval) -> cards.Asked:
     """What this card shows: everything where it stands ``alone``."""
     return cards.asked(approval, alone=bool(context.get("alone")))
+
+
+@register.filter
+def tool_line(approval: Approval) -> ToolLine:
+    """What is asked, on one line."""
+    return cards.line_of(approval)
 
 
 @register.filter

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from sessions_app.models import Approval
 from sessions_app.rendering import text, toolbody, toolline
@@ -19,21 +20,45 @@ class Asked:
     """A question as a card shows it. ``cut`` says that long values stand whole only on the card's own page."""
 
     line: toolline.ToolLine
+    question: text.Clamped | None
+    """What a person is to answer in words; None where the agent asks whether it may run something."""
     parts: list[toolbody.Part]
+    """The arguments, without the question."""
     why: text.Clamped
-    """What the agent says of why it asks."""
+    """What the agent says of why it asks, where that is not the question again."""
     cut: bool
 
 
 def asked(approval: Approval, *, alone: bool) -> Asked:
     """The question, nothing of it cut without saying so."""
     cut = not alone and len(toolbody.as_json(approval.arguments)) > LARGE
+    question = _question(approval)
+    rest = {key: value for key, value in approval.arguments.items() if key != "question"} if question else None
     return Asked(
-        line=toolline.of_call(approval.tool_name, approval.arguments, approval.tool_server),
-        parts=toolbody.of_arguments(approval.tool_name, approval.arguments, most=300 if cut else WHOLE),
-        why=text.clamp(approval.context, characters=WHOLE if alone else CONTEXT, lines=5_000 if alone else 80),
+        line=line_of(approval),
+        question=_clamped(question, alone) if question else None,
+        parts=toolbody.of_arguments(
+            approval.tool_name, rest or (None if question else approval.arguments), most=300 if cut else WHOLE
+        ),
+        why=_clamped("" if approval.context == question else approval.context, alone),
         cut=cut,
     )
+
+
+def line_of(approval: Approval) -> toolline.ToolLine:
+    """The question on one line."""
+    return toolline.of_call(approval.tool_name, approval.arguments, approval.tool_server)
+
+
+def _question(approval: Approval) -> str:
+    """The words of a question to a person; empty for every other call."""
+    asked: Any = approval.arguments.get("question") if isinstance(approval.arguments, dict) else None
+    to_a_person = line_of(approval).verb == toolline.ASK and not approval.tool_server
+    return asked if to_a_person and isinstance(asked, str) else ""
+
+
+def _clamped(said: str, alone: bool) -> text.Clamped:
+    return text.clamp(said, characters=WHOLE if alone else CONTEXT, lines=5_000 if alone else 80)
 
 
 def weight(approval: Approval) -> int:

@@ -46,7 +46,12 @@ def _tab(session: Session, inspected: inspect.Inspected, tab: str) -> dict[str, 
         "text": [("Text", own, "text"), ("Data", own, "data")],
     }.get(tab, [])
     values = [(title, seq, column, inspect.value(session.pk, seq, column)) for title, seq, column in wanted]
-    return {"values": [found for found in values if found[3] and found[3].characters]}
+    return {"values": [found for found in values if found[3] and found[3].characters and not _is_bare(*found[2:])]}
+
+
+def _is_bare(column: str, value: inspect.Value) -> bool:
+    """Whether a reader noted nothing beside the text. No arguments are something else: the call says so."""
+    return column == "data" and value.text.split() == ["{", "}"]
 
 
 @require_safe

@@ -17,6 +17,11 @@ NAMES = (
 )  # fmt: skip
 WITHOUT_FIELD = ("model", "tool", "used_from", "used_to", "sort")
 """Filters that links set and chips take away: the form only keeps them."""
+LABELS = {
+    "from": "Started from", "to": "Started to", "min_cost": "Cost at least", "origin": "Came by", "q": "Search",
+    "has_errors": "Errors", "needs_approval": "Waits for a person", "used_from": "Used from", "used_to": "Used to",
+}  # fmt: skip
+"""What the form calls a filter, where that is not its name in the address."""
 BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 MOST = 1_000
 """Characters of one value."""
@@ -30,6 +35,11 @@ class ReadFilter:
     wanted: SessionFilter
     values: dict[str, str]
     errors: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def problems(self) -> list[tuple[str, str]]:
+        """What is wrong, under the words that the form has for it."""
+        return [(LABELS.get(name, name.capitalize()), told) for name, told in self.errors.items()]
 
     @property
     def kept(self) -> list[tuple[str, str]]:

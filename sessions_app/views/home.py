@@ -11,7 +11,7 @@ from sessions_app.queries import home as queries
 
 from . import access
 
-CARDS = 5
+CARDS = 4
 
 
 @require_safe

@@ -33,7 +33,7 @@ def page(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
         return redirect(event_url(session, inspect.seq_at(session.pk, request.GET["at"]), tab="source"))
     place = place_in(session, request.GET)
     window = _window(session, place)
-    shown = _shown(session, window, place)
+    shown = fitted(session, window, place)
     context = at(session, place, shown=shown, opened=_opened(session, place), **_missing(place, shown))
     if not wants_fragment(request):
         context |= _around_the_timeline(session, place, shown, request.GET.get("tab", ""))
@@ -59,7 +59,8 @@ def _window(session: Session, place: Place) -> Window:
     return timeline.after(0)
 
 
-def _shown(session: Session, window: Window, place: Place) -> layout.Fitted:
+def fitted(session: Session, window: Window, place: Place) -> layout.Fitted:
+    """The rows of a window by turn, its cards with what they show of session and turn."""
     turns = {entry.seq: window.turns.get(entry.turn) for entry in window.entries}
     for seq, approval in window.approvals.items():
         approval.session, approval.turn = session, turns[seq]
@@ -69,7 +70,7 @@ def _shown(session: Session, window: Window, place: Place) -> layout.Fitted:
 def _opened(session: Session, place: Place) -> dict[int, layout.Fitted]:
     """The windows of sub-agents that lie open because the event asked for is in them, by the row they lie under."""
     return {
-        under: _shown(session, Timeline(session.pk, place.show, under).around(seq), place)
+        under: fitted(session, Timeline(session.pk, place.show, under).around(seq), place)
         for under, seq in zip(place.path, place.path[1:], strict=False)
     }
 
@@ -104,7 +105,7 @@ def rows(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
     window = _asked_window(Timeline(session.pk, place.show, asked["under"]), asked)
     if (tail or asked["only"] is not None) and not window.entries:
         return HttpResponse(status=204)  # htmx leaves the page as it is and keeps listening
-    context = at(session, place, shown=_shown(session, window, place), under=asked["under"], tail=tail)
+    context = at(session, place, shown=fitted(session, window, place), under=asked["under"], tail=tail)
     context["direction"] = next((name for name in ("only", "before") if asked[name] is not None), "after")
     return fragment(request, "sessions/_rows_of_session.html", context, "More of the session")
 

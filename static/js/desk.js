@@ -41,6 +41,13 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+// On a phone the bar is wider than the screen: where somebody is stands in sight.
+function showWhere() {
+  const here = document.querySelector(".nav [aria-current]");
+  if (here) here.parentElement.scrollLeft = here.offsetLeft - (here.parentElement.clientWidth - here.offsetWidth) / 2;
+}
+showWhere();
+
 function isTyping(element) {
   return element.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName);
 }

@@ -2,7 +2,11 @@
 
 const typing = (element) => element.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName);
 const stops = () => [...document.querySelectorAll("#timeline [data-seq], #timeline .group, #timeline .nested")].filter((one) => one.checkVisibility());
-const current = () => document.activeElement.closest?.("#timeline [data-seq], #timeline .group, #timeline .nested");
+const current = () => {
+  const here = document.activeElement;
+  return here.matches(".line > .when") ? here.parentElement.firstElementChild : here.closest("#timeline [data-seq], #timeline .group, #timeline .nested");
+};
+const linkHere = () => (current()?.closest(".line") ?? current())?.querySelector("a.when");
 const handle = (stop) => (stop.matches("details") ? stop.querySelector("summary") : stop);
 
 function focusOn(stop) {
@@ -54,7 +58,7 @@ function fold() {
 }
 
 async function copy() {
-  const link = current()?.querySelector("a.when");
+  const link = linkHere();
   if (!link) return;
   await navigator.clipboard.writeText(link.href);
   const shown = [...link.childNodes];
@@ -79,7 +83,8 @@ function choose(name) {
   const card = document.activeElement.closest(".asked.waits, .card.is-open");
   const choice = card?.querySelector(`[data-choice=${name}]`);
   if (!choice) return false;
-  if (choice.matches("details")) { choice.open = true; choice.querySelector("textarea, .choice-inside button").focus(); } else choice.click();
+  if (choice.matches("textarea")) choice.focus();
+  else if (choice.matches("details")) { choice.open = true; choice.querySelector("textarea, .choice-inside button").focus(); } else choice.click();
   return true;
 }
 
@@ -92,7 +97,7 @@ const keys = {
   j: () => step(1), k: () => step(-1), "]": () => turn(1), "[": () => turn(-1), J: () => turn(1), K: () => turn(-1),
   a: () => choose("approve") || next("approval"), e: () => choose("edit") || next("error"), r: () => choose("answer"), d: () => choose("deny"),
   o: () => { const here = current()?.closest("details"); if (here) here.open = !here.open; }, ".": fold,
-  i: () => current()?.querySelector("a[data-inspect]")?.click(), c: copy, n: () => hit(1), N: () => hit(-1),
+  i: () => linkHere()?.click(), c: copy, n: () => hit(1), N: () => hit(-1),
   g: () => end("start"), G: () => end("end"), f: () => document.querySelector("[data-follow-toggle]")?.click(),
   "?": () => document.getElementById("help").showModal(),
 };

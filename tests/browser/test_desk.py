@@ -112,24 +112,73 @@ def test_without_a_script_a_decision_is_made(open_page, agent):
     assert (approval.status, approval.decision["by"]) == ("approved", "Rosa")
 
 
-def test_a_key_decides_the_focused_card_and_the_next_one_follows(open_page, agent):
+def test_keys_walk_the_inbox_and_after_a_decision_the_next_card_is_there(open_page, agent):
     first, second = asks(session_of(agent), tool="first_tool"), asks(session_of(agent), tool="second_tool")
     page = open_page("/approvals/")
     page.keyboard.press("a")
-    assert Approval.objects.filter(status="pending").count() == 2, "no card is focused, so no key decides"
-    page.keyboard.press("j")
+    assert Approval.objects.filter(status="pending").count() == 2, "nothing is focused, so no key decides"
+    for key, shown in (("j", first), ("j", second), ("k", first)):
+        page.keyboard.press(key)
+        page.locator(f"#line-{shown.id}[aria-current]:focus").wait_for()
+        page.locator(f"#approval-{shown.id}.is-open").wait_for()
     page.keyboard.press("a")
-    page.locator(f"#approval-{first.id}:not(.is-open)").wait_for()
-    page.locator(f"#approval-{second.id}:focus").wait_for()
+    page.locator(f"#approval-{second.id}.is-open").wait_for()
+    page.locator(f"#line-{second.id}:focus").wait_for()
+    page.get_by_role("status").get_by_text("first_tool").wait_for()
     page.locator(".nav .badge", has_text="1").wait_for()
     first.refresh_from_db()
     assert first.status == "approved"
     page.keyboard.press("d")
     page.keyboard.type("Already refunded")
     page.get_by_role("button", name="Deny and tell the agent why").click()
-    page.locator(f"#approval-{second.id}:not(.is-open)").wait_for()
+    page.get_by_text("Nothing waits for a person").wait_for()
     second.refresh_from_db()
     assert second.decision["reason"] == "Already refunded"
+
+
+def test_on_home_a_key_decides_the_focused_card_and_the_next_one_follows(open_page, agent):
+    first, second = asks(session_of(agent), tool="first_tool"), asks(session_of(agent), tool="second_tool")
+    page = open_page("/")
+    page.keyboard.press("j")
+    page.keyboard.press("a")
+    page.locator(f"#approval-{first.id}:not(.is-open)").wait_for()
+    page.locator(f"#approval-{second.id}:focus").wait_for()
+
+
+def test_a_key_leads_to_where_a_question_is_answered(open_page, agent):
+    asks(session_of(agent), tool="escalate_to_human", arguments={"question": "Refund or replace?"})
+    page = open_page("/approvals/")
+    page.keyboard.press("j")
+    page.keyboard.press("r")
+    page.keyboard.type("Replace it")
+    page.get_by_role("button", name="Answer the agent").click()
+    page.get_by_text("Nothing waits for a person").wait_for()
+    assert Approval.objects.get().decision["answer"] == "Replace it"
+
+
+def test_on_a_phone_the_inbox_is_a_list_and_then_a_card(open_page, agent):
+    approval = asks(session_of(agent))
+    page = open_page("/approvals/", viewport=PHONE)
+    assert not page.locator(f"#approval-{approval.id}").is_visible()
+    page.locator(f"#line-{approval.id}").click()
+    page.get_by_role("button", name="Approve").wait_for()
+    assert not page.locator(f"#line-{approval.id}").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    page.get_by_role("link", name="All 1 that wait").click()
+    page.locator(f"#line-{approval.id}").wait_for()
+
+
+def test_on_a_phone_the_bar_shows_where_one_is(open_page, admin):
+    page = open_page("/settings/", member=admin, viewport=PHONE)
+    box = page.locator(".nav [aria-current]").bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]
+
+
+def test_a_viewer_s_pages_complain_of_nothing(open_page, workspace):
+    vito = people.add_member(workspace, "vito@example.org", "Vito", Role.VIEWER, by=audit.COMMAND)[0]
+    page = open_page("/", member=vito)
+    page.goto("/imports/")
+    page.get_by_text("Nothing was imported yet").wait_for()
 
 
 def test_keys_walk_the_list_of_sessions_and_open_one(open_page, agent):

@@ -117,7 +117,7 @@ def test_earlier_rows_come_above_without_moving_what_is_read(open_page, agent):
 
 def test_the_inspector_opens_beside_and_has_the_address_of_the_event(open_page, session):
     page = open_page(path_of(session))
-    page.locator("#e-3 a.when").click()
+    page.locator('a[data-inspect="3"]').click()
     expect(page.locator("#inspector")).to_contain_text("Event 3")
     assert page.url.endswith(f"{path_of(session)}?event=3#e-3")
     assert page.locator("#timeline").bounding_box()["x"] + 100 < page.locator("#inspector").bounding_box()["x"]
@@ -221,7 +221,7 @@ def test_nothing_is_wider_than_a_phone(open_page, session, theme):
     expect(page.locator("#rail")).to_be_in_viewport()
     page.locator("#outline").get_by_text("Try again").click()
     expect(page.locator("#rail")).to_be_hidden()
-    page.locator("#e-9 a.when").click()
+    page.locator('a[data-inspect="9"]').click()
     expect(page.locator("#inspector")).to_contain_text("Event 9")
     box = page.locator("#inspector").bounding_box()
     assert (box["x"], box["width"]) == (0, PHONE["width"]) and fits(page)
@@ -234,7 +234,7 @@ def test_without_javascript_everything_reads_and_a_decision_can_be_made(open_pag
     page.locator("#e-4").get_by_role("link", name="Arguments and result").click()
     expect(page.locator("main")).to_contain_text("line 3")
     page.go_back()
-    page.locator("#e-3 a.when").click()
+    page.locator('a[data-inspect="3"]').click()
     expect(page.locator("#inspector")).to_contain_text("Event 3")
     page.locator("[data-choice=deny] summary").click()
     page.locator("textarea[name=reason]").fill("No")
@@ -266,3 +266,18 @@ def test_a_viewer_sees_no_buttons_to_decide(open_page, session, workspace):
     page = open_page(path_of(session), member=vito)
     expect(page.locator(".card")).to_contain_text("You are a viewer")
     expect(page.locator(".card button")).to_have_count(0)
+
+
+def test_on_paper_stands_what_is_read_and_that_it_goes_on(open_page, agent):
+    session = session_with(
+        agent, [asked("p", "Count"), *(said(f"m{number}", f"Number {number}") for number in range(60))]
+    )
+    page = open_page(path_of(session), java_script_enabled=False, color_scheme="dark")
+    page.emulate_media(media="print")
+    expect(page.locator("#e-61")).to_be_visible()
+    for gone in (".bar", "#tools", "#rail", "#composer", ".more > a"):
+        expect(page.locator(gone).first).to_be_hidden()
+    told = page.locator(".more").first.evaluate("more => getComputedStyle(more, '::after').content")
+    assert "holds all of it" in told
+    ink = page.locator("#e-61").evaluate("row => getComputedStyle(row).color")
+    assert ink == "rgb(29, 29, 27)", "dark on white, whatever the screen is like"

@@ -40,8 +40,8 @@ def session_of(
     return session
 
 
-def asks(session: Session, tool: str = "issue_refund", **fields: Any) -> Approval:
-    return approvals.request(session, tool, {"order": "4711", "amount": "420.00"}, by=ASKER, **fields)
+def asks(session: Session, tool: str = "issue_refund", arguments: Any = None, **fields: Any) -> Approval:
+    return approvals.request(session, tool, arguments or {"order": "4711", "amount": "420.00"}, by=ASKER, **fields)
 
 
 def words(response: HttpResponse) -> str:

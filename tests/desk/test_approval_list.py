@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from django.utils import timezone
+from django.utils.html import escape
 
 from sessions_app.models import Approval, Role
 from sessions_app.services import approvals, audit
 
-from .build import asks, session_of, words
+from .build import ASKER, asks, session_of, words
 
 
 def test_nothing_waits(viewer, workspace):
@@ -20,6 +22,73 @@ def test_what_waits_longest_stands_first(viewer, agent):
     page = words(viewer.get("/approvals/"))
     assert page.index("first_tool") < page.index("second_tool")
     assert "2 wait, the longest first" in page
+
+
+def inbox(client, query: str = "") -> str:
+    return client.get(f"/approvals/{query}").content.decode()
+
+
+def test_one_card_stands_beside_the_list_with_what_led_to_it(reviewer, agent):
+    first, second = (
+        asks(session_of(agent, "One"), tool="first_tool"),
+        asks(session_of(agent, "Two"), tool="second_tool"),
+    )
+    page = inbox(reviewer)
+    assert f"/approvals/{first.pk}/decision" in page and f"/approvals/{second.pk}/decision" not in page
+    assert "first_tool" in page and "second_tool" in page
+    led = words(reviewer.get("/approvals/")).split("What led here")[1]
+    assert "The parcel never came" in led and "I look it up" in led
+    page = inbox(reviewer, f"?card={second.pk}")
+    assert f"/approvals/{second.pk}/decision" in page and f"/approvals/{first.pk}/decision" not in page
+
+
+def test_links_of_the_transcript_beside_a_card_lead_into_its_session(viewer, agent):
+    approval = asks(session_of(agent))
+    place = f"/dashboard/sub-agents/{agent.pk}/chat/{approval.session_id}"
+    page = inbox(viewer)
+    assert f'href="{place}?event={approval.event_seq}#e-{approval.event_seq}"' in page
+    assert f'href="{place}?event=1#e-1"' in page and 'href="?event=' not in page
+
+
+@pytest.mark.parametrize("wanted", ["nonsense", "01a20275-1093-7000-abe5-b5057e0383b3", ""])
+def test_a_card_that_does_not_wait_gives_way_to_the_first(reviewer, agent, wanted):
+    approval = asks(session_of(agent))
+    assert f"/approvals/{approval.pk}/decision" in inbox(reviewer, f"?card={wanted}")
+
+
+def test_a_stranger_s_card_is_not_shown(charlie, agent):
+    approval = asks(session_of(agent))
+    assert "Nothing waits for a person" in inbox(charlie, f"?card={approval.pk}&decided={approval.pk}")
+
+
+def test_after_a_decision_the_next_one_is_there_and_what_became_of_the_last(reviewer, agent):
+    first, second, third = (asks(session_of(agent), tool=f"tool_{number}") for number in (1, 2, 3))
+    sent = {"verdict": "approve", "version": second.version, "digest": second.digest}
+    sent["next"] = f"/approvals/?decided={second.pk}&card={third.pk}"
+    assert f'value="{escape(sent["next"])}"' in inbox(reviewer, f"?card={second.pk}")
+    shown = reviewer.post(f"/approvals/{second.pk}/decision", sent, follow=True)
+    assert f"/approvals/{third.pk}/decision" in shown.content.decode()
+    assert "approved tool_2, Order 4711" in words(shown)
+    assert f"card={first.pk}" in inbox(reviewer, f"?card={third.pk}"), "after the last comes the first"
+
+
+def test_a_question_is_answered_in_words(reviewer, agent):
+    said = {"question": "Refund or replace?"}
+    approval = approvals.request(session_of(agent), "escalate_to_human", said, by=ASKER, context=said["question"])
+    page, read = inbox(reviewer), words(reviewer.get("/approvals/"))
+    assert "asks a person Refund or replace?" in read and "Approve without a word" in read
+    assert 'name="arguments"' not in page and page.count("Refund or replace?") == 2, "in the list and on the card"
+    answer = {"verdict": "answer", "version": approval.version, "digest": approval.digest, "answer": "Replace it"}
+    reviewer.post(f"/approvals/{approval.pk}/decision", answer)
+    approval.refresh_from_db()
+    assert (approval.status, approval.decision["answer"]) == ("answered", "Replace it")
+
+
+def test_what_a_question_comes_with_stands_under_it(reviewer, agent):
+    said = {"question": "Refund or replace?", "context": {"order": "4711"}}
+    approvals.request(session_of(agent), "escalate_to_human", said, by=ASKER, context="He is angry")
+    read = words(reviewer.get("/approvals/"))
+    assert "He is angry" in read and "4711" in read
 
 
 def test_decisions_are_listed_with_who_and_why(viewer, agent):

@@ -28,6 +28,12 @@ def test_an_empty_desk_offers_three_ways_to_begin(admin):
     assert 'action="/demo/"' in page.content.decode()
 
 
+def test_a_viewer_is_offered_only_what_a_viewer_can_do(viewer, workspace):
+    page = viewer.get("/").content.decode()
+    assert "Make a key" not in page and "upload.js" not in page
+    assert "can make one" in page and "upload.js" not in viewer.get("/imports/").content.decode()
+
+
 def test_the_demo_is_one_click(admin, settings, tmp_path):
     settings.DOCUMENTS_DIR = tmp_path
     assert admin.post("/demo/").url == "/"
@@ -47,6 +53,7 @@ def test_what_waits_stands_first_and_the_oldest_before_the_others(viewer, agent)
 
 def test_each_session_stands_where_it_belongs(viewer, agent):
     session_of(agent, "Runner", status="running")
+    asks(session_of(agent, "Asker", status="running"))
     session_of(agent, "Failure", errors=1)
     session_of(agent, "Crash", phase="crashed")
     yesterday = timezone.now() - timedelta(days=2)
@@ -54,6 +61,7 @@ def test_each_session_stands_where_it_belongs(viewer, agent):
     Session.objects.filter(title="Old failure").update(started_at=yesterday, ended_at=yesterday)
     page = words(viewer.get("/"))
     assert "Runner" in section(page, "Runs now") and "Failure" not in section(page, "Runs now")
+    assert "Asker" not in section(page, "Runs now"), "it stands above, with its card"
     wrong = section(page, "Went wrong today")
     assert "Failure" in wrong and "Crash" in wrong and "Old failure" not in wrong and "Runner" not in wrong
     assert "Old failure" in section(page, "Came in lately")

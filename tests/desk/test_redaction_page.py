@@ -11,8 +11,9 @@ from sessions_app.services import events
 from sessions_app.services.events import NewEvent, Tool
 from tests.services.files import vcon
 from tests.services.test_imports import BY, drop
+from tests.signing.make import ed_key, public_pem, rsa_key
 from vcon_app.models import Redaction
-from vcon_app.services import redactions
+from vcon_app.services import redactions, trust
 
 from .build import session_of, words
 from .test_query_counts import queries
@@ -110,6 +111,18 @@ def test_a_reviewer_may_accept_what_was_found(reviewer, chat):
     done = reviewer.post(f"{held.redirect_chain[-1][0]}accept/", follow=True)
     assert "accepted 1 place that still says what was removed" in words(done)
     assert "Download the redacted vCon" in words(done)
+
+
+def test_it_can_be_encrypted_for_a_trust_anchor(reviewer, chat):
+    court = trust.add(chat.workspace, public_pem(rsa_key()), name="Court", by=BY)
+    trust.add(chat.workspace, public_pem(ed_key()), name="Press", by=BY)
+    page = reviewer.get(at(chat)).content.decode()
+    assert f'value="{court.pk}">' in page and "RSA-OAEP needs an RSA key" in page
+    reviewer.post(at(chat, "words"), {"add": "4711 0815"})
+    made = reviewer.get(reviewer.post(at(chat, "make"), {"type": "PII", "encrypt_for": [str(court.pk)]}).url)
+    assert "signed by us, encrypted for Court" in words(made)
+    refused = reviewer.post(at(chat, "make"), {"type": "PII", "encrypt_for": ["nobody"]})
+    assert (refused.status_code, "no trust anchor" in words(refused)) == (422, True)
 
 
 def test_nothing_chosen_and_no_type_are_told_on_the_page(reviewer, chat):

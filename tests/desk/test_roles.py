@@ -6,7 +6,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from sessions_app.models import ApiKey, Member, Role
+from sessions_app.models import ApiKey, Member, Role, Secret
 from vcon_app.models import Import
 
 from .build import TRANSCRIPT, words
@@ -19,6 +19,8 @@ CHANGE = [
     ("/settings/members/", {"name": "Kim", "email": "kim@example.org", "role": "viewer"}),
     ("/settings/keys/", {"name": "robot", "role": "admin"}),
     ("/settings/workspace/", {"name": "Mine"}),
+    ("/settings/secrets/", {"name": "crm", "origin": "https://a.example", "value": "tok-123456"}),
+    ("/settings/secrets/anthropic/", {"value": "sk-ant-123456"}),
     ("/demo/", {}),
 ]
 
@@ -36,12 +38,12 @@ def test_a_viewer_reads_every_page(viewer, path):
 
 @pytest.mark.parametrize(("path", "form"), CHANGE)
 def test_only_an_admin_changes_settings(reviewer, workspace, path, form):
-    before = (Member.objects.count(), ApiKey.objects.count(), workspace.name)
+    before = (Member.objects.count(), ApiKey.objects.count(), Secret.objects.count(), workspace.name)
     answer = reviewer.post(path, form)
     assert answer.status_code == 403
     assert "This needs the role admin; you are reviewer" in words(answer)
     workspace.refresh_from_db()
-    assert (Member.objects.count(), ApiKey.objects.count(), workspace.name) == before
+    assert (Member.objects.count(), ApiKey.objects.count(), Secret.objects.count(), workspace.name) == before
 
 
 def test_a_viewer_is_shown_no_form_that_they_may_not_send(viewer):

@@ -145,3 +145,9 @@ def test_an_empty_list_says_what_to_do(viewer, workspace):
 
 def test_a_filter_that_finds_nothing_can_be_taken_off(viewer, three):
     assert "Nothing passes these filters" in words(viewer.get("/sessions/?q=zebra"))
+
+
+def test_what_is_wrong_with_a_filter_is_told_in_the_words_of_the_form(viewer):
+    page = words(viewer.get("/sessions/?min_cost=abc&to=soon&sort=luck"))
+    assert 'Cost at least : "abc" is no amount' in page and 'Started to : "soon" is no date' in page
+    assert 'Sort : "luck" is no order' in page and "min_cost" not in page

@@ -37,7 +37,7 @@ def test_line_breaks_of_a_message_stay() -> None:
 def test_raw_html_is_only_text(hostile: str) -> None:
     seen = Tags(markdown.render(hostile))
     assert seen.names <= {"p", "a", "code", "pre", "table", "thead", "tbody", "tr", "th", "td"}
-    assert seen.attributes <= {"href", "title", "rel"}
+    assert seen.attributes <= {"href", "title", "rel", "tabindex"}
 
 
 class Tags(HTMLParser):
@@ -83,9 +83,14 @@ def test_hidden_characters_are_shown_also_when_written_as_entities() -> None:
     assert "a⟨U+202E⟩b ⟨U+202E⟩ ⟨U+200B⟩ nul␀ red" in html
 
 
+def test_what_scrolls_sideways_is_reached_by_keyboard() -> None:
+    assert '<pre tabindex="0">' in markdown.render("```\nwide\n```")
+    assert '<table tabindex="0">' in markdown.render("|a|b|\n|-|-|\n|1|2|")
+
+
 def test_a_very_long_text_is_shown_as_it_is() -> None:
     html = markdown.render("<b>" + "x" * markdown.MAX_CHARACTERS)
-    assert html.startswith('<pre class="plain">&lt;b&gt;xxx')
+    assert html.startswith('<pre class="plain" tabindex="0">&lt;b&gt;xxx')
     assert html.endswith("</pre>")
 
 

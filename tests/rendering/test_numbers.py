@@ -21,10 +21,15 @@ def test_tokens_are_short(count: int | None, shown: str) -> None:
 @pytest.mark.parametrize(
     ("amount", "shown"),
     [(None, "—"), ("0", "$0.00"), ("0.031", "$0.031"), ("0.0000123", "$0.000012"), ("0.1", "$0.10"), ("0.996", "$1.00"),
-     ("1", "$1.00"), ("12.345", "$12.35"), (Decimal("1234.5"), "$1,234.50"), ("-0.5", "-$0.50")],
+     ("1", "$1.00"), ("12.345", "$12.35"), (Decimal("1234.5"), "$1,234.50"), ("-0.5", "−$0.50")],
 )  # fmt: skip
 def test_money_is_to_the_cent_or_to_two_digits(amount: str | None, shown: str) -> None:
     assert numbers.money(amount) == shown
+
+
+def test_money_that_went_has_its_sign_before_the_dollar() -> None:
+    assert numbers.dollars("-0.0012") == "−$0.0012"
+    assert numbers.dollars("1.5") == "$1.5"
 
 
 def test_a_lower_bound_is_never_above_the_truth() -> None:

@@ -24,6 +24,7 @@ from sessions_app.rendering import toolline
         ("TodoWrite", {"todos": []}, ("list", "plan", "")),
         ("mcp__orders__refund", {"order": 4711, "amount": 9}, ("plug", "orders › refund", "order=4711 amount=9")),
         ("lookup_shipment", {"order": 4711}, ("tool", "lookup_shipment", "order=4711")),
+        ("escalate_to_human", {"question": "Half?", "context": {}}, ("agent", "ask a person", "Half?")),
         (None, None, ("tool", "unnamed tool", "")),
     ],
 )  # fmt: skip

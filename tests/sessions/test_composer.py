@@ -129,6 +129,7 @@ def test_what_was_held_back_can_be_sent(reviewer, session, workspace):
     assert session.status == "idle"
     assert "held back two" in foot(reviewer, session)
     assert "no money for a turn the budget of Parrot is used up" in foot(reviewer, session)
+    assert 'href="/usage/wallets/#budgets"' in reviewer.get(path_of(session)).content.decode()
     assert reviewer.post(f"{path_of(session)}/go-on").status_code == 409
     budget.delete()
     assert "Send what waits" in foot(reviewer, session)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from sessions_app.models import Session
-from sessions_app.services import approvals, lifecycle, search
+from sessions_app.services import agents, approvals, lifecycle, search
 
 from .build import BOT, Page, asked, call, other, path_of, priced, result, said, session_with
 
@@ -305,3 +307,24 @@ def test_a_message_is_added_to_the_end_and_refused_once_archived(reviewer, viewe
     lifecycle.archive(session, by=BOT)
     refused = reviewer.post(f"{path_of(session)}/message", {"text": "Too late"}, **FETCHED)
     assert refused.status_code == 409 and "archived" in Page(refused.content).text
+
+
+def test_no_link_lies_in_what_opens_a_row(viewer, session):
+    html = viewer.get(path_of(session)).content.decode()
+    rows = [found for found in re.findall(r"<summary.*?</summary>", html, flags=re.S) if 'class="who"' in found]
+    assert len(rows) >= 3 and not [found for found in rows if "<a " in found]
+    assert html.count('data-inspect="') == len(Page(html.encode()).seqs)
+
+
+def test_what_a_runtime_here_states_is_not_said_of_a_recorder(viewer, workspace):
+    parrot = agents.create(workspace.id, "Parrot", by=BOT, runtime="scripted")
+    session = session_with(
+        parrot, [asked("p", "Go"), said("m", "1", **priced("0.01", input_tokens=9, output_tokens=5))]
+    )
+    assert "stated by its runtime" in Page(viewer.get(path_of(session)).content).text
+
+
+def test_the_inspector_shows_no_empty_data(viewer, session):
+    shown = Page(viewer.get(f"{path_of(session)}/events/1?tab=text", **FETCHED).content).text
+    assert "Text" in shown and "Data" not in shown
+    assert "hovercraft" in Page(viewer.get(f"{path_of(session)}/events/9?tab=text", **FETCHED).content).text
