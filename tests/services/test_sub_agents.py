@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from itertools import islice, permutations
 from typing import Any
 
@@ -10,12 +12,14 @@ import pytest
 
 from sessions_app.models import Session, ToolCall, Workspace
 from sessions_app.queries.timeline import Timeline
+from sessions_app.services.events import NewEvent, append
 from tests.formats.claude_code_lines import assistant, call, jsonl, result, text, user
 from vcon_app.models import Companion, Import
+from vcon_app.services import exports
 from vcon_app.services.watch import Watch
 
 from .test_archives import packed, rules
-from .test_imports import drop
+from .test_imports import BY, drop
 
 pytestmark = pytest.mark.django_db
 MAIN = "5f0c7a52-0000-4000-8000-000000000000"
@@ -188,3 +192,46 @@ def test_a_transcript_under_the_name_of_a_journal_is_a_transcript(workspace):
     done = drop(workspace, FILES[f"{MAIN}.jsonl"], "journal.jsonl")
     assert (done.status, done.session_links.count(), Companion.objects.count()) == (Import.Status.DONE, 1, 0)
     assert ToolCall.objects.count() == 3
+
+
+@pytest.mark.parametrize("format", ["vcon", "vac", "bundle"])
+def test_an_export_holds_the_sub_agents_under_their_calls_when_it_is_asked_for(workspace, format):
+    drop(workspace, packed(FILES), "project.zip")
+    main = Session.objects.get(external_id=MAIN)
+    whole = exports.start_export(main, format, by=BY, options={"children": True})
+    data = exports.path_of(whole).read_bytes()
+    if format == "bundle":
+        data = zipfile.ZipFile(io.BytesIO(data)).read("session.vcon")
+    again = drop(Workspace.objects.create(slug="again"), data, "whole.json").session_links.get().session
+    rows = [(e.depth, e.kind, e.tool_name or e.text) for e in again.events.order_by("seq") if e.kind != "tool_result"]
+    assert rows == [
+        (0, "user_message", "Look after the orchard"),
+        (0, "tool_call", "Task"), (1, "user_message", "Anything"),
+        (1, "tool_call", "Task"), (2, "user_message", "Up"), (2, "agent_message", "Done by dd44"),
+        (1, "agent_message", "Done by aa11"),
+        (0, "tool_call", "Task"), (1, "user_message", "Something else"), (1, "agent_message", "Done by bb22"),
+        (0, "tool_call", "Task"), (1, "user_message", "Water them"), (1, "agent_message", "Done by cc33"),
+    ]  # fmt: skip
+    family = Session.objects.filter(workspace=workspace)
+    assert again.output_tokens == sum(one.output_tokens for one in family) == 800
+    assert again.tool_call_count == sum(one.tool_call_count for one in family)
+    assert again.turn_count == 1
+
+
+@pytest.mark.parametrize("format", ["vcon", "html", "jsonl"])
+def test_an_export_without_the_sub_agents_says_that_they_are_missing(workspace, format):
+    drop(workspace, packed(FILES), "project.zip")
+    told = exports.report(Session.objects.get(external_id=MAIN), format)
+    assert [row["count"] for row in told if row["what"] == "sub-agents"] == [3]
+    leaf = exports.report(Session.objects.get(external_id=f"{MAIN}/agent-dd44"), format)
+    assert [row for row in leaf if row["what"] == "sub-agents"] == []
+
+
+def test_a_sub_agent_that_went_on_makes_another_export(workspace):
+    drop(workspace, packed(FILES), "project.zip")
+    main, child = (Session.objects.get(external_id=name) for name in (MAIN, f"{MAIN}/agent-dd44"))
+    chosen = {"children": True}
+    first, again = (exports.start_export(main, "vcon", by=BY, options=chosen).identity["uuid"] for _ in range(2))
+    append(child.pk, [NewEvent("note", "n", text="More")])
+    main.refresh_from_db()
+    assert first == again != exports.start_export(main, "vcon", by=BY, options=chosen).identity["uuid"]

@@ -25,8 +25,8 @@ from sessions_app.models import Session
 from sessions_app.services import audit, bell
 from sessions_app.services.columns import text
 from vcon_app import registry
-from vcon_app.drafts import Losses, SessionDraft
-from vcon_app.formats import bundle, vcon
+from vcon_app.drafts import Events, Losses, SessionDraft
+from vcon_app.formats import bundle, upg, vcon
 from vcon_app.models import Export
 from vcon_app.queries import sources
 from vcon_app.signing.keys import BadKey
@@ -37,6 +37,7 @@ from .attempts import may_pass
 from .export_options import CannotExport
 from .heartbeat import Heartbeat
 from .log_reader import LogEvents, session_draft
+from .nested import NestedEvents, descendants_of
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +85,7 @@ def start_export(
             redacting.begin(export)
         else:
             _tell(export, by)
-    if _is_small(session, format):
+    if _is_small(session, format, chosen):
         run(export.id)
     else:
         bell.ring(bell.RUN_EXPORT, export.id)
@@ -105,7 +106,7 @@ def report(session: Session, format: str, options: dict[str, Any] | None = None)
         return done.losses
     losses = Losses()
     writer, given = _writing(session, format, chosen, identity)
-    for _ in writer.write(session_draft(session), LogEvents(session), losses, options=given):
+    for _ in writer.write(session_draft(session), _events(session, format, chosen, losses), losses, options=given):
         pass
     return losses.rows()
 
@@ -130,7 +131,7 @@ def run(export_id: UUID) -> None:
 def write_again(export: Export) -> None:
     """A finished export whose file was cleared away: the same content under the same ids."""
     Export.objects.filter(pk=export.pk).update(status=Export.Status.QUEUED)
-    if _is_small(export.session, export.format):
+    if _is_small(export.session, export.format, export.options):
         run(export.pk)
     else:
         bell.ring(bell.RUN_EXPORT, export.pk)
@@ -161,7 +162,7 @@ def _chosen(session: Session, format: str, options: dict[str, Any] | None) -> di
         _check_key()
     chosen = export_options.settled(format, said)
     if chosen.get("signed"):
-        _check_signing(session, format)
+        _check_signing(session, format, children=bool(chosen.get("children")))
     return chosen
 
 
@@ -203,7 +204,7 @@ def _can_sign(format: registry.Format, ours: Signer) -> bool:
     return hasattr(format, "sign") and format.signs_with(ours)
 
 
-def _check_signing(session: Session, format: str) -> None:
+def _check_signing(session: Session, format: str, *, children: bool) -> None:
     """Only what has ended is signed (draft-birkholz-verifiable-agent-conversations s6.1)."""
     ours = _check_key()
     if format == ORIGINAL or not _can_sign(registry.get(format), ours):
@@ -211,7 +212,7 @@ def _check_signing(session: Session, format: str) -> None:
         raise CannotExport(
             f"{format} has no signed form for a key with {ours.algorithm}; these have: {names}", "signed"
         )
-    if goes_on(session):
+    if goes_on(session) or (children and any(map(goes_on, descendants_of(session)))):
         raise CannotExport("this session still goes on; it can be signed when it has ended", "signed")
 
 
@@ -227,10 +228,11 @@ def goes_on(session: Session) -> bool:
     return session.phase == Session.Phase.ACTIVE or session.status == Session.Status.RUNNING
 
 
-def _is_small(session: Session, format: str) -> bool:
+def _is_small(session: Session, format: str, chosen: dict[str, Any]) -> bool:
     link = sources.original(session) if format == bundle.NAME else None
     packed = link.document.size if link else 0
-    return format == ORIGINAL or (session.event_count <= INLINE_EVENTS and packed <= INLINE_BYTES)
+    below = sum(one.event_count for one in descendants_of(session)) if chosen.get("children") else 0
+    return format == ORIGINAL or (session.event_count + below <= INLINE_EVENTS and packed <= INLINE_BYTES)
 
 
 def _identity(session: Session, format: str, chosen: dict[str, Any]) -> dict[str, Any]:
@@ -250,7 +252,15 @@ def _stamp(session: Session, format: str, chosen: dict[str, Any]) -> str:
     content = {name: value for name, value in chosen.items() if name not in export_options.FORMS}
     if not content:
         return ""
-    told = {"options": content, "review": review.of(session) if content.get("verdicts") else None}
+    told = {
+        "options": content,
+        "review": review.of(session) if content.get("verdicts") else None,
+        **(
+            {"family": [(str(one.pk), one.last_seq) for one in descendants_of(session)]}
+            if content.get("children")
+            else {}
+        ),
+    }
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
@@ -301,7 +311,8 @@ def _chunks(export: Export, losses: Losses) -> Iterator[bytes]:
     if redacting.OPTION in chosen:
         chunks = redacting.written(export, writer, losses, options)
     else:
-        chunks = writer.write(session_draft(session), LogEvents(session), losses, options=options)
+        events = _events(session, export.format, chosen, losses)
+        chunks = writer.write(session_draft(session), events, losses, options=options)
     if chosen.get("signed"):
         content = writer.sign(b"".join(chunks), own_keys.signer(), timezone.now(), options)
         keys = export_options.public_keys(chosen)
@@ -326,17 +337,25 @@ def _writing(
         "document": original.document.sha256 if original else None,
         "costs": _costs(session),
         "review": review.of(session) if chosen.get("verdicts") else None,
-        "family": list(_family(session)) if chosen.get("children") else [],
+        "family": list(_family(session)) if chosen.get("children") and format == upg.NAME else [],
     }
     return registry.get(format), options
 
 
 def _family(session: Session) -> Iterator[tuple[SessionDraft, LogEvents, dict[str, Any]]]:
     """The sessions that one started, and those that they did, with what a writer is told of each."""
-    parent = session_draft(session).external_id
-    for child in session.children.select_related("agent").order_by("started_at", "pk"):
-        yield session_draft(child), LogEvents(child), {**_links(child), "costs": _costs(child), "parent": parent}
-        yield from _family(child)
+    for child in descendants_of(session):
+        own = {**_links(child), "costs": _costs(child), "parent": session_draft(child.parent).external_id}
+        yield session_draft(child), LogEvents(child), own
+
+
+def _events(session: Session, format: str, chosen: dict[str, Any], losses: Losses) -> Events:
+    """The log that is written; sub-agents that are sessions of their own are in it only when they are asked for."""
+    if chosen.get("children"):
+        return LogEvents(session) if format == upg.NAME else NestedEvents(session)
+    if left := session.children.count():
+        losses.lose("sub-agents", "they are sessions of their own, each with its own export", left)
+    return LogEvents(session)
 
 
 def _links(session: Session) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Read: JSON, CBOR and COSE_Sign1 (its payload; ``verify`` checks the signature), 
 CDDL of the draft allows. What a record means is told by the vCon format, whose agent traces are such records.
 """
 
+from ..vcon import SUB_AGENTS
 from .forms import detect
 from .read import read
 from .verify import verify
@@ -14,5 +15,6 @@ TITLE = "Verifiable Agent Conversation (VAC)"
 MEDIA_TYPE = "application/json"
 SUFFIX = ".vac.json"
 GROWS = "document"
+OPTIONS = (SUB_AGENTS,)
 
-__all__ = ["GROWS", "MEDIA_TYPE", "NAME", "SUFFIX", "TITLE", "detect", "read", "verify", "write"]
+__all__ = ["GROWS", "MEDIA_TYPE", "NAME", "OPTIONS", "SUFFIX", "TITLE", "detect", "read", "verify", "write"]

@@ -24,7 +24,9 @@ TITLE = "vCon"
 MEDIA_TYPE = "application/vcon"
 SUFFIX = ".vcon"
 GROWS = "document"
+SUB_AGENTS = Option("children", "With its sub-agents", detail="What they did stands under the calls that started them.")
 OPTIONS = (
+    SUB_AGENTS,
     Option(
         "bodies",
         "JSON bodies",
@@ -39,6 +41,6 @@ OPTIONS = (
 )
 
 __all__ = [
-    "GROWS", "MEDIA_TYPE", "NAME", "OPTIONS", "SUFFIX", "TITLE", "detect", "encrypt", "read", "sign", "signs_with",
-    "unseal", "uuid8", "verify", "write",
+    "GROWS", "MEDIA_TYPE", "NAME", "OPTIONS", "SUB_AGENTS", "SUFFIX", "TITLE", "detect", "encrypt", "read", "sign",
+    "signs_with", "unseal", "uuid8", "verify", "write",
 ]  # fmt: skip

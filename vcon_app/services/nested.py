@@ -1,0 +1,78 @@
+"""A session and those that it started: as one log, or as the sessions that they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from sessions_app.models import Session
+from vcon_app.drafts import EventDraft
+from vcon_app.formats.vcon.steps import NATIVE
+
+from .log_reader import LogEvents
+
+
+def children_of(session: Session) -> list[Session]:
+    """The sessions that this one started itself, the earliest first."""
+    return list(session.children.select_related("agent").order_by("started_at", "pk"))
+
+
+def descendants_of(session: Session) -> Iterator[Session]:
+    """The sessions that this one started, and theirs, each after the one that started it."""
+    for child in children_of(session):
+        yield child
+        yield from descendants_of(child)
+
+
+class NestedEvents:
+    """The log of a session in which what its sub-agents did stands under the calls that started them.
+
+    It is what the log would be if the recorder had kept sub-agents in the file (vCon core has one record a session, its
+    sub-agents inside). A sub-agent whose call is not known stands at the end.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._own = LogEvents(session)
+        self._below = [(child, NestedEvents(child)) for child in children_of(session)]
+
+    def __len__(self) -> int:
+        return len(self._own) + sum(len(events) for _, events in self._below)
+
+    def __iter__(self) -> Iterator[EventDraft]:
+        waiting = {child.pk: (child, events) for child, events in self._below}
+        for seq, event in enumerate(self._own, 1):
+            yield event
+            for child, events in [one for one in waiting.values() if _began(event, seq, one[0])]:
+                yield from self._moved(child, events, event.key)
+                del waiting[child.pk]
+        for child, events in waiting.values():
+            yield from self._moved(child, events, None)
+
+    def _moved(self, child: Session, events: NestedEvents, call: str | None) -> Iterator[EventDraft]:
+        """The events of a child, one deeper, under names that no other session's events have."""
+        for event in events:
+            actor = (event.actor_kind, event.actor_name)
+            if not event.depth:
+                actor = self._told_by(event, child)
+            yield replace(
+                event, key=f"{child.pk}/{event.key}", parent=f"{child.pk}/{event.parent}" if event.parent else call,
+                depth=event.depth + 1, actor_kind=actor[0], actor_name=actor[1],
+                data={name: value for name, value in event.data.items() if name != NATIVE},
+            )  # fmt: skip
+
+    def _told_by(self, event: EventDraft, child: Session) -> tuple[str, str]:
+        """Whoever led a sub-agent is the agent above it, and the agent of its session is the sub-agent."""
+        if event.actor_kind in ("person", "trigger"):
+            return "agent", self._session.agent.name
+        if event.actor_kind == "agent":
+            return "subagent", event.actor_name or child.agent.name
+        return event.actor_kind, event.actor_name
+
+
+def _began(event: EventDraft, seq: int, child: Session) -> bool:
+    """Whether this is the call that started the child: by its place (``adoptions``) or by its id (``families``)."""
+    if event.kind != "tool_call":
+        return False
+    told, call_id = child.metadata, event.tool.call_id if event.tool else None
+    return told.get("call_seq") == seq or (call_id is not None and told.get("tool_use_id") == call_id)
