@@ -38,12 +38,13 @@ ActorKind = Literal["person", "trigger", "agent", "subagent", "tool", "system", 
 Severity = Literal["error", "warning", "info"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Usage:
     """Tokens of one model response. ``None`` means the file does not say; it is never 0 for unknown.
 
     ``input_tokens`` leaves out both cache counts; ``output_tokens`` contains ``reasoning_tokens``; so
-    input + cache_read + cache_write + output is everything that was billed.
+    input + cache_read + cache_write + output is everything that was billed. Nobody changes one (not frozen for the
+    reason of ``EventDraft``).
     """
 
     input_tokens: int | None = None
@@ -106,9 +107,9 @@ class EventDraft:
     """Byte range of the record in the source document, where one exists (lines)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SessionDraft:
-    """One run of an agent as the file tells it."""
+    """One run of an agent as the file tells it; nobody changes one (not frozen for the reason of ``EventDraft``)."""
 
     external_id: str
     title: str = ""

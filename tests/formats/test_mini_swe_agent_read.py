@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from vcon_app import registry
 from vcon_app.drafts import FormatError, Usage
 from vcon_app.formats import mini_swe_agent
 from vcon_app.formats.common.head import Head
@@ -179,3 +181,9 @@ def test_any_part_of_a_file_may_be_anything(sample: Any) -> None:
     for value in mutants(sample):
         if isinstance(value, (dict, list)):
             assert_sound(read(mini_swe_agent, value))
+
+
+@pytest.mark.parametrize("mark", mini_swe_agent.MARKS)
+def test_a_bare_list_of_messages_is_no_chat_where_it_speaks_of_the_protocol(mark: bytes) -> None:
+    told = [{"role": "system", "content": f"End with {mark.decode()}."}, {"role": "user", "content": "Solve it."}]
+    assert registry.detect(io.BytesIO(json.dumps(told).encode()))[0] == mini_swe_agent.NAME

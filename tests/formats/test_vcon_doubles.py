@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from vcon_app.formats.vcon import doubles
+from vcon_app.drafts import FormatError
+from vcon_app.formats.vcon import doubles, tree
 from vcon_app.formats.vcon.notes import Notes
 
 from .vac_tools import cbor, record
@@ -40,6 +41,45 @@ def test_quotes_and_colons_inside_of_texts_are_no_names(text):
     document = spoiled({f"{ENTRIES}/3/content": text, "dialog/1/body": text, "x": {f"{text}\\": 1}})
 
     assert rules_of(document) == {"R6"}
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ('{"a":1,"b":[{"c":"d: e"}]}', True),
+        ('{ "a" : 1.50,\n"b" :\t"\\u00e4" }', True),
+        ('{"a":1,"a":1}', False),
+        ('{"a":"::","a":1}', False),
+        ('{"a":1,"a":"\\u003a"}', False),
+        ('{"a":1,"b":"\\u003A\\u003a","a":2}', False),
+    ],
+)
+def test_a_text_is_passed_as_plain_only_when_no_name_can_stand_twice(text, plain):
+    assert tree.is_plain(text.encode(), json.loads(text)) is plain
+
+
+def nested(levels: int) -> bytes:
+    return b'{"a":' * levels + b"1" + b"}" * levels
+
+
+def test_a_text_is_passed_as_plain_only_when_it_is_not_nested_too_deep():
+    most, more = nested(tree.DEEPEST), nested(tree.DEEPEST + 1)
+
+    assert (tree.is_plain(most, json.loads(most)), tree.is_plain(more, json.loads(more))) == (True, False)
+    assert tree.parse(more, Notes()) == json.loads(more)
+    with pytest.raises(FormatError, match="nests deeper than 200 levels"):
+        tree.parse(nested(tree.DEEPEST + 2), Notes())
+
+
+def test_a_value_that_cannot_be_written_again_is_looked_at_more_closely():
+    huge = b'{"a": NaN, "b": 123456789012345678901234567890, "b": 1}'
+    notes = Notes()
+
+    assert tree.parse(huge, notes) == {"a": None, "b": 1}
+    assert [one.message.split(";")[0] for one in notes.drain()] == [
+        "The JSON had to be repaired: NaN read as null.",
+        "The name 'b' stands more than once in this object",
+    ]
 
 
 def test_a_key_that_stands_twice_in_a_cbor_map_is_told():

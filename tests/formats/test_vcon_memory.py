@@ -1,5 +1,6 @@
 """What a large vCon costs in memory: a small multiple of its bytes, or a refusal that says so."""
 
+import gc
 import io
 import json
 import subprocess
@@ -9,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from vcon_app.drafts import FormatError
+from vcon_app.drafts import EventDraft, FormatError
 from vcon_app.formats import vcon
+from vcon_app.formats.vcon.steps import Step
 from vcon_app.formats.vcon.tree import SMALL
 
 PROJECT = Path(__file__).parent.parent.parent
@@ -50,6 +52,14 @@ def test_a_session_larger_than_what_is_read_at_once_takes_a_small_multiple_of_it
 
     assert events == 20_000
     assert grown < 6 * file.stat().st_size
+
+
+def test_what_an_event_was_made_of_goes_when_it_has_been_told():
+    drafts = vcon.read(io.BytesIO(with_entries(1_000, 1)))
+    events = [next(draft for draft in drafts if isinstance(draft, EventDraft)) for _ in range(900)]
+    held = [one for one in gc.get_objects() if isinstance(one, Step)]
+
+    assert (len(events), len(held)) == (900, 100)
 
 
 @pytest.mark.parametrize("array", ["parties", "dialog", "analysis", "attachments", "meta"])

@@ -8,7 +8,7 @@ from typing import Any
 from ...drafts import Json
 from .notes import Notes, point, shown
 from .steps import Step
-from .times import NOTHING, Moment, moment, usual
+from .times import NOTHING, Moment, moment
 
 FAULTS = {
     "zone": ("R8", "The time {} has no zone (RFC 3339 requires one); read as UTC."),
@@ -53,9 +53,6 @@ class Clock:
             if inherited is not None:
                 step.data["time_inherited"] = True
             return
-        if found := usual(stated):
-            step.at, plain = found
-        else:
-            step.at, _, plain = self.read(stated, point(step.pointer, "timestamp"))
+        step.at, _, plain = self.read(stated, point(step.pointer, "timestamp"))
         if not plain:
             step.left["timestamp"] = stated

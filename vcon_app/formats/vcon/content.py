@@ -40,9 +40,9 @@ HASHES: dict[str, Callable[..., Any]] = {
 """Algorithms of a ``content_hash`` that are computed here; sha512 has to be (core s2.4.2)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Content:
-    """A resolved body. ``value`` is text, JSON, bytes, the URL, or what could not be read."""
+    """A resolved body; nobody changes one. ``value`` is text, JSON, bytes, the URL, or what could not be read."""
 
     kind: Literal["absent", "url", "text", "json", "bytes", "opaque", "elided"]
     value: Json = None
@@ -59,7 +59,10 @@ def resolve(item: dict[str, Any], pointer: str, notes: Notes, slot: str = "") ->
     """Read the content of one item; ``slot`` is its type or purpose. Nothing is ever fetched."""
     if "body" not in item or item["body"] is None:
         return Content("url", item["url"]) if item.get("url") else Content("absent")
-    body, encoding = item["body"], _encoding(item, pointer, notes)
+    body = item["body"]
+    if type(body) is str and slot != TRACE and item.get("encoding") == "none":  # most of them
+        return Content("text", body)
+    encoding = _encoding(item, pointer, notes)
     if isinstance(body, Elided):
         return Content("elided", body)
     if not isinstance(body, str):

@@ -63,7 +63,7 @@ def _find_tools(talks: list[Talk], cast: Cast) -> None:
     called = any(_call(talk) for talk in talks)
     for party in cast.all:
         if called and party.kind == "agent" and party.why == "type bot" and party.index not in speaks:
-            party.kind, party.why = "tool", "bot that only answers"
+            cast.tell(party, "tool", "bot that only answers")
 
 
 def _call(talk: Talk) -> tuple[str, Json, dict[str, Any]] | None:

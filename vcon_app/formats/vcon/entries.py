@@ -11,7 +11,10 @@ from .values import word
 
 TYPES = frozenset({"user", "assistant", "tool-call", "tool-result", "reasoning", "system-event"})
 """The discriminators of VAC s3.8; anything else is an unknown entry."""
-NEEDED = {"tool-call": "input", "tool-result": "output", "system-event": "event-type"}
+NEEDED = {
+    **dict.fromkeys(TYPES, "type"), "tool-call": "input", "tool-result": "output", "system-event": "event-type"
+}  # fmt: skip
+"""A member that an entry of each type has when its members have VAC's names."""
 COMMON = frozenset({"type", "id", "timestamp", "parent-id", "children", "token-usage", "model-id", "agent-id"})
 MEMBERS = {
     "user": COMMON | {"content"},
@@ -69,10 +72,8 @@ class Block(NamedTuple):
 def fold(raw: dict[str, Any]) -> dict[str, Any]:
     """The entry with VAC's member names; the same object when it has them already."""
     kind = raw.get("type")
-    if type(kind) is str and kind in TYPES:
-        needed = NEEDED.get(kind)
-        if needed is None or needed in raw:
-            return raw
+    if type(kind) is str and NEEDED.get(kind) in raw:
+        return raw
     folded: dict[str, Any] = {}
     for key, value in raw.items():
         name = key.lower().replace("_", "-")
@@ -197,4 +198,7 @@ def _block_entry(block: dict[str, Any]) -> dict[str, Any] | None:
 
 def outcome(entry: dict[str, Any]) -> str | None:
     """ok, error, cancelled, denied, or ``None`` when nothing is stated (which is not success)."""
-    return "error" if entry.get("is-error") is True else OUTCOMES.get(word(entry.get("status")).lower())
+    if "is-error" in entry and entry["is-error"] is True:
+        return "error"
+    status = word(entry.get("status"))
+    return OUTCOMES.get(status) or OUTCOMES.get(status.lower())

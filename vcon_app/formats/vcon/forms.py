@@ -165,7 +165,7 @@ def too_deep() -> str:
 
 
 def _unsigned(value: dict[str, Any], opened: Opened) -> None:
-    if not any(name in value for name in ARRAYS) and not _is_of_the_future(value):
+    if value.keys().isdisjoint(ARRAYS) and not _is_of_the_future(value):
         keys = ", ".join(sorted(value)[:8]) or "none"
         raise FormatError(
             "This JSON is not recognised as a vCon: it has none of parties, dialog, analysis and "

@@ -27,6 +27,8 @@ def join(steps: list[Step], ids: dict[str, Step], talks: list[Talk], notes: Note
         )
     if made_up and pairs:
         notes.info("R75", "", "The dialogs are exactly 1 second apart: their times look made up.")
+    if len(pairs) == len(talks):
+        return steps
     left = [talk for talk in talks if talk not in pairs and talk.item and talk.type in ("text", "")]
     if pairs and left:
         which = "This dialog is" if len(left) == 1 else f"{len(left)} of {len(talks)} dialogs are"
@@ -47,7 +49,9 @@ def match(steps: list[Step], ids: dict[str, Step], talks: list[Talk]) -> dict[Ta
             taken.add(id(step))
             pairs[talk] = step
     left = [talk for talk in talks if talk not in pairs and talk.text]
-    shelf = _Shelf(steps if left else [], taken)
+    if not left:
+        return pairs
+    shelf = _Shelf(steps, taken)
     for choose in (shelf.near, shelf.next):
         for talk in left:
             if talk not in pairs and (step := choose(talk)):
@@ -103,12 +107,9 @@ def _merge(talk: Talk, step: Step, made_up: bool, notes: Notes) -> bool:
     Where the trace has no time the dialog's is taken, unless it looks made up.
     """
     step.left["dialog"] = talk.kept(step.text)
-    if (
-        talk.speaker is not None
-        and own.ACTOR not in step.own
-        and (talk.speaker.is_ai == (step.kind == "agent_message"))
-    ):
-        step.actor = talk.speaker.actor
+    speaker = talk.speaker
+    if speaker is not None and own.ACTOR not in step.own and speaker.is_ai == (step.kind == "agent_message"):
+        step.actor = speaker.actor
     if talk.text and talk.text != step.text and talk.text.strip() != step.text.strip():
         step.data["dialog_text"] = talk.text
         notes.warn(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...drafts import Json, ToolDraft
+from ...drafts import ActorKind, Json, ToolDraft
 from . import own
 from .elide import Elided
 from .entries import MEMBERS, arguments, outcome, output_text, unknown_members, visible_text
@@ -16,18 +16,23 @@ from .values import text, word
 
 TASKS = ("subagent_type", "agent_type", "agent", "name")
 """Arguments of a call that name the sub-agent it starts."""
+INSERTED = ("injected_context", "compaction")
+"""Kinds of user entries that a program put in."""
 
 
 def make(step: Step, entry: dict[str, Any], above: Step | None, cast: Cast, ids: dict[str, Step]) -> None:
     """Fill the step from its entry. ``above`` is the event whose child it is."""
-    kind = word(entry["type"])
-    _MAKERS.get(kind, _unknown)(step, entry)
-    if above is None and _ALONE.get(kind, _NONE).issuperset(entry):
-        step.actor = _actor(step, kind, None, cast)
+    kind = entry["type"]
+    if type(kind) is not str or kind not in MEMBERS:
+        kind = ""
+    step.actor = cast.voices.get(kind, _NOBODY)
+    maker, alone = _MAKERS[kind]
+    maker(step, entry)
+    if above is None and alone.issuperset(entry):
         return
     if parent_id := text(entry.get("parent-id")):
         step.left["parent_id"] = parent_id
-    native = unknown_members(entry) if kind in MEMBERS else {}
+    native = unknown_members(entry) if kind else {}
     agent_id = text(entry.get("agent-id"))
     _nest(
         step,
@@ -61,29 +66,24 @@ def _nest(step: Step, native: dict[str, Json], above: Step | None, named: Step |
 
 
 def _actor(step: Step, kind: str, agent_id: str | None, cast: Cast) -> Any:
+    """Who an entry is from that may be nested, or name its agent."""
     if kind == "tool-result":
         return "tool", (step.tool.name if step.tool else None) or ""
-    if kind == "system-event" or step.kind in ("injected_context", "compaction"):
+    if kind == "system-event" or step.kind in INSERTED:
         return "system", ""
     if kind == "user":
         return _speaker(step, cast)
-    if kind not in MEMBERS:
-        return "unknown", ""
+    if not kind:
+        return _NOBODY
     sub = cast.subagent(agent_id, step.model, _label(step)) if step.depth or agent_id else None
     if sub is not None:
         return sub.actor
-    if step.depth:
-        return "subagent", ""
-    agent = cast.agent
-    return "agent", agent.name if agent else ""
+    return ("subagent", "") if step.depth else cast.voices[kind]
 
 
 def _speaker(step: Step, cast: Cast) -> Any:
     """VAC's user is a human *or an upstream agent*: inside a sub-agent it is the agent that called it."""
-    if step.depth:
-        return "agent", cast.agent.name if cast.agent else ""
-    human = cast.human
-    return "person", human.name if human else ""
+    return cast.voices["assistant" if step.depth else "user"]
 
 
 def _label(step: Step) -> str:
@@ -97,17 +97,18 @@ def _label(step: Step) -> str:
 
 def _message(step: Step, entry: dict[str, Any]) -> None:
     content = entry.get("content")
-    step.text = visible_text(content)
+    step.text = content if type(content) is str else visible_text(content)
     step.kind = "agent_message" if entry["type"] == "assistant" else user_kind(entry, step.text)
-    if step.kind in ("injected_context", "compaction", "unknown"):
+    if step.kind in INSERTED:
+        step.actor = "system", ""
+    if step.kind in INSERTED or step.kind == "unknown":
         step.left["type"] = "user"
-    _keep_content(step, entry, content)
+    if type(content) is not str:
+        _keep_content(step, entry, content)
 
 
 def _keep_content(step: Step, entry: dict[str, Any], content: Json) -> None:
     """Native content is kept unless the text alone tells it."""
-    if isinstance(content, str):
-        return
     if "content" not in entry:
         step.left["bare"] = True
     elif (
@@ -124,34 +125,37 @@ def _keep_content(step: Step, entry: dict[str, Any], content: Json) -> None:
 def _reasoning(step: Step, entry: dict[str, Any]) -> None:
     step.kind = "reasoning"
     content = entry.get("content")
-    step.text = visible_text(content)
+    step.text = content if type(content) is str else visible_text(content)
     if subject := text(entry.get("subject")):
         step.data["subject"] = subject
     if entry.get("encrypted") is not None:
         step.left["encrypted"] = entry["encrypted"]
         step.data["encrypted"] = True
-    _keep_content(step, entry, content)
+    if type(content) is not str:
+        _keep_content(step, entry, content)
 
 
 def _call(step: Step, entry: dict[str, Any]) -> None:
     step.kind = "tool_call"
-    given, parsed = arguments(entry.get("input"))
-    call_id, name = entry.get("call-id"), entry.get("name")
-    step.tool = ToolDraft(text(call_id), text(name), arguments=given)
+    given = entry.get("input")
+    given, parsed = arguments(given) if type(given) is str else (given, False)
     if parsed:
         step.left["input"] = entry["input"]
+    call_id, name = entry.get("call-id"), entry.get("name")
     if type(call_id) is not str or type(name) is not str:
         _keep_odd(step, entry, "name")
+        call_id, name = text(call_id), text(name)
+    step.tool = ToolDraft(call_id or None, name or None, None, given)
 
 
 def _result(step: Step, entry: dict[str, Any]) -> None:
     step.kind = "tool_result"
-    output = entry.get("output")
-    step.text = output_text(output)
-    structured = None if isinstance(output, str) else output
-    call_id = entry.get("call-id")
-    step.tool = ToolDraft(text(call_id), text(entry.get("name")), result=structured, status=outcome(entry))
-    if step.tool.name:
+    output, call_id, name = entry.get("output"), entry.get("call-id"), word(entry.get("name"))
+    said, structured = (output, None) if type(output) is str else (output_text(output), output)
+    step.text = said
+    step.tool = ToolDraft(text(call_id), name or None, None, None, structured, outcome(entry))
+    step.actor = "tool", name
+    if name:
         step.left["named"] = True
     if "status" in entry:
         step.left["status"] = entry["status"]
@@ -192,14 +196,15 @@ def _unknown(step: Step, entry: dict[str, Any]) -> None:
     step.text = visible_text(entry.get("content") or entry.get("text"))
 
 
-_ALONE = {kind: members - {"parent-id", "agent-id"} for kind, members in MEMBERS.items()}
-"""Members of entries that are linked to nothing and say nothing beyond VAC: most of them."""
-_NONE: frozenset[str] = frozenset()
-_MAKERS: dict[str, Callable[[Step, dict[str, Any]], None]] = {
-    "user": _message,
-    "assistant": _message,
-    "reasoning": _reasoning,
-    "tool-call": _call,
-    "tool-result": _result,
-    "system-event": _event,
+_NOBODY: tuple[ActorKind, str] = ("unknown", "")
+_LINKS = {"parent-id", "agent-id"}
+_MAKERS: dict[str, tuple[Callable[[Step, dict[str, Any]], None], frozenset[str]]] = {
+    "user": (_message, MEMBERS["user"] - _LINKS),
+    "assistant": (_message, MEMBERS["assistant"] - _LINKS),
+    "reasoning": (_reasoning, MEMBERS["reasoning"] - _LINKS),
+    "tool-call": (_call, MEMBERS["tool-call"] - _LINKS),
+    "tool-result": (_result, MEMBERS["tool-result"] - _LINKS),
+    "system-event": (_event, MEMBERS["system-event"] - _LINKS),
+    "": (_unknown, frozenset()),
 }
+"""With the members of entries that are linked to nothing and say nothing beyond VAC: most of them."""

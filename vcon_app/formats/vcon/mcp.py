@@ -205,8 +205,8 @@ class _Reader:
             "artifact",
             pointer,
             text(item.get("id")) or "",
-            self._clock.read(item.get("created_at"), pointer).at,
-            self._cast.agent.actor if self._cast.agent else ("agent", ""),
+            at=self._clock.read(item.get("created_at"), pointer).at,
+            actor=self._cast.agent.actor if self._cast.agent else ("agent", ""),
             data={**told, **({"name": name} if name else {})},
         )
 

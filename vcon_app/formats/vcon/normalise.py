@@ -6,7 +6,7 @@ is left as it is: whatever changes is a new dict.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,7 +43,7 @@ class Container:
     analysis: list[dict[str, Any]]
     attachments: list[dict[str, Any]]
     pointer: str = ""
-    renamed: Counter[str] = field(default_factory=Counter)
+    renamed: dict[str, int] = field(default_factory=dict)
     """``"mimetype → mediatype"`` and how often."""
     given: dict[str, str] = field(default_factory=dict)
     """The names that members of ``top`` have in the file, where those are others."""
@@ -69,10 +69,12 @@ class Container:
 
 def normalise(tree: dict[str, Any], pointer: str, notes: Notes) -> Container:
     """Fold the names of a whole vCon."""
-    renamed: Counter[str] = Counter()
+    renamed: dict[str, int] = defaultdict(int)
     top = {key: value for key, value in tree.items() if key not in ARRAYS}
-    given = {new: old for old, new in TOP.items() if top.get(old) not in EMPTY and top.get(new) in EMPTY}
-    top = _fold(top, TOP, renamed)
+    given: dict[str, str] = {}
+    if not TOP.keys().isdisjoint(top):
+        given = {new: old for old, new in TOP.items() if top.get(old) not in EMPTY and top.get(new) in EMPTY}
+        top = _fold(top, TOP, renamed)
     for key in ("redacted", "amended"):
         if key in top and top[key] in EMPTY:
             del top[key]
@@ -111,10 +113,9 @@ def _objects(value: Json, name: str, pointer: str, notes: Notes) -> list[dict[st
     return [item if isinstance(item, dict) else {} for item in value]
 
 
-def _fold(item: dict[str, Any], names: dict[str, str], renamed: Counter[str]) -> dict[str, Any]:
+def _fold(item: dict[str, Any], names: dict[str, str], renamed: dict[str, int]) -> dict[str, Any]:
     """The same members under today's names; a member that has today's name already, and a value, wins."""
-    old = names.keys() & item.keys()
-    if not old:
+    if names.keys().isdisjoint(item):
         return item
     folded: dict[str, Any] = {}
     for key, value in item.items():
@@ -124,15 +125,16 @@ def _fold(item: dict[str, Any], names: dict[str, str], renamed: Counter[str]) ->
                 folded[new] = value
         elif item.get(new) in EMPTY and folded.get(new) in EMPTY:
             folded[new] = value
-            renamed.update([f"{key} → {new}"] if value not in EMPTY else ())
+            if value not in EMPTY:
+                renamed[f"{key} → {new}"] += 1
         elif value not in EMPTY:
             folded[key] = value
     return folded
 
 
-def _hashed(item: dict[str, Any], renamed: Counter[str]) -> dict[str, Any]:
+def _hashed(item: dict[str, Any], renamed: dict[str, int]) -> dict[str, Any]:
     """``alg`` and ``signature`` beside a url were the content hash of 0.0.1 (container-00)."""
-    if item.get("content_hash") not in EMPTY or not isinstance(item.get("signature"), str):
+    if "signature" not in item or item.get("content_hash") not in EMPTY or not isinstance(item["signature"], str):
         return item
     alg = word(item.get("alg")).lower().replace("-", "")
     if not alg:
@@ -142,7 +144,7 @@ def _hashed(item: dict[str, Any], renamed: Counter[str]) -> dict[str, Any]:
     return {**rest, "content_hash": f"{alg}-{item['signature']}"}
 
 
-def _called(item: dict[str, Any], renamed: Counter[str]) -> dict[str, Any]:
+def _called(item: dict[str, Any], renamed: dict[str, int]) -> dict[str, Any]:
     """A call's ``session_id`` was one string before core-01, keys pressed had other names before core-02."""
     if isinstance(item.get("session_id"), str) and item["session_id"] and item.get("type") != "mcp_session":
         item = {**item, "session_id": {"local": item["session_id"]}}
@@ -153,14 +155,14 @@ def _called(item: dict[str, Any], renamed: Counter[str]) -> dict[str, Any]:
     return item
 
 
-def _pressed(event: Json, renamed: Counter[str]) -> Json:
+def _pressed(event: Json, renamed: dict[str, int]) -> Json:
     if not isinstance(event, dict) or word(event.get("event")) not in KEYS:
         return event
     renamed[f"{event['event']} → {KEYS[event['event']]}"] += 1
-    return {**_fold(event, {"dtmf": "button"}, Counter()), "event": KEYS[event["event"]]}
+    return {**_fold(event, {"dtmf": "button"}, defaultdict(int)), "event": KEYS[event["event"]]}
 
 
-def _attachment(item: dict[str, Any], renamed: Counter[str], pointer: str, notes: Notes) -> dict[str, Any]:
+def _attachment(item: dict[str, Any], renamed: dict[str, int], pointer: str, notes: Notes) -> dict[str, Any]:
     """``type`` was the label before core-02; it becomes ``purpose`` unless it is a media type (rule R41)."""
     item = _hashed(_fold(item, CONTENT, renamed), renamed)
     label = item.get("type")
@@ -180,4 +182,4 @@ def _attachment(item: dict[str, Any], renamed: Counter[str], pointer: str, notes
 def mediatype(item: dict[str, Any]) -> str:
     """Lower case, without parameters (``text/plain; charset=UTF-8`` occurs in official examples)."""
     value = item.get("mediatype")
-    return value.split(";")[0].strip().lower() if isinstance(value, str) else ""
+    return value.partition(";")[0].strip().lower() if isinstance(value, str) else ""

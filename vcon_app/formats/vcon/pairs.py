@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...drafts import ToolDraft
 from .notes import Notes, shown
 from .steps import Step
 
@@ -19,37 +20,37 @@ class Pairs:
 
     def see(self, step: Step) -> None:
         """Look at the steps in log order."""
-        if step.tool is None:
+        tool = step.tool
+        if tool is None:
             return
         if step.kind == "tool_call":
             self._open[id(step)] = step
-            if step.tool.call_id:
-                self._by_id[step.tool.call_id] = step
+            if tool.call_id:
+                self._by_id[tool.call_id] = step
         elif step.kind == "tool_result":
-            self._result(step)
+            call = self._by_id.get(tool.call_id) if tool.call_id else None
+            self._result(step, tool, call or self._likely(step))
 
-    def _result(self, step: Step) -> None:
-        call = self._call_of(step)
+    def _result(self, step: Step, tool: ToolDraft, call: Step | None) -> None:
         if call is None:
             step.data["orphan"] = True
             self._notes.warn(
                 "R72",
                 step.pointer,
                 "This tool result answers no call in the file"
-                + (f" (call id {shown(step.tool.call_id)})." if step.tool and step.tool.call_id else "."),
+                + (f" (call id {shown(tool.call_id)})." if tool.call_id else "."),
                 "orphan",
             )
             return
         self._open.pop(id(call), None)
         step.parent, step.depth = call, call.depth
-        if step.tool and call.tool and step.tool.name is None:
-            step.tool = replace(step.tool, name=call.tool.name)
+        if tool.name is None and call.tool:
+            step.tool = replace(tool, name=call.tool.name)
             step.actor = ("tool", call.tool.name or "") if step.actor == ("tool", "") else step.actor
 
-    def _call_of(self, step: Step) -> Step | None:
+    def _likely(self, step: Step) -> Step | None:
+        """The call of a result whose call id, if it has one, no call in the file has."""
         call_id = step.tool.call_id if step.tool else None
-        if call_id in self._by_id:
-            return self._by_id[call_id]
         if (call := step.parent) is not None and call.kind == "tool_call" and not (call_id and call.tool.call_id):
             return call
         if call_id:

@@ -53,20 +53,21 @@ class Party:
 
     def told(self) -> dict[str, Json]:
         """The small form shown with the session."""
+        raw = self.raw
         values = {
             "name": self.name,
             "kind": self.kind,
             "why": self.why,
-            "role": text(self.raw.get("role")),
+            "role": text(raw.get("role")),
             "model": self.model,
             "provider": self.provider,
             "agent_id": self.agent_id,
             "parent_agent_id": self.parent_agent_id,
-            "validation": text(self.raw.get("validation")),
+            "validation": text(raw.get("validation")),
             "synthetic": self.index < 0 or None,
         }
-        values |= {key: text(self.raw.get(key)) for key in IDENTIFIERS}
-        return {key: value for key, value in values.items() if value}
+        told = {key: value for key, value in values.items() if value}
+        return told | {key: raw[key] for key in IDENTIFIERS if key in raw and text(raw[key])}
 
 
 class Cast:
@@ -75,6 +76,21 @@ class Cast:
     def __init__(self, parties: list[Party]) -> None:
         self.all = parties
         self.made_up: Party | None = None
+        self._choose()
+
+    def _choose(self) -> None:
+        """Set whom people talk to and who they are; done when a kind changes, since every entry asks for them."""
+        self.agent = self.first("agent") or self.made_up or self.first("subagent")
+        """The agent people talk to: the first that is nobody's sub-agent."""
+        self.human = self.first("person") or self.first("unknown", "organization")
+        """The first person, or whoever is not known to be a machine (never an empty placeholder before a person)."""
+        agent: tuple[ActorKind, str] = ("agent", self.agent.name if self.agent else "")
+        self.voices: dict[str, tuple[ActorKind, str]] = {
+            **dict.fromkeys(("assistant", "reasoning", "tool-call"), agent),
+            "user": ("person", self.human.name if self.human else ""),
+            "system-event": ("system", ""),
+        }
+        """The actors of entries of a trace that are nested in nothing, by their type."""
 
     def __getitem__(self, index: int) -> Party:
         return self.all[index]
@@ -88,15 +104,10 @@ class Cast:
                 return party
         return None
 
-    @property
-    def agent(self) -> Party | None:
-        """The agent people talk to: the first that is nobody's sub-agent."""
-        return self.first("agent") or self.made_up or self.first("subagent")
-
-    @property
-    def human(self) -> Party | None:
-        """The first person, or whoever is not known to be a machine (never an empty placeholder before a person)."""
-        return self.first("person") or self.first("unknown", "organization")
+    def tell(self, party: Party, kind: PartyKind, why: str) -> None:
+        """Change what a party is."""
+        party.kind, party.why = kind, why
+        self._choose()
 
     def subagent(self, agent_id: str | None, model: str | None, label: str = "") -> Party | None:
         """The sub-agent meant by an agent id, else by its model or label, else the only one there is."""
@@ -113,6 +124,7 @@ class Cast:
         """A trace without any AI party still has an agent: one is shown, never written to a file."""
         if self.agent is None:
             self.made_up = Party(-1, name or model or "agent", "agent", "named by the trace only", model, provider)
+            self._choose()
             notes.info(
                 "R78",
                 pointer,
@@ -181,4 +193,4 @@ def _kind(
 
 
 def _name(raw: dict[str, Any]) -> str:
-    return next((value for key in ("name", *IDENTIFIERS) if (value := text(raw.get(key)))), "")
+    return text(raw.get("name")) or next((value for key in IDENTIFIERS if (value := text(raw.get(key)))), "")

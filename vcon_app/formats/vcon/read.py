@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from typing import Any, BinaryIO
 
 from ...drafts import Draft
@@ -54,11 +55,11 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     _check_header(opened, vcon, notes)
     rules.check(vcon, notes)
     contents = [
-        resolve(item, vcon.at("analysis", index), notes, word(item.get("type")))
+        resolve(item, f"{vcon.pointer}/analysis/{index}", notes, word(item.get("type")))
         for index, item in enumerate(vcon.analysis)
     ]
     for index, (item, content) in enumerate(zip(vcon.analysis, contents, strict=True)):
-        check_hash(item, content, vcon.at("analysis", index), notes)
+        check_hash(item, content, f"{vcon.pointer}/analysis/{index}", notes)
     traces = find_traces(vcon, contents, notes)
     people = _people(vcon, traces)
     talks = talks_of(vcon, people, notes)
@@ -90,7 +91,7 @@ def _check_header(opened: Opened, vcon: Container, notes: Notes) -> None:
 
 
 def _people(vcon: Container, traces: list[Trace]) -> Cast:
-    has_trace = any(item.get("type") == "agent_trace" for item in vcon.analysis)
+    has_trace = bool(traces) or any(item.get("type") == "agent_trace" for item in vcon.analysis)
     return cast(
         vcon.parties, vcon.names("extensions"), has_trace, [agent for trace in traces for agent in trace.agents]
     )
@@ -103,7 +104,8 @@ def _runs(vcon: Container, traces: list[Trace], talks: list[Talk], notes: Notes)
         item = vcon.analysis[trace.index]
         key = trace.session_id or (word(item.get("vendor")), word(item.get("product")))
         runs.setdefault(key, Run(trace.session_id, trace.dialect)).traces.append(trace)
-    for talk in talks:
+    plain = [talk for talk in talks if not talk.is_mcp]
+    for talk in talks if len(plain) < len(talks) else ():
         if talk.is_mcp:
             name = mcp.session_id(talk)
             runs.setdefault(name or talk.pointer, Run(name, "D7")).protocol.append(talk)
@@ -115,14 +117,15 @@ def _runs(vcon: Container, traces: list[Trace], talks: list[Talk], notes: Notes)
         for trace in run.traces:
             for index in indices(trace.dialogs, len(talks)):
                 owners.setdefault(index, run)
-    for talk in talks:
-        if not talk.is_mcp:
-            owners.get(talk.index, found[0]).talks.append(talk)
+    for talk in plain:
+        owners.get(talk.index, found[0]).talks.append(talk)
     return found
 
 
 def _attachments_of(number: int, runs: list[Run], facts: Facts) -> list[tuple[int, Step]]:
     """The attachments to a run's dialogs; the first run takes those of no dialog, too."""
+    if not facts.extras.steps:
+        return []
     owner = {talk.index: place for place, run in enumerate(runs) for talk in (*run.talks, *run.protocol)}
     return [(dialog, step) for dialog, step in facts.extras.steps if owner.get(dialog, 0) == number]
 
@@ -139,14 +142,17 @@ def session_of(
         steps = insert(steps, _transcripts(facts)) + _unread(facts.vcon)
     _name(steps)
     lineage.note_marks(steps, notes)
-    yield session_draft(run.id, run.dialect, run.traces, number, facts, steps, models)
-    yield from notes.drain()
-    yield from map(Step.freeze, steps)
+    told = session_draft(run.id, run.dialect, run.traces, number, facts, steps, models)
+    steps.reverse()
+    released = map(steps.pop, repeat(-1, len(steps)))  # each step goes when it has become an event
+    return chain((told,), notes.drain(), map(Step.freeze, released))  # a generator would be asked for every event
 
 
 def _name(steps: list[Step]) -> None:
     """Only the first of several steps with one id has it as its key."""
     seen: set[str] = set()
+    if len({step.id for step in steps}) == len(steps):
+        return
     for step in steps:
         step.unique = step.id not in seen
         seen.add(step.id)

@@ -20,6 +20,8 @@ def check(
     value = item.get(name)
     if type(value) is int and 0 <= value < length:
         return
+    if many and type(value) is list and len(sound(value, length)) == len(value):
+        return
     if value in EMPTY or isinstance(value, Elided):
         return
     if isinstance(value, list) and not many:
@@ -28,6 +30,11 @@ def check(
         for number in part if isinstance(part, list) and name == "parties" else [part]:
             if not (type(number) is int and 0 <= number < length) and (number is not None or name != "parties"):
                 _check_index(number, length, what, point(pointer, name), notes)
+
+
+def sound(values: list[Json], length: int) -> list[int]:
+    """Those that are indices and point to something."""
+    return [number for number in values if type(number) is int and 0 <= number < length]
 
 
 def _check_index(number: Json, length: int, what: str, pointer: str, notes: Notes) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from typing import Any
-from uuid import UUID
 
-from ...drafts import FormatError, Json
+from ...drafts import FormatError
 from . import lineage, refs, typed
 from .clock import Clock
 from .forms import UNREAD
 from .normalise import CRITICAL, EMPTY, TOP, Container
 from .notes import Notes, point, shown
 from .parties import MACHINES
+from .times import usual
 from .values import mapping, word
 
 SUPPORTED = ("agent_session", "lawful_basis", "mcp_session", "wtf_transcription", "CC")
@@ -30,6 +30,7 @@ FORBIDDEN = {
     "incomplete": frozenset({"originator", "recordings", "recording_set", "message_id", *_CONTENT, *_MOVES}),
 }
 """Members that must not stand on a dialog of a type (core-04 table of s4.3.1.6)."""
+_NONE: frozenset[str] = frozenset()
 PARTY_REFS = {"parties": True, "originator": False, "transferee": False, "transferor": False, "transfer_target": False}
 DIALOG_REFS = {
     "original": True,
@@ -54,11 +55,16 @@ KNOWN_TOP = {
     "group",
     "meta",
 }
-_UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_UUID = re.compile(
+    r"[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-([0-9A-Fa-f])[0-9A-Fa-f]{3}-([0-9A-Fa-f])[0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}"
+)
+"""With the digit of the version, and the one whose first bits are the variant (RFC 9562 s4)."""
 
 
 def refuse_critical(vcon: Container) -> None:
     """Raise ``FormatError`` when an unsupported extension is critical: such a vCon MUST NOT be read (core s2.5)."""
+    if vcon.top.keys().isdisjoint(CRITICAL):
+        return
     unknown = [name for member in CRITICAL for name in vcon.names(member) if name not in SUPPORTED]
     if unknown:
         raise FormatError(
@@ -75,13 +81,14 @@ def check(vcon: Container, notes: Notes) -> None:
     typed.check(vcon, notes)
     _check_names(vcon, notes)
     for index, party in enumerate(vcon.parties):
-        _check_party(party, vcon.at("parties", index), notes)
+        if "meta" in party:
+            _check_party(party, f"{vcon.pointer}/parties/{index}", notes)
     for index, item in enumerate(vcon.dialog):
         _check_dialog(item, f"{vcon.pointer}/dialog/{index}", vcon, notes)
     for index, item in enumerate(vcon.analysis):
-        _check_analysis(item, vcon.at("analysis", index), vcon, notes)
+        _check_analysis(item, f"{vcon.pointer}/analysis/{index}", vcon, notes)
     for index, item in enumerate(vcon.attachments):
-        _check_attachment(item, vcon.at("attachments", index), vcon, notes)
+        _check_attachment(item, f"{vcon.pointer}/attachments/{index}", vcon, notes)
 
 
 def _check_names(vcon: Container, notes: Notes) -> None:
@@ -90,7 +97,7 @@ def _check_names(vcon: Container, notes: Notes) -> None:
         if renaming not in _SILENT:
             places = "one place" if count == 1 else f"{count} places"
             notes.info("R11", vcon.pointer, f"{old}: the form in another version of core, read as {new} ({places}).")
-    for old, new in TOP.items():
+    for old, new in () if TOP.keys().isdisjoint(vcon.top) else TOP.items():
         if old in vcon.top:
             notes.warn("R11", vcon.at(old), f"{old} and {new} are two names of one member; only {new} is read.")
 
@@ -113,21 +120,18 @@ def _check_identity(vcon: Container, notes: Notes) -> None:
             "R7", vcon.pointer, "uuid is missing (core s4.1.2 requires it): copies of this vCon cannot be told apart."
         )
     else:
-        parsed = _uuid(value)
-        if parsed is None:
+        found = _UUID.fullmatch(value) if isinstance(value, str) else None
+        if found is None:
             notes.error("R7", vcon.at("uuid"), f"uuid is {shown(value)}, which is no UUID (core s4.1.2).")
-        elif parsed.version != 8:
-            told = f"of version {parsed.version}" if parsed.version else "of no version that RFC 9562 knows"
+        elif (version := found[1] if found[2] in "89ABab" else "0") != "8":
+            told = f"of version {int(version, 16)}" if version != "0" else "of no version that RFC 9562 knows"
             notes.info("R7", vcon.at("uuid"), f"uuid is {told}; version 8 is recommended (core s4.1.2).")
     if vcon.top.get("created_at") in EMPTY:
         notes.warn("R8", vcon.pointer, "created_at is missing (core s4.1.5 requires it).")
     clock = Clock(notes)
     for name in ("created_at", "updated_at"):
-        clock.date(vcon.top.get(name), vcon.at(name))
-
-
-def _uuid(value: Json) -> UUID | None:
-    return UUID(value) if isinstance(value, str) and _UUID.fullmatch(value) else None
+        if not usual(vcon.top.get(name)):
+            clock.date(vcon.top.get(name), vcon.at(name))
 
 
 def _check_extensions(vcon: Container, notes: Notes) -> None:
@@ -138,7 +142,7 @@ def _check_extensions(vcon: Container, notes: Notes) -> None:
                 vcon.at("extensions"),
                 f"Extension {shown(name)} is not known here; its members are kept and not read.",
             )
-    if "mcp_session" in vcon.names("critical"):
+    if "critical" in vcon.top and "mcp_session" in vcon.names("critical"):
         notes.info("R18", vcon.at("critical"), "mcp_session is listed as critical, which its draft forbids (s5.1).")
     for name in UNREAD:
         if isinstance(vcon.top.get(name), list):
@@ -158,24 +162,28 @@ def _check_dialog(item: dict[str, Any], pointer: str, vcon: Container, notes: No
     for name, many in PARTY_REFS.items():
         if name in item:
             refs.check(item, name, len(vcon.parties), "party", pointer, notes, many)
-    for name, many in DIALOG_REFS.items():
-        if name in item:
-            refs.check(item, name, len(vcon.dialog), "dialog", pointer, notes, many)
-    kind = item.get("type")
+    if not DIALOG_REFS.keys().isdisjoint(item):
+        for name, many in DIALOG_REFS.items():
+            if name in item:
+                refs.check(item, name, len(vcon.dialog), "dialog", pointer, notes, many)
     if not item:
         return _note_placeholder(pointer, notes)
-    _check_history(item, pointer, vcon, notes)
-    if kind in EMPTY:
-        notes.warn("R37", pointer, "The dialog does not say its type (core s4.3.1).")
-    elif kind not in DIALOG_TYPES and kind != "mcp_session":
-        notes.info("R37", pointer, f"Dialog type {shown(kind)} is not one of core's.", shown(kind))
-    forbidden = FORBIDDEN.get(word(kind), frozenset())
-    for name in item:
+    kind = item.get("type")
+    if "party_history" in item:
+        _check_history(item, pointer, vcon, notes)
+    if kind not in DIALOG_TYPES and kind != "mcp_session":
+        if kind in EMPTY:
+            notes.warn("R37", pointer, "The dialog does not say its type (core s4.3.1).")
+        else:
+            notes.info("R37", pointer, f"Dialog type {shown(kind)} is not one of core's.", shown(kind))
+    forbidden = FORBIDDEN.get(word(kind), _NONE)
+    for name in () if forbidden.isdisjoint(item) else item:
         if name in forbidden and item[name] not in EMPTY:
             notes.error(
                 "R35", point(pointer, name), f"{name} must not stand on a dialog of type {kind} (core s4.3.1.6)."
             )
-    _check_disposition(item, pointer, notes)
+    if kind == "incomplete" or "disposition" in item:
+        _check_disposition(item, pointer, notes)
     if kind == "recording-set" and item.get("recordings") in EMPTY:
         notes.error("R35", pointer, "A recording-set without recordings is a set of nothing (core s4.3.1.6).")
     if kind in ("text", "recording") and item.get("body") is None and not item.get("url"):
@@ -202,6 +210,8 @@ def _check_history(item: dict[str, Any], pointer: str, vcon: Container, notes: N
 
 
 def _check_content(item: dict[str, Any], pointer: str, notes: Notes) -> None:
+    if "url" not in item and "content_hash" not in item:
+        return
     lineage.check_link(item, pointer, notes)
     if item.get("content_hash"):
         lineage.check_hash_form(item, "R59" if item.get("url") else "R63", pointer, notes)

@@ -14,7 +14,7 @@ from .content import Content, canonical
 from .elide import LONG, Elided
 from .forms import Opened
 from .normalise import Container
-from .parties import Cast
+from .parties import Cast, Party
 from .steps import NATIVE, Step, dumps
 from .times import moment
 from .traces import Trace, get
@@ -29,6 +29,12 @@ RENAMED_SESSION = {
     "ended_at": "session-end",
     "agent_meta": "agent-meta",
 }
+_PLACES = frozenset(
+    form
+    for name in ("vcs", "working-dir", "cwd", "vcs-branch", "branch", "vcs-commit", "commit", "vcs-commit-before")
+    for form in (name, name.replace("-", "_"))
+)
+"""Members that tell where a run took place, see ``environment``."""
 SHOWN_BYTES = 64 * 1024
 """Of one part of the metadata."""
 NOT_KEPT = ("entries", "messages", "tool_calls", "recording-agent", "recording_agent")
@@ -85,49 +91,44 @@ def _fallback_id(vcon: Container, number: int) -> str:
 
 def _times(trace: Trace | None, steps: list[Step]) -> tuple[datetime | None, datetime | None]:
     """As stated, else of the first and the last event that has a time."""
-    stated = [
-        moment(get(trace.session, *names)).at if trace else None
-        for names in (("session-start", "started-at"), ("session-end", "ended-at"))
-    ]
-    if stated[0] and stated[1]:
-        return stated[0], stated[1]
+    start = moment(get(trace.session, "session-start", "started-at")).at if trace else None
+    end = moment(get(trace.session, "session-end", "ended-at")).at if trace else None
+    if start and end:
+        return start, end
     known = [step.at for step in steps if step.at is not None and step.left.get("source") != "attachment"]
-    return stated[0] or min(known, default=None), stated[1] or max(known, default=None)
+    return start or min(known, default=None), end or max(known, default=None)
 
 
 def _phase(steps: list[Step], is_agent: bool) -> Literal["completed", "crashed"] | None:
     """Only for runs of an agent: a call that nobody answered is incomplete, too, and did not crash."""
-    types = {word(step.data.get("event_type")) for step in steps if step.kind == "system"}
-    failed = any(step.kind == "status" and step.left.get("source") == "dialog" for step in steps)
+    told = [step for step in steps if step.kind in ("system", "status")]
+    types = {word(step.data.get("event_type")) for step in told if step.kind == "system"}
+    failed = any(step.kind == "status" and step.left.get("source") == "dialog" for step in told)
     if is_agent and (failed or "run-incomplete" in types):
         return "crashed"
     return "completed" if types & {"session-end", "session_end"} else None
 
 
 def _summary(facts: Facts) -> str:
-    return next(
-        (
-            content.text
-            for item, content in zip(facts.vcon.analysis, facts.contents, strict=True)
-            if item.get("type") == "summary" and content.text
-        ),
-        "",
-    )
+    for item, content in zip(facts.vcon.analysis, facts.contents, strict=True):
+        if item.get("type") == "summary" and content.text:
+            return content.text
+    return ""
 
 
 def _metadata(dialect: str, trace: Trace | None, models: list[str], facts: Facts) -> dict[str, Json]:
     """Small JSON for the session page; empty parts are left out."""
     vcon = facts.vcon
-    told = {
+    stated = {
         "version": vcon.top.get("vcon"),
         "dialect": dialect,
         "forms": facts.opened.forms,
         **{name: vcon.top[name] for name in TOP if name in vcon.top},
     }
     agent = facts.cast.agent
-    recorder = (trace.recorder if trace else {}) or _recorder_of(facts.cast)
+    recorder = (trace.recorder if trace else {}) or _recorder_of(agent)
     parts: dict[str, Json] = {
-        "vcon": {key: value for key, value in told.items() if value},
+        "vcon": {key: value for key, value in stated.items() if value},
         "recorder": recorder,
         "client": trace.client if trace else {},
         "provider": (trace.provider if trace else None) or (agent.provider if agent else None),
@@ -145,7 +146,10 @@ def _metadata(dialect: str, trace: Trace | None, models: list[str], facts: Facts
             if item and item.get("type") != "agent_trace"
         ],
     }
-    return {key: _small(value) for key, value in parts.items() if value}
+    told = {key: value for key, value in parts.items() if value}
+    if len(dumps(told)) <= SHOWN_BYTES:  # one writing instead of one for each part: 2 µs of 200 for a small vCon
+        return told
+    return {key: _small(value) for key, value in told.items()}
 
 
 def _small(value: Json) -> Json:
@@ -154,11 +158,12 @@ def _small(value: Json) -> Json:
     return value if size <= SHOWN_BYTES else {"bytes": size, "items": len(value)}
 
 
-def _recorder_of(people: Cast) -> dict[str, str]:
+def _recorder_of(agent: Party | None) -> dict[str, str]:
     """``meta.agent_session.recording_agent`` of the agent: ``name/version``."""
-    agent = people.agent
     told = text(_agent_session(agent.raw).get("recording_agent")) if agent else None
-    name, _, version = (told or "").partition("/")
+    if not told:
+        return {}
+    name, _, version = told.partition("/")
     return {key: value for key, value in (("name", name), ("version", version)) if value}
 
 
@@ -173,6 +178,8 @@ def environment(trace: Trace | None, facts: Facts) -> dict[str, Json]:
     found: dict[str, Json] = {"name": inner} if isinstance(inner, str) and inner else {}
     places = [get(trace.session, "environment"), trace.record] if trace else []
     for place in filter(None, (*places, inner, *facts.extras.environments)):
+        if not isinstance(place, dict) or _PLACES.isdisjoint(place):
+            continue
         vcs = mapping(get(place, "vcs"))
         for name, value in (
             ("cwd", get(place, "working-dir", "cwd")),

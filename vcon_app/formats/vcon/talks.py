@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from ...drafts import ActorKind, Json, Kind
+from . import refs
 from .clock import Clock
 from .content import Content, check_hash, resolve
 from .elide import LONG, Elided
@@ -16,6 +17,7 @@ from .normalise import Container, mediatype
 from .notes import Notes, point
 from .parties import Cast, Party
 from .steps import Step
+from .times import usual
 from .values import text
 
 _ENDS = ("transferor", "transfer_target")
@@ -57,7 +59,9 @@ def keep(index: int, item: dict[str, Any], shown_text: str) -> dict[str, Any]:
     """``{i, item, text?}``: the object an event came from, without a body that is the text of the event."""
     body = item.get("body")
     if isinstance(body, str) and body == shown_text:
-        return {"i": index, "item": {key: value for key, value in item.items() if key != "body"}, "text": True}
+        rest = item.copy()
+        del rest["body"]
+        return {"i": index, "item": rest, "text": True}
     if isinstance(body, str) and len(body) > LONG:
         return {"i": index, "item": {**item, "body": Elided("", len(body))}}
     return {"i": index, "item": item}
@@ -70,13 +74,15 @@ def talks_of(vcon: Container, cast: Cast, notes: Notes) -> list[Talk]:
     for index, item in enumerate(vcon.dialog):
         pointer = f"{vcon.pointer}/dialog/{index}"
         content = resolve(item, pointer, notes, text(item.get("type")) or "")
-        check_hash(item, content, pointer, notes)
-        people = [cast[n] for n in indices(item.get("parties"), len(cast))]
-        first = indices(item.get("originator"), len(cast))
-        speaker = cast[first[0]] if first else people[0] if people else None
-        at = clock.date(item.get("start"), point(pointer, "start")).at
+        if "content_hash" in item:
+            check_hash(item, content, pointer, notes)
+        people = [cast.all[n] for n in indices(item.get("parties"), len(cast.all))]
+        first = indices(item.get("originator"), len(cast.all))
+        speaker = cast.all[first[0]] if first else people[0] if people else None
+        start = item.get("start")
+        at = known[0] if (known := usual(start)) else clock.date(start, point(pointer, "start")).at
         heard = [party for party in people if party is not speaker]
-        ends = [cast[n] for name in _ENDS if name in item for n in indices(item[name], len(cast))[:1]]
+        ends = [cast.all[n] for name in _ENDS if name in item for n in indices(item[name], len(cast.all))[:1]]
         found.append(Talk(index, item, pointer, content, speaker, heard, at, _text(content), ends, mediatype(item)))
     return found
 
@@ -99,6 +105,8 @@ def indices(value: Json, length: int) -> list[int]:
     if type(value) is int:
         return [value] if 0 <= value < length else []
     flat = value if isinstance(value, list) else [value]
+    if len(plain := refs.sound(flat, length)) == len(flat):
+        return plain
     found: list[int] = []
     for item in flat:
         for number in item if isinstance(item, list) else [item]:
@@ -112,7 +120,7 @@ def indices(value: Json, length: int) -> list[int]:
 def step_of(talk: Talk) -> Step:
     """The step of a dialog that no trace holds."""
     kind, words, actor = _plain(talk)
-    step = Step(kind, talk.pointer, text(talk.item.get("message_id")) or "", talk.at, actor, words)
+    step = Step(kind, talk.pointer, text(talk.item.get("message_id")) or "", at=talk.at, actor=actor, text=words)
     step.left = {"source": "dialog", "dialog": talk.kept(words)}
     step.data = _facts(talk) if kind in ("artifact", "handoff", "status", "note") else {}
     if isinstance(talk.content.value, Elided):

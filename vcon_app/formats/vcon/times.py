@@ -14,8 +14,8 @@ SECONDS_BELOW = 10**11
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
 _LEAP = re.compile(r"(T\d\d:\d\d):60")
 """A leap second (RFC 3339 s5.6), which ``datetime`` has not."""
-_LAST_DIGIT = {24: 1_000_000, 27: 1_000}
-"""Length of a time with three or six digits behind the point -> what its microseconds are then no multiple of."""
+_RENDERED = (24, 27)
+"""Lengths of times with three or six digits behind the point: ``render`` writes so many, unless three are zeros."""
 
 
 class Moment(NamedTuple):
@@ -28,14 +28,15 @@ class Moment(NamedTuple):
 
 
 NOTHING = Moment(None)
+_parse = datetime.fromisoformat
 
 
 def moment(value: Json) -> Moment:
     """Read a time. Never raises; without a zone it is read as UTC and says so."""
-    if isinstance(value, str):
-        return _from_text(value) if value else NOTHING
     if value is None:
         return NOTHING
+    if isinstance(value, str):
+        return _from_text(value) if value else NOTHING
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return _from_number(value)
     return Moment(None, "unreadable")
@@ -49,9 +50,9 @@ def usual(value: Json) -> tuple[datetime, bool] | None:
     shape = value[4:20:3] if type(value) is str else ""
     try:
         if shape == "--T::." and value[-1] == "Z":
-            at = datetime.fromisoformat(value)
-            return at, at.microsecond % _LAST_DIGIT.get(len(value), 1) != 0
-        return (datetime.fromisoformat(value), True) if shape == "--T::Z" else None
+            at = _parse(value)
+            return at, len(value) in _RENDERED and value[-4:] != "000Z"
+        return (_parse(value), True) if shape == "--T::Z" else None
     except ValueError:
         return None
 

@@ -9,7 +9,7 @@ is never touched.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache
 from typing import Any
 
 from ...drafts import FormatError, Json
@@ -41,30 +41,22 @@ class Trace:
     cbor: bool = False
     agents: list[dict[str, Any]] = field(default_factory=list)
 
-    @cached_property
-    def session_id(self) -> str:
-        return text(get(self.session, "session-id")) or ""
+    def __post_init__(self) -> None:
+        """What is asked for again and again; ``unknown`` is no model, and no provider."""
+        first = self.agents[0] if self.agents else {}
+        meta = mapping(get(self.session, "agent-meta"))
+        model = text(get(meta, "model-id")) or text(get(first, "model-id"))
+        provider = text(get(meta, "model-provider", "provider")) or text(get(first, "provider", "model-provider"))
+        tool = text(get(meta, "cli-name")) or text(get(self.session, "source-platform"))
+        version = text(get(meta, "cli-version"))
+        self.session_id = text(get(self.session, "session-id")) or ""
+        self.agent_meta = meta
+        self.model = None if model == "unknown" else model
+        self.provider = None if provider == "unknown" else provider
+        self.client = {key: value for key, value in (("name", tool), ("version", version)) if value}
+        """The command line tool that ran the session: ``{name, version}``."""
 
-    @cached_property
-    def agent_meta(self) -> dict[str, Any]:
-        return mapping(get(self.session, "agent-meta"))
-
-    @cached_property
-    def model(self) -> str | None:
-        """The model of the session as recorded; ``unknown`` is no model."""
-        stated = text(get(self.agent_meta, "model-id")) or (
-            text(get(self.agents[0], "model-id")) if self.agents else None
-        )
-        return None if stated == "unknown" else stated
-
-    @cached_property
-    def provider(self) -> str | None:
-        stated = text(get(self.agent_meta, "model-provider", "provider")) or (
-            text(get(self.agents[0], "provider", "model-provider")) if self.agents else None
-        )
-        return None if stated == "unknown" else stated
-
-    @cached_property
+    @property
     def recorder(self) -> dict[str, str]:
         """Who wrote the record: ``{name, version}``, from a map or from ``name/version``."""
         for place in (self.record, self.session, *self.agents[:1]):
@@ -76,30 +68,27 @@ class Trace:
                 return {key: value[key] for key in ("name", "version") if text(value.get(key))}
         return {}
 
-    @cached_property
+    @property
     def agent_name(self) -> str:
         """Of an agent that no party names: as we wrote it, else the tool that ran it."""
         return text(mapping(get(self.session, own.SESSION)).get("agent_name")) or self.client.get("name", "")
 
-    @cached_property
-    def client(self) -> dict[str, str]:
-        """The command line tool that ran the session: ``{name, version}``."""
-        told = {
-            "name": text(get(self.agent_meta, "cli-name")) or text(get(self.session, "source-platform")),
-            "version": text(get(self.agent_meta, "cli-version")),
-        }
-        return {key: value for key, value in told.items() if value}
 
-
-def get(holder: Json, *names: str) -> Json:
+def get(holder: Json, name: str, *others: str) -> Json:
     """A member by any of its names, in kebab-case or snake_case; ``None`` when there is none."""
     if isinstance(holder, dict):
-        for name in names:
-            if name in holder:
-                return holder[name]
-            if "-" in name and (older := name.replace("-", "_")) in holder:
-                return holder[older]
+        if name in holder:
+            return holder[name]
+        for other in _spellings(name, *others):
+            if other in holder:
+                return holder[other]
     return None
+
+
+@cache
+def _spellings(*names: str) -> tuple[str, ...]:
+    """Each of our names for a member, and behind it the older form."""
+    return tuple(dict.fromkeys(form for name in names for form in (name, name.replace("-", "_"))))
 
 
 def find_traces(vcon: Container, contents: list[Content], notes: Notes) -> list[Trace]:
@@ -107,7 +96,7 @@ def find_traces(vcon: Container, contents: list[Content], notes: Notes) -> list[
     found = []
     for index, (item, content) in enumerate(zip(vcon.analysis, contents, strict=True)):
         if item.get("type") == "agent_trace":
-            trace = _open(content, item, index, vcon.at("analysis", index), notes)
+            trace = _open(content, item, index, f"{vcon.pointer}/analysis/{index}", notes)
             if trace is not None:
                 found.append(trace)
     return found
@@ -186,11 +175,8 @@ def shape_of(body: dict[str, Any], index: int, pointer: str) -> Trace | None:
 def _with_entries(
     dialect: str, record: dict[str, Any], session: dict[str, Any], index: int, pointer: str
 ) -> Trace | None:
-    agents = (
-        [agent for agent in get(record, "agents") or () if isinstance(agent, dict)]
-        if isinstance(get(record, "agents"), list)
-        else []
-    )
+    listed = get(record, "agents")
+    agents = [agent for agent in listed if isinstance(agent, dict)] if isinstance(listed, list) else []
     if isinstance(session.get("entries"), list):
         entries = _numbered(session["entries"], point(pointer, "entries"))
     elif "messages" in session or "tool_calls" in session:

@@ -20,14 +20,17 @@ TEXTS = {
 """Members that are texts (core s4.2 to s4.5; ``role`` is of the CC extension)."""
 OBJECTS = {"parties": "civicaddress"}
 LISTS = ("extensions", "critical")
+_OF_CALLS = frozenset({"duration", "session_id", "party_history"})
 
 
 def check(vcon: Container, notes: Notes) -> None:
     """Report what has a wrong type, at the top and in the four arrays."""
-    if vcon.top.get("subject") not in EMPTY and not isinstance(vcon.top["subject"], str | Elided):
-        _tell(vcon.top["subject"], "a text", vcon.at("subject"), notes)
+    subject = vcon.top.get("subject")
+    if type(subject) is not str and subject not in EMPTY and not isinstance(subject, Elided):
+        _tell(subject, "a text", vcon.at("subject"), notes)
     for name in LISTS:
-        _check_names(vcon.top.get(name), vcon.at(name), "R4" if name == "critical" else "R6", notes)
+        if name in vcon.top:
+            _check_names(vcon.top[name], vcon.at(name), "R4" if name == "critical" else "R6", notes)
     for array, texts in TEXTS.items():
         for index, item in enumerate(getattr(vcon, array)):
             for name, value in item.items():
@@ -36,11 +39,11 @@ def check(vcon: Container, notes: Notes) -> None:
                 if value not in EMPTY and not isinstance(value, Elided):
                     _tell(value, "a text", vcon.at(array, index, name), notes)
     for index, party in enumerate(vcon.parties):
-        address = party.get("civicaddress")
-        if address not in EMPTY and not isinstance(address, dict):
+        if (address := party.get("civicaddress")) not in EMPTY and not isinstance(address, dict):
             _tell(address, "an object", vcon.at("parties", index, "civicaddress"), notes)
     for index, dialog in enumerate(vcon.dialog):
-        _check_call(dialog, vcon.at("dialog", index), notes)
+        if not _OF_CALLS.isdisjoint(dialog):
+            _check_call(dialog, vcon.at("dialog", index), notes)
 
 
 def _check_call(dialog: dict[str, Any], pointer: str, notes: Notes) -> None:

@@ -7,6 +7,7 @@ Claude Code keeps the cache outside of ``input``, Codex and Gemini CLI inside; r
 from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ...drafts import Json, Usage
@@ -36,6 +37,7 @@ class Counts(NamedTuple):
     total: int | None
 
 
+_KNOWN = frozenset().union(*NAMES.values())
 _NOTHING = Counts(None, None, None, None, None, None, None)
 
 
@@ -55,7 +57,8 @@ def read_usage(raw: Json, family: str | None, notes: Notes, pointer: str) -> Usa
     """The usage of one response; ``None`` when nothing is stated. ``family`` is that of :func:`family`."""
     if not isinstance(raw, dict) or not raw:
         return None
-    counts = Counts(*[_count(raw, name, notes, pointer) for name in Counts._fields])
+    names = _spelled(tuple([name for name in raw if name in _KNOWN]))
+    counts = Counts(*[_count(raw, name, keys, notes, pointer) if keys else None for name, keys in names])
     if counts == _NOTHING:
         return None
     reading = _reading(counts, family, notes, pointer)
@@ -73,9 +76,15 @@ def family(provider: str | None, model: str | None, client: str | None) -> str |
     return None
 
 
-def _count(raw: dict[str, Any], name: str, notes: Notes, pointer: str) -> int | None:
+@lru_cache
+def _spelled(given: tuple[str, ...]) -> list[tuple[str, list[str]]]:
+    """Each count with those of its names that are given; recorders use a few sets of names, thousands of times."""
+    return [(name, [key for key in NAMES[name] if key in given]) for name in Counts._fields]
+
+
+def _count(raw: dict[str, Any], name: str, keys: list[str], notes: Notes, pointer: str) -> int | None:
     value = None
-    for key in NAMES[name]:
+    for key in keys:
         if (value := raw.get(key)) is not None:
             break
     if value is None or (type(value) is int and 0 <= value < 2**63):
@@ -142,13 +151,13 @@ def _usage(counts: Counts, reading: Reading, raw: dict[str, Any]) -> Usage:
     hour = split.get("ephemeral_1h_input_tokens") if isinstance(split, dict) else None
     quality = raw.get("x-quality")
     return Usage(
-        input_tokens=fresh,
-        cache_read_tokens=counts.cached,
-        cache_write_tokens=counts.written,
-        output_tokens=output,
-        reasoning_tokens=counts.reasoning,
-        cache_write_1h_tokens=hour if type(hour) is int and hour >= 0 else None,
-        quality=quality if quality in ("placeholder", "interrupted", "estimated", "aggregate") else "final",
+        fresh,
+        counts.cached,
+        counts.written,
+        output,
+        counts.reasoning,
+        hour if type(hour) is int and hour >= 0 else None,
+        quality if quality in ("placeholder", "interrupted", "estimated", "aggregate") else "final",
     )
 
 

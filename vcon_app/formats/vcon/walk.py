@@ -17,6 +17,7 @@ from .pairs import Pairs
 from .parties import Cast
 from .steps import Step
 from .tally import Tally
+from .times import usual
 from .traces import Trace
 from .turns import Doubles
 from .values import word
@@ -60,7 +61,7 @@ class Walk:
             for raw, pointer in trace.entries:
                 stack = self._entry(raw, pointer, TOP)
                 while stack:
-                    stack += self._entry(*stack.pop())
+                    stack += self._entry(*stack.pop()) or ()
         self._finish()
         return self.steps
 
@@ -70,17 +71,27 @@ class Walk:
             if trace.session.get(name) is not None:
                 self.clock.read(trace.session[name], point(trace.pointer, name))
 
-    def _entry(self, raw: dict[str, Any], pointer: str, place: Place) -> list[Task]:
+    def _entry(self, raw: dict[str, Any], pointer: str, place: Place) -> list[Task] | None:
         """Add the steps of one entry; its children, the last one first."""
         entry = fold(raw)
-        get = entry.get
-        if type(get("id")) is int or type(get("call-id")) is int or type(get("parent-id")) is int:
+        name = entry.get("id")
+        if (
+            type(name) is int
+            or ("call-id" in entry and type(entry["call-id"]) is int)
+            or ("parent-id" in entry and type(entry["parent-id"]) is int)
+        ):
             entry = self._with_text_ids(entry, pointer)
-        if self._repeated(entry, raw, pointer):
-            return []
-        if "children" not in entry and type(entry.get("content")) is not list:
-            self._step(entry, pointer, place)
-            return []
+            name = entry.get("id")
+        name = name if type(name) is str else ""
+        if (
+            name
+            and (first := self._raws.setdefault(name, raw)) is not raw
+            and self._is_copy(name, first == raw, pointer)
+        ):
+            return None
+        if "children" not in entry and ("content" not in entry or type(entry["content"]) is not list):
+            self._step(entry, name, pointer, place)
+            return None
         children = _children(entry)
         if children and not isinstance(entry["children"], list):
             self.notes.warn("R66", pointer, "children is no array (VAC s3.8); what stands there is read as one child.")
@@ -90,7 +101,7 @@ class Walk:
             frame = {key: value for key, value in raw.items() if key != "children"}
             below = Place(place.parent, place.level + 1, at, [frame])
         else:
-            step = self._step(entry, pointer, place)
+            step = self._step(entry, name, pointer, place)
             below = Place(step, place.level + 1, step.at)
         for block in derived:
             self._derive(block, pointer, below)
@@ -104,11 +115,16 @@ class Walk:
         )
         return entry | odd
 
-    def _step(self, entry: dict[str, Any], pointer: str, place: Place) -> Step:
-        name = word(entry.get("id"))
-        step = Step("unknown", pointer, name, parent=place.parent, level=place.level, data={}, left={})
-        self.clock.place(step, entry, place.inherited)
-        make(step, entry, place.parent, self.cast, self.ids)
+    def _step(self, entry: dict[str, Any], name: str, pointer: str, place: Place) -> Step:
+        above, level, inherited, wrapper = place
+        step = Step("unknown", pointer, name, above, level, {}, {})  # by keyword it takes 0.2 µs more
+        if found := usual(entry.get("timestamp")):
+            step.at, plain = found
+            if not plain:
+                step.left["timestamp"] = entry["timestamp"]
+        else:
+            self.clock.place(step, entry, inherited)
+        make(step, entry, above, self.cast, self.ids)
         if step.kind == "unknown" and own.KIND not in step.own:
             self._note_unknown(entry, pointer)
         if "token-usage" in entry or "model-id" in entry or "native" in step.left:
@@ -116,14 +132,14 @@ class Walk:
         if step.tool is not None:
             self.pairs.see(step)
         self._doubles.see(step)
-        step.left["id"] = step.id
-        if place.level:
-            step.left["level"] = place.level
-        if place.wrapper:
-            step.left["wrapper"] = place.wrapper.pop()
+        step.left["id"] = name
+        if level:
+            step.left["level"] = level
+        if wrapper:
+            step.left["wrapper"] = wrapper.pop()
         if name:
             self.ids.setdefault(name, step)
-        if parent_id := step.left.get("parent_id"):
+        if "parent-id" in entry and (parent_id := step.left.get("parent_id")):
             self._parents.append((parent_id, pointer))
         self.steps.append(step)
         return step
@@ -136,16 +152,12 @@ class Walk:
     def _derive(self, block: Block, pointer: str, place: Place) -> None:
         """A content block that no child repeats is an event; the writer finds it in its message again."""
         wrapper = place.wrapper[0] if place.wrapper else None
-        step = self._step(block.entry, f"{pointer}/content/{block.place}", place)
+        step = self._step(block.entry, "", f"{pointer}/content/{block.place}", place)
         step.left = {"id": "", "derived": True, **({"wrapper": wrapper, "level": place.level} if wrapper else {})}
 
-    def _repeated(self, entry: dict[str, Any], raw: dict[str, Any], pointer: str) -> bool:
+    def _is_copy(self, name: str, is_same: bool, pointer: str) -> bool:
         """The same entry twice (traces for single calls may overlap): the first is kept."""
-        name = word(entry.get("id"))
-        first = self._raws.setdefault(name, raw) if name else raw
-        if first is raw:
-            return False
-        if first == raw:
+        if is_same:
             self.notes.info("R69", pointer, f"Entry {shown(name)} is a copy of an earlier one and is left out.", "copy")
             return True
         self.notes.warn(
