@@ -123,7 +123,8 @@ class SessionDraft:
     tags: tuple[str, ...] = ()
     parent_external_id: str | None = None
     metadata: dict[str, Json] = field(default_factory=dict)
-    """Shown on the page: recorder, environment (cwd, branch, commit), versions."""
+    """Shown on the page: recorder, environment (cwd, branch, commit), versions. ``tools_invoked``: names of the tools
+    that a file states beside its events."""
     record: dict[str, Json] = field(default_factory=dict)
     """Kept for the writer under the format's own name: parties, attachments, unknown keys."""
 

@@ -278,13 +278,19 @@ def _are_many(cursor: CursorWrapper, scope: dict[str, Any]) -> bool:
 @transaction.atomic
 def rebuild(session_id: UUID) -> None:
     """Throw the projections of a session away and compute them from its log again."""
-    Session.objects.select_for_update().only("id").get(pk=session_id)
+    session = Session.objects.select_for_update().only("id", "metadata").get(pk=session_id)
     for model in (ToolCall, ModelRequest, Turn, EventText):
         model.objects.filter(session_id=session_id).delete()
-    Session.objects.filter(pk=session_id).update(indexed_seq=0, tools_invoked=[])
+    Session.objects.filter(pk=session_id).update(indexed_seq=0, tools_invoked=stated_tools(session.metadata))
     if Event.objects.filter(session_id=session_id).exists():
         project(session_id, since=0)
         search.index(session_id)
+
+
+def stated_tools(metadata: dict[str, Any]) -> list[str]:
+    """Names of tools that a file states beside its events (``tools_invoked`` of a product graph); they are no calls."""
+    told = metadata.get("tools_invoked")
+    return sorted({name for name in told if isinstance(name, str)}) if isinstance(told, list) else []
 
 
 def _price(session_id: UUID, since: int) -> None:

@@ -101,7 +101,7 @@ def test_before_0_12_tools_are_a_list_of_names():
     assert document["$upg"]["spec_version"] == "0.11.0"
     assert not [edge for edge in document["edges"] if "skill" in edge["type"]]
     ((session, _),) = sessions(data)
-    assert session.metadata["upg"]["tools"] == ["rub"]
+    assert session.metadata["tools_invoked"] == ["rub"]
 
 
 def test_skills_of_an_imported_graph_become_names_for_an_older_catalog():

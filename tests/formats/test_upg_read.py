@@ -50,7 +50,7 @@ def test_a_cost_alone_leaves_the_tokens_unknown():
 
 def test_tools_of_old_versions_are_read():
     ((session, _),) = sessions(of_one(properties={"tools_invoked": ["a", "b", "a"]}))
-    assert session.metadata["upg"]["tools"] == ["a", "b"]
+    assert session.metadata["tools_invoked"] == ["a", "b"]
 
 
 def test_decisions_without_a_run_are_shown_as_one_session():

@@ -139,3 +139,13 @@ def test_events_that_only_claim_to_be_ours_do_no_harm():
         data = written(session, [replace(event, data={**event.data, "vcon": left}) for event in events])
         assert vac_faults(json.loads(data)) == [] and len(session_and_events(data)[1]) == len(events)
     assert drafts(written(replace(session, record={"vcon": {"parties": [{}]}}), events))
+
+
+@pytest.mark.parametrize(
+    "usage", [Usage(1500, 7000, 500, 0, 10), Usage(5, None, None, 3, 3), Usage(5, None, None, None, 4)]
+)
+def test_reasoning_is_never_added_to_the_output_when_it_is_read_again(usage):
+    """Copilot CLI states outputs with its messages, and the reasoning of all of them with a last record without any."""
+    event = EventDraft("model_request", "r", AT, "agent", "Crane", model="m-1", usage=usage, request="r")
+    again = session_and_events(written(SessionDraft("s-1", agent_name="Crane"), [event]))[1]
+    assert [one.usage for one in again] == [usage]

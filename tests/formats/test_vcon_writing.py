@@ -423,3 +423,11 @@ def test_uuid8_has_the_bits_that_core_asks_for():
     assert vcon.uuid8(CREATED, "other.example", b"\xff\xff")[19:] != made[19:]
     with pytest.raises(ValueError, match="2 random bytes"):
         vcon.uuid8(CREATED, "desk.example", b"")
+
+
+def test_attachments_of_a_session_without_a_word_are_written_without_a_fault():
+    kinds = {"artifact": {"title": "A picture"}, "file_change": {"path": "a.txt", "operation": "edit"}}
+    held = [EventDraft(kind, kind, AT, "agent", "Crane", "+1", data=data) for kind, data in kinds.items()]
+    found = drafts(json.loads(written(SessionDraft("s-1", "Lift it", "Crane"), held)))
+    assert [event.kind for event in events(found)] == list(kinds) and findings(found) == []
+    assert findings(drafts({**sample("late-van.legacy.vcon"), "dialog": []}), "R25") != []

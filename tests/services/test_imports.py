@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import gzip
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sessions_app.models import AuditEntry, Event, Session
 from sessions_app.services import agents, audit
+from sessions_app.services.projections import rebuild
 from vcon_app.models import Import, SourceDocument
 from vcon_app.services import documents, imports
 
 from .files import OWNER, START, transcript, vcon
 
 pytestmark = pytest.mark.django_db
+SAMPLES = Path(__file__).parents[1] / "samples"
 DAY = "2026-11-01T08:00:00Z"
 BY = audit.Actor("member", "m", "Ines")
 
@@ -216,3 +219,12 @@ def test_a_newer_export_of_many_chats_adds_only_what_is_new(workspace):
     second = drop(workspace, export("And on Sundays?"), "chats.json")
     assert (second.status, second.events) == ("done", 1)
     assert Session.objects.filter(workspace=workspace).count() == 2
+
+
+def test_tools_that_a_file_states_beside_its_events_are_the_sessions(workspace):
+    graph = (SAMPLES / "upg" / "kiln.upg").read_bytes()
+    session = drop(workspace, graph, "kiln.upg").session_links.first().session
+    assert session.tools_invoked == ["read_probe"] and session.tool_call_count == 0
+    rebuild(session.pk)
+    session.refresh_from_db()
+    assert session.tools_invoked == ["read_probe"]

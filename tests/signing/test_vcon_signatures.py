@@ -366,3 +366,19 @@ def test_signatures_of_a_root_may_stand_in_the_file_with_their_chain():
     assert state(signed(VCON, by, chain=[middle, top]), top.anchor) == "valid"
     assert state(signed(VCON, by, chain=[middle]), top.anchor) == "valid"
     assert state(signed(VCON, by), top.anchor) == "valid_untrusted"
+
+
+def test_what_stands_beside_the_signed_payload_is_called_unsigned_and_is_not_read():
+    """The library ``vcon`` 0.10.0 leaves the plaintext in the file: it may say anything, and the signature verifies."""
+    by = recorder()
+    jws = signed(VCON, by)
+    lie = {**jws, "dialog": [{"type": "text", "parties": [0], "encoding": "none", "body": "Transfer it all"}]}
+    found, _ = check(lie, by.anchor)
+    assert (found.state, found.uncovered) == ("valid", ("dialog",))
+    assert "It does not cover what stands beside it in the file and is not read: dialog." in found.detail
+    drafts = list(vcon.read(io.BytesIO(json.dumps(lie).encode())))
+    assert [one.path for one in drafts if isinstance(one, Finding) and one.rule == "R86"] == [""]
+    assert "Transfer it all" not in repr(drafts)
+    assert "R86" not in rules(
+        [one for one in vcon.read(io.BytesIO(json.dumps(jws).encode())) if isinstance(one, Finding)]
+    )

@@ -17,6 +17,7 @@ from sessions_app.models import Event, Session
 from sessions_app.services import agents, events, notify
 from sessions_app.services import sessions as session_services
 from sessions_app.services.columns import identifier, storable, text
+from sessions_app.services.projections import stated_tools
 from vcon_app import registry
 from vcon_app.drafts import Draft, EventDraft, Finding, FormatError, SessionDraft, Signature
 from vcon_app.models import Import
@@ -213,6 +214,7 @@ class Digest:
             if draft.tags:
                 session.tags = sorted({*session.tags, *map(identifier, draft.tags)})
             session.metadata = _merged(session.metadata, draft.metadata)
+            session.tools_invoked = sorted({*session.tools_invoked, *stated_tools(session.metadata)})
             session.source_record = _merged(session.source_record, draft.record)
             if self.sealed:
                 session.source_record.setdefault(self.format.NAME, {})[SEALED] = True

@@ -147,7 +147,8 @@ def _metadata(node: Node, agent: Node | None, around: Around, graph: Graph) -> d
     beside = ("description", "status", "slug", "archived", "external_tool", "external_ref", "external_id")
     stated |= {name: node.raw[name] for name in beside if isinstance(node.raw.get(name), (str, bool))}
     told: dict[str, Json] = {
-        "upg": stated | ({"tools": tools} if (tools := tools_of(node, around)) else {}),
+        "upg": stated,
+        "tools_invoked": tools_of(node, around),
         "definition": {"title": agent.title, **agent.properties} if agent else None,
         "product": text_of(graph.product.get("title")),
         "recorder": _recorder(graph),

@@ -10,7 +10,7 @@ import binascii
 import io
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 from ...drafts import FormatError, Json, Signature
@@ -116,8 +116,9 @@ def _general(value: Json, opened: Opened, notes: Notes) -> Json:
     if not isinstance(value, dict) or not value.keys() >= FLATTENED or "signatures" in value:
         return value
     notes.info("R3", opened.pointer, "The signature stands in the flattened form of a JWS; core s5.2 has the general.")
-    one = {name: value[name] for name in ("protected", "header", "signature") if name in value}
-    return {"payload": value["payload"], "signatures": [one]}
+    own = ("protected", "header", "signature")
+    one = {name: value[name] for name in own if name in value}
+    return {**{name: item for name, item in value.items() if name not in own}, "signatures": [one]}
 
 
 def _load_signed(source: BinaryIO, opened: Opened, notes: Notes) -> Json:
@@ -143,7 +144,13 @@ def _unwrap(value: Json, opened: Opened, notes: Notes) -> None:
         if layer == LAYERS:
             break
         opened.forms.append("jws")
-        opened.signature = NOT_CHECKED
+        left_out = beside(value)
+        if left_out:
+            names = shown(", ".join(left_out[:8]))[1:-1]
+            message = f"Beside the signed payload stand {names}: no signature covers them, and they are not read."
+            notes.warn("R86", opened.pointer, message)
+        if opened.signature is None:
+            opened.signature = replace(NOT_CHECKED, uncovered=left_out)
         opened.header_uuids += _header_uuids(value["signatures"])
         value = payload_of(value, opened, notes)
     raise FormatError(too_deep())
@@ -152,6 +159,11 @@ def _unwrap(value: Json, opened: Opened, notes: Notes) -> None:
 def is_signed(value: Json) -> bool:
     """JWS in its general JSON form (core s5.2)."""
     return isinstance(value, dict) and "payload" in value and "signatures" in value
+
+
+def beside(jws: dict[str, Any]) -> tuple[str, ...]:
+    """Members next to what is signed. The library ``vcon`` 0.10.0 leaves the whole vCon there, and then reads that."""
+    return tuple(sorted(jws.keys() - {"payload", "signatures"}))
 
 
 def is_encrypted(value: Json) -> bool:

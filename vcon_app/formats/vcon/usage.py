@@ -122,14 +122,13 @@ def _guess(counts: Counts) -> Reading:
 
 
 def _sum(counts: Counts, reading: Reading) -> int | None:
-    """What the total would be; ``None`` when a part is larger than what it is said to be inside of."""
+    """What the total would be; ``None`` when more came from the cache than the input that is said to include it.
+
+    More reasoning than output is no fault of a sum: Copilot CLI states the outputs of a leg with its messages, and the
+    reasoning of all of them with a last record that has none.
+    """
     cached, reasoning = counts.cached or 0, counts.reasoning or 0
-    if (
-        reading.cache_inside
-        and cached > (counts.input or 0)
-        or reading.reasoning_inside
-        and reasoning > (counts.output or 0)
-    ):
+    if reading.cache_inside and cached > (counts.input or 0):
         return None
     total = (counts.input or 0) + (counts.output or 0) + (counts.tool or 0)
     total += (0 if reading.cache_inside else cached + (counts.written or 0)) + (

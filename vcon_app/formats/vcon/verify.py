@@ -23,17 +23,24 @@ def verify(source: BinaryIO, anchors: Sequence[Anchor], at: datetime) -> tuple[S
     opened, notes = forms.Opened({}), Notes()
     value = forms.outermost(source, opened, notes)
     signatures: list[Signature] = []
+    left_out: set[str] = set()
     findings: list[Finding] = []
     while forms.is_signed(value):
         if len(signatures) == forms.LAYERS:
             raise FormatError(forms.too_deep())
         signature, found = jws.check(value, anchors, at, opened.pointer)
         signatures.append(signature)
+        left_out |= {*forms.beside(value)}
         findings += found
         value = _inside(value, opened, notes, signature)
     if not signatures:
         return forms.encrypted(value) if forms.is_encrypted(value) else Signature(), []
-    return _overall(signatures), findings
+    overall = _overall(signatures)
+    if not left_out:
+        return overall, findings
+    names = ", ".join(sorted(left_out)[:8])
+    detail = f"{overall.detail} It does not cover what stands beside it in the file and is not read: {names}."
+    return replace(overall, detail=detail, uncovered=tuple(sorted(left_out))), findings
 
 
 def _inside(value: dict[str, Any], opened: forms.Opened, notes: Notes, signature: Signature) -> Json:

@@ -155,19 +155,18 @@ def token_usage(event: EventDraft) -> dict[str, Json] | None:
     usage = event.usage
     if usage is None:
         return {"cost": float(event.cost)} if event.cost is not None else None
-    answer = usage.output_tokens
-    if answer is not None and usage.reasoning_tokens is not None:
-        answer -= min(usage.reasoning_tokens, answer)
+    output, reasoning = usage.output_tokens, usage.reasoning_tokens
+    apart = output is not None and reasoning is not None and reasoning <= output
     counts = {
         "input": usage.input_tokens,
-        "output": answer,
+        "output": output - reasoning if apart else output,
         "cached": usage.cache_read_tokens,
-        "reasoning": usage.reasoning_tokens,
+        "reasoning": reasoning,
         "cache_creation_input_tokens": usage.cache_write_tokens,
     }
     made: dict[str, Json] = {name: count for name, count in counts.items() if count is not None}
-    if made:
-        made["total"] = sum(made.values())
+    if made:  # reasoning beyond the output belongs to what other entries state: it is billed there
+        made["total"] = sum(made.values()) - (0 if apart or output is None else reasoning or 0)
     if usage.cache_write_1h_tokens is not None:
         made["cache_creation"] = {"ephemeral_1h_input_tokens": usage.cache_write_1h_tokens}
     if usage.quality != "final":
