@@ -50,7 +50,7 @@ def test_string_bodies_are_asked_for_by_name(api, done):
     [
         ("format=vcon&bodies=xml", "/bodies", "json, string"),
         ("format=html&bodies=string", "/bodies", '"html" has no option "bodies"'),
-        ("format=vcon&verdict=true", "/verdict", 'has no option "verdict"; it has bodies, verdicts'),
+        ("format=vcon&verdict=true", "/verdict", 'has no option "verdict"; it has children, bodies, verdicts'),
         ("format=vcon&bodies=json&bodies=string", "/bodies", "2 times"),
         ("format=vcon&verdicts=perhaps", "/verdicts", "true or false"),
         ("format=vcon&signed=perhaps", "/signed", "true or false"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import Page, Route, expect
@@ -27,8 +29,9 @@ def session(workspace) -> Session:
     return sessions.create(parrot, by=audit.SYSTEM, title="Pieces")
 
 
-def held_back(page: Page, address: re.Pattern[str], first: int = 1) -> None:
-    """Hold the first answers from there back for a while, once they are ready."""
+@contextmanager
+def held_back(page: Page, address: re.Pattern[str], first: int = 1) -> Iterator[None]:
+    """Hold the first answers from there back for a while, once they are ready; at the end all of them are given."""
     held: list[str] = []
 
     def answer(route: Route) -> None:
@@ -39,6 +42,8 @@ def held_back(page: Page, address: re.Pattern[str], first: int = 1) -> None:
         route.fulfill(response=response)
 
     page.route(address, answer)
+    yield
+    page.unroute_all(behavior="wait")
 
 
 def note(session: Session, key: str) -> None:
@@ -53,23 +58,23 @@ def test_a_click_while_the_line_is_fetched_is_not_lost(open_page, session):
     turns.submit(session.pk, "Wait", by="Rosa")
     page = open_page(path_of(session))
     expect(page.locator("#standing")).to_contain_text("running")
-    held_back(page, STANDING)
-    with page.expect_request(STANDING):
-        note(session, "news")
-    page.get_by_role("button", name="Interrupt", exact=True).click()
-    expect(page.locator("#standing")).to_contain_text("stopping")
+    with held_back(page, STANDING):
+        with page.expect_request(STANDING):
+            note(session, "news")
+        page.get_by_role("button", name="Interrupt", exact=True).click()
+        expect(page.locator("#standing")).to_contain_text("stopping")
     assert TurnInFlight.objects.get().interrupted_at
 
 
 def test_what_happens_while_the_line_is_fetched_is_shown(open_page, session):
     turns.submit(session.pk, "Wait", by="Rosa")
     page = open_page(path_of(session))
-    held_back(page, STANDING)
-    with page.expect_request(STANDING):
-        note(session, "news")
-    page.wait_for_timeout(SLOW / 2)
-    turns.finish(turns.claim(session.pk), 10)
-    expect(page.locator("#standing")).to_contain_text("idle", timeout=4 * SLOW)
+    with held_back(page, STANDING):
+        with page.expect_request(STANDING):
+            note(session, "news")
+        page.wait_for_timeout(SLOW / 2)
+        turns.finish(turns.claim(session.pk), 10)
+        expect(page.locator("#standing")).to_contain_text("idle", timeout=15_000)
 
 
 def test_results_that_come_together_are_all_shown(open_page, session):
@@ -78,10 +83,10 @@ def test_results_that_come_together_are_all_shown(open_page, session):
     append(session.pk, [_of("tool_call", call) for call in calls])
     page = open_page(path_of(session))
     expect(page.locator("#timeline .call.is-none")).to_have_count(5)
-    held_back(page, ROWS, 2)
-    append(session.pk, [_of("tool_result", call, "ok") for call in calls])
-    expect(page.locator("#timeline .call")).to_have_count(5)
-    expect(page.locator("#timeline .call.is-none")).to_have_count(0, timeout=15_000)
+    with held_back(page, ROWS, 2):
+        append(session.pk, [_of("tool_result", call, "ok") for call in calls])
+        expect(page.locator("#timeline .call")).to_have_count(5)
+        expect(page.locator("#timeline .call.is-none")).to_have_count(0, timeout=15_000)
 
 
 def _of(kind: str, call: str, status: str | None = None) -> NewEvent:
