@@ -42,6 +42,13 @@ settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 settings.STORAGES |= {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """With ``-n`` each process makes an environment of its own: pytest-django would load this one's before that."""
+    if getattr(config.option, "numprocesses", None):
+        for name in ("DJANGO_SETTINGS_MODULE", "COUNTERSIGN_DATA_DIR"):
+            del os.environ[name]
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Browser tests last: Playwright leaves an event loop running, in which nobody can start another."""
     items.sort(key=lambda item: "browser" in item.path.parts)
