@@ -259,7 +259,12 @@ def _cut(data: bytes, pool: Pool, dice: random.Random) -> bytes:
 
 def _doubled(data: bytes, pool: Pool, dice: random.Random) -> bytes:
     start, end = _range(data, dice)
-    return data[:end] + data[start:end] * dice.choice((1, 1, 2, 30)) + data[end:]
+    return data[:end] + data[start:end] * _times(end - start, dice.choice((1, 1, 2, 30))) + data[end:]
+
+
+def _times(length: int, wanted: int) -> int:
+    """As often as wanted, but not far beyond what is cut off anyway: until then all of it is held in memory."""
+    return min(wanted, 1 + MAX_BYTES // (length + 1))
 
 
 def _spliced(data: bytes, pool: Pool, dice: random.Random) -> bytes:
@@ -274,9 +279,10 @@ def _spliced(data: bytes, pool: Pool, dice: random.Random) -> bytes:
 def _lines(data: bytes, pool: Pool, dice: random.Random) -> bytes:
     lines = data.split(b"\n")
     index = dice.randrange(len(lines))
+    line = lines[index]
     made = dice.choice((
         lambda: lines[:index] + lines[index + 1 :],
-        lambda: lines[:index] + lines[index : index + 1] * dice.choice((2, 3, 100)) + lines[index + 1 :],
+        lambda: lines[:index] + [line] * _times(len(line), dice.choice((2, 3, 100))) + lines[index + 1 :],
         lambda: dice.sample(lines, len(lines)),
         lambda: [*lines[:index], dice.choice((*RAW_VALUES, b'"x"', b"[]", b"\0", b"\r")), *lines[index:]],
         lambda: lines[index:] + lines[:index],
