@@ -32,7 +32,6 @@ NOT_ADDED_UP = {
 """Files that state a total which their own records do not have."""
 
 NOT_BY_VCON = {
-    "Fixtures/run-events.json": "44 tokens of reasoning in an output of 22: a reader of traces takes the output for 44",
     "copilot-cli/jazzyalex__agent-sessions/small.jsonl": "every id in it is the same, so results find another call",
 }
 """Files whose events come back otherwise, and why nothing else can be."""
