@@ -247,7 +247,8 @@ def _check_attachment(item: dict[str, Any], pointer: str, vcon: Container, notes
     if not item:
         return _note_placeholder(pointer, notes)
     refs.check(item, "party", len(vcon.parties), "party", pointer, notes)
-    if vcon.dialog or repr(item.get("dialog")) != "0":  # 0 where there is none: not applicable (lawful_basis s6)
+    stated = item.get("dialog")
+    if vcon.dialog or type(stated) is not int or stated:  # 0 where there is none: not applicable (lawful_basis s6)
         refs.check(item, "dialog", len(vcon.dialog), "dialog", pointer, notes)
     missing = [name for name in ("start", "party", "dialog") if item.get(name) in EMPTY]
     if missing:
