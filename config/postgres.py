@@ -208,11 +208,25 @@ def server_user() -> pwd.struct_passwd | None:
     """The user that runs the server: nobody else than us, except for root, whom PostgreSQL refuses."""
     if os.geteuid() != 0:
         return None
-    try:
+    # Two `useradd` at once: each wrote /etc/passwd, the later one won, and the first server ran as nobody. The lock is on
+    # the directory, because /etc/passwd is replaced by the very program that we wait for.
+    with _only_one_at(Path("/etc")):
+        try:
+            return pwd.getpwnam(NAME)
+        except KeyError:
+            _make_user()
         return pwd.getpwnam(NAME)
-    except KeyError:
-        _make_user()
-    return pwd.getpwnam(NAME)
+
+
+@contextmanager
+def _only_one_at(directory: Path) -> Iterator[None]:
+    """Hold the lock on a directory for a block, waiting for it if need be."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _make_user() -> None:
