@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import sys
+
 from config import env, postgres, supervisor
 
 WITHOUT_DATABASE = frozenset({"check", "collectstatic", "help", "makemessages", "prepare", "version"})
@@ -11,6 +14,7 @@ OWN_MIGRATIONS = frozenset({"makemigrations", "migrate", "sqlmigrate", "showmigr
 
 def run(arguments: list[str]) -> int:
     """Run ``manage.py``'s ``arguments``; the exit status. Raises ConfigError for what cannot work."""
+    write_whole_lines()
     env.load_dotenv()
     command = arguments[1] if len(arguments) > 1 else "help"
     if command == "up":
@@ -22,6 +26,16 @@ def run(arguments: list[str]) -> int:
         if started and command not in OWN_MIGRATIONS:
             _bring_up_to_date()
         return _execute(arguments)
+
+
+def write_whole_lines() -> None:
+    """Let whoever reads a command through a pipe see each line when it is written, as on a terminal.
+
+    Python keeps up to 8 kB back where standard output is no terminal (io.TextIOWrapper, ``line_buffering``): a log of
+    `watch` stayed empty for as long as it ran. Bytes, as of `export`, go through ``sys.stdout.buffer`` as before.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
 
 
 def _bring_up_to_date() -> None:

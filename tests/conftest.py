@@ -24,6 +24,7 @@ from config import env, postgres
 # Not below pytest's own temporary directory: root's database server runs as another user, who has to reach it.
 DATA_DIR = Path(tempfile.mkdtemp(prefix="countersign-test-"))
 atexit.register(shutil.rmtree, DATA_DIR, ignore_errors=True)
+os.environ.pop("PYTHONUNBUFFERED", None)  # with it, a command that keeps its lines back looks as if it did not
 os.environ |= {name: "" for name in (*env.OURS, *env.COMMON) if name != "DATABASE_URL"}
 os.environ |= {
     "COUNTERSIGN_DATA_DIR": str(DATA_DIR),

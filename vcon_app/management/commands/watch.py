@@ -80,5 +80,4 @@ class Command(BaseCommand):
         row = outcome.imported
         line = result_line(row, outcome.path) if row else f"ignored {printable(outcome.path)}: {outcome.reason}"
         self.stdout.write(line)
-        self.stdout.flush()
         return row is not None and row.status == Import.Status.FAILED
