@@ -208,8 +208,8 @@ def server_user() -> pwd.struct_passwd | None:
     """The user that runs the server: nobody else than us, except for root, whom PostgreSQL refuses."""
     if os.geteuid() != 0:
         return None
-    # Two `useradd` at once: each wrote /etc/passwd, the later one won, and the first server ran as nobody. The lock is on
-    # the directory, because /etc/passwd is replaced by the very program that we wait for.
+    # Two `useradd` at once: each wrote /etc/passwd, the later one won, and the first server's user was gone again. The
+    # lock is on the directory, because /etc/passwd is replaced by the very program that we wait for.
     with _only_one_at(Path("/etc")):
         try:
             return pwd.getpwnam(NAME)
