@@ -101,6 +101,13 @@ DIFFERENCES = (
 ONE_BY_ONE = ("claude-code", "opencode")
 """Formats that tell of each response to the model, and whose manifest counts them."""
 SUFFIXES = (".json", ".vcon", ".gz", ".cbor", ".jsonl", ".upg")
+FURTHER = "more-agents"
+"""Folder of files of further agents, most of them in formats that are not read here."""
+IN_THE_SHAPE_OF = {
+    "copilot-vscode": "copilot-cli", "goose": "openai-chat", "grok": "openai-chat", "hermes": "openai-chat",
+    "iflow": "claude-code", "qoder": "claude-code", "vibe": "openai-chat",
+}  # fmt: skip
+"""Agents among those that write, in part of their files, what another's format reads."""
 LISTS = ("manifest.jsonl", "expected.json", "validator-results.json")
 """Files of the corpus about other files of it."""
 FRAGMENTS = tuple(f"spec-v2-{number}.json" for number in ("06", "08", "09", "10"))
@@ -122,6 +129,15 @@ def transcripts() -> tuple[File, ...]:
     folders = ((entry, entry["file"].split("/")[0]) for entry in entries)
     found = (File(f"transcripts/{entry['file']}", FOLDERS.get(name, name), entry) for entry, name in folders)
     return tuple(sorted(found, key=lambda file: file.name))
+
+
+@cache
+def further() -> tuple[File, ...]:
+    """Files of further agents, with the one format here that may claim each."""
+    path = CORPUS / FURTHER / "manifest.jsonl"
+    entries = [json.loads(line) for line in (path.read_text().splitlines() if path.exists() else ())]
+    names = FOLDERS | IN_THE_SHAPE_OF
+    return tuple(File(f"{FURTHER}/{one['file']}", names.get(one["format"], one["format"]), one) for one in entries)
 
 
 @cache

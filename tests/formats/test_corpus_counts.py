@@ -37,10 +37,15 @@ def test_its_first_bytes_are_claimed_by_its_format_alone(file: File) -> None:
 
 
 def test_nothing_else_in_the_corpus_is_taken_for_a_session() -> None:
-    known = {file.name for file in (*corpus.transcripts(), *corpus.records_of_standards())}
+    known = {file.name for file in (*corpus.transcripts(), *corpus.records_of_standards(), *corpus.further())}
     others = set(corpus.heads()) - known
     assert len(others) > 30
     assert {name: corpus.claims(name) for name in others if corpus.claims(name)} == {}
+
+
+def test_a_file_of_a_further_agent_is_claimed_by_nothing_or_by_the_format_whose_shape_it_has() -> None:
+    claims = [(file.name, file.format, corpus.claims(file.name)) for file in corpus.further()]
+    assert [claim for claim in claims if claim[2] not in ((), (claim[1],))] == []
 
 
 def test_no_file_is_taken_for_one_of_managed_agents_of_which_none_is_published() -> None:

@@ -373,7 +373,7 @@ ELSEWHERE = {
 
 
 def test_every_rule_that_a_reader_can_tell_has_a_document_here():
-    text = "".join(path.read_text() for name in ("vcon", "vac") for path in (WHOLE / name).glob("*.py"))
+    text = "".join(path.read_text() for name in ("vcon", "vac") for path in (WHOLE / name).rglob("*.py"))
     told = set(re.findall(r'"(R\d+)"', text))
 
     assert len(told) > 35
