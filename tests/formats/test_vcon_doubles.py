@@ -6,8 +6,8 @@ import time
 import pytest
 
 from vcon_app.drafts import FormatError
-from vcon_app.formats.vcon import doubles, tree
-from vcon_app.formats.vcon.notes import Notes
+from vcon_app.formats.vcon.file import duplicate_keys, tree
+from vcon_app.formats.vcon.file.notes import Notes
 
 from .vac_tools import cbor, record
 from .vac_tools import drafts as vac_drafts
@@ -99,7 +99,7 @@ LONG = {"slashes": "\\" * 500_000 + '":', "colons": '":' * 500_000, "space": " "
 def test_a_text_made_to_look_like_names_does_not_take_long(text):
     data = json.dumps({"a": text}).encode()
     notes, start = Notes(), time.process_time()
-    doubles.check(data, 1, notes, "")
+    duplicate_keys.check(data, 1, notes, "")
 
     assert time.process_time() - start < 1
     assert list(notes.drain()) == []

@@ -9,7 +9,7 @@ import pytest
 from vcon_app.drafts import FormatError, Usage
 from vcon_app.formats import vac, vcon
 from vcon_app.formats.common.zips import Archive
-from vcon_app.formats.vcon import vconz
+from vcon_app.formats.vcon.file import vconz
 
 from ..signing.make import AT
 from .vac_tools import drafts as vac_drafts

@@ -13,8 +13,9 @@ import pytest
 
 from vcon_app.drafts import FormatError, Losses
 from vcon_app.formats import vcon
-from vcon_app.formats.vcon import cbor, tree
-from vcon_app.formats.vcon.elide import LONG, Elider
+from vcon_app.formats.vcon.file import tree
+from vcon_app.formats.vcon.file.elide import LONG, Elider
+from vcon_app.signing import cbor
 
 from .vcon_tools import SAMPLES, bytes_of, drafts, events, findings, sample, session, sessions, signature, written
 

@@ -12,8 +12,8 @@ import pytest
 
 from vcon_app.drafts import EventDraft, FormatError
 from vcon_app.formats import vcon
-from vcon_app.formats.vcon.steps import Step
-from vcon_app.formats.vcon.tree import SMALL
+from vcon_app.formats.vcon.file.tree import SMALL
+from vcon_app.formats.vcon.trace.steps import Step
 
 PROJECT = Path(__file__).parent.parent.parent
 STATUS = Path("/proc/self/status")

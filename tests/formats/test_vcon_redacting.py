@@ -12,9 +12,9 @@ import pytest
 from vcon_app import registry
 from vcon_app.drafts import EventDraft, Losses, SessionDraft, ToolDraft
 from vcon_app.formats import vcon
-from vcon_app.formats.vcon.redact import EVERY, PARTS, WHOLE, Selection
-from vcon_app.formats.vcon.redact_check import Removed, Where, check
-from vcon_app.formats.vcon.redact_session import Prepared, prepare
+from vcon_app.formats.vcon.redacting.check import Removed, Where, check
+from vcon_app.formats.vcon.redacting.redact import EVERY, PARTS, WHOLE, Selection
+from vcon_app.formats.vcon.redacting.session import Prepared, prepare
 
 from .golden import SAMPLES as ALL_SAMPLES
 from .vcon_shape import core_faults, vac_faults
@@ -262,7 +262,7 @@ def test_a_place_leads_to_its_event():
 
 
 def test_too_many_lines_are_said_to_be_unchecked(monkeypatch):
-    monkeypatch.setattr("vcon_app.formats.vcon.redact_check.MOST", 2)
+    monkeypatch.setattr("vcon_app.formats.vcon.redacting.check.MOST", 2)
     removed = Removed()
     removed.add(1, "\n".join(f"the line number {n}" for n in range(5)))
     assert removed.unchecked == 4

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from vcon_app.formats.vcon.write_verdicts import SCHEMA
+from vcon_app.formats.vcon.writing.verdicts import SCHEMA
 
 from .vcon_shape import core_faults
 from .vcon_tools import drafts, events, model, sample, session, sessions, written

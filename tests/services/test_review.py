@@ -8,7 +8,7 @@ import pytest
 
 from sessions_app.models import Approval, Role, Session
 from sessions_app.services import approvals, audit, people
-from vcon_app.formats.vcon.write_verdicts import SCHEMA
+from vcon_app.formats.vcon.writing.verdicts import SCHEMA
 from vcon_app.models import Export
 from vcon_app.services import exports, review
 

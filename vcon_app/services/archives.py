@@ -16,7 +16,7 @@ from vcon_app.formats import bundle
 from vcon_app.formats.common import zips
 from vcon_app.formats.common.head import Head
 from vcon_app.formats.common.zips import Archive, is_zip
-from vcon_app.formats.vcon import vconz
+from vcon_app.formats.vcon.file import vconz
 
 NAME = "zip"
 TITLE = "zip archive"

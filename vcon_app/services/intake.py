@@ -16,7 +16,7 @@ from sessions_app.services import bell, notify
 from vcon_app import registry
 from vcon_app.drafts import Finding, FormatError, Signature
 from vcon_app.formats.common.zips import Archive
-from vcon_app.formats.vcon import vconz
+from vcon_app.formats.vcon.file import vconz
 from vcon_app.models import Companion, Import, ImportedSession
 
 from . import archives, companions, documents, families, signatures, trust

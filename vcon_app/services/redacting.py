@@ -13,9 +13,9 @@ from django.db import transaction
 from sessions_app.services import audit
 from sessions_app.services.columns import storable
 from vcon_app.drafts import Losses
-from vcon_app.formats.vcon import redact
-from vcon_app.formats.vcon.redact_check import Leak, Where, check
-from vcon_app.formats.vcon.redact_session import Prepared, prepare
+from vcon_app.formats.vcon.redacting import redact
+from vcon_app.formats.vcon.redacting.check import Leak, Where, check
+from vcon_app.formats.vcon.redacting.session import Prepared, prepare
 from vcon_app.models import Export, Redaction
 from vcon_app.registry import Format
 

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from sessions_app.models import Session
 from sessions_app.services import audit
-from vcon_app.formats.vcon import redact
+from vcon_app.formats.vcon.redacting import redact
 from vcon_app.models import Export, Redaction
 from vcon_app.signing.keys import Anchor
 

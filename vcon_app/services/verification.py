@@ -14,7 +14,7 @@ from vcon_app import registry
 from vcon_app.drafts import Finding, FormatError, Signature
 from vcon_app.formats import bundle, vcon
 from vcon_app.formats.common.zips import Archive
-from vcon_app.formats.vcon import vconz
+from vcon_app.formats.vcon.file import vconz
 from vcon_app.signing import states
 from vcon_app.signing.keys import Anchor
 

@@ -10,8 +10,7 @@ from typing import Any
 from cryptography import x509
 
 from ..drafts import Finding, Signature
-from ..formats.vcon import cbor
-from . import states, verdict
+from . import cbor, states, verdict
 from .chain import LONGEST
 from .keys import UNREADABLE, Anchor, whole
 

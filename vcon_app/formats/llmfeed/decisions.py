@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...drafts import EventDraft, Finding, Json
-from .carry import restored
 from .entries import HOME, entry_of, event_of, unknown
+from .portable import restored
 from .values import first_text, key_of, text_of
 
 EXTRA = "_event"

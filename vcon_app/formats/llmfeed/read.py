@@ -8,10 +8,10 @@ from typing import BinaryIO
 
 from ...drafts import Draft, EventDraft, Finding, SessionDraft
 from . import blocks, reserved, trust
-from .carry import token
 from .decisions import answer_of, decision_event, output_event, position_of, repeats
 from .entries import event_of, unknown
 from .feed import Feed, load, require_session
+from .portable import token
 from .session import draft_of, time_findings
 from .values import key_of, kind_name, text_of
 

@@ -11,8 +11,8 @@ from ...drafts import Finding, Json, SessionDraft
 from ..common.jsonio import dumps
 from ..common.times import parse, rfc3339
 from . import reserved
-from .carry import restored
 from .feed import Feed, layouts
+from .portable import restored
 from .values import first_text, label_of, text_of
 
 FORMAT = "llmfeed"

@@ -15,9 +15,9 @@ from typing import Any
 from ...drafts import EventDraft, Events, Json, Losses, SessionDraft
 from ..common.jsonio import dumps
 from . import reserved, trust
-from .carry import Carrier, names_in
 from .decisions import EXTRA, decision_item, is_decision, output_item
 from .entries import HOME, entry_of
+from .portable import Carrier, names_in
 from .session import FORMAT, kept_blocks, metadata_of, summary_of
 from .values import parsed, text_of
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from ...drafts import FormatError, Json, Signature
+from ...signing import cbor
 from ..common.head import Head
-from ..vcon import cbor, doubles, tree
-from ..vcon.forms import ARRAYS, decode_base64
-from ..vcon.notes import MARK, Notes, shown
-from ..vcon.traces import RECORDS, SESSIONS
-from ..vcon.values import mapping, text
+from ..vcon.file import duplicate_keys, tree
+from ..vcon.file.forms import ARRAYS, decode_base64
+from ..vcon.file.notes import MARK, Notes, shown
+from ..vcon.file.values import mapping, text
+from ..vcon.trace.traces import RECORDS, SESSIONS
 
 MARKS = ("session-id", "agent-meta", "entries")
 """Members of which a session-trace has at least one (VAC s3.3)."""
@@ -118,7 +119,7 @@ def _from_cbor(data: bytes, notes: Notes) -> Json:
         value = cbor.loads(data, doubled=doubled)
     except ValueError as error:
         raise FormatError(f"This is not readable as CBOR: {error}.") from None
-    doubles.in_cbor(doubled, notes, "")
+    duplicate_keys.in_cbor(doubled, notes, "")
     notes.marked = notes.marked or MARK in data
     return value
 

@@ -7,16 +7,16 @@ from dataclasses import replace
 from typing import Any, BinaryIO
 
 from ...drafts import Draft, FormatError, SessionDraft
-from ..vcon.attachments import Attached
-from ..vcon.content import Content
-from ..vcon.forms import Opened as OpenedVcon
-from ..vcon.normalise import Container
-from ..vcon.notes import Notes, shown
-from ..vcon.parties import cast
-from ..vcon.read import Run, session_of
-from ..vcon.sessions import Facts
-from ..vcon.traces import Trace, shape_of
-from ..vcon.values import text
+from ..vcon.file.content import Content
+from ..vcon.file.forms import Opened as OpenedVcon
+from ..vcon.file.normalise import Container
+from ..vcon.file.notes import Notes, shown
+from ..vcon.file.values import text
+from ..vcon.reading.read import Run, session_of
+from ..vcon.reading.sessions import Facts
+from ..vcon.rules.attachments import Attached
+from ..vcon.trace.parties import cast
+from ..vcon.trace.traces import Trace, shape_of
 from .forms import Opened, open_record
 
 

@@ -7,16 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 from ...drafts import EventDraft, Events, Json, Losses, SessionDraft
-from ..vcon import own
-from ..vcon.layout import gathered
-from ..vcon.mend import NEEDS
-from ..vcon.notes import Notes
-from ..vcon.parties import Cast
-from ..vcon.plan import Plan, Sound, left_of, make_plan
-from ..vcon.steps import NATIVE
-from ..vcon.traces import Trace
-from ..vcon.values import mapping, word
-from ..vcon.write_trace import frame, record_bytes
+from ..vcon.file.layout import gathered
+from ..vcon.file.notes import Notes
+from ..vcon.file.values import mapping, word
+from ..vcon.trace import extension
+from ..vcon.trace.cddl_repair import NEEDS
+from ..vcon.trace.parties import Cast
+from ..vcon.trace.steps import NATIVE
+from ..vcon.trace.traces import Trace
+from ..vcon.writing.plan import Plan, Sound, left_of, make_plan
+from ..vcon.writing.trace import frame, record_bytes
 
 AROUND = ("parties", "dialogs", "analysis", "attachments")
 
@@ -56,19 +56,19 @@ class Entries:
 def _stays(event: EventDraft) -> bool:
     """Was it an entry, of one of the six types that VAC knows?"""
     left = left_of(event)
-    raw = event.data.get("raw") if event.kind == "unknown" and own.KIND not in left.get("own", ()) else None
+    raw = event.data.get("raw") if event.kind == "unknown" and extension.KIND not in left.get("own", ()) else None
     return "id" in left and (raw is None or word(mapping(raw).get("type")) in NEEDS)
 
 
 def _titled(plan: Plan) -> Plan:
     """The agent as a reader will name it, and what a vCon would have told of the session."""
     record, session = frame(plan)
-    told: dict[str, Json] = {name: value for name in own.NAMES if (value := getattr(plan.session, name))}
+    told: dict[str, Json] = {name: value for name in extension.NAMES if (value := getattr(plan.session, name))}
     plan.cast = _cast(record, session)
     if plan.cast.agent and plan.cast.agent.name == told.get("agent_name"):
         del told["agent_name"]
     if told:
-        session = {**session, own.SESSION: {**mapping(session.get(own.SESSION)), **told}}
+        session = {**session, extension.SESSION: {**mapping(session.get(extension.SESSION)), **told}}
         plan.record = {
             **plan.record,
             "trace": {**mapping(plan.record.get("trace")), "record": record, "session": session},

@@ -10,14 +10,14 @@ D7 in ``mcp``.
 """
 
 from ...drafts import Option
-from .encrypt import encrypt
-from .forms import detect
-from .read import read
-from .sign import sign, signs_with
-from .unseal import unseal
-from .uuid8 import uuid8
-from .verify import verify
-from .write import write
+from .file.encrypt import encrypt
+from .file.forms import detect
+from .file.sign import sign, signs_with
+from .file.unseal import unseal
+from .file.uuid8 import uuid8
+from .file.verify import verify
+from .reading.read import read
+from .writing.write import write
 
 NAME = "vcon"
 TITLE = "vCon"

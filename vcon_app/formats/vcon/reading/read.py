@@ -1,0 +1,226 @@
+"""A vCon, in any form and dialect, as drafts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain, repeat
+from typing import Any, BinaryIO
+
+from ....drafts import Draft
+from ..file.content import Content, check_hash, resolve
+from ..file.elide import LONG, Elided
+from ..file.forms import UNREAD, Opened, open_vcon
+from ..file.normalise import Container, normalise
+from ..file.notes import Notes, shown
+from ..file.values import text, word
+from ..rules import lineage, rules
+from ..rules.attachments import attached, insert
+from ..rules.grants import grants_of
+from ..trace import core_only, mcp
+from ..trace.dialogs import Talk, indices, talks_of
+from ..trace.entries import visible_text
+from ..trace.join import join
+from ..trace.parties import Cast, cast
+from ..trace.steps import Step, dumps
+from ..trace.traces import Trace, find_traces
+from ..trace.walk import Walk
+from .sessions import Facts, session_draft
+
+TRANSCRIPTS = ("transcript", "wtf_transcription")
+
+
+@dataclass(slots=True)
+class Run:
+    """The material of one session: its traces or its mcp_session dialogs, and the dialogs that belong to it."""
+
+    id: str
+    dialect: str
+    traces: list[Trace] = field(default_factory=list)
+    protocol: list[Talk] = field(default_factory=list)
+    talks: list[Talk] = field(default_factory=list)
+    """Dialogs that its traces name, and in the first run those that none does."""
+
+
+def read(source: BinaryIO) -> Iterator[Draft]:
+    """The drafts of a vCon: signature and findings, then each session with its events.
+
+    Raises ``FormatError`` for what is no vCon, is encrypted, or must not be read (``critical``).
+    """
+    notes = Notes()
+    opened = open_vcon(source, notes)
+    vcon = normalise(opened.tree, opened.pointer, notes)
+    rules.refuse_critical(vcon)
+    if opened.signature is not None:
+        yield opened.signature
+    _check_header(opened, vcon, notes)
+    rules.check(vcon, notes)
+    contents = [
+        resolve(item, f"{vcon.pointer}/analysis/{index}", notes, word(item.get("type")))
+        for index, item in enumerate(vcon.analysis)
+    ]
+    for index, (item, content) in enumerate(zip(vcon.analysis, contents, strict=True)):
+        check_hash(item, content, f"{vcon.pointer}/analysis/{index}", notes)
+    traces = find_traces(vcon, contents, notes)
+    people = _people(vcon, traces)
+    talks = talks_of(vcon, people, notes)
+    extras = attached(vcon, people, notes)
+    facts = Facts(
+        vcon,
+        opened,
+        people,
+        extras,
+        grants_of(vcon, extras, notes),
+        contents,
+        frozenset(trace.index for trace in traces),
+    )
+    runs = _runs(vcon, traces, talks, notes)
+    for number, run in enumerate(runs):
+        yield from session_of(run, number, _attachments_of(number, runs, facts), facts, notes)
+    yield from notes.drain()
+
+
+def _check_header(opened: Opened, vcon: Container, notes: Notes) -> None:
+    for claimed in opened.header_uuids:
+        if claimed != vcon.uuid:
+            notes.warn(
+                "R88",
+                "/signatures",
+                f"The signature's header speaks of vCon {shown(claimed)}, the signed content is "
+                f"{shown(vcon.uuid)} (core s5.2.2).",
+            )
+
+
+def _people(vcon: Container, traces: list[Trace]) -> Cast:
+    has_trace = bool(traces) or any(item.get("type") == "agent_trace" for item in vcon.analysis)
+    return cast(
+        vcon.parties, vcon.names("extensions"), has_trace, [agent for trace in traces for agent in trace.agents]
+    )
+
+
+def _runs(vcon: Container, traces: list[Trace], talks: list[Talk], notes: Notes) -> list[Run]:
+    """One run per session id; traces without one belong together when vendor and product are the same."""
+    runs: dict[Any, Run] = {}
+    for trace in traces:
+        item = vcon.analysis[trace.index]
+        key = trace.session_id or (word(item.get("vendor")), word(item.get("product")))
+        runs.setdefault(key, Run(trace.session_id, trace.dialect)).traces.append(trace)
+    plain = [talk for talk in talks if not talk.is_mcp]
+    for talk in talks if len(plain) < len(talks) else ():
+        if talk.is_mcp:
+            name = mcp.session_id(talk)
+            runs.setdefault(name or talk.pointer, Run(name, "D7")).protocol.append(talk)
+    if len(traces) > len(runs):
+        notes.info("R69", vcon.at("analysis"), f"{len(traces)} agent traces are told as {len(runs)} session(s).")
+    found = list(runs.values()) or [Run("", "D6")]
+    owners: dict[int, Run] = {}
+    for run in found if len(found) > 1 else ():
+        for trace in run.traces:
+            for index in indices(trace.dialogs, len(talks)):
+                owners.setdefault(index, run)
+    for talk in plain:
+        owners.get(talk.index, found[0]).talks.append(talk)
+    return found
+
+
+def _attachments_of(number: int, runs: list[Run], facts: Facts) -> list[tuple[int, Step]]:
+    """The attachments to a run's dialogs; the first run takes those of no dialog, too."""
+    if not facts.extras.steps:
+        return []
+    owner = {talk.index: place for place, run in enumerate(runs) for talk in (*run.talks, *run.protocol)}
+    return [(dialog, step) for dialog, step in facts.extras.steps if owner.get(dialog, 0) == number]
+
+
+def session_of(
+    run: Run, number: int, attachments: list[tuple[int, Step]], facts: Facts, notes: Notes
+) -> Iterator[Draft]:
+    """One session with its events; ``number`` counts the sessions of the file."""
+    steps, models = _steps(run, facts, notes)
+    if run.protocol:
+        steps = _merge_artifacts(steps, [step for _, step in attachments])
+    steps = insert(steps, attachments)
+    if number == 0:
+        steps = insert(steps, _transcripts(facts)) + _unread(facts.vcon)
+    _name(steps)
+    lineage.note_marks(steps, notes)
+    told = session_draft(run.id, run.dialect, run.traces, number, facts, steps, models)
+    steps.reverse()
+    released = map(steps.pop, repeat(-1, len(steps)))  # each step goes when it has become an event
+    return chain((told,), notes.drain(), map(Step.freeze, released))  # a generator would be asked for every event
+
+
+def _name(steps: list[Step]) -> None:
+    """Only the first of several steps with one id has it as its key."""
+    seen: set[str] = set()
+    if len({step.id for step in steps}) == len(steps):
+        return
+    for step in steps:
+        step.unique = step.id not in seen
+        seen.add(step.id)
+
+
+def _steps(run: Run, facts: Facts, notes: Notes) -> tuple[list[Step], list[str]]:
+    people = facts.cast
+    if run.traces:
+        first = run.traces[0]
+        people.make_up(first.model, first.provider, first.agent_name, notes, first.pointer)
+        walk = Walk(first, people, notes)
+        steps = walk.run(run.traces)
+        return join(steps, walk.ids, run.talks, notes), list(walk.tally.models)
+    if run.protocol:
+        steps = [step for talk in run.protocol for step in mcp.steps_of(talk, people, notes)]
+        return join(steps, {}, run.talks, notes), []
+    steps = core_only.steps_of(run.talks, facts.vcon, people, notes)
+    run.dialect = "D6" if any(step.tool for step in steps) else "D9" if people.agent else "D10"
+    return steps, []
+
+
+def _merge_artifacts(steps: list[Step], attachments: list[Step]) -> list[Step]:
+    """An mcp_session names its artifacts, an attachment of the same name holds them: one event."""
+    named = {step.data["name"]: step for step in attachments if "name" in step.data}
+    kept = []
+    for step in steps:
+        held = named.get(word(step.data.get("name"))) if step.kind == "artifact" else None
+        if held is None:
+            kept.append(step)
+        else:
+            held.data = step.data | held.data
+    return kept
+
+
+def _transcripts(facts: Facts) -> list[tuple[int, Step]]:
+    """What was said in a recording, as far as an analysis tells it; the analysis itself stays with the writer."""
+    found = []
+    for index, (item, content) in enumerate(zip(facts.vcon.analysis, facts.contents, strict=True)):
+        words = _told(content) if item.get("type") in TRANSCRIPTS else ""
+        if words:
+            step = Step(
+                "note",
+                facts.vcon.at("analysis", index),
+                actor=("system", text(item.get("vendor")) or ""),
+                text=words,
+                data={"type": item["type"]},
+                left={"source": "analysis"},
+            )
+            found.append((next(iter(indices(item.get("dialog"), len(facts.vcon.dialog))), -1), step))
+    return found
+
+
+def _unread(vcon: Container) -> list[Step]:
+    """Parts of an extension to come, as they are: what they mean is known once its text is."""
+    found = []
+    for name in UNREAD:
+        for index, part in enumerate(parts if isinstance(parts := vcon.top.get(name), list) else ()):
+            pointer, size = vcon.at(name, index), len(dumps(part))
+            data = {"type": name, "raw": part if size <= LONG else Elided(pointer, size)}
+            found.append(Step("unknown", pointer, data=data, left={"source": "top"}))
+    return found
+
+
+def _told(content: Content) -> str:
+    """The text inside a transcript (wtf_transcription s4.1, and what vendors write)."""
+    value = content.value
+    if not isinstance(value, dict):
+        return content.text
+    inner = value.get("transcript")
+    return inner if isinstance(inner, str) else visible_text(inner if isinstance(inner, dict) else value.get("text"))

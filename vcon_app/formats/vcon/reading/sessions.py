@@ -1,0 +1,273 @@
+"""What is told with a session, and what the writer needs beside its events to rebuild the vCon."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, Literal
+
+from ....drafts import Json, SessionDraft
+from ..file.content import Content, canonical
+from ..file.elide import LONG, Elided
+from ..file.forms import Opened
+from ..file.normalise import Container
+from ..file.times import moment
+from ..file.values import mapping, text, word
+from ..rules.attachments import Attached
+from ..trace import core_only, extension
+from ..trace.parties import Cast, Party
+from ..trace.steps import NATIVE, Step, dumps
+from ..trace.traces import Trace, get
+
+TOP = ("uuid", "created_at", "updated_at", "extensions", "critical", "redacted", "amended", "group")
+RENAMED_SESSION = {
+    "session_id": "session-id",
+    "started-at": "session-start",
+    "started_at": "session-start",
+    "ended-at": "session-end",
+    "ended_at": "session-end",
+    "agent_meta": "agent-meta",
+}
+_PLACES = frozenset(
+    form
+    for name in ("vcs", "working-dir", "cwd", "vcs-branch", "branch", "vcs-commit", "commit", "vcs-commit-before")
+    for form in (name, name.replace("-", "_"))
+)
+"""Members that tell where a run took place, see ``environment``."""
+SHOWN_BYTES = 64 * 1024
+"""Of one part of the metadata."""
+NOT_KEPT = ("entries", "messages", "tool_calls", "recording-agent", "recording_agent")
+
+
+@dataclass(slots=True)
+class Facts:
+    """What a vCon tells beside its dialogs and traces."""
+
+    vcon: Container
+    opened: Opened
+    cast: Cast
+    extras: Attached
+    grants: dict[str, list[dict[str, Json]]]
+    contents: list[Content]
+    """Of the analyses, by index."""
+    read: frozenset[int]
+    """Indices of the analyses that were read as traces."""
+
+
+def session_draft(
+    name: str, dialect: str, traces: list[Trace], number: int, facts: Facts, steps: list[Step], models: list[str]
+) -> SessionDraft:
+    """The draft of one session. ``number`` counts the sessions of the vCon; ``name`` is its own id."""
+    vcon, people = facts.vcon, facts.cast
+    trace = traces[0] if traces else None
+    agent, human = people.agent, people.human
+    start, end = _times(trace, steps)
+    stated = (trace.model if trace else None) or (models[0] if models else None) or (agent.model if agent else None)
+    draft = SessionDraft(
+        external_id=name or _fallback_id(vcon, number),
+        title=text(vcon.top.get("subject")) or "",
+        agent_name=(agent.name if agent else "") or (trace.client.get("name", "") if trace else ""),
+        started_at=start,
+        ended_at=end,
+        phase=_phase(steps, agent is not None),
+        model=None if stated == "unknown" else stated,
+        user_id=(text(human.raw.get("mailto")) or human.name) if human else "",
+        summary=_summary(facts),
+        metadata=_metadata(dialect, trace, models, facts),
+        record={NATIVE: _record(dialect, traces, number, facts)},
+    )
+    return extension.restore_session(draft, get(trace.session, extension.SESSION)) if trace else draft
+
+
+def _fallback_id(vcon: Container, number: int) -> str:
+    """Without a session id: the vCon's uuid, else a hash of what it holds."""
+    base = vcon.uuid
+    if not base:
+        content = [vcon.parties, vcon.dialog, vcon.analysis, vcon.attachments]
+        base = "sha256:" + sha256(canonical(content)).hexdigest()[:32]
+    return f"{base}#{number}" if number else base
+
+
+def _times(trace: Trace | None, steps: list[Step]) -> tuple[datetime | None, datetime | None]:
+    """As stated, else of the first and the last event that has a time."""
+    start = moment(get(trace.session, "session-start", "started-at")).at if trace else None
+    end = moment(get(trace.session, "session-end", "ended-at")).at if trace else None
+    if start and end:
+        return start, end
+    known = [step.at for step in steps if step.at is not None and step.left.get("source") != "attachment"]
+    return start or min(known, default=None), end or max(known, default=None)
+
+
+def _phase(steps: list[Step], is_agent: bool) -> Literal["completed", "crashed"] | None:
+    """Only for runs of an agent: a call that nobody answered is incomplete, too, and did not crash."""
+    told = [step for step in steps if step.kind in ("system", "status")]
+    types = {word(step.data.get("event_type")) for step in told if step.kind == "system"}
+    failed = any(step.kind == "status" and step.left.get("source") == "dialog" for step in told)
+    if is_agent and (failed or "run-incomplete" in types):
+        return "crashed"
+    return "completed" if types & {"session-end", "session_end"} else None
+
+
+def _summary(facts: Facts) -> str:
+    for item, content in zip(facts.vcon.analysis, facts.contents, strict=True):
+        if item.get("type") == "summary" and content.text:
+            return content.text
+    return ""
+
+
+def _metadata(dialect: str, trace: Trace | None, models: list[str], facts: Facts) -> dict[str, Json]:
+    """Small JSON for the session page; empty parts are left out."""
+    vcon = facts.vcon
+    stated = {
+        "version": vcon.top.get("vcon"),
+        "dialect": dialect,
+        "forms": facts.opened.forms,
+        **{name: vcon.top[name] for name in TOP if name in vcon.top},
+    }
+    agent = facts.cast.agent
+    recorder = (trace.recorder if trace else {}) or _recorder_of(agent)
+    parts: dict[str, Json] = {
+        "vcon": {key: value for key, value in stated.items() if value},
+        "recorder": recorder,
+        "client": trace.client if trace else {},
+        "provider": (trace.provider if trace else None) or (agent.provider if agent else None),
+        "models": models,
+        "environment": environment(trace, facts),
+        "parties": [party.told() for party in facts.cast.all]
+        + ([facts.cast.made_up.told()] if facts.cast.made_up else []),
+        **facts.grants,
+        "evidence": facts.extras.evidence,
+        "tools_offered": facts.extras.tools,
+        "file_attribution": mapping(get(trace.record, "file-attribution")).get("files") if trace else None,
+        "analyses": [
+            {name: item[name] for name in ("type", "vendor", "product", "schema") if text(item.get(name))}
+            for item in vcon.analysis
+            if item and item.get("type") != "agent_trace"
+        ],
+    }
+    told = {key: value for key, value in parts.items() if value}
+    if len(dumps(told)) <= SHOWN_BYTES:  # one writing instead of one for each part: 2 µs of 200 for a small vCon
+        return told
+    return {key: _small(value) for key, value in told.items()}
+
+
+def _small(value: Json) -> Json:
+    """What is too large to be shown is counted; the writer and the original file have it."""
+    size = len(dumps(value))
+    return value if size <= SHOWN_BYTES else {"bytes": size, "items": len(value)}
+
+
+def _recorder_of(agent: Party | None) -> dict[str, str]:
+    """``meta.agent_session.recording_agent`` of the agent: ``name/version``."""
+    told = text(_agent_session(agent.raw).get("recording_agent")) if agent else None
+    if not told:
+        return {}
+    name, _, version = told.partition("/")
+    return {key: value for key, value in (("name", name), ("version", version)) if value}
+
+
+def _agent_session(raw: dict[str, Any]) -> dict[str, Any]:
+    return mapping(mapping(raw.get("meta")).get("agent_session"))
+
+
+def environment(trace: Trace | None, facts: Facts) -> dict[str, Json]:
+    """``cwd``, ``branch``, ``commit``, ``repository`` from the trace, else the agent's party, and the snapshot."""
+    agent = facts.cast.agent
+    inner = get(_agent_session(agent.raw), "environment") if agent else None
+    found: dict[str, Json] = {"name": inner} if isinstance(inner, str) and inner else {}
+    places = [get(trace.session, "environment"), trace.record] if trace else []
+    for place in filter(None, (*places, inner, *facts.extras.environments)):
+        if not isinstance(place, dict) or _PLACES.isdisjoint(place):
+            continue
+        vcs = mapping(get(place, "vcs"))
+        for name, value in (
+            ("cwd", get(place, "working-dir", "cwd")),
+            ("branch", get(vcs, "branch") or get(place, "vcs-branch", "branch")),
+            ("commit", get(vcs, "revision") or get(place, "vcs-commit", "commit", "vcs-commit-before")),
+            ("repository", get(vcs, "repository")),
+        ):
+            if text(value):
+                found.setdefault(name, value)
+    if facts.extras.environments:
+        found["snapshot"] = facts.extras.environments[0]
+    return found
+
+
+def _record(dialect: str, traces: list[Trace], number: int, facts: Facts) -> dict[str, Json]:
+    """For the writer. Of several sessions in one vCon only the first carries what belongs to the file as a whole."""
+    vcon = facts.vcon
+    whole = (
+        {
+            "analysis": [
+                {"i": index, "item": _limited(item, vcon.at("analysis", index))}
+                for index, item in enumerate(vcon.analysis)
+                if _is_kept(index, item, dialect, facts)
+            ],
+            "attachments": [
+                {"i": kept["i"], "item": _limited(kept["item"], vcon.at("attachments", kept["i"]))}
+                for kept in facts.extras.kept
+            ],
+        }
+        if number == 0
+        else {}
+    )
+    record: dict[str, Json] = {
+        "top": vcon.top,
+        "parties": vcon.parties,
+        "kinds": [party.kind for party in facts.cast.all],
+        "dialect": dialect,
+        "dialogs": len(vcon.dialog),
+        "renamed": dict(vcon.renamed),
+        "forms": facts.opened.forms,
+        "elided": facts.opened.elided,
+        **whole,
+    }
+    if traces:
+        record["trace"] = skeleton(traces[0], vcon.analysis[traces[0].index])
+        record["traces"] = len(traces)
+    return {key: value for key, value in record.items() if value}
+
+
+def _is_kept(index: int, item: dict[str, Any], dialect: str, facts: Facts) -> bool:
+    """Analyses that are no events: all but traces that were read, and reasoning where it became events."""
+    became_events = dialect in ("D6", "D9", "D10") and core_only.is_thought(item, len(facts.vcon.dialog))
+    return index not in facts.read and not became_events
+
+
+def _limited(item: dict[str, Any], pointer: str) -> dict[str, Any]:
+    """The object; a body of more than LONG bytes stays in the original file."""
+    body = item.get("body")
+    size = len(body) if isinstance(body, str) else len(dumps(body)) if isinstance(body, (dict, list)) else 0
+    return {**item, "body": Elided(f"{pointer}/body", size)} if size > LONG else item
+
+
+def skeleton(trace: Trace, item: dict[str, Any]) -> dict[str, Json]:
+    """A trace without its entries, under VAC's names: all that a D1 record holds, what is known of the others."""
+    if trace.dialect == "D1":
+        record = {key: value for key, value in trace.record.items() if key not in ("session",)}
+        session = {key: value for key, value in trace.session.items() if key != "entries"}
+    else:
+        record = {
+            key: value
+            for key, value in trace.record.items()
+            if key not in ("session", "session-trace", "session_trace", "recording-agent", "recording_agent", "agents")
+        }
+        session = {RENAMED_SESSION.get(key, key): value for key, value in trace.session.items() if key not in NOT_KEPT}
+        session["agent-meta"] = {
+            **trace.agent_meta,
+            "model-id": trace.model or "unknown",
+            "model-provider": trace.provider or "unknown",
+        }
+        session["agent-meta"].pop("provider", None)
+        if trace.recorder.get("name"):
+            record["recording-agent"] = trace.recorder
+        session.pop("environment", None)
+    return {
+        "i": trace.index,
+        "item": {key: value for key, value in item.items() if key != "body"},
+        "record": record,
+        "session": session,
+        "from_text": trace.from_text,
+        "cbor": trace.cbor,
+    }

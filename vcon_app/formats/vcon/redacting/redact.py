@@ -1,0 +1,219 @@
+"""What goes, and a session without it: the writer is given events and a draft that never held what was removed.
+
+Core s4.1.8 wants placeholders, so that indices hold. An event that goes whole leaves one: its kind, its actor and its
+ids stay, for dialogs and trace entries are joined by them. Of an event that loses its words, the time, the tool and
+the tokens stay too (a "shell" of draft-rosenberg-vcon-redaction). What only recorders know of an event, in members of
+their own, goes with any part of it: it may say the same again.
+
+A hash stays only of what lies elsewhere (``url``) or is large and binary: who has the hash of a short text can try
+texts until one fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ....drafts import EventDraft, Events, Json, ToolDraft
+from ..file.values import mapping, text
+from ..trace import extension
+from ..trace.entries import blocks_of
+from ..trace.steps import NATIVE
+from ..writing.plan import ATTACHED, GONE, SAID, left_of
+
+EVENT, TEXT, ARGUMENTS, RESULT = "event", "text", "arguments", "result"
+PARTS = (EVENT, TEXT, ARGUMENTS, RESULT)
+"""What of an event may go; ``event`` is all of it."""
+REASONING, ATTACHMENTS = "reasoning", "attachments"
+EVERY = (REASONING, ARGUMENTS, RESULT, ATTACHMENTS)
+"""What may go of every event."""
+TITLE, SUMMARY, PEOPLE, ENVIRONMENT, METADATA = "title", "summary", "people", "environment", "metadata"
+WHOLE = (TITLE, SUMMARY, PEOPLE, ENVIRONMENT, METADATA)
+"""What may go of the session as a whole."""
+MARK = "redacted"
+"""In ``EventDraft.data``: the same parts, for every reader of the file."""
+NO_NAME = "redacted"
+"""Name of a tool whose call went whole; a trace entry has to name one (VAC s3.8)."""
+KNOWN = ("agent_file_change", "agent_artifact", "agent_environment", "system-prompt", "tool-definitions")
+"""Purposes that say nothing of the content; any other label may."""
+PURPOSES = {"file_change": "agent_file_change", "artifact": "agent_artifact"}
+LARGE = 1024
+"""Characters of base64url from which a hash cannot be guessed by trying."""
+FROM_TRACE = ("id", "source", "level", "parent_id", "was")
+SHELL = (
+    "type", "start", "duration", "parties", "originator", "mediatype", "message_id", "application", "disposition",
+    "transferee", "transferor", "transfer_target", "original", "consultation", "target_dialog", "recordings",
+    "recording_set", "purpose", "party", "dialog", "content_hash",
+)  # fmt: skip
+"""Members of a dialog or attachment that stay when its content goes."""
+PLACE = ("message_id", "party", "dialog")
+"""Of those, what is left of one that goes whole: what the core schema requires, and what it is joined by."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a reviewer removes. Numbers are places in the log, from 1; indices those of the imported file."""
+
+    type: str
+    parts: dict[int, frozenset[str]] = field(default_factory=dict)
+    every: frozenset[str] = frozenset()
+    whole: frozenset[str] = frozenset()
+    analyses: frozenset[int] = frozenset()
+    attachments: frozenset[int] = frozenset()
+    words: tuple[str, ...] = ()
+    """Words that were searched for to find ``parts``: they must stand nowhere any more."""
+
+    def of(self, number: int, event: EventDraft) -> frozenset[str]:
+        """The parts of this event that go, those only that it has."""
+        return frozenset(part for part in self.asked(number, event.kind) if _has(event, part))
+
+    def asked(self, number: int, kind: str) -> set[str]:
+        """The parts that go of an event of this kind, if it has them."""
+        found = {*self.parts.get(number, ())} | (self.every & {ARGUMENTS, RESULT})
+        if (REASONING in self.every and kind == "reasoning") or (ATTACHMENTS in self.every and kind in ATTACHED):
+            found.add(TEXT)
+        return found
+
+
+def _has(event: EventDraft, part: str) -> bool:
+    tool = event.tool
+    if part == ARGUMENTS:
+        return tool is not None and tool.arguments is not None
+    if part == RESULT:
+        return event.kind == "tool_result" or (tool is not None and tool.result is not None)
+    return True
+
+
+class Redacted:
+    """The log without what goes. As often walked as the writer likes; it never holds more than one event."""
+
+    def __init__(self, events: Events, selection: Selection, people: dict[str, str]) -> None:
+        """``people``: the name of each person -> what stands for it; empty when names stay."""
+        self._events, self._selection, self._people = events, selection, people
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    def __iter__(self) -> Iterator[EventDraft]:
+        below = 1
+        for number, event in enumerate(self._events, 1):
+            left = left_of(event)
+            is_block = bool(left.get("derived"))
+            level = left.get("level", below if is_block else 0)
+            below = level if is_block else level + 1
+            gone = self._selection.of(number, event)
+            yield self._renamed(emptied(event, gone, level) if gone else _without_copies(event, level))
+
+    def _renamed(self, event: EventDraft) -> EventDraft:
+        if event.actor_kind not in ("person", "trigger") or not self._people:
+            return event
+        return replace(event, actor_name=self._people.get(event.actor_name, ""))
+
+
+def emptied(event: EventDraft, gone: frozenset[str], level: int = 0) -> EventDraft:
+    """The event without some of its parts. ``level`` is its depth in the trace of its file."""
+    whole = EVENT in gone
+    kept = {name: event.data[name] for name in ("time_source", "time_inherited") if name in event.data and not whole}
+    data: dict[str, Json] = {**kept, MARK: sorted(gone)}
+    return replace(
+        event,
+        text="" if gone & {EVENT, TEXT, RESULT} else event.text,
+        tool=_tool(event.tool, gone) if event.tool else None,
+        at=None if whole else event.at,
+        actor_name=NO_NAME if whole and event.actor_kind == "tool" and event.actor_name else event.actor_name,
+        model=None if whole else event.model,
+        usage=None if whole else event.usage,
+        request=None if whole else event.request,
+        cost=None if whole else event.cost,
+        data=data | {NATIVE: _left(event, gone, level)},
+    )
+
+
+def _tool(tool: ToolDraft, gone: frozenset[str]) -> ToolDraft:
+    if EVENT in gone:
+        return ToolDraft(call_id=tool.call_id, name=NO_NAME if tool.name else None, status=tool.status)
+    return replace(
+        tool,
+        arguments=None if ARGUMENTS in gone else tool.arguments,
+        result=None if gone & {RESULT, TEXT} else tool.result,
+    )
+
+
+def _left(event: EventDraft, gone: frozenset[str], level: int) -> dict[str, Any]:
+    """What the writer still has to know: where the event stood, and nothing of what it said."""
+    old = left_of(event)
+    kept = {name: old[name] for name in FROM_TRACE if name in old}
+    kept |= {GONE: sorted(gone), SAID: bool(event.text)}
+    if old.get("type") and "id" in old:
+        kept["type"] = old["type"]
+    if old.get("derived"):
+        kept["level"] = level
+    if "wrapper" in old:
+        kept["wrapper"] = _frame(old["wrapper"])
+    if "id" in kept:
+        kept |= _outcome(event)
+        kept["own"] = [name for name in (extension.ACTOR, extension.DEPTH) if name in old.get("own", ())] + [
+            extension.KIND,
+            extension.DATA,
+        ]
+    for name in ("dialog", "attachment"):
+        if name in old:
+            kept[name] = {"i": old[name]["i"], "item": shell(old[name]["item"], EVENT in gone)}
+    return kept
+
+
+def _outcome(event: EventDraft) -> dict[str, Json]:
+    """The outcome of a call in our words; the recorder's own may be a sentence."""
+    if event.kind != "tool_result" or event.tool is None:
+        return {"event_type": NO_NAME}
+    status = event.tool.status
+    told: dict[str, Json] = {"named": True} if event.tool.name else {}
+    told |= {"status": {"ok": "success"}.get(status, status)} if status else {}
+    return told | ({"is_error": True} if status == "error" else {})
+
+
+def shell(item: dict[str, Json], whole: bool) -> dict[str, Json]:
+    """A dialog or an attachment without its content, or (``whole``) the placeholder of one."""
+    if not item:
+        return {}
+    kept = {name: item[name] for name in (PLACE if whole else SHELL) if name in item}
+    if not (item.get("url") or (item.get("encoding") == "base64url" and len(str(item.get("body"))) >= LARGE)):
+        kept.pop("content_hash", None)
+    if whole and "type" in item:
+        kept["type"] = "text"  # core s4.3.1: a dialog of this type alone is a placeholder
+    if whole and item.get("purpose") in KNOWN:
+        kept["purpose"] = item["purpose"]
+    after = text(mapping(item.get("meta")).get(extension.AFTER))
+    return {**kept, "meta": {extension.AFTER: after}} if after else kept
+
+
+def new_attachment(event: EventDraft) -> dict[str, Json]:
+    """What is left of a changed file or an artifact that was in no vCon."""
+    return {"purpose": PURPOSES[event.kind]}
+
+
+def _without_copies(event: EventDraft, level: int) -> EventDraft:
+    """An event that stays. Messages hold copies of the calls and results beside them, as blocks: those go."""
+    left = left_of(event)
+    if not left.keys() & {"content", "wrapper", "derived"}:
+        return event
+    kept = {name: value for name, value in left.items() if name != "derived"}
+    if left.get("derived"):
+        kept["level"] = level
+    if "wrapper" in left:
+        kept["wrapper"] = _frame(left["wrapper"])
+    if isinstance(left.get("content"), list):
+        kept["content"] = _plain(left["content"])
+    return replace(event, data=event.data | {NATIVE: kept})
+
+
+def _plain(content: list[Json]) -> list[Json]:
+    """Content blocks but those that are events."""
+    events = {block.place for block in blocks_of(content)}
+    return [block for place, block in enumerate(content) if place not in events]
+
+
+def _frame(wrapper: dict[str, Json]) -> dict[str, Json]:
+    """The user entry around tool results, without the copies of them in it."""
+    return {name: wrapper[name] for name in ("type", "id", "timestamp") if name in wrapper} | {"content": []}

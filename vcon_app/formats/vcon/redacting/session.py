@@ -1,0 +1,210 @@
+"""A session as a whole without what a reviewer removes of it; and, on one walk, what has to be known beforehand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ....drafts import EventDraft, Events, Json, SessionDraft
+from ..file.forms import UNREAD
+from ..file.values import mapping, text
+from ..trace.parties import IDENTIFIERS
+from ..trace.steps import NATIVE
+from ..writing.plan import left_of
+from ..writing.trace import RECORD, SESSION
+from ..writing.write import HANDLED
+from .check import NAME, Removed
+from .redact import ATTACHMENTS, ENVIRONMENT, EVENT, METADATA, PEOPLE, RESULT, SUMMARY, TEXT, TITLE, Redacted, Selection
+
+PERSONS = ("person", "unknown", "organization")
+"""Kinds of parties that may be somebody."""
+SHOWN_OF_PERSON = ("type", "role")
+OF_RECORDER = ("recorder", "client", "provider", "models", "parent_external_id")
+"""Metadata that says which programs took part; without it nobody can read the rest."""
+PLACES = ("vcs", "file-attribution")
+"""Members of a trace's record that tell of somebody's files."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a writer is given instead of the session and its log, and what to look for in what it wrote."""
+
+    session: SessionDraft
+    events: Redacted
+    removed: Removed
+    counts: dict[str, int]
+    """What was removed how often: kinds and numbers, never words."""
+
+
+def prepare(session: SessionDraft, events: Events, selection: Selection) -> Prepared:
+    """Take a selection out of a session; walks over the events once."""
+    survey = _Survey(selection)
+    for number, event in enumerate(events, 1):
+        survey.see(number, event)
+    people = survey.people(session) if PEOPLE in selection.whole else {}
+    survey.see_session(session, people)
+    cleaned = _cleaned(session, survey.selection, people)
+    return Prepared(cleaned, Redacted(events, selection, people), survey.removed, dict(survey.counts))
+
+
+class _Survey:
+    """What goes, seen once as a whole."""
+
+    def __init__(self, selection: Selection) -> None:
+        self.selection = selection
+        self.removed = Removed()
+        self.counts: Counter[str] = Counter()
+        self._names: dict[str, None] = {}
+        for words in selection.words:
+            self.removed.add_words(words)
+
+    def see(self, number: int, event: EventDraft) -> None:
+        if event.actor_kind in ("person", "trigger") and event.actor_name:
+            self._names[event.actor_name] = None
+        gone = self.selection.of(number, event)
+        if not gone:
+            return
+        self.counts.update(gone)
+        tool = event.tool
+        whole = EVENT in gone
+        if whole or gone & {TEXT, RESULT}:
+            self.removed.add(number, event.text)
+            self.removed.add(number, tool.result if tool else None)
+        if tool and gone - {TEXT, RESULT}:
+            self.removed.add(number, tool.arguments)
+        if left_of(event).get("source") == "analysis":
+            index = event.pointer.rpartition("/")[2]
+            self._also(analyses={int(index)} if index.isdecimal() else set())
+
+    def _also(self, **indices: set[int]) -> None:
+        more = {name: getattr(self.selection, name) | found for name, found in indices.items()}
+        self.selection = replace(self.selection, **more)
+
+    def people(self, session: SessionDraft) -> dict[str, str]:
+        """What stands for each name: persons stay apart, and nobody takes it for a name."""
+        record = mapping(session.record.get(NATIVE))
+        named = [
+            name_of(raw)
+            for raw, kind in zip(record.get("parties") or [], record.get("kinds") or [], strict=False)
+            if kind in PERSONS
+        ]
+        return {name: f"Person {number}" for number, name in enumerate(dict.fromkeys([*named, *self._names]), 1)}
+
+    def see_session(self, session: SessionDraft, people: dict[str, str]) -> None:
+        """What goes of the session as a whole, and of what the file holds beside its events."""
+        record, whole = mapping(session.record.get(NATIVE)), self.selection.whole
+        kept = {name: record.get(name) or [] for name in ("analysis", "attachments")}
+        if SUMMARY in whole:
+            self._also(analyses={one["i"] for one in kept["analysis"] if one["item"].get("type") == "summary"})
+        if ENVIRONMENT in whole:
+            found = {one["i"] for one in kept["attachments"] if one["item"].get("purpose") == "agent_environment"}
+            self._also(attachments=found)
+        if ATTACHMENTS in self.selection.every:
+            self._also(attachments={one["i"] for one in kept["attachments"]})
+        for name, chosen in (("analysis", self.selection.analyses), ("attachments", self.selection.attachments)):
+            for one in kept[name]:
+                if one["i"] in chosen:
+                    self.removed.add(f"/{name}/{one['i']}", one["item"].get("body"))
+                    self.counts[name] += 1
+        self.counts.update(whole)
+        if TITLE in whole:
+            self.removed.add(TITLE, session.title)
+        if SUMMARY in whole:
+            self.removed.add(SUMMARY, session.summary)
+        if ENVIRONMENT in whole:
+            self.removed.add(ENVIRONMENT, session.metadata.get("environment"))
+        self._see_people(session, record, people)
+
+    def _see_people(self, session: SessionDraft, record: dict[str, Any], people: dict[str, str]) -> None:
+        if PEOPLE not in self.selection.whole:
+            return
+        for name in (*people, session.user_id):
+            self.removed.add(PEOPLE, name, NAME)
+        for raw, kind in zip(record.get("parties") or [], record.get("kinds") or [], strict=False):
+            if kind in PERSONS:
+                told = {key: value for key, value in raw.items() if key not in (*SHOWN_OF_PERSON, "validation")}
+                self.removed.add(PEOPLE, told, NAME)
+
+
+def _cleaned(session: SessionDraft, selection: Selection, people: dict[str, str]) -> SessionDraft:
+    whole = selection.whole
+    metadata = {name: value for name, value in session.metadata.items() if METADATA not in whole or name in OF_RECORDER}
+    if ENVIRONMENT in whole:
+        metadata.pop("environment", None)
+    if PEOPLE in whole:
+        metadata.pop("parties", None)
+    record = mapping(session.record.get(NATIVE))
+    return replace(
+        session,
+        title="" if TITLE in whole else session.title,
+        summary="" if SUMMARY in whole else session.summary,
+        user_id="" if PEOPLE in whole else session.user_id,
+        tags=() if METADATA in whole else session.tags,
+        metadata=metadata,
+        record={NATIVE: _record(record, selection, people)} if record else {},
+    )
+
+
+def _record(record: dict[str, Any], selection: Selection, people: dict[str, str]) -> dict[str, Any]:
+    """What the reader kept for the writer; what other formats kept is of no use to it."""
+    whole = selection.whole
+    made = dict(record)
+    made["top"] = _top(mapping(record.get("top")), whole)
+    made["parties"] = [
+        _party(raw, kind, whole, people)
+        for raw, kind in zip(record.get("parties") or [], record.get("kinds") or [], strict=False)
+    ]
+    for name, chosen in (("analysis", selection.analyses), ("attachments", selection.attachments)):
+        stay = ("type", "vendor", "dialog") if name == "analysis" else ("purpose", "party", "dialog")
+        made[name] = [
+            {**one, "item": _only(one["item"], stay)} if one["i"] in chosen else one for one in record.get(name) or []
+        ]
+    if trace := mapping(record.get("trace")):
+        made["trace"] = {**trace, **_trace(trace, whole)}
+    return made
+
+
+def _top(top: dict[str, Json], whole: frozenset[str]) -> dict[str, Json]:
+    """Never the parts of an extension to come: nobody can tell what of the removed they repeat (core s2.5)."""
+    return {
+        name: value
+        for name, value in top.items()
+        if name not in UNREAD
+        and not (name == "subject" and TITLE in whole)
+        and (name in HANDLED or METADATA not in whole)
+    }
+
+
+def _party(raw: dict[str, Json], kind: str, whole: frozenset[str], people: dict[str, str]) -> dict[str, Json]:
+    if kind in PERSONS:
+        if PEOPLE not in whole or not raw:
+            return raw
+        return {"name": people[name_of(raw)], **_only(raw, SHOWN_OF_PERSON)}
+    meta = mapping(raw.get("meta"))
+    told = mapping(meta.get("agent_session"))
+    if ENVIRONMENT not in whole or "environment" not in told:
+        return raw
+    rest = {name: value for name, value in told.items() if name != "environment"}
+    return {**raw, "meta": {**meta, "agent_session": rest}}
+
+
+def _trace(trace: dict[str, Any], whole: frozenset[str]) -> dict[str, Any]:
+    """The trace around the entries, without members that go."""
+    session, record = mapping(trace.get("session")), mapping(trace.get("record"))
+    if METADATA in whole:
+        session, record = _only(session, SESSION), _only(record, RECORD)
+    if ENVIRONMENT in whole:
+        session = {name: value for name, value in session.items() if name != "environment"}
+        record = {name: value for name, value in record.items() if name not in PLACES}
+    return {"session": session, "record": record}
+
+
+def name_of(raw: dict[str, Json]) -> str:
+    """What a party is called by events."""
+    return next((value for key in ("name", *IDENTIFIERS) if (value := text(raw.get(key)))), "")
+
+
+def _only(item: dict[str, Json], names: Iterable[str]) -> dict[str, Json]:
+    return {name: item[name] for name in names if name in item}

@@ -1,0 +1,139 @@
+"""Dialect D6: agent runs written with core members alone, each tool as a ``bot`` party (OR13/vcon-trajectories).
+
+Plain chats (D9) and calls between people (D10) go the same way: they have messages and nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....drafts import Json, ToolDraft
+from ..file.normalise import Container
+from ..file.notes import Notes, point
+from ..file.values import text
+from .dialogs import Talk, indices, spaced_by_one_second, step_of
+from .entries import output_text
+from .pairs import Pairs
+from .parties import Cast
+from .steps import Step
+
+THOUGHTS = "chain-of-thought"
+CALL_NAMES = ("tool", "name", "action")
+
+
+def steps_of(talks: list[Talk], vcon: Container, cast: Cast, notes: Notes) -> list[Step]:
+    """Every dialog as a step in its order, with reasoning before the dialog it is about."""
+    _find_tools(talks, cast)
+    thoughts = _thoughts(vcon, len(talks), cast)
+    waiting: dict[int, list[Step]] = {}
+    steps: list[Step] = []
+    for talk in talks:
+        steps += thoughts.pop(talk.index, [])
+        steps.append(_step(talk, waiting))
+    if any(step.tool for step in steps):
+        pairs = Pairs(notes)
+        for step in steps:
+            pairs.see(step)
+        pairs.finish()
+    if any(party.is_ai for party in cast.all) and spaced_by_one_second(talks):
+        notes.info(
+            "R75",
+            point(vcon.pointer, "dialog"),
+            "The dialogs are exactly 1 second apart: their times look made up, only their order can be relied on.",
+        )
+    return steps
+
+
+def is_thought(item: dict[str, Any], dialogs: int) -> bool:
+    """An analysis that holds the reasoning before a dialog (then it is shown as an event)."""
+    return (
+        item.get("type") == "report"
+        and item.get("schema") == THOUGHTS
+        and isinstance(item.get("body"), str)
+        and bool(indices(item.get("dialog"), dialogs))
+    )
+
+
+def _find_tools(talks: list[Talk], cast: Cast) -> None:
+    """A bot that issues calls, or speaks to a person, is an agent; one that does neither is a tool."""
+    speaks: set[int] = set()
+    for talk in talks:
+        if talk.speaker and talk.speaker.is_ai and (_call(talk) or any(party.kind == "person" for party in talk.heard)):
+            speaks.add(talk.speaker.index)
+    called = any(_call(talk) for talk in talks)
+    for party in cast.all:
+        if called and party.kind == "agent" and party.why == "type bot" and party.index not in speaks:
+            cast.tell(party, "tool", "bot that only answers")
+
+
+def _call(talk: Talk) -> tuple[str, Json, dict[str, Any]] | None:
+    """Tool name, arguments and the whole body, when a dialog is a tool call."""
+    body = talk.content.value if talk.content.kind == "json" else None
+    if not isinstance(body, dict) or "input" not in body:
+        return None
+    name = next((value for key in CALL_NAMES if (value := text(body.get(key)))), None)
+    return (name, body["input"], body) if name else None
+
+
+def _thoughts(vcon: Container, count: int, cast: Cast) -> dict[int, list[Step]]:
+    found: dict[int, list[Step]] = {}
+    for index, item in enumerate(vcon.analysis):
+        if is_thought(item, count):
+            step = Step(
+                "reasoning",
+                vcon.at("analysis", index),
+                text=item["body"],
+                actor=cast.agent.actor if cast.agent else ("agent", ""),
+            )
+            step.left = {"source": "thought"}
+            found.setdefault(indices(item["dialog"], count)[0], []).append(step)
+    return found
+
+
+def _step(talk: Talk, waiting: dict[int, list[Step]]) -> Step:
+    step = step_of(talk)
+    if call := _call(talk):
+        _make_call(step, talk, *call)
+        if talk.heard:
+            waiting.setdefault(talk.heard[0].index, []).append(step)
+    elif talk.speaker and talk.speaker.kind == "tool" and step.kind in ("tool_result", "user_message", "artifact"):
+        _make_result(step, talk, waiting.get(talk.speaker.index, []))
+    return step
+
+
+def _make_call(step: Step, talk: Talk, name: str, given: Json, body: dict[str, Any]) -> None:
+    step.kind, step.text = "tool_call", ""
+    step.tool = ToolDraft(text(body.get("id")), name, arguments=given)
+    extra = {key: value for key, value in body.items() if key not in ("tool", "name", "input", "id")}
+    step.data = {"details": extra} if extra else {}
+    step.left = {"source": "dialog", "was": talk.index}
+
+
+def _make_result(step: Step, talk: Talk, waiting: list[Step]) -> None:
+    """The answer of a tool: to the call it names, else to the oldest call of this tool that waits."""
+    body = talk.content.value
+    told = body if isinstance(body, dict) else {}
+    call_id = text(told.get("tool_use_id"))
+    call = next((step for step in waiting if call_id and step.tool and step.tool.call_id == call_id), None) or (
+        waiting[0] if waiting else None
+    )
+    if call is not None:
+        waiting.remove(call)
+        step.parent, call_id = call, call_id or (call.tool.call_id if call.tool else None)
+    failed = bool(told.get("error")) or told.get("is_error") is True
+    name = (
+        (call.tool.name if call and call.tool else None)
+        or text(talk.item.get("application"))
+        or (talk.speaker.name if talk.speaker else None)
+    )
+    step.kind, step.data = "tool_result", {}
+    step.text = _result_text(body) if isinstance(body, (dict, list)) else talk.text
+    step.tool = ToolDraft(
+        call_id, name, result=body if isinstance(body, (dict, list)) else None, status="error" if failed else None
+    )
+    step.left = {"source": "dialog", "was": talk.index}
+
+
+def _result_text(body: Json) -> str:
+    raw = body.get("_raw_result") if isinstance(body, dict) else None
+    return raw if isinstance(raw, str) else output_text(body)

@@ -1,0 +1,175 @@
+"""Dialogs: who speaks in them, what they say, and the steps of those that are in no trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from typing import Any
+
+from ....drafts import ActorKind, Json, Kind
+from ..file.content import Content, check_hash, resolve
+from ..file.elide import LONG, Elided
+from ..file.normalise import Container, mediatype
+from ..file.notes import Notes, point
+from ..file.times import usual
+from ..file.values import text
+from . import refs
+from .clock import Clock
+from .entries import visible_text
+from .parties import Cast, Party
+from .steps import Step
+
+_ENDS = ("transferor", "transfer_target")
+MCP = "application/vnd.mcp-session+json"
+
+
+@dataclass(slots=True, eq=False)
+class Talk:
+    """One dialog as understood. ``item`` has today's names."""
+
+    index: int
+    item: dict[str, Any]
+    pointer: str
+    content: Content
+    speaker: Party | None
+    heard: list[Party]
+    at: datetime | None
+    text: str
+    ends: list[Party]
+    """Who hands over to whom, in a transfer."""
+    media: str = ""
+    """The media type, see ``mediatype``."""
+
+    @property
+    def type(self) -> str:
+        return text(self.item.get("type")) or ""
+
+    @property
+    def is_mcp(self) -> bool:
+        """Dialect D7: the whole session of the mcp_session draft stands in one dialog."""
+        return self.media == MCP or self.item.get("type") == "mcp_session"
+
+    def kept(self, shown_text: str) -> dict[str, Any]:
+        """For the writer: index, object, and whether its body is the text of the event (then it is left out)."""
+        return keep(self.index, self.item, shown_text)
+
+
+def keep(index: int, item: dict[str, Any], shown_text: str) -> dict[str, Any]:
+    """``{i, item, text?}``: the object an event came from, without a body that is the text of the event."""
+    body = item.get("body")
+    if isinstance(body, str) and body == shown_text:
+        rest = item.copy()
+        del rest["body"]
+        return {"i": index, "item": rest, "text": True}
+    if isinstance(body, str) and len(body) > LONG:
+        return {"i": index, "item": {**item, "body": Elided("", len(body))}}
+    return {"i": index, "item": item}
+
+
+def talks_of(vcon: Container, cast: Cast, notes: Notes) -> list[Talk]:
+    """Every dialog, in array order."""
+    clock = Clock(notes)
+    found = []
+    for index, item in enumerate(vcon.dialog):
+        pointer = f"{vcon.pointer}/dialog/{index}"
+        content = resolve(item, pointer, notes, text(item.get("type")) or "")
+        if "content_hash" in item:
+            check_hash(item, content, pointer, notes)
+        people = [cast.all[n] for n in indices(item.get("parties"), len(cast.all))]
+        first = indices(item.get("originator"), len(cast.all))
+        speaker = cast.all[first[0]] if first else people[0] if people else None
+        start = item.get("start")
+        at = known[0] if (known := usual(start)) else clock.date(start, point(pointer, "start")).at
+        heard = [party for party in people if party is not speaker]
+        ends = [cast.all[n] for name in _ENDS if name in item for n in indices(item[name], len(cast.all))[:1]]
+        found.append(Talk(index, item, pointer, content, speaker, heard, at, _text(content), ends, mediatype(item)))
+    return found
+
+
+def _text(content: Content) -> str:
+    if content.kind == "text":
+        return content.value
+    if content.kind == "json" and isinstance(content.value, dict):
+        return visible_text(content.value.get("text") or content.value.get("content"))
+    return content.value if isinstance(content.value, str) and content.kind == "json" else ""
+
+
+def indices(value: Json, length: int) -> list[int]:
+    """The valid indices in a reference: an int, a list, a list of lists with nulls (core s4.3.4).
+
+    Integral floats count; booleans, negative numbers and what is out of range do not (rule R25).
+    """
+    if value is None:
+        return []
+    if type(value) is int:
+        return [value] if 0 <= value < length else []
+    flat = value if isinstance(value, list) else [value]
+    if len(plain := refs.sound(flat, length)) == len(flat):
+        return plain
+    found: list[int] = []
+    for item in flat:
+        for number in item if isinstance(item, list) else [item]:
+            if type(number) is float and number.is_integer():
+                number = int(number)
+            if type(number) is int and 0 <= number < length:
+                found.append(number)
+    return found
+
+
+def step_of(talk: Talk) -> Step:
+    """The step of a dialog that no trace holds."""
+    kind, words, actor = _plain(talk)
+    step = Step(kind, talk.pointer, text(talk.item.get("message_id")) or "", at=talk.at, actor=actor, text=words)
+    step.left = {"source": "dialog", "dialog": talk.kept(words)}
+    step.data = _facts(talk) if kind in ("artifact", "handoff", "status", "note") else {}
+    if isinstance(talk.content.value, Elided):
+        step.data["elided"] = dict(talk.content.value)
+    return step
+
+
+def _plain(talk: Talk) -> tuple[Kind, str, tuple[ActorKind, str]]:
+    actor: tuple[ActorKind, str] = talk.speaker.actor if talk.speaker else ("unknown", "")
+    if talk.type == "transfer":
+        return "handoff", " → ".join(party.name for party in talk.ends), talk.ends[0].actor if talk.ends else actor
+    if talk.type == "incomplete":
+        return "status", f"incomplete: {text(talk.item.get('disposition')) or 'no reason given'}", actor
+    if talk.content.kind == "absent" and talk.type != "recording-set":
+        return "note", "(content removed or absent)", actor
+    media = talk.media.startswith(("audio/", "video/", "image/"))
+    elided = talk.content.kind == "elided" and talk.type != "text"
+    if (
+        talk.content.kind in ("url", "bytes", "opaque", "absent")
+        or elided
+        or media
+        or talk.type not in ("text", "")
+        and not talk.text
+    ):
+        return "artifact", "", actor
+    if talk.speaker and talk.speaker.is_ai:
+        return "agent_message", talk.text, actor
+    if talk.speaker and talk.speaker.kind == "tool":
+        return "tool_result", talk.text, actor
+    return "user_message", talk.text, actor
+
+
+def _facts(talk: Talk) -> dict[str, Any]:
+    """What is told of a recording or an event of the call."""
+    names = ("type", "filename", "mediatype", "duration", "url", "content_hash", "disposition")
+    facts = {
+        ("name" if name == "filename" else name): talk.item[name] for name in names if talk.item.get(name) is not None
+    }
+    if talk.content.kind == "bytes":
+        facts["size"] = len(talk.content.value)
+    return facts
+
+
+def differs(first: datetime | None, second: datetime | None) -> bool:
+    """Are two times more than 2 s apart?"""
+    return first is not None and second is not None and first != second and abs((first - second).total_seconds()) > 2
+
+
+def spaced_by_one_second(talks: list[Talk]) -> bool:
+    """Times exactly 1 s apart were made up by a converter."""
+    times = [talk.at for talk in talks if talk.at is not None]
+    return len(times) > 2 and all((after - before).total_seconds() == 1 for before, after in pairwise(times))

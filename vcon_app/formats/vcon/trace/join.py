@@ -1,0 +1,164 @@
+"""A message that stands both in dialog and in the trace is one event (rules R74, R75)."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from ..file.notes import Notes, shown
+from ..file.times import render
+from . import extension
+from .dialogs import Talk, differs, spaced_by_one_second, step_of
+from .steps import Step
+
+MESSAGES = ("user_message", "agent_message", "injected_context")
+
+
+def join(steps: list[Step], ids: dict[str, Step], talks: list[Talk], notes: Notes) -> list[Step]:
+    """Match dialogs with messages; what is left over is put between the steps. The trace's time wins."""
+    pairs = match(steps, ids, talks)
+    made_up = spaced_by_one_second(talks)
+    late = [talk for talk, step in pairs.items() if _merge(talk, step, made_up, notes)]
+    if late:
+        which = "time of this dialog differs" if len(late) == 1 else f"times of {len(late)} dialogs differ"
+        notes.warn(
+            "R75",
+            late[0].pointer,
+            f"The {which} from the agent trace by more than 2 seconds; what the trace says is shown.",
+        )
+    if made_up and pairs:
+        notes.info("R75", "", "The dialogs are exactly 1 second apart: their times look made up.")
+    if len(pairs) == len(talks):
+        return steps
+    left = [talk for talk in talks if talk not in pairs and talk.item and talk.type in ("text", "")]
+    if pairs and left:
+        which = "This dialog is" if len(left) == 1 else f"{len(left)} of {len(talks)} dialogs are"
+        notes.info(
+            "R74", left[0].pointer, f"{which} not in the agent trace; shown where order and time of the dialogs say."
+        )
+    return _insert(steps, talks, pairs)
+
+
+def match(steps: list[Step], ids: dict[str, Step], talks: list[Talk]) -> dict[Talk, Step]:
+    """By message_id, else by equal text of the same kind of speaker: near in time first, then in order."""
+    taken: set[int] = set()
+    pairs: dict[Talk, Step] = {}
+    for talk in talks:
+        name = talk.item.get("message_id")
+        step = ids.get(name) if isinstance(name, str) else None
+        if step is not None and step.kind in MESSAGES and id(step) not in taken:
+            taken.add(id(step))
+            pairs[talk] = step
+    left = [talk for talk in talks if talk not in pairs and talk.text]
+    if not left:
+        return pairs
+    shelf = _Shelf(steps, taken)
+    for choose in (shelf.near, shelf.next):
+        for talk in left:
+            if talk not in pairs and (step := choose(talk)):
+                pairs[talk] = step
+    return pairs
+
+
+class _Shelf:
+    """Messages by their text, each to be taken once; look-ups stay cheap when thousands of texts are equal."""
+
+    def __init__(self, steps: list[Step], taken: set[int]) -> None:
+        self._taken = taken
+        self._rows: dict[tuple[object, ...], deque[Step]] = {}
+        for step in steps:
+            if step.kind in MESSAGES and step.text:
+                words, is_ai = step.text.strip(), step.kind == "agent_message"
+                self._rows.setdefault((words, is_ai), deque()).append(step)
+                if step.at is not None:
+                    self._rows.setdefault((words, is_ai, int(step.at.timestamp())), deque()).append(step)
+
+    def take(self, step: Step) -> bool:
+        """Mark as used; answers whether it was free."""
+        free = id(step) not in self._taken
+        self._taken.add(id(step))
+        return free
+
+    def near(self, talk: Talk) -> Step | None:
+        """The same words within 2 s."""
+        if talk.at is None:
+            return None
+        second = int(talk.at.timestamp())
+        return self._first(talk, [(second + offset,) for offset in (0, 1, -1, 2, -2)])
+
+    def next(self, talk: Talk) -> Step | None:
+        """The same words, the first that is left."""
+        return self._first(talk, [()])
+
+    def _first(self, talk: Talk, tails: list[tuple[int, ...]]) -> Step | None:
+        speakers = (talk.speaker.is_ai,) if talk.speaker else (False, True)
+        for is_ai in speakers:
+            for tail in tails:
+                row = self._rows.get((talk.text.strip(), is_ai, *tail))
+                while row:
+                    step = row.popleft()
+                    if self.take(step):
+                        return step
+        return None
+
+
+def _merge(talk: Talk, step: Step, made_up: bool, notes: Notes) -> bool:
+    """One event with two sources; answers whether their times disagree.
+
+    Where the trace has no time the dialog's is taken, unless it looks made up.
+    """
+    step.left["dialog"] = talk.kept(step.text)
+    speaker = talk.speaker
+    if speaker is not None and extension.ACTOR not in step.own and speaker.is_ai == (step.kind == "agent_message"):
+        step.actor = speaker.actor
+    if talk.text and talk.text != step.text and talk.text.strip() != step.text.strip():
+        step.data["dialog_text"] = talk.text
+        notes.warn(
+            "R74",
+            talk.pointer,
+            f"The dialog says {shown(talk.text)}, the agent trace {shown(step.text)} for the same "
+            "message; the trace is shown, the other text is kept beside it.",
+            "text",
+        )
+    if step.at is None and talk.at is not None and not made_up:
+        step.at, step.data["time_source"] = talk.at, "dialog"
+    if not differs(talk.at, step.at):
+        return False
+    step.data["dialog_time"] = render(talk.at) if talk.at else None
+    return True
+
+
+def _insert(steps: list[Step], talks: list[Talk], pairs: dict[Talk, Step]) -> list[Step]:
+    """Dialogs outside of the trace: after the dialog before them, and not before earlier top-level steps."""
+    place = {id(step): index for index, step in enumerate(steps)}
+    before: dict[int, list[Step]] = {}
+    floor = 0
+    for talk in talks:
+        if talk in pairs:
+            floor = max(floor, after(steps, place[id(pairs[talk])]))
+            continue
+        while floor < len(steps) and (
+            steps[floor].level or ((at := steps[floor].at) is not None and talk.at is not None and at <= talk.at)
+        ):
+            floor += 1
+        before.setdefault(floor, []).append(step_of(talk))
+    return spread(steps, before)
+
+
+def after(steps: list[Step], index: int) -> int:
+    """The place behind a step and everything nested in it."""
+    level = steps[index].level
+    index += 1
+    while index < len(steps) and steps[index].level > level:
+        index += 1
+    return index
+
+
+def spread(steps: list[Step], before: dict[int, list[Step]]) -> list[Step]:
+    """The steps with others put before the given places."""
+    if not before:
+        return steps
+    merged: list[Step] = []
+    for index, step in enumerate(steps):
+        merged += before.get(index, ())
+        merged.append(step)
+    return merged + before.get(len(steps), [])

@@ -1,0 +1,215 @@
+"""Dialect D7: a whole session of tool use in one dialog (draft-howe-vcon-mcp-session-00)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ....drafts import ActorKind, Json, ToolDraft
+from ..file.notes import Notes, point, shown
+from ..file.values import mapping, text, word
+from . import refs
+from .clock import Clock
+from .dialogs import Talk, indices
+from .entries import output_text, visible_text
+from .pairs import Pairs
+from .parties import Cast, Party
+from .steps import Step
+
+ROLES = {
+    "user": "person",
+    "human": "person",
+    "assistant": "agent",
+    "agent": "agent",
+    "tool": "tool",
+    "system": "system",
+}
+SHOWN_WITH_MESSAGE = ("text", "image", "document", "file", "audio", "resource")
+
+
+def body_of(talk: Talk) -> dict[str, Any]:
+    """The session object, empty when the dialog does not hold one."""
+    return mapping(talk.content.value) if talk.content.kind == "json" else {}
+
+
+def session_id(talk: Talk) -> str:
+    """Opaque and kept as it is (mcp_session s3.1); never a key to anything (s11.3)."""
+    return text(body_of(talk).get("session_id")) or text(talk.item.get("session_id")) or ""
+
+
+def steps_of(talk: Talk, cast: Cast, notes: Notes) -> list[Step]:
+    """The messages of an mcp_session dialog as steps."""
+    reader = _Reader(talk, cast, notes)
+    steps = [
+        step
+        for index, message in enumerate(_list(body_of(talk).get("messages")))
+        for step in reader.message(index, message)
+    ]
+    if not steps:
+        notes.warn("R69", talk.pointer, "This mcp_session dialog has no readable messages; it is kept as it is.")
+    reader.pairs.finish()
+    reader.report_requests()
+    return steps + [
+        reader.artifact(index, mapping(item)) for index, item in enumerate(_list(body_of(talk).get("artifacts")))
+    ]
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+class _Reader:
+    def __init__(self, talk: Talk, cast: Cast, notes: Notes) -> None:
+        self._base = point(talk.pointer, "body")
+        self._cast, self._notes = cast, notes
+        self._clock = Clock(notes)
+        self.pairs = Pairs(notes)
+        self._asked: dict[str, Step] = {}
+
+    def message(self, index: int, given: Json) -> Iterator[Step]:
+        """Text with what belongs to it is one step; every call, result and unknown block is one of its own."""
+        pointer, message = point(self._base, "messages", index), mapping(given)
+        at = self._clock.date(message.get("timestamp"), point(pointer, "timestamp")).at
+        self._check_parties(message, pointer)
+        speaker = self._speaker(message)
+        content = message.get("content")
+        blocks = content if isinstance(content, list) else [content]
+        spoken = [block for block in blocks if _is_spoken(block)]
+        made: list[Step] = []
+        if kind := text(message.get("type")):
+            made.append(self._event(kind, message, pointer))
+        elif spoken:
+            made.append(self._said(speaker, spoken, pointer))
+        for number, block in enumerate(blocks):
+            if not _is_spoken(block) and block is not None and not kind:
+                made += self._block(block, point(pointer, "content", number), speaker)
+        if not made and not any(mapping(block).get("type") == "tool_call" for block in blocks):
+            made.append(self._unknown(given, pointer, speaker, "A message without content"))
+        for number, step in enumerate(made):
+            step.at = at
+            step.id = (text(message.get("id")) or "") if number == 0 else ""
+            self.pairs.see(step)
+            yield step
+
+    def _speaker(self, message: dict[str, Any]) -> Party | None:
+        """The party is authoritative over the role (mcp_session s4.2)."""
+        known = indices(message.get("party"), len(self._cast))
+        if known:
+            return self._cast[known[0]]
+        kind = ROLES.get(word(message.get("role")))
+        if kind == "agent":
+            return self._cast.agent
+        return self._cast.human if kind == "person" else None
+
+    def _check_parties(self, message: dict[str, Any], pointer: str) -> None:
+        """``party`` is required and an index, ``to`` one or several (mcp_session s4.2)."""
+        if message.get("party") is None:
+            self._notes.warn(
+                "R25",
+                pointer,
+                "This message names no party (mcp_session s4.2 requires it); its role has to tell.",
+                "party",
+            )
+        for name in ("party", "to"):
+            refs.check(message, name, len(self._cast), "party", pointer, self._notes, many=name == "to")
+
+    def _said(self, speaker: Party | None, blocks: list[Json], pointer: str) -> Step:
+        words = visible_text(blocks)
+        step = Step("user_message", pointer, text=words, actor=speaker.actor if speaker else ("unknown", ""))
+        if speaker is not None and speaker.is_ai:
+            step.kind = "agent_message"
+        elif speaker is not None and speaker.kind == "tool":
+            step.kind = "note"
+        if any(isinstance(block, dict) and block.get("type") != "text" for block in blocks):
+            step.left["content"] = blocks
+        return step
+
+    def _event(self, kind: str, message: dict[str, Any], pointer: str) -> Step:
+        """prompt, resource, root and sampling exchanges are events of the protocol."""
+        step = Step("system", pointer, actor=("system", ""), text=visible_text(message.get("content")) or kind)
+        step.data = {
+            "event_type": kind,
+            "details": {key: value for key, value in message.items() if key not in ("id", "type", "timestamp")},
+        }
+        return step
+
+    def _block(self, given: Json, pointer: str, speaker: Party | None) -> Iterator[Step]:
+        block = mapping(given)
+        kind = word(block.get("type"))
+        if kind == "tool_use":
+            yield self._call(block, pointer, speaker)
+        elif kind == "tool_call":
+            asked = self._asked.get(text(block.get("id")) or "")
+            if asked is None:
+                asked = self._call(block, pointer, speaker)
+                yield asked
+            asked.data["executed"] = True
+            asked.left["hop"] = block
+        elif kind == "tool_result":
+            yield self._result(block, pointer)
+        else:
+            what = f"A content block of the unknown type {shown(kind)}" if kind else "A content block of no type"
+            yield self._unknown(given, pointer, speaker, what)
+
+    def _unknown(self, given: Json, pointer: str, speaker: Party | None, what: str) -> Step:
+        """Nothing is dropped for being strange (mcp_session s8.5)."""
+        self._notes.info("R107", pointer, f"{what}; it is kept as it is.", what)
+        kind = text(mapping(given).get("type"))
+        actor: tuple[ActorKind, str] = speaker.actor if speaker else ("unknown", "")
+        return Step("unknown", pointer, actor=actor, data={"type": kind, "raw": given})
+
+    def _call(self, block: dict[str, Any], pointer: str, speaker: Party | None) -> Step:
+        step = Step(
+            "tool_call",
+            pointer,
+            actor=speaker.actor if speaker else ("agent", ""),
+            tool=ToolDraft(text(block.get("id")), text(block.get("name")), arguments=block.get("input")),
+        )
+        if step.tool and step.tool.call_id:
+            self._asked.setdefault(step.tool.call_id, step)
+        return step
+
+    def _result(self, block: dict[str, Any], pointer: str) -> Step:
+        call_id, content = text(block.get("tool_use_id")), block.get("content")
+        call = self._asked.get(call_id or "")
+        failed = block.get("is_error")
+        step = Step(
+            "tool_result",
+            pointer,
+            text=output_text(content),
+            actor=("tool", call.tool.name or "" if call and call.tool else ""),
+        )
+        step.tool = ToolDraft(
+            call_id,
+            result=None if isinstance(content, str) else content,
+            status="error" if failed is True else "ok" if failed is False else None,
+        )
+        if block.get("duration_ms") is not None:
+            step.data["duration_ms"] = block["duration_ms"]
+        if call is not None:
+            call.data["executed"] = True
+        return step
+
+    def report_requests(self) -> None:
+        """A tool_use without tool_call or result was asked for, and is not shown to have run."""
+        for step in self._asked.values():
+            if "executed" not in step.data:
+                step.data["executed"] = False
+
+    def artifact(self, index: int, item: dict[str, Any]) -> Step:
+        """What the session says it produced; the bytes are in an attachment, if anywhere."""
+        pointer = point(self._base, "artifacts", index)
+        told = {key: value for key, value in item.items() if key not in ("created_at",)}
+        name = text(item.get("filename")) or text(item.get("title"))
+        return Step(
+            "artifact",
+            pointer,
+            text(item.get("id")) or "",
+            at=self._clock.read(item.get("created_at"), pointer).at,
+            actor=self._cast.agent.actor if self._cast.agent else ("agent", ""),
+            data={**told, **({"name": name} if name else {})},
+        )
+
+
+def _is_spoken(block: Json) -> bool:
+    return isinstance(block, str) or (isinstance(block, dict) and block.get("type") in SHOWN_WITH_MESSAGE)

@@ -1,0 +1,50 @@
+"""References by index: to parties, dialogs and attachments (rules R25, R26)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....drafts import Json
+from ..file.elide import Elided
+from ..file.normalise import EMPTY
+from ..file.notes import Notes, point, shown
+
+
+def check(
+    item: dict[str, Any], name: str, length: int, what: str, pointer: str, notes: Notes, many: bool = False
+) -> None:
+    """Every index in a reference: an integer, not a boolean, 0 to length - 1 (rules R25, R26).
+
+    ``many``: a list is allowed; in ``parties`` each may be a list again or null, a channel of its own (core s4.3.4).
+    """
+    value = item.get(name)
+    if type(value) is int and 0 <= value < length:
+        return
+    if many and type(value) is list and len(sound(value, length)) == len(value):
+        return
+    if value in EMPTY or isinstance(value, Elided):
+        return
+    if isinstance(value, list) and not many:
+        notes.warn("R25", point(pointer, name), f"{shown(value)} stands where one {what} index belongs.")
+    for part in value if isinstance(value, list) else [value]:
+        for number in part if isinstance(part, list) and name == "parties" else [part]:
+            if not (type(number) is int and 0 <= number < length) and (number is not None or name != "parties"):
+                _check_index(number, length, what, point(pointer, name), notes)
+
+
+def sound(values: list[Json], length: int) -> list[int]:
+    """Those that are indices and point to something."""
+    return [number for number in values if type(number) is int and 0 <= number < length]
+
+
+def _check_index(number: Json, length: int, what: str, pointer: str, notes: Notes) -> None:
+    if isinstance(number, float) and number.is_integer():
+        notes.warn("R26", pointer, f"The {what} index {number} is written as a float; read as {int(number)}.", what)
+        number = int(number)
+    if type(number) is not int:
+        notes.error("R25", pointer, f"{shown(number)} is no {what} index: an index is an integer.")
+    elif number < 0:
+        notes.error("R25", pointer, f"The {what} index {number} is negative; it points nowhere.")
+    elif number >= length:
+        there = "there is none" if not length else "there is one" if length == 1 else f"there are {length}"
+        notes.error("R25", pointer, f"The {what} index {number} is out of range: {there}, and counting begins at 0.")

@@ -1,0 +1,212 @@
+"""The entries of a trace, depth first, as steps (VAC s3.8)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from ....drafts import Json
+from ..file.elide import Elided
+from ..file.normalise import EMPTY
+from ..file.notes import Notes, point, shown
+from ..file.times import usual
+from ..file.values import word
+from . import extension
+from .clock import Clock
+from .entries import Block, blocks_of, fold, visible_text
+from .entry_steps import make
+from .pairs import Pairs
+from .parties import Cast
+from .steps import Step
+from .tally import Tally
+from .traces import Trace
+from .turns import Doubles
+
+
+class Place(NamedTuple):
+    """Where an entry stands: the event above it, how deep in ``children``, the time above it."""
+
+    parent: Step | None = None
+    level: int = 0
+    inherited: datetime | None = None
+    wrapper: list[dict[str, Any]] | None = None
+    """The user entry around tool results; the first of them takes it along."""
+
+
+TOP = Place()
+IDS = ("id", "parent-id", "call-id")
+TIMES = tuple(spelling for name in ("session-start", "session-end", "started-at", "ended-at")
+              for spelling in (name, name.replace("-", "_")))  # fmt: skip
+Task = tuple[dict[str, Any], str, Place]
+
+
+class Walk:
+    """Turns the traces of one session into steps, in log order."""
+
+    def __init__(self, trace: Trace, cast: Cast, notes: Notes) -> None:
+        self.steps: list[Step] = []
+        self.cast, self.notes = cast, notes
+        self.ids: dict[str, Step] = {}
+        self.tally = Tally(trace, notes)
+        self.pairs = Pairs(notes)
+        self.clock = Clock(notes)
+        self._doubles = Doubles()
+        self._raws: dict[str, dict[str, Any]] = {}
+        self._parents: list[tuple[str, str]] = []
+
+    def run(self, traces: list[Trace]) -> list[Step]:
+        """All entries of these traces in array order; iterative, so that nesting is no danger."""
+        for trace in traces:
+            self._check_times(trace)
+            for raw, pointer in trace.entries:
+                stack = self._entry(raw, pointer, TOP)
+                while stack:
+                    stack += self._entry(*stack.pop()) or ()
+        self._finish()
+        return self.steps
+
+    def _check_times(self, trace: Trace) -> None:
+        """Those of the session; ``sessions`` reads them again."""
+        for name in TIMES:
+            if trace.session.get(name) is not None:
+                self.clock.read(trace.session[name], point(trace.pointer, name))
+
+    def _entry(self, raw: dict[str, Any], pointer: str, place: Place) -> list[Task] | None:
+        """Add the steps of one entry; its children, the last one first."""
+        entry = fold(raw)
+        name = entry.get("id")
+        if (
+            type(name) is int
+            or ("call-id" in entry and type(entry["call-id"]) is int)
+            or ("parent-id" in entry and type(entry["parent-id"]) is int)
+        ):
+            entry = self._with_text_ids(entry, pointer)
+            name = entry.get("id")
+        name = name if type(name) is str else ""
+        if (
+            name
+            and (first := self._raws.setdefault(name, raw)) is not raw
+            and self._is_copy(name, first == raw, pointer)
+        ):
+            return None
+        if "children" not in entry and ("content" not in entry or type(entry["content"]) is not list):
+            self._step(entry, name, pointer, place)
+            return None
+        children = _children(entry)
+        if children and not isinstance(entry["children"], list):
+            self.notes.warn("R66", pointer, "children is no array (VAC s3.8); what stands there is read as one child.")
+        derived = _derived(entry, children)
+        if entry["type"] == "user" and _wraps(entry, children, derived):
+            at = self.clock.read(entry.get("timestamp"), pointer).at or place.inherited
+            frame = {key: value for key, value in raw.items() if key != "children"}
+            below = Place(place.parent, place.level + 1, at, [frame])
+        else:
+            step = self._step(entry, name, pointer, place)
+            below = Place(step, place.level + 1, step.at)
+        for block in derived:
+            self._derive(block, pointer, below)
+        return [(child, f"{pointer}/children/{number}", below) for number, child in enumerate(children)][::-1]
+
+    def _with_text_ids(self, entry: dict[str, Any], pointer: str) -> dict[str, Any]:
+        """Ids are texts (VAC s3.8); where a recorder wrote numbers, entries would not find each other."""
+        odd = {name: str(entry[name]) for name in IDS if type(entry.get(name)) is int}
+        self.notes.warn(
+            "R66", pointer, f"The {' and the '.join(odd)} of this entry is a number; read as text.", "number"
+        )
+        return entry | odd
+
+    def _step(self, entry: dict[str, Any], name: str, pointer: str, place: Place) -> Step:
+        above, level, inherited, wrapper = place
+        step = Step("unknown", pointer, name, above, level, {}, {})  # by keyword it takes 0.2 µs more
+        if found := usual(entry.get("timestamp")):
+            step.at, plain = found
+            if not plain:
+                step.left["timestamp"] = entry["timestamp"]
+        else:
+            self.clock.place(step, entry, inherited)
+        make(step, entry, above, self.cast, self.ids)
+        if step.kind == "unknown" and extension.KIND not in step.own:
+            self._note_unknown(entry, pointer)
+        if "token-usage" in entry or "model-id" in entry or "native" in step.left:
+            self.tally.see(step, entry)
+        if step.tool is not None:
+            self.pairs.see(step)
+        self._doubles.see(step)
+        step.left["id"] = name
+        if level:
+            step.left["level"] = level
+        if wrapper:
+            step.left["wrapper"] = wrapper.pop()
+        if name:
+            self.ids.setdefault(name, step)
+        if "parent-id" in entry and (parent_id := step.left.get("parent_id")):
+            self._parents.append((parent_id, pointer))
+        self.steps.append(step)
+        return step
+
+    def _note_unknown(self, entry: dict[str, Any], pointer: str) -> None:
+        kind = shown(entry["type"])
+        said = "A user entry without content" if entry["type"] == "user" else f"An entry of the unknown type {kind}"
+        self.notes.warn("R67", pointer, f"{said}: it is kept and shown as it is.", kind)
+
+    def _derive(self, block: Block, pointer: str, place: Place) -> None:
+        """A content block that no child repeats is an event; the writer finds it in its message again."""
+        wrapper = place.wrapper[0] if place.wrapper else None
+        step = self._step(block.entry, "", f"{pointer}/content/{block.place}", place)
+        step.left = {"id": "", "derived": True, **({"wrapper": wrapper, "level": place.level} if wrapper else {})}
+
+    def _is_copy(self, name: str, is_same: bool, pointer: str) -> bool:
+        """The same entry twice (traces for single calls may overlap): the first is kept."""
+        if is_same:
+            self.notes.info("R69", pointer, f"Entry {shown(name)} is a copy of an earlier one and is left out.", "copy")
+            return True
+        self.notes.warn(
+            "R69", pointer, f"The entry id {shown(name)} stands for more than one entry; both are kept.", "id"
+        )
+        return False
+
+    def _finish(self) -> None:
+        for parent_id, pointer in self._parents:
+            if parent_id not in self._raws:
+                self.notes.warn(
+                    "R72",
+                    pointer,
+                    f"parent-id {shown(parent_id)} leads to no entry of this trace: part of it may be missing.",
+                    "parent",
+                )
+        self.pairs.finish()
+        self.tally.finish()
+
+
+def _children(entry: dict[str, Any]) -> list[dict[str, Any]]:
+    children: Json = entry.get("children")
+    if children in EMPTY or isinstance(children, Elided):
+        return []
+    children = children if isinstance(children, list) else [children]
+    return [child if isinstance(child, dict) else {"type": "not-an-object", "value": child} for child in children]
+
+
+def _derived(entry: dict[str, Any], children: list[dict[str, Any]]) -> list[Block]:
+    """Native blocks that ``children`` do not repeat."""
+    if entry["type"] not in ("user", "assistant"):
+        return []
+    blocks = blocks_of(entry.get("content"))
+    if not blocks or not children:
+        return blocks
+    folded = [fold(child) for child in children]
+    held = {(word(child["type"]), word(child.get("call-id"))) for child in folded}
+    thinks = any(child["type"] == "reasoning" for child in folded)
+    return [
+        block
+        for block in blocks
+        if (block.entry["type"], word(block.entry.get("call-id"))) not in held
+        and not (block.entry["type"] == "reasoning" and thinks)
+    ]
+
+
+def _wraps(entry: dict[str, Any], children: list[dict[str, Any]], derived: list[Block]) -> bool:
+    """Does this user entry only wrap tool results (rule R70)?"""
+    inner = [word(fold(child)["type"]) for child in children] + [block.entry["type"] for block in derived]
+    return (
+        bool(inner) and all(kind == "tool-result" for kind in inner) and not visible_text(entry.get("content")).strip()
+    )

@@ -1,0 +1,178 @@
+"""One event as an entry of a written trace: the members of VAC-00, and which of our own it needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....drafts import EventDraft, Json
+from ..file.times import render
+from ..trace import extension
+from ..trace.entries import output_text
+from ..trace.steps import NATIVE
+from ..trace.turns import user_kind
+
+TYPES = {
+    "user_message": "user",
+    "injected_context": "user",
+    "agent_message": "assistant",
+    "reasoning": "reasoning",
+    "tool_call": "tool-call",
+    "tool_result": "tool-result",
+}
+NATURAL = {
+    "user": "user_message",
+    "assistant": "agent_message",
+    "reasoning": "reasoning",
+    "tool-call": "tool_call",
+    "tool-result": "tool_result",
+    "system-event": "system",
+}
+STATUS = {"ok": "success", "error": "error", "cancelled": "cancelled", "denied": "denied"}
+
+
+def needed(event: EventDraft, entry: dict[str, Json]) -> set[str]:
+    """Members without which reading would give another event."""
+    wanted = set()
+    kind = str(entry["type"])
+    natural = user_kind(entry, event.text) if kind == "user" else NATURAL[kind]
+    if natural != event.kind:
+        wanted.add(extension.KIND)
+    if kind == "system-event":
+        wanted |= {extension.DATA} | ({extension.TEXT} if not event.text else set())
+    elif event.data.keys() - {NATIVE}:
+        wanted.add(extension.DATA)
+    if event.tool is not None and (
+        kind not in ("tool-call", "tool-result")
+        or event.tool.server
+        or not event.tool.name
+        or (kind == "tool-call" and (event.tool.result is not None or event.tool.status))
+    ):
+        wanted.add(extension.TOOL)
+    if (
+        kind == "tool-result"
+        and event.tool
+        and event.tool.result is not None
+        and "output" in entry
+        and (entry["output"] is not event.tool.result)
+    ):
+        wanted.add(extension.RESULT)
+    if kind in ("tool-call",) and event.text:
+        wanted.add(extension.TEXT)
+    return wanted
+
+
+def tool_of(event: EventDraft) -> Json:
+    if event.tool is None:
+        return None
+    if event.kind in ("tool_call", "tool_result"):
+        return {
+            name: value for name in ("name", "server") if (value := getattr(event.tool, name)) or name == "name"
+        } | (
+            {
+                name: value
+                for name in ("result", "status")
+                if event.kind == "tool_call" and (value := getattr(event.tool, name)) is not None
+            }
+        )
+    return {name: value for name in extension.TOOL_FIELDS if (value := getattr(event.tool, name)) is not None}
+
+
+def timestamp_of(event: EventDraft, left: dict[str, Any]) -> Json:
+    if "timestamp" in left:
+        return left["timestamp"]
+    borrowed = event.data.get("time_inherited") or event.data.get("time_source")
+    if event.at is None or (borrowed and "id" in left):
+        return None
+    return render(event.at)
+
+
+def _content(event: EventDraft, left: dict[str, Any]) -> dict[str, Json]:
+    if "content" in left:
+        return {"content": left["content"]}
+    if "blocks" in left:
+        return {"content": [{"type": left["blocks"], "text": event.text}]}
+    return {} if left.get("bare") else {"content": event.text}
+
+
+def _reasoning(event: EventDraft, left: dict[str, Any]) -> dict[str, Json]:
+    extra = {"subject": event.data["subject"]} if isinstance(event.data.get("subject"), str) else {}
+    if "encrypted" in left:
+        extra["encrypted"] = left["encrypted"]
+    return {**({"content": ""} if left.get("bare") else _content(event, left)), **extra}
+
+
+def _call(event: EventDraft, left: dict[str, Any]) -> dict[str, Json]:
+    tool = event.tool
+    given = tool.arguments if tool else None
+    call_id = {"call-id": tool.call_id} if tool and tool.call_id else {}
+    return {"name": (tool.name if tool else None) or "unknown", "input": left.get("input", given), **call_id}
+
+
+def _result(event: EventDraft, left: dict[str, Any]) -> dict[str, Json]:
+    tool = event.tool
+    made: dict[str, Json] = {"call-id": tool.call_id} if tool and tool.call_id else {}
+    structured = tool.result if tool else None
+    native = (
+        structured is not None and extension.RESULT not in left.get("own", ()) and output_text(structured) == event.text
+    )
+    made["output"] = structured if native else event.text
+    if "id" in left:
+        made |= {
+            member: left[name] for member, name in (("status", "status"), ("is-error", "is_error")) if name in left
+        }
+        return made | ({"name": tool.name} if tool and left.get("named") else {})
+    if tool and tool.status in STATUS:
+        made["status"] = STATUS[tool.status]
+        made |= {"is-error": True} if tool.status == "error" else {}
+    return made | ({"name": tool.name} if tool and tool.name and not event.parent else {})
+
+
+def _system(event: EventDraft, left: dict[str, Any]) -> dict[str, Json]:
+    event_type = left.get("event_type", event.data.get("event_type"))
+    details = left.get("details", event.data.get("details"))
+    if "id" in left:
+        return {"event-type": event_type or "", **({"data": details} if details is not None else {})}
+    name = (
+        "agent-handoff"
+        if event.kind == "handoff"
+        else event_type
+        if isinstance(event_type, str) and event_type
+        else event.kind
+    )
+    return {"event-type": name, **({"data": {"text": event.text}} if event.text else {})}
+
+
+CONTENTS = {
+    "user": _content,
+    "assistant": _content,
+    "reasoning": _reasoning,
+    "tool-call": _call,
+    "tool-result": _result,
+    "system-event": _system,
+}
+
+
+def token_usage(event: EventDraft) -> dict[str, Json] | None:
+    """Counts that do not overlap, with a total that proves it to a reader (VAC s3.9)."""
+    usage = event.usage
+    if usage is None:
+        return {"cost": float(event.cost)} if event.cost is not None else None
+    output, reasoning = usage.output_tokens, usage.reasoning_tokens
+    apart = output is not None and reasoning is not None and reasoning <= output
+    counts = {
+        "input": usage.input_tokens,
+        "output": output - reasoning if apart else output,
+        "cached": usage.cache_read_tokens,
+        "reasoning": reasoning,
+        "cache_creation_input_tokens": usage.cache_write_tokens,
+    }
+    made: dict[str, Json] = {name: count for name, count in counts.items() if count is not None}
+    if made:  # reasoning beyond the output belongs to what other entries state: it is billed there
+        made["total"] = sum(made.values()) - (0 if apart or output is None else reasoning or 0)
+    if usage.cache_write_1h_tokens is not None:
+        made["cache_creation"] = {"ephemeral_1h_input_tokens": usage.cache_write_1h_tokens}
+    if usage.quality != "final":
+        made[extension.QUALITY] = usage.quality
+    if event.cost is not None:
+        made["cost"] = float(event.cost)
+    return made

@@ -1,0 +1,108 @@
+"""The parties of a written vCon: those of the file as they were, and one for each actor that is new."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ....drafts import EventDraft, Json, SessionDraft
+from ..file.values import mapping, text
+from ..trace.parties import cast
+from ..trace.usage import family
+
+
+@dataclass(slots=True)
+class Actors:
+    """The actors of events that no party of a file stands for yet, in order of appearance."""
+
+    people: dict[tuple[str, str], None] = field(default_factory=dict)
+    agents: dict[str, str | None] = field(default_factory=dict)
+    """Name and first model of agents."""
+    subagents: dict[str, str | None] = field(default_factory=dict)
+
+    def see(self, event: EventDraft) -> None:
+        if event.kind == "user_message" and event.depth == 0 and event.actor_kind in ("person", "trigger"):
+            self.people[(event.actor_kind, event.actor_name)] = None
+        elif event.actor_kind == "agent" and event.depth == 0:
+            self.agents[event.actor_name] = self.agents.get(event.actor_name) or event.model
+        elif event.actor_kind == "subagent" and event.actor_name:
+            self.subagents[event.actor_name] = self.subagents.get(event.actor_name) or event.model
+
+
+def parties_of(session: SessionDraft, record: dict[str, Any], actors: Actors, traced: bool) -> list[dict[str, Json]]:
+    """All parties. Of a file none moves, because others point at them by index (core s4.2)."""
+    kinds = record.get("kinds") or []
+    parties = [
+        _completed(raw, kind, session, traced) for raw, kind in zip(record.get("parties") or [], kinds, strict=True)
+    ]
+    known = {party.actor for party in cast(parties, ["agent_session"], traced, []).all}
+    parties += [_person(kind, name) for kind, name in actors.people if ("person", name) not in known]
+    agents = {name: model for name, model in actors.agents.items() if ("agent", name) not in known}
+    subs = {name: model for name, model in actors.subagents.items() if ("subagent", name) not in known}
+    if traced and not agents and not record:
+        agents = {session.agent_name: session.model}
+    for number, (name, model) in enumerate(agents.items()):
+        primary = number == 0 and not record
+        ids = {"agent_id": "main"} if primary and subs else {}
+        parties.append(_agent(name, (session.model if primary else None) or model, session, primary, ids))
+    for number, (name, model) in enumerate(subs.items(), 1):
+        parties.append(_agent(name, model, session, False, {"agent_id": f"sub-{number}", "parent_agent_id": "main"}))
+    return parties
+
+
+def _person(kind: str, name: str) -> dict[str, Json]:
+    """A trigger (a schedule, a webhook) is no person, and no bot that could be taken for the agent."""
+    party: dict[str, Json] = {"name": name} if name else {}
+    if kind != "person":
+        return {**party, "validation": "system", "meta": {"party_type": kind}}
+    return {**party, "type": "person", "validation": "none"} if name else {"type": "person"}
+
+
+def _agent(name: str, model: str | None, session: SessionDraft, primary: bool, ids: dict[str, Json]) -> dict[str, Json]:
+    """A party with role agent (agent_session s4); an unknown model is said to be unknown (rule R31)."""
+    provider = _provider(model, session)
+    recorder = mapping(session.metadata.get("recorder"))
+    details: dict[str, Json] = {"model_id": model or "unknown", "provider": provider or "unknown"}
+    if text(recorder.get("name")):
+        details["recording_agent"] = "/".join(filter(None, (recorder["name"], text(recorder.get("version")))))
+    if primary and (environment := vcs_environment(session)):
+        details["environment"] = environment
+    party: dict[str, Json] = {"name": name or session.agent_name or model or "agent", "type": "bot"}
+    if provider:
+        party["org"] = provider
+    return {**party, "role": "agent", "validation": "system", "meta": {"agent_session": {**details, **ids}}}
+
+
+def _provider(model: str | None, session: SessionDraft) -> str | None:
+    return text(session.metadata.get("provider")) or family(None, model, None)
+
+
+def vcs_environment(session: SessionDraft) -> dict[str, Json]:
+    """``cwd``, ``vcs_branch``, ``vcs_commit`` (agent_session s4), as far as the session knows them."""
+    known = mapping(session.metadata.get("environment"))
+    pairs = (
+        ("cwd", known.get("cwd")),
+        ("vcs_branch", known.get("branch") or known.get("git_branch")),
+        ("vcs_commit", known.get("commit") or known.get("git_commit")),
+    )
+    return {name: value for name, value in pairs if text(value)}
+
+
+def _completed(raw: dict[str, Json], kind: str, session: SessionDraft, traced: bool) -> dict[str, Json]:
+    """A party of a file with what the drafts require and it lacks; an empty placeholder stays empty."""
+    if not raw or kind in ("unknown", "organization", "tool"):
+        return raw
+    if kind == "person":
+        return raw if "type" in raw else {**raw, "type": "person"}
+    if not traced:
+        return raw
+    meta = mapping(raw.get("meta"))
+    told = mapping(meta.get("agent_session"))
+    model = text(told.get("model_id")) or text(meta.get("model")) or (session.model if kind == "agent" else None)
+    needed = {
+        "model_id": model or "unknown",
+        "provider": text(told.get("provider")) or _provider(model, session) or "unknown",
+    }
+    if raw.get("type") == "bot" and raw.get("role") == "agent" and told.keys() >= needed.keys():
+        return raw
+    return {**raw, "type": "bot", "role": "agent", "meta": {**meta, "agent_session": {**told, **needed}}}

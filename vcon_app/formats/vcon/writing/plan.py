@@ -1,0 +1,238 @@
+"""What a first walk over the events decides: who the parties are, which events are dialogs, which numbers they get."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ....drafts import EventDraft, Events, Json, Losses, SessionDraft
+from ..file.tree import DEEPEST
+from ..file.values import mapping
+from ..trace.parties import Cast, cast
+from ..trace.steps import NATIVE
+from .parties import Actors, parties_of
+
+PASSES = 16
+"""Walks over the events to bring them into the order of the file; mostly one is enough."""
+TRACED = ("D1", "D2", "D3", "D4", "D5")
+MESSAGES = ("user_message", "agent_message")
+ATTACHED = ("file_change", "artifact")
+GONE = "gone"
+"""In what is kept for the writer: the parts of an event that a redaction removed (see ``redact``)."""
+SAID = "said"
+"""There, too: the event had words, and so is a dialog although they are gone."""
+_GENERATED = re.compile(r"e[1-9]\d*")
+
+
+def left_of(event: EventDraft) -> dict[str, Any]:
+    """What the reader kept for the writer; empty for events of another origin."""
+    return mapping(event.data.get(NATIVE))
+
+
+class Sound:
+    """The log, without what claims to be kept by our reader and cannot be: events may come from anywhere."""
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    def __iter__(self) -> Iterator[EventDraft]:
+        for event in self._events:
+            if NATIVE in event.data and not _is_sound(event.data[NATIVE]):
+                yield replace(event, data={key: value for key, value in event.data.items() if key != NATIVE})
+            else:
+                yield event
+
+
+KEPT_TYPES: dict[str, type] = {
+    "id": str, "level": int, "source": str, "type": str, "wrapper": dict, "native": dict, "odd": dict, "own": list,
+    "dialog": dict, "attachment": dict, "was": int, "parent_id": str, "model": str, "change": list,
+}  # fmt: skip
+
+
+def _is_sound(left: Json) -> bool:
+    if not isinstance(left, dict) or not all(isinstance(left[name], KEPT_TYPES.get(name, object)) for name in left):
+        return False
+    if left.get("type", "user") not in ("user", "system-event") or not 0 <= left.get("level", 0) <= DEEPEST:
+        return False
+    held = [left[name] for name in ("dialog", "attachment") if name in left]
+    return all(type(one.get("i")) is int and isinstance(one.get("item"), dict) for one in held)
+
+
+@dataclass(slots=True)
+class Plan:
+    """Decisions that every later walk follows."""
+
+    session: SessionDraft
+    record: dict[str, Any]
+    options: dict[str, Any]
+    parties: list[dict[str, Json]] = field(default_factory=list)
+    cast: Cast = field(default_factory=lambda: Cast([]))
+    actors: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Of each actor the first party."""
+    dialogs: int = 0
+    attachments: int = 0
+    """Those that are events."""
+    traced: bool = False
+    generated: bool = False
+    interactive: bool = False
+    models: list[str] = field(default_factory=list)
+    alone: bool = False
+    """The trace is written as a record of its own: there are no parties, dialogs and attachments beside it."""
+    taken: set[str] = field(default_factory=set)
+    """Given ids of entries and messages that look like ours."""
+    old_dialogs: list[int] = field(default_factory=list)
+    """Indices that dialogs had in the file, sorted."""
+    old_attachments: list[int] = field(default_factory=list)
+
+    @property
+    def had_trace(self) -> bool:
+        return self.record.get("dialect") in TRACED
+
+    @property
+    def was_alone(self) -> bool:
+        """The session came from such a record: its messages stand in no dialog yet."""
+        return "vac" in (self.record.get("forms") or ())
+
+    def is_new(self, left: dict[str, Any]) -> bool:
+        """Is there nothing in the file beside its trace that the event came from?"""
+        return not (left.keys() & ({"source"} if self.was_alone else {"id", "source"}))
+
+    def is_dialog(self, event: EventDraft) -> bool:
+        """Dialogs of the file stay; of other events the visible messages of the main conversation become dialogs."""
+        left = left_of(event)
+        if "dialog" in left or self.alone:
+            return not self.alone
+        said = bool(event.text) or left.get(SAID) is True
+        return event.kind in MESSAGES and event.depth == 0 and said and self.is_new(left)
+
+    def is_entry(self, event: EventDraft) -> bool:
+        """Does the event belong in the trace?"""
+        source = left_of(event).get("source")
+        if self.alone:
+            return True
+        if source == "dialog":
+            return self.traced and not self.had_trace and event.kind in (*MESSAGES, "tool_call", "tool_result")
+        if source is not None:
+            return source == "thought"
+        return event.kind not in ATTACHED or "id" in left_of(event)
+
+    def is_attachment(self, event: EventDraft) -> bool:
+        left = left_of(event)
+        if self.alone:
+            return False
+        return "attachment" in left or (event.kind in ATTACHED and not ({"id", "source"} & left.keys()))
+
+    def entry_id(self, event: EventDraft, number: int) -> str:
+        """The id as given, else ``e<number>`` (1-based place in the log), else one that is still free."""
+        if given := left_of(event).get("id"):
+            return given
+        message_id = mapping(mapping(left_of(event).get("dialog")).get("item")).get("message_id")
+        if isinstance(message_id, str) and message_id and not self.had_trace:
+            return message_id
+        return f"e{number}" if f"e{number}" not in self.taken else f"e{number}-{number}"
+
+    def is_kept(self, old: int) -> bool:
+        """Is this dialog of the file a dialog of the new one?"""
+        place = bisect_left(self.old_dialogs, old)
+        return place < len(self.old_dialogs) and self.old_dialogs[place] == old
+
+    def place(self, old: int) -> int:
+        """The new index of a dialog of the file, or of the last one kept before it."""
+        return max(bisect_left(self.old_dialogs, old) - (not self.is_kept(old)), 0)
+
+    def party(self, event: EventDraft) -> int | None:
+        """The party who acts in an event, if there is one. A trigger's is known by its name alone."""
+        kind = "person" if event.actor_kind == "trigger" else event.actor_kind
+        return self.actors.get((kind, event.actor_name))
+
+    def dialog_events(self, events: Events, losses: Losses) -> Iterator[tuple[int, EventDraft]]:
+        """The dialogs, those of the file in its order first, with their number in the log."""
+        order = Order("dialog", self.is_dialog, self.old_dialogs, self.dialogs)
+        yield from order.of(events, losses)
+
+    def attachment_events(self, events: Events, losses: Losses) -> Iterator[tuple[int, EventDraft]]:
+        """The attachments, in the same way."""
+        order = Order("attachment", self.is_attachment, self.old_attachments, self.attachments)
+        yield from order.of(events, losses)
+
+
+@dataclass(slots=True)
+class Order:
+    """First the objects of the file, sorted by walking again where the log has another order; then the new ones."""
+
+    name: str
+    wanted: Callable[[EventDraft], bool]
+    old: list[int]
+    """Indices in the file, sorted."""
+    count: int
+    """Old and new."""
+
+    def of(self, events: Events, losses: Losses) -> Iterator[tuple[int, EventDraft]]:
+        """The events with their number in the log; walks over them as often as it must, mostly once."""
+        place = 0
+        for _ in range(PASSES if self.old else 0):
+            for number, event in self._walk(events):
+                if place < len(self.old) and self._index(event) == self.old[place]:
+                    yield number, event
+                    place += 1
+            if place == len(self.old):
+                break
+        if place < len(self.old):
+            why = "too far from the order of the events; written in that order"
+            losses.lose(f"order of {self.name}s", why, len(self.old) - place)
+        done = set(self.old[:place])
+        for number, event in self._walk(events) if place < self.count else ():
+            if self._index(event) not in done:
+                yield number, event
+
+    def _walk(self, events: Iterable[EventDraft]) -> Iterator[tuple[int, EventDraft]]:
+        return ((number, event) for number, event in enumerate(events, 1) if self.wanted(event))
+
+    def _index(self, event: EventDraft) -> int | None:
+        held = left_of(event).get(self.name)
+        return held["i"] if held else None
+
+
+def make_plan(session: SessionDraft, events: Events, options: dict[str, Any], *, alone: bool = False) -> Plan:
+    """Walk the events once. ``alone``: no vCon is written around the trace."""
+    plan = Plan(session, mapping(session.record.get(NATIVE)), options, alone=alone)
+    actors = Actors()
+    for event in events:
+        _survey(plan, actors, event)
+    plan.old_dialogs.sort()
+    plan.old_attachments.sort()
+    if alone:
+        return plan
+    plan.parties = parties_of(session, {} if plan.was_alone else plan.record, actors, plan.traced)
+    plan.cast = cast(plan.parties, ["agent_session"], True, [])
+    plan.actors = {party.actor: party.index for party in reversed(plan.cast.all)}
+    return plan
+
+
+def _survey(plan: Plan, actors: Actors, event: EventDraft) -> None:
+    left = left_of(event)
+    if plan.is_dialog(event):
+        plan.dialogs += 1
+        plan.old_dialogs += [left["dialog"]["i"]] if "dialog" in left else []
+    if plan.is_attachment(event):
+        plan.attachments += 1
+        plan.old_attachments += [left["attachment"]["i"]] if "attachment" in left else []
+    if plan.is_new(left):
+        actors.see(event)
+        plan.traced = plan.traced or event.kind not in ATTACHED
+    elif "id" in left or left.get("source") == "thought" or event.kind in ("tool_call", "tool_result"):
+        plan.traced = True
+    given, source = left.get("id"), left.get("source")
+    if not given and not left.get("derived") and event.kind not in ATTACHED:
+        plan.generated = plan.generated or source in (None, "thought") or (source == "dialog" and not plan.had_trace)
+    message_id = mapping(mapping(left.get("dialog")).get("item")).get("message_id")
+    plan.taken |= {name for name in (given, message_id) if isinstance(name, str) and _GENERATED.fullmatch(name)}
+    plan.interactive = plan.interactive or (event.kind == "user_message" and event.actor_kind == "person")
+    if event.model and event.model not in plan.models:
+        plan.models.append(event.model)

@@ -1,0 +1,276 @@
+"""The agent trace of a written vCon: entries after VAC-00, nested as they were, one event at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ....drafts import EventDraft, Events, Json, Losses
+from ..file.layout import ANALYSIS, Tree, arranged, as_text, laid_out
+from ..file.times import render
+from ..file.values import mapping, text
+from ..trace import cddl_repair, extension
+from ..trace.steps import NATIVE
+from ..trace.usage import family
+from .entry import CONTENTS, TYPES, needed, timestamp_of, token_usage, tool_of
+from .parties import vcs_environment
+from .plan import Plan, left_of
+
+SCHEMA = "https://datatracker.ietf.org/doc/draft-birkholz-verifiable-agent-conversations/"
+VERSION = "3.0.0-draft"
+PRODUCT = "countersign"
+RECORD = ("version", "id", "created", "recording-agent", "vcs", "file-attribution")
+SESSION = ("format", "session-id", "session-start", "session-end", "agent-meta", "environment")
+
+
+def trace_item(plan: Plan) -> dict[str, Json]:
+    """The analysis object without its body (agent_session s6.1)."""
+    held = mapping(plan.record.get("trace"))
+    dialogs = list(range(plan.dialogs))
+    if plan.record.get("dialect") == "D1":
+        item = {**mapping(held.get("item")), "dialog": dialogs, "encoding": "json"}
+        item.setdefault("vendor", _provider(plan))
+        if held.get("cbor"):
+            item |= {"schema": SCHEMA, "mediatype": "application/json"}
+        return {**item, "mediatype": item.get("mediatype", "application/json")}
+    return {
+        "type": "agent_trace",
+        "dialog": dialogs,
+        "vendor": _provider(plan),
+        "product": _model(plan),
+        "schema": SCHEMA,
+        "mediatype": "application/json",
+        "encoding": "json",
+    }
+
+
+def trace_bytes(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
+    """The whole analysis object, laid out as an item of the array ``analysis``."""
+    head = laid_out(arranged(trace_item(plan), ANALYSIS), 2)
+    yield head[: -len(b"\n    }")] + b',\n      "body": '
+    body = record_bytes(plan, events, losses, 3)
+    yield from as_text(body) if plan.options.get("bodies") == "string" else body
+    yield b"\n    }"
+
+
+def record_bytes(plan: Plan, events: Events, losses: Losses, level: int) -> Iterator[bytes]:
+    """The record that stands ``level`` deep in the file: in a vCon inside of analysis, its item and body."""
+    record, session = frame(plan)
+    if plan.alone:
+        record, session = cddl_repair.record(record, losses), cddl_repair.session(session, losses)
+    outer, inner = (b"\n" + b"  " * (level + more) for more in (0, 1))
+    yield laid_out(arranged(record, RECORD), level)[: -len(outer) - 1] + b"," + inner + b'"session": '
+    yield laid_out(arranged(session, SESSION), level + 1)[: -len(inner) - 1] + b"," + inner + b'  "entries": '
+    yield from _Entries(plan, losses, level + 2).write(events)
+    yield inner + b"}" + outer + b"}"
+
+
+def frame(plan: Plan) -> tuple[dict[str, Json], dict[str, Json]]:
+    """The record without its session, and the session without its entries: as they came, else of what is known."""
+    held = mapping(plan.record.get("trace"))
+    session = dict(held["session"] if held else _session(plan))
+    if plan.generated:
+        session[extension.GENERATED] = True
+    session.setdefault("session-id", plan.session.external_id)
+    session.setdefault("agent-meta", _agent_meta(plan))
+    return {"version": VERSION, "id": plan.options["uuid"], **(held["record"] if held else _record(plan))}, session
+
+
+def _record(plan: Plan) -> dict[str, Json]:
+    version = text(plan.options.get("product_version"))
+    return {
+        "created": render(plan.options["created_at"]),
+        "recording-agent": {"name": PRODUCT, **({"version": version} if version else {})},
+    }
+
+
+def _session(plan: Plan) -> dict[str, Json]:
+    """The session-trace of a session that came from elsewhere: only what is known of it."""
+    session = plan.session
+    made: dict[str, Json] = {
+        "format": "interactive" if plan.interactive else "autonomous",
+        "session-id": session.external_id,
+    }
+    if session.started_at:
+        made["session-start"] = render(session.started_at)
+    if session.ended_at:
+        made["session-end"] = render(session.ended_at)
+    made["agent-meta"] = _agent_meta(plan)
+    environment = vcs_environment(session)
+    vcs = {
+        name: environment[key]
+        for name, key in (("branch", "vcs_branch"), ("revision", "vcs_commit"))
+        if key in environment
+    }
+    repository = text(mapping(session.metadata.get("environment")).get("repository"))
+    vcs |= {"repository": repository} if repository else {}
+    if "cwd" in environment:
+        made["environment"] = {"working-dir": environment["cwd"], **({"vcs": {"type": "git", **vcs}} if vcs else {})}
+    return made | {extension.SESSION: extension.session_member(session)}
+
+
+def _agent_meta(plan: Plan) -> dict[str, Json]:
+    client = mapping(plan.session.metadata.get("client")) or mapping(plan.session.metadata.get("recorder"))
+    told = {
+        "model-id": _model(plan),
+        "model-provider": _provider(plan),
+        "models": plan.models if len(plan.models) > 1 else None,
+        "cli-name": text(client.get("name")),
+        "cli-version": text(client.get("version")),
+    }
+    return {key: value for key, value in told.items() if value}
+
+
+def _model(plan: Plan) -> str:
+    return plan.session.model or (plan.models[0] if plan.models else "unknown")
+
+
+def _provider(plan: Plan) -> str:
+    return text(plan.session.metadata.get("provider")) or family(None, _model(plan), None) or "unknown"
+
+
+class _Entries:
+    """Writes the entries, and remembers which calls are still open for sub-agents to stand under."""
+
+    def __init__(self, plan: Plan, losses: Losses, level: int) -> None:
+        self._plan, self._losses = plan, losses
+        self._tree = Tree(level)
+        self._ids: dict[str, str] = {}
+        self._owners: dict[str, str] = {}
+        """Of events inside sub-agents, the key of the call they run under."""
+        self._path: list[tuple[int, str, int]] = []
+        """Open calls: level, key, depth."""
+        self._prompt: str | None = None
+
+    def write(self, events: Events) -> Iterator[bytes]:
+        for number, event in enumerate(events, 1):
+            if not self._plan.is_entry(event):
+                continue
+            left = left_of(event)
+            name = self._plan.entry_id(event, number)
+            self._ids[event.key] = name
+            level, flat = (left.get("level", 0), False) if "id" in left else self._level(event)
+            if "wrapper" in left:
+                wrapper = left["wrapper"]
+                wrapper = cddl_repair.entry(wrapper, self._losses) if self._plan.alone else wrapper
+                yield self._tree.add(max(level - 1, 0), wrapper)
+            if not left.get("derived"):
+                entry = self._entry(event, left, name, flat)
+                yield self._tree.add(level, cddl_repair.entry(entry, self._losses) if self._plan.alone else entry)
+            self._remember(event, level)
+        yield self._tree.finish()
+
+    def _level(self, event: EventDraft) -> tuple[int, bool]:
+        """Sub-agents stand under their call as long as the log keeps them together; the flag says they do not."""
+        if event.depth == 0:
+            return 0, False
+        owner = self._owner(event)
+        for level, key, depth in reversed(self._path):
+            if depth == event.depth - 1 and (owner is None or owner == key):
+                self._owners[event.key] = key
+                return level + 1, False
+        if owner is not None:
+            self._owners[event.key] = owner
+        return 0, True
+
+    def _owner(self, event: EventDraft) -> str | None:
+        """The call an event runs under: its parent, or that of its parent."""
+        if event.parent is None:
+            return None
+        return self._owners.get(event.parent, event.parent)
+
+    def _remember(self, event: EventDraft, level: int) -> None:
+        while self._path and self._path[-1][0] >= level:
+            self._path.pop()
+        if event.kind == "tool_call":
+            self._path.append((level, event.key, event.depth))
+
+    def _entry(self, event: EventDraft, left: dict[str, Any], name: str, flat: bool) -> dict[str, Json]:
+        if (
+            event.kind == "unknown"
+            and "id" in left
+            and "raw" in event.data
+            and extension.KIND not in left.get("own", ())
+        ):
+            return event.data["raw"]
+        kind = left.get("type") or TYPES.get(event.kind, "system-event")
+        entry: dict[str, Json] = {"type": kind, "id": name}
+        parent_id = left.get("parent_id") or (self._parent_id(event) if "id" not in left else None)
+        if parent_id:
+            entry["parent-id"] = parent_id
+        timestamp = timestamp_of(event, left)
+        if timestamp is None and self._plan.alone and event.data.get("time_source") and event.at:
+            timestamp = render(event.at)  # of a dialog that is not written here
+        if timestamp is not None:
+            entry["timestamp"] = timestamp
+        if model := left.get("model", event.model or ("unknown" if event.usage else None)):
+            entry["model-id"] = model
+        entry |= CONTENTS[kind](event, left)
+        if (usage := left["usage"] if "usage" in left else token_usage(event)) is not None:
+            entry["token-usage"] = usage
+        entry |= left.get("odd", {})
+        entry |= left.get("native", {})
+        return entry | self._own(event, left, entry, flat)
+
+    def _parent_id(self, event: EventDraft) -> str | None:
+        return self._ids.get(event.parent) if event.parent else None
+
+    def _own(self, event: EventDraft, left: dict[str, Any], entry: dict[str, Json], flat: bool) -> dict[str, Json]:
+        """Our own members: those it was restored from, and for events of other origin those that are needed."""
+        if "id" in left:
+            wanted = set(left.get("own", ()))
+            if self._plan.alone:
+                wanted |= {extension.ACTOR} if self._actor_is_lost(event) else set()
+                flat = bool(event.depth) and not left.get("level") and extension.DEPTH not in wanted
+        else:
+            wanted = needed(event, entry) | ({extension.ACTOR} if self._actor_is_lost(event) else set())
+            wanted |= {extension.KIND} if self._looks_doubled(event) else set()
+        made: dict[str, Json] = {}
+        if flat:
+            made["isSidechain"] = True
+            wanted |= {extension.DEPTH} if event.depth != 1 else set()
+        if event.request and "id" not in left:
+            made["request-id"] = event.request
+        if event.depth and "id" not in left and (agent_id := self._agent_id(event)):
+            made["agent-id"] = agent_id
+        values = {
+            extension.KIND: event.kind,
+            extension.ACTOR: [event.actor_kind, event.actor_name],
+            extension.DEPTH: event.depth,
+            extension.DATA: {key: value for key, value in event.data.items() if key != NATIVE},
+            extension.RESULT: event.tool.result if event.tool else None,
+            extension.TOOL: tool_of(event),
+            extension.TEXT: event.text,
+        }
+        return made | {name: value for name, value in values.items() if name in wanted}
+
+    def _looks_doubled(self, event: EventDraft) -> bool:
+        """A prompt with the words of the one before would be read as logged twice (see turns.Doubles)."""
+        if event.kind != "user_message" or event.depth:
+            return False
+        before, self._prompt = self._prompt, event.text.strip()
+        return before == self._prompt
+
+    def _agent_id(self, event: EventDraft) -> str | None:
+        if event.actor_kind != "subagent":
+            return None
+        place = self._plan.party(event)
+        return self._plan.cast[place].agent_id if place is not None else None
+
+    def _actor_is_lost(self, event: EventDraft) -> bool:
+        """Would reading name another actor, from the parties and the type of the entry alone?"""
+        actor, people = (event.actor_kind, event.actor_name), self._plan.cast
+        agent = people.agent.actor if people.agent else ("agent", "")
+        if self._plan.is_dialog(event) and actor[0] != "trigger" and self._plan.party(event) is not None:
+            return False
+        if event.kind == "tool_result":
+            return actor != ("tool", event.tool.name or "" if event.tool else "")
+        if event.kind == "user_message":
+            return actor != (
+                ("agent", agent[1]) if event.depth else people.human.actor if people.human else ("person", "")
+            )
+        if event.kind in ("agent_message", "reasoning", "tool_call"):
+            if event.depth:
+                return actor[0] != "subagent" or (bool(actor[1]) and not self._agent_id(event))
+            return actor != agent
+        return actor != ("system", "")

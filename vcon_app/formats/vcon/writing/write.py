@@ -1,0 +1,160 @@
+"""A session as a vCon: core-04, the agent_session extension, a VAC trace. Written while walking over the events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import chain
+from typing import Any
+from uuid import UUID
+
+from ....drafts import Events, Json, Losses, SessionDraft
+from ..file.layout import PARTY, arranged, array, gathered, laid_out
+from ..file.normalise import EMPTY
+from ..file.times import moment, render
+from ..file.values import mapping, text
+from ..trace import extension
+from ..trace.steps import NATIVE
+from .items import analyses, attachments, dialogs
+from .plan import Plan, Sound, make_plan
+from .verdicts import verdicts
+
+VERSION = "0.4.0"
+HANDLED = ("vcon", "uuid", "created_at", "updated_at", "subject", "extensions", "critical", "redacted", "amended")
+
+
+def write(session: SessionDraft, events: Events, losses: Losses, *, options: dict[str, Any]) -> Iterator[bytes]:
+    """The bytes of one vCon, the same for the same session and options.
+
+    ``options``: ``uuid`` of this vCon and ``created_at`` (aware), both kept by the caller from the first export on;
+    ``product_version``; ``bodies`` "string" for readers that expect JSON bodies as text (core-02 and before);
+    ``verdicts`` with ``review``: what reviewers said; ``redaction`` with its ``type``, where the session and the events
+    are those of ``redact_session.prepare``.
+    ``events`` is walked several times and never held. ``losses`` tells afterwards what was not carried over.
+    """
+    _check(options)
+    events = Sound(events)
+    plan = make_plan(session, events, options)
+    _lose(plan, losses)
+    yield from gathered(_pieces(plan, events, losses))
+
+
+def _check(options: dict[str, Any]) -> None:
+    UUID(options["uuid"])
+    created = options["created_at"]
+    if not isinstance(created, datetime) or created.tzinfo is None:
+        raise ValueError(f"created_at must be a datetime with a zone, not {created!r}")
+
+
+def _pieces(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
+    separator = b"{\n  "
+    for name, value in _top(plan, losses).items():
+        yield separator + laid_out(name, 0) + b": " + laid_out(value, 1)
+        separator = b",\n  "
+    for name, items in (
+        ("parties", (laid_out(arranged(party, PARTY), 2) for party in plan.parties)),
+        ("dialog", dialogs(plan, events, losses)),
+        ("analysis", chain(analyses(plan, events, losses), verdicts(plan, events))),
+        ("attachments", attachments(plan, events, losses)),
+    ):
+        yield separator + laid_out(name, 0) + b": "
+        yield from array(items, 1)
+    for name, value in mapping(plan.record.get("top")).items():
+        if name not in HANDLED and value not in EMPTY:
+            yield separator + laid_out(name, 0) + b": " + laid_out(value, 1)
+    yield b"\n}\n"
+
+
+def _top(plan: Plan, losses: Losses) -> dict[str, Json]:
+    """The members before the arrays, in the order of core s4.1."""
+    old = mapping(plan.record.get("top"))
+    same = old.get("uuid") == plan.options["uuid"]
+    created = moment(old.get("created_at")) if same else None
+    top: dict[str, Json] = {"vcon": VERSION, "uuid": plan.options["uuid"]}
+    top["created_at"] = render(created.at if created and created.at else plan.options["created_at"])
+    if created and created.at and not created.fault:
+        top["created_at"] = old["created_at"]
+    if same and moment(old.get("updated_at")).at:
+        top["updated_at"] = old["updated_at"]
+    if subject := plan.session.title or text(old.get("subject")):
+        top["subject"] = subject
+    if extensions := _extensions(plan, old):
+        top["extensions"] = extensions
+    return top | _lineage(plan, old, same, losses)
+
+
+def _extensions(plan: Plan, old: dict[str, Json]) -> list[str]:
+    """Every extension whose members are used (core s4.1.3); critical is not written."""
+    stated = old.get("extensions")
+    names = [name for name in stated if isinstance(name, str)] if isinstance(stated, list) else []
+    roles = any(text(party.get("role")) not in (None, "agent") for party in plan.parties)
+    basis = any(kept["item"].get("purpose") == "lawful_basis" for kept in plan.record.get("attachments") or [])
+    for name, used in (("agent_session", plan.traced), ("lawful_basis", basis), ("CC", roles)):
+        if used and name not in names:
+            names.append(name)
+    return [name for name in names if name != "mcp_session" or plan.record.get("dialect") != "D7"]
+
+
+def _lineage(plan: Plan, old: dict[str, Json], same: bool, losses: Losses) -> dict[str, Json]:
+    """A rebuilt vCon says which one it amends; a redacted one stays redacted (core s4.1.8, s4.1.9)."""
+    redacted, amended = old.get("redacted"), old.get("amended")
+    if redaction := mapping(plan.options.get("redaction")):
+        return {"redacted": _redacted(str(redaction["type"]), old, losses)}
+    if isinstance(redacted, dict):
+        if not same:
+            losses.lose(
+                "link to the vCon this was made from",
+                "redacted is kept, and amended must not stand beside it (core s4.1.8)",
+            )
+        return {"redacted": redacted if redacted.get("type") else {**redacted, "type": "unknown"}}
+    if same:
+        return {"amended": amended} if isinstance(amended, dict) else {}
+    if not _is_uuid(old.get("uuid")):
+        if plan.record.get("dialect") and not plan.was_alone:
+            losses.lose("link to the vCon this was made from", "it has no uuid that amended could name (core s4.1.9)")
+        return {}
+    if isinstance(amended, dict):
+        losses.lose("older amended link", "a vCon names only the version before it")
+    return {"amended": {"uuid": old["uuid"]}}
+
+
+def _redacted(kind: str, old: dict[str, Json], losses: Losses) -> dict[str, Json]:
+    """The vCon it was made from is the less redacted one; that it was redacted itself is said, too."""
+    before = mapping(old.get("redacted"))
+    if before or isinstance(old.get("amended"), dict):
+        losses.lose("older link to a prior vCon", "a vCon names only the version before it")
+    stated = f"{kind}; before that: {text(before.get('type')) or 'unknown'}" if before else kind
+    return {**({"uuid": old["uuid"]} if _is_uuid(old.get("uuid")) else {}), "type": stated}
+
+
+def _is_uuid(value: Json) -> bool:
+    try:
+        return isinstance(value, str) and bool(UUID(value))
+    except ValueError:
+        return False
+
+
+def _lose(plan: Plan, losses: Losses) -> None:
+    """What is already known not to survive, before anything is written."""
+    record, session = plan.record, plan.session
+    dialect = record.get("dialect")
+    if dialect not in (None, "D1", "D9", "D10") or (dialect == "D9" and plan.traced):
+        losses.lose(f"the shape of the session ({dialect})", "written as an agent trace after VAC-00")
+    for renaming, count in mapping(record.get("renamed")).items():
+        losses.lose(f"name: {renaming}", "written under today's name", count)
+    if record.get("traces", 1) > 1:
+        losses.lose("separate agent traces", "written as one", record["traces"])
+    if mapping(record.get("trace")).get("cbor"):
+        losses.lose("CBOR trace", "written as JSON")
+    if {"jws", "cose"} & set(record.get("forms") or ()):
+        losses.lose("signature", "a rebuilt vCon is a new one: at most we sign it, never who signed what it is made of")
+    if record.get("sealed"):
+        losses.lose("encryption", "a rebuilt vCon is a new one: everybody can read it unless it is encrypted, too")
+    if mapping(record.get("top")).get("critical"):
+        losses.lose("critical", "nothing that is written has to be understood")
+    if elided := record.get("elided"):
+        losses.lose("long strings", "they are in the original file only", elided)
+    for name in sorted(session.record.keys() - {NATIVE}):
+        losses.lose(f"what {name} keeps beside its events", "a vCon has no place for it")
+    if not record and not plan.traced and (told := extension.session_member(session)):
+        losses.lose("what is known of a session without events", "a vCon has no place for it", len(told))
