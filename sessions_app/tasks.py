@@ -6,8 +6,10 @@ from uuid import UUID
 
 from celery import shared_task
 
-from .channels import schedules, slack_escalation, slack_messages, slack_replies, slack_sweep
-from .runtimes import elsewhere, worker
+from .channels import schedules
+from .channels.slack import escalation, messages, replies, sweep
+from .runtimes import worker
+from .runtimes.managed import upkeep
 from .services import approvals, retention, search, turns
 
 
@@ -41,7 +43,7 @@ def index_sessions_left_over() -> int:
 @shared_task
 def run_turn(session_id: str) -> None:
     """Rung when a turn begins, and when a person decided what it waited for."""
-    worker.run(UUID(session_id), beside=slack_replies.following)
+    worker.run(UUID(session_id), beside=replies.following)
 
 
 @shared_task
@@ -53,7 +55,7 @@ def close_session(session_id: str) -> None:
 @shared_task
 def look_again() -> int:
     """Rung by beat: what may have changed at a runtime elsewhere."""
-    return elsewhere.look_again()
+    return upkeep.look_again()
 
 
 @shared_task
@@ -71,22 +73,22 @@ def remove_old() -> int:
 @shared_task
 def read_slack(event_id: str) -> None:
     """Rung when Slack sent a message or a click."""
-    slack_messages.read(UUID(event_id))
+    messages.read(UUID(event_id))
 
 
 @shared_task
 def tell_of_approval(approval_id: str) -> None:
     """Rung when an approval is asked for, and when it is decided."""
-    slack_escalation.tell_of_approval(UUID(approval_id))
+    escalation.tell_of_approval(UUID(approval_id))
 
 
 @shared_task
 def tell_of_budget(budget_id: str) -> None:
     """Rung when a budget is used up, once in its period."""
-    slack_escalation.tell_of_budget(UUID(budget_id))
+    escalation.tell_of_budget(UUID(budget_id))
 
 
 @shared_task
 def sweep_slack() -> int:
     """Rung by beat: what Slack sent or is to be told, and a lost message or Slack itself kept from being done."""
-    return slack_sweep.sweep()
+    return sweep.sweep()

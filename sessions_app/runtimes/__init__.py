@@ -1,4 +1,4 @@
-"""What can run an agent here: one module per runtime, behind one function.
+"""What can run an agent here: one module per runtime (``worker.MODULES``), behind one function.
 
 A runtime is a module with ``advance(turn: TurnRun) -> Outcome``. It is called in a worker, for a turn that begins, that
 was waiting for a person, or whose worker died: it looks at the log (``turn.events()``), goes on from there, appends

@@ -27,6 +27,12 @@ BEAT_SECONDS = 1.0
 MOST_FAILURES = 5
 """Failures in a row that may pass before a turn is given up; their waits grow to a minute."""
 LONGEST_WAIT = 300.0
+MODULES = {
+    "local": "sessions_app.runtimes.local.loop",
+    "managed": "sessions_app.runtimes.managed.loop",
+    "scripted": "sessions_app.runtimes.scripted",
+}
+"""Runtime of an agent -> the module that takes its turns."""
 
 
 def run(session_id: UUID, beside: Callable[[TurnInFlight], AbstractContextManager[None]] = nullcontext) -> None:
@@ -54,7 +60,7 @@ def close(session_id: UUID) -> bool:
 
 def runtime_of(name: str) -> ModuleType:
     """The module of a runtime. They are imported when first used: an SDK takes 30 MB."""
-    return import_module(f"sessions_app.runtimes.{name}")
+    return import_module(MODULES[name])
 
 
 def _until_it_rests(turn: TurnRun) -> Outcome:

@@ -16,7 +16,7 @@ from django.utils.crypto import constant_time_compare
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from sessions_app.channels import slack_install, slack_manifest
+from sessions_app.channels.slack import install, manifest
 from sessions_app.models import Agent, Role, SlackInstallation
 
 from . import access
@@ -75,7 +75,7 @@ def _page(
     setup: tuple[UUID, SetupForm] | None = None,
 ) -> HttpResponse:  # fmt: skip
     workspace_id = request.member.workspace_id
-    found = list(slack_install.of_workspace(workspace_id))
+    found = list(install.of_workspace(workspace_id))
     for installation in found:
         installation.form = setup[1] if setup and setup[0] == installation.pk else _filled(installation)
     here = Agent.objects.filter(workspace_id=workspace_id).exclude(runtime=Agent.Runtime.EXTERNAL)
@@ -88,7 +88,7 @@ def _page(
         "secret_is_set": bool(settings.SLACK_SIGNING_SECRET),
         "connect_form": connect_form or ConnectForm(),
         "address": _desk(request),
-        "new_app": slack_manifest.url_of_new_app(_desk(request)),
+        "new_app": manifest.url_of_new_app(_desk(request)),
     }
     return render(request, "slack/index.html", context, status=status)
 
@@ -122,11 +122,11 @@ def connect(request: access.DeskRequest) -> HttpResponse:
         return _page(request, 422, connect_form=form)
     entered = form.cleaned_data
     try:
-        made = slack_install.connect_with_token(
+        made = install.connect_with_token(
             request.member.workspace_id, entered["token"], entered["signing_secret"], by=access.actor(request),
             desk=_desk(request),
         )  # fmt: skip
-    except slack_install.NotConnected as refused:
+    except install.NotConnected as refused:
         form.add_error("token", str(refused))
         return _page(request, 422, connect_form=form)
     messages.success(request, f"{made} is connected. Choose the agent that answers there.")
@@ -136,14 +136,14 @@ def connect(request: access.DeskRequest) -> HttpResponse:
 @require_POST
 @access.admin
 def configure(request: access.DeskRequest, installation_id: UUID) -> HttpResponse:
-    installation = access.one(slack_install.connected(), request, installation_id)
+    installation = access.one(install.connected(), request, installation_id)
     form = SetupForm(request.POST)
     if not form.is_valid():
         return _page(request, 422, setup=(installation.pk, form))
     entered = form.cleaned_data
     id_ = entered.pop("agent")
     agent = access.one(Agent.objects.exclude(runtime=Agent.Runtime.EXTERNAL), request, id_) if id_ else None
-    slack_install.configure(installation, agent=agent, **entered, by=access.actor(request))
+    install.configure(installation, agent=agent, **entered, by=access.actor(request))
     messages.success(request, f"Saved for {installation}.")
     return redirect("slack")
 
@@ -151,8 +151,8 @@ def configure(request: access.DeskRequest, installation_id: UUID) -> HttpRespons
 @require_POST
 @access.admin
 def disconnect(request: access.DeskRequest, installation_id: UUID) -> HttpResponse:
-    installation = access.one(slack_install.connected(), request, installation_id)
-    fault = slack_install.disconnect(installation, by=access.actor(request))
+    installation = access.one(install.connected(), request, installation_id)
+    fault = install.disconnect(installation, by=access.actor(request))
     if fault:
         messages.error(request, f"{installation} is forgotten here, but {fault}. Remove the app in Slack as well.")
     else:
@@ -171,7 +171,7 @@ def add(request: access.DeskRequest) -> HttpResponse:
         messages.error(request, "No Slack app is named in SLACK_CLIENT_ID; connect with a token instead.")
         return redirect("slack")
     state = request.session[STATE] = secrets.token_urlsafe(32)
-    return redirect(slack_install.oauth_url(state, _returns_to(request)))
+    return redirect(install.oauth_url(state, _returns_to(request)))
 
 
 @require_safe
@@ -191,8 +191,8 @@ def added(request: access.DeskRequest) -> HttpResponse:
 def _connect(request: access.DeskRequest, code: str) -> None:
     about = {"by": access.actor(request), "desk": _desk(request)}
     try:
-        made = slack_install.connect_with_code(request.member.workspace_id, code, _returns_to(request), **about)
-    except slack_install.NotConnected as refused:
+        made = install.connect_with_code(request.member.workspace_id, code, _returns_to(request), **about)
+    except install.NotConnected as refused:
         messages.error(request, f"Slack was not connected: {refused}.")
     else:
         messages.success(request, f"{made} is connected. Choose the agent that answers there.")
@@ -211,10 +211,10 @@ def events(request: HttpRequest) -> HttpResponse:
     """POST /slack/events and /slack/interactions: whose signature is right is heard; 401 for all others."""
     if int(request.headers.get("Content-Length") or 0) > MOST_BYTES:
         return HttpResponse(status=413)
-    from sessions_app.channels import slack_app  # Bolt: imported when the first request of Slack's comes
+    from sessions_app.channels.slack import app  # Bolt: imported when the first request of Slack's comes
 
     try:
-        answer = slack_app.handle(request.body, request.headers)
-    except slack_app.Malformed:
+        answer = app.handle(request.body, request.headers)
+    except app.Malformed:
         return HttpResponse("the body is neither a JSON object nor a form with one", status=400)
     return HttpResponse(answer.body.encode(), status=answer.status, headers=answer.first_headers_without_set_cookie())

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from sessions_app.channels import slack_install
+from sessions_app.channels.slack import install
 from sessions_app.models import Agent, AuditEntry, Role, SlackInstallation
 from sessions_app.services import agents, audit
 from tests.fakes.slack import CLIENT_ID, CLIENT_SECRET, SECRET, TEAM, TOKEN, FakeSlack, Fault
@@ -35,7 +35,7 @@ def parrot(workspace) -> Agent:
 
 @pytest.fixture
 def installation(workspace, slack) -> SlackInstallation:
-    return slack_install.connect_with_token(workspace.id, TOKEN, SECRET, by=BY, desk="https://desk.example.org")
+    return install.connect_with_token(workspace.id, TOKEN, SECRET, by=BY, desk="https://desk.example.org")
 
 
 def setup(**changes) -> dict[str, str]:
@@ -132,7 +132,7 @@ def test_disconnecting_while_slack_is_away_forgets_it_all_the_same_and_says_so(a
 def test_it_can_be_connected_again_and_from_another_workspace_once_it_is_free(admin, charlie, installation, elsewhere):
     assert "disconnect it there first" in words(charlie.post("/settings/slack/connect/", ENTERED))
     SlackInstallation.objects.update(bot_token=TOKEN)
-    slack_install.forget(installation, BY)
+    install.forget(installation, BY)
     charlie.post("/settings/slack/connect/", ENTERED)
     assert SlackInstallation.objects.get().workspace == elsewhere
 

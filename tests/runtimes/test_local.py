@@ -7,8 +7,9 @@ from decimal import Decimal
 import pytest
 
 from sessions_app.models import CallUsage, ModelRequest, TurnUsage
-from sessions_app.runtimes import local_events, run
-from sessions_app.runtimes.local_model import Model
+from sessions_app.runtimes import run
+from sessions_app.runtimes.local import events
+from sessions_app.runtimes.local.model import Model
 from sessions_app.services import ledger, turns
 from tests.fakes.messages_api import call, text, thinking
 
@@ -193,8 +194,8 @@ def test_a_worker_that_dies_after_a_response_does_not_ask_for_it_again(session, 
     say(session, "Hello")
     api.says(text("Hello yourself"), id="msg_fixed")
     asked: list[list] = []
-    of = local_events.of
-    monkeypatch.setattr(local_events, "of", lambda *given: asked.append(made := of(*given)) or made)
+    of = events.of
+    monkeypatch.setattr(events, "of", lambda *given: asked.append(made := of(*given)) or made)
     work(session)
     again = say(session, "Hello again")
     assert not again.queued

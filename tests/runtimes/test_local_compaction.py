@@ -7,7 +7,7 @@ import time
 import pytest
 
 from sessions_app.models import Event, TurnUsage
-from sessions_app.runtimes import local_compaction
+from sessions_app.runtimes.local import compaction
 from sessions_app.services import lifecycle, turns
 from tests.fakes.messages_api import call, text
 
@@ -47,7 +47,7 @@ def test_before_the_window_is_full_the_agent_writes_a_summary_and_goes_on_from_i
     asked, answered = api.requests[-2:]
     record, order = (block["text"] for block in asked["messages"][0]["content"])
     assert "turn 1: 0 The order is late." in record and "person Ines: And now?" in record and "tools" not in asked
-    assert order == local_compaction.ORDER
+    assert order == compaction.ORDER
     assert content(answered["messages"][0])[0]["text"].endswith("in place of its messages:\n\nThey wait for order 7.")
     assert content(answered["messages"][0])[1:] == [text("And now?")] and len(answered["messages"]) == 1
     made = event(session, "compaction")
@@ -94,8 +94,8 @@ def test_a_turn_is_summarised_in_its_middle_with_its_calls(session, api):
 @pytest.mark.parametrize(("record", "refusals", "summary"), [(9_000, 1, "They wait."), (90_000, 2, "## Turns before")])
 def test_what_the_api_finds_too_long_is_summarised_then(make_session, api, monkeypatch, record, refusals, summary):
     """A price list may know of a larger window than a key may use; even the record may be too long for it."""
-    monkeypatch.setattr(local_compaction, "RECORD", record)
-    monkeypatch.setattr(local_compaction, "SHORT", 4_000)
+    monkeypatch.setattr(compaction, "RECORD", record)
+    monkeypatch.setattr(compaction, "SHORT", 4_000)
     session, api.window = make_session("Clerk", "local", model="claude-opus-5-5"), WINDOW
     talk(session, api, *(f"{number} {LONG}" for number in range(3)))
     if refusals == 1:
@@ -143,7 +143,7 @@ def test_without_a_summary_the_end_of_the_record_takes_its_place(session, api, b
 def test_a_worker_that_dies_over_it_does_it_again_and_once(session, api, monkeypatch):
     fill(session, api)
     with monkeypatch.context() as dying:
-        dying.setattr(local_compaction, "_event", lambda *_: (_ for _ in ()).throw(SystemExit))
+        dying.setattr(compaction, "_event", lambda *_: (_ for _ in ()).throw(SystemExit))
         api.says(text("Lost."))
         say(session, "And now?")
         with pytest.raises(SystemExit):
@@ -170,7 +170,7 @@ def test_a_failure_that_passes_is_waited_for_and_an_interrupt_leaves_no_summary(
 
 
 def test_how_much_a_model_reads_at_once():
-    assert local_compaction.window_of("claude-haiku-4-5", {}) == 200_000
-    assert local_compaction.window_of("claude-opus-5-5", {}) == 1_000_000
-    assert local_compaction.window_of("nobody-knows", {}) == 200_000
-    assert local_compaction.window_of("claude-opus-5-5", {"context_window": 5}) == 5
+    assert compaction.window_of("claude-haiku-4-5", {}) == 200_000
+    assert compaction.window_of("claude-opus-5-5", {}) == 1_000_000
+    assert compaction.window_of("nobody-knows", {}) == 200_000
+    assert compaction.window_of("claude-opus-5-5", {"context_window": 5}) == 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sessions_app.models import Event
-from sessions_app.runtimes import local_context
+from sessions_app.runtimes.local import context
 from sessions_app.services import events
 from sessions_app.services.events import NewEvent, Tool
 from tests.fakes.managed_agents_errors import ApiError
@@ -28,7 +28,7 @@ def session(make_session, api, shop):
 def log(session, *new: NewEvent) -> list[dict]:
     """The messages of a log with these events; they are such as the API takes."""
     events.append(session.pk, new)
-    made = local_context.conversation(Event.objects.filter(session=session).order_by("seq"), MODEL)
+    made = context.conversation(Event.objects.filter(session=session).order_by("seq"), MODEL)
     signed = {"sig-1": "Hm", "sig-2": "Hmm"}
     body = {"model": MODEL, "max_tokens": 1, "stream": True, "messages": made}
     check(body | {"tools": [{"name": "x", "input_schema": {"type": "object"}}]}, signed, paused=True)
@@ -98,7 +98,7 @@ def test_each_request_begins_as_the_one_before_did(session, api):
 def test_a_compaction_stands_for_what_came_before_it(session):
     compacted = NewEvent("compaction", "c", text="They wanted a refund.")
     log(session, user("Refund it"), called("t1", "t"), compacted, gave("t1", "r"), user("Well?", "u2"))
-    [message] = local_context.Context(Turnlike(session)).messages()
+    [message] = context.Context(Turnlike(session)).messages()
     summary = "Summary of this session up to here, in place of its messages:\n\nThey wanted a refund."
     assert content(message) == [text(summary), text("Well?")]
 
@@ -122,7 +122,7 @@ def test_context_that_was_given_stands_first(session):
 def test_a_call_without_a_result_gets_one_that_says_so(session):
     made = log(session, user("Go"), called("t1", "t1"), called("t2", "t2"), gave("t2", "r2"), user("Well?", "u2"))
     assert made[2]["content"] == [
-        answer("t1", local_context.NO_RESULT, failed=True), answer("t2", "done"), text("Well?"),
+        answer("t1", context.NO_RESULT, failed=True), answer("t2", "done"), text("Well?"),
     ]  # fmt: skip
 
 
@@ -196,7 +196,7 @@ def test_a_log_that_the_agent_began_gets_a_first_word(session):
 def test_sub_agents_are_not_told(session):
     made = log(session, user("Go"), agent("Done"))
     events.append(session.pk, [agent("In the depth", "deep", depth=1)])
-    told = local_context.Context(Turnlike(session)).messages()
+    told = context.Context(Turnlike(session)).messages()
     assert content(told[1]) == made[1]["content"]
 
 

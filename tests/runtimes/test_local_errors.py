@@ -230,9 +230,9 @@ def test_a_retry_after_a_finished_turn_asks_again(session, api):
 
 
 def test_an_agent_that_goes_in_circles_is_stopped(session, api, monkeypatch):
-    from sessions_app.runtimes import local
+    from sessions_app.runtimes.local import loop
 
-    monkeypatch.setattr(local, "MOST_REQUESTS", 3)
+    monkeypatch.setattr(loop, "MOST_REQUESTS", 3)
     for _ in range(4):
         api.says(call("no_such_tool"))
     say(session, "Hello")

@@ -7,7 +7,8 @@ import threading
 import pytest
 
 from sessions_app.models import Approval, TurnInFlight
-from sessions_app.runtimes import elsewhere, worker
+from sessions_app.runtimes import worker
+from sessions_app.runtimes.managed import upkeep
 from sessions_app.services import lifecycle
 from tests.fakes.managed_agents import Fault
 from tests.fakes.managed_agents_steps import Calls, Say, SubAgent, Use
@@ -205,7 +206,7 @@ def test_what_the_policy_of_the_runtime_refuses_is_told_and_nobody_is_asked(mana
 def test_an_answer_given_elsewhere_settles_the_approval_here(asking, fake):
     answer = {"type": "user.tool_confirmation", "tool_use_id": next(iter(fake.session.parked)), "result": "allow"}
     fake.do(lambda: fake.session.receive({"events": [answer]}))
-    assert elsewhere.look_again() == 1
+    assert upkeep.look_again() == 1
     work(asking)
     approval = asking.approvals.get()
     assert (approval.status, approval.delivery) == ("settled_elsewhere", "delivered")
@@ -215,7 +216,7 @@ def test_an_answer_given_elsewhere_settles_the_approval_here(asking, fake):
 
 def test_looking_again_while_nothing_happened_writes_nothing(asking, fake):
     before = told(asking)
-    assert elsewhere.look_again() == 1
+    assert upkeep.look_again() == 1
     work(asking)
     assert (told(asking), asking.status) == (before, "running")
 
@@ -259,7 +260,7 @@ def test_an_answer_to_what_was_interrupted_elsewhere_is_not_repeated_for_ever(as
 def test_a_question_that_the_runtime_has_dropped_is_not_asked_here_for_ever(asking, fake, what):
     stop = {"events": [{"type": "user.interrupt"}]}
     fake.do((lambda: fake.session.receive(stop)) if what == "interrupted" else fake.session.delete)
-    elsewhere.look_again()
+    upkeep.look_again()
     work(asking)
     assert (asking.status, asking.pending_approvals) == ("idle", 0)
     assert asking.approvals.get().status == "settled_elsewhere"
@@ -318,7 +319,7 @@ def test_a_session_archived_here_is_archived_there(asking, fake):
     assert worker.close(asking.pk)
     assert fake.session.archived_at
     assert told(asking)[-1] == ("status", "archived at the runtime")
-    assert elsewhere.look_again() == 0
+    assert upkeep.look_again() == 0
 
 
 def test_archiving_there_is_tried_again_when_it_fails(asking, fake):
@@ -326,7 +327,7 @@ def test_archiving_there_is_tried_again_when_it_fails(asking, fake):
     work(asking)
     fake.faults.append(Fault("/archive", 503, "api_error", "not now"))
     assert not worker.close(asking.pk)
-    assert elsewhere.look_again() == 1
+    assert upkeep.look_again() == 1
     assert worker.close(asking.pk)
 
 

@@ -11,7 +11,8 @@ from django.db import connections
 from django.utils import timezone
 
 from sessions_app.models import Session, TurnInFlight
-from sessions_app.runtimes import managed_follow, managed_port, run, worker
+from sessions_app.runtimes import run, worker
+from sessions_app.runtimes.managed import client, follow
 from sessions_app.services import lifecycle, turns
 from tests.fakes.managed_agents import Fault
 from tests.fakes.managed_agents_steps import Calls, Cut, Emit, Pause, Say, Use
@@ -57,17 +58,17 @@ def work_until_it_lives(session: Session) -> int:
 @pytest.mark.parametrize(
     ("owner", "name", "number", "after"),
     [
-        (managed_port.Port, "create_agent", 1, True),
-        (managed_port.Port, "create_session", 1, False),
-        (managed_port.Port, "create_session", 1, True),
-        (managed_port.Port, "send", 1, False),
-        (managed_port.Port, "send", 1, True),
+        (client.Port, "create_agent", 1, True),
+        (client.Port, "create_session", 1, False),
+        (client.Port, "create_session", 1, True),
+        (client.Port, "send", 1, False),
+        (client.Port, "send", 1, True),
         (run.TurnRun, "append", 1, False),
         (run.TurnRun, "append", 1, True),
         (run.TurnRun, "append", 2, False),
         (run.TurnRun, "append", 2, True),
         (run.TurnRun, "append", 3, True),
-        (managed_follow.Follower, "listen", 3, True),
+        (follow.Follower, "listen", 3, True),
     ],
 )
 def test_a_worker_that_dies_loses_and_doubles_nothing(managed, fake, monkeypatch, owner, name, number, after):
@@ -89,7 +90,7 @@ def test_a_worker_that_dies_over_an_answer_gives_it_once(managed, fake, monkeypa
     say(managed, "Refund")
     work(managed)
     decide(managed, "approve")
-    die_at(monkeypatch, managed_port.Port, "send", 1, after=after)
+    die_at(monkeypatch, client.Port, "send", 1, after=after)
     assert work_until_it_lives(managed) == 1
     assert [event["type"] for event in fake.session.sent] == ["user.message", "user.tool_confirmation"]
     assert (managed.status, managed.approvals.get().delivery) == ("idle", "delivered")
@@ -107,8 +108,8 @@ def test_a_stream_that_breaks_is_opened_again_and_what_was_missed_is_listed(mana
 
 
 def test_a_stream_that_breaks_over_and_over_ends_in_a_retry_and_not_in_a_loop(managed, fake, monkeypatch):
-    monkeypatch.setattr(managed_follow, "MOST_CUTS", 1)
-    monkeypatch.setattr("sessions_app.runtimes.managed.RETRY_SECONDS", 0.1)
+    monkeypatch.setattr(follow, "MOST_CUTS", 1)
+    monkeypatch.setattr("sessions_app.runtimes.managed.loop.RETRY_SECONDS", 0.1)
     fake.world.scripts.append([Cut(), Pause(1.0), Cut(), Pause(1.0), Say("Still here")])
     say(managed, "Hello")
     work(managed)
@@ -136,7 +137,7 @@ def test_frames_without_an_event_line_are_read(managed, fake):
     ],
 )
 def test_what_may_pass_is_waited_for_as_long_as_it_says(managed, fake, monkeypatch, status, kind, match):
-    monkeypatch.setattr("sessions_app.runtimes.managed.RETRY_SECONDS", 30)
+    monkeypatch.setattr("sessions_app.runtimes.managed.loop.RETRY_SECONDS", 30)
     fake.faults.append(Fault(match, status, kind, "come back", {"retry-after": "0.2"}))
     say(managed, "Hello")
     work(managed)
@@ -147,8 +148,8 @@ def test_what_may_pass_is_waited_for_as_long_as_it_says(managed, fake, monkeypat
 
 
 def test_a_message_that_arrived_though_it_timed_out_is_not_sent_twice(managed, fake, monkeypatch):
-    monkeypatch.setattr(managed_port, "ANSWER_SECONDS", 0.4)
-    monkeypatch.setattr("sessions_app.runtimes.managed.RETRY_SECONDS", 0.1)
+    monkeypatch.setattr(client, "ANSWER_SECONDS", 0.4)
+    monkeypatch.setattr("sessions_app.runtimes.managed.loop.RETRY_SECONDS", 0.1)
     say(managed, "Hello")
     work(managed)
     fake.faults.append(Fault("POST /v1/sessions/", 504, "timeout_error", "late", after=True, hang=2.0))
@@ -184,7 +185,7 @@ def test_trying_again_takes_up_what_went_on_meanwhile(managed, fake, monkeypatch
     fake.world.scripts.append([Say("Thinking.", pause=0.1), Pause(0.5), Say("Found it.")])
     say(managed, "Find it")
     with monkeypatch.context() as patch:
-        patch.setattr(managed_follow.Follower, "listen", lambda *_: 1 / 0)
+        patch.setattr(follow.Follower, "listen", lambda *_: 1 / 0)
         work(managed)
     assert (managed.status, managed.error_count) == ("idle", 1)
     time.sleep(1.2)
@@ -229,14 +230,14 @@ def test_an_interrupt_reaches_the_runtime_also_while_we_wait_for_it(managed, fak
 
 def test_no_database_connection_is_held_while_nothing_happens(managed, fake, monkeypatch):
     held: list[bool] = []
-    real = managed_port.Stream.next
+    real = client.Stream.next
 
     def looking(self, seconds):
         if seconds:
             held.append(connections["default"].connection is not None)
         return real(self, seconds)
 
-    monkeypatch.setattr(managed_port.Stream, "next", looking)
+    monkeypatch.setattr(client.Stream, "next", looking)
     fake.world.scripts.append([Pause(0.8), Say("Awake")])
     say(managed, "Hello")
     work(managed)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sessions_app.runtimes.managed_events import HANDLERS, Mapping, cents_of
-from sessions_app.runtimes.managed_state import Remote
+from sessions_app.runtimes.managed.events import HANDLERS, Mapping, cents_of
+from sessions_app.runtimes.managed.state import Remote
 from sessions_app.services.events import NewEvent, Tokens
 
 AT = "2026-11-20T09:00:00.000000Z"

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from sessions_app.models import CallUsage, Event, Session, TurnInFlight, TurnUsage
-from sessions_app.runtimes import managed as runtime
+from sessions_app.runtimes.managed import loop as runtime
 from sessions_app.services import agents
 from tests.fakes.managed_agents_steps import Calls, Emit, FailedRequest, Reschedule, Say, Stop, SubAgent, Use
 

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from sessions_app.models import Session
-from sessions_app.runtimes import elsewhere
+from sessions_app.runtimes.managed import upkeep
 from sessions_app.services import vault
 from tests.fakes import managed_agents, messages_api
 from tests.fakes.managed_agents_steps import Calls, Say, Use
@@ -68,6 +68,6 @@ def test_only_workspaces_with_a_key_are_looked_after_elsewhere(managed, settings
     say(managed, "Hello")
     work(managed)
     settings.ANTHROPIC_API_KEY = None
-    assert elsewhere.look_again() == 0
+    assert upkeep.look_again() == 0
     keep(managed, managed_agents.KEY)
-    assert elsewhere.look_again() == 1
+    assert upkeep.look_again() == 1

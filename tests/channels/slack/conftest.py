@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from django.test import Client
 
-from sessions_app.channels import slack_install, slack_replies
+from sessions_app.channels.slack import install, replies
 from sessions_app.models import Agent, Member, Role, SlackInstallation, Workspace
 from sessions_app.services import agents, audit, people
 from tests.fakes.slack import SECRET, TOKEN, FakeSlack
@@ -18,7 +18,7 @@ BY = audit.Actor("member", "m", "Ines")
 @pytest.fixture
 def slack(settings, monkeypatch) -> Iterator[FakeSlack]:
     """Slack on loopback, with Kim in it, and a desk that talks to it."""
-    monkeypatch.setattr(slack_replies, "SECONDS_BETWEEN", 0.1)
+    monkeypatch.setattr(replies, "SECONDS_BETWEEN", 0.1)
     with FakeSlack().serving() as server:
         settings.SLACK_API_URL, settings.PUBLIC_URL = server.api_url, "https://desk.example.org"
         server.user("U0KIM0001", "Kim", "kim@example.org")
@@ -37,12 +37,12 @@ def agent(workspace) -> Agent:
 
 @pytest.fixture
 def installation(workspace, agent, slack) -> SlackInstallation:
-    made = slack_install.connect_with_token(workspace.id, TOKEN, SECRET, by=BY, desk="https://desk.example.org")
-    slack_install.configure(
+    made = install.connect_with_token(workspace.id, TOKEN, SECRET, by=BY, desk="https://desk.example.org")
+    install.configure(
         made, agent=agent, escalation_channel="C0PEOPLE1", outsiders="reject", allow_list=[], by=BY
     )  # fmt: skip
     slack.calls.clear()
-    return slack_install.connected().get(pk=made.pk)
+    return install.connected().get(pk=made.pk)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sessions_app.channels import slack_context
+from sessions_app.channels.slack import context
 from sessions_app.models import Session, SlackEvent, TriggerRun
 from tests.fakes.slack import Fault
 
@@ -30,7 +30,7 @@ def first_message() -> str:
 def test_the_thread_stands_quoted_behind_the_message(slack, client, thread):
     slack.mentions(client, "what now?", thread_ts=thread)
     assert first_message() == "\n".join([
-        "what now?", "", slack_context.HEADING, f"> Ann: {PARCEL}", "> Kim: Order <4711>", "> since Monday",
+        "what now?", "", context.HEADING, f"> Ann: {PARCEL}", "> Kim: Order <4711>", "> since Monday",
     ])  # fmt: skip
     assert Session.objects.get().title == "what now?"
     assert TriggerRun.objects.get().input_text == "what now?"
@@ -72,7 +72,7 @@ def test_an_outsider_who_may_talk_is_quoted(slack, client, thread, allow):
 def test_no_line_leaves_the_quote(slack, client, thread):
     slack.overheard("one\r\ntwo\u2028three\x0bfour", thread_ts=thread)
     slack.mentions(client, "what now?", thread_ts=thread)
-    after = first_message().split(slack_context.HEADING)[1].splitlines()[1:]
+    after = first_message().split(context.HEADING)[1].splitlines()[1:]
     assert all(line.startswith("> ") for line in after)
 
 
@@ -95,7 +95,7 @@ def test_a_long_thread_is_cut_in_the_middle_and_a_long_message_at_its_end(slack,
 
 
 def test_a_thread_that_slack_does_not_list_to_its_end_says_so(slack, client, thread, monkeypatch):
-    monkeypatch.setattr(slack_context, "LISTED", 2)
+    monkeypatch.setattr(context, "LISTED", 2)
     slack.overheard("never listed", thread_ts=thread)
     slack.mentions(client, "what now?", thread_ts=thread)
     text = first_message()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sessions_app.channels import slack_sweep
+from sessions_app.channels.slack import sweep
 from sessions_app.models import Approval, Role, SlackEvent
 from tests.fakes.slack import Fault
 
@@ -20,7 +20,7 @@ def press(slack, client) -> None:
 
 
 def now() -> Approval:
-    slack_sweep.sweep()
+    sweep.sweep()
     tell()
     return Approval.objects.get()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from django.urls import resolve
 
 from config import env
-from sessions_app.channels import slack_app, slack_manifest
+from sessions_app.channels.slack import app, manifest
 from sessions_app.views import slack as views
 from tests.fakes.slack import SECRET
 
@@ -19,7 +19,7 @@ MANIFEST = json.loads((DOCS / "slack-manifest.json").read_text())
 
 
 def test_the_manifest_is_the_one_that_the_page_fills_in():
-    assert slack_manifest.manifest("https://desk.example.com") == MANIFEST
+    assert manifest.manifest("https://desk.example.com") == MANIFEST
 
 
 def test_the_addresses_of_the_manifest_are_ours():
@@ -36,7 +36,7 @@ def test_every_event_of_the_manifest_has_a_listener():
     listened = {"app_mention", "message", "app_uninstalled", "tokens_revoked"}
     told = {event.partition(".")[0] for event in MANIFEST["settings"]["event_subscriptions"]["bot_events"]}
     assert told == listened
-    assert len(slack_app.app()._listeners) == len(listened) + len(["approve", "deny", "open", "the modal"])
+    assert len(app.app()._listeners) == len(listened) + len(["approve", "deny", "open", "the modal"])
 
 
 def test_the_variables_of_the_page_are_settings():

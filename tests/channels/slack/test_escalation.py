@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sessions_app.channels import slack_clicks, slack_escalation, slack_sweep
+from sessions_app.channels.slack import clicks, escalation, sweep
 from sessions_app.models import Approval, AuditEntry, Budget, Role, Session, SlackNotice
 from sessions_app.services import agents, approvals, audit, budgets, people, sessions
 from tests.fakes.slack import Fault
@@ -56,14 +56,14 @@ def test_the_question_says_who_asks_what_why_and_what_it_cost_so_far(slack, sess
 def test_it_is_asked_once_however_often_it_is_rung(slack, session):
     asks(session)
     tell()
-    slack_sweep.sweep()
+    sweep.sweep()
     assert len(slack.posted(PEOPLE)) == 1 and len(slack.called("chat.update")) == 0
 
 
 def test_a_ring_that_was_lost_is_made_up_for(slack, session):
     approvals.request(session, "issue_refund", {}, by=BY)
-    assert slack_sweep.sweep() == 1 and len(slack.posted(PEOPLE)) == 1
-    assert slack_sweep.sweep() == 0
+    assert sweep.sweep() == 1 and len(slack.posted(PEOPLE)) == 1
+    assert sweep.sweep() == 0
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_the_message_tells_how_it_was_decided_wherever_that_was(slack, session, 
 def test_what_was_withdrawn_is_told(slack, session):
     asks(session)
     approvals.cancel_all(session.pk, reason="interrupted", by=BY)
-    slack_sweep.sweep()
+    sweep.sweep()
     assert "*Cancelled* by Ines: interrupted" in words(slack.posted(PEOPLE)[0])
 
 
@@ -98,7 +98,7 @@ def test_a_reviewer_approves_in_slack(slack, client, session, member):
     approval = asks(session)
     slack.clicks(client, slack.posted(PEOPLE)[0], "Approve", "U0KIM0001")
     assert Approval.objects.get().status == "pending", "Slack is answered first"
-    slack_sweep.sweep()
+    sweep.sweep()
     tell()
     approval.refresh_from_db()
     assert approval.status == "approved"
@@ -148,7 +148,7 @@ def test_who_is_no_reviewer_here_gets_the_link_instead(slack, client, session, m
     who(slack, member, workspace)
     approval = asks(session)
     slack.clicks(client, slack.posted(PEOPLE)[0], "Approve", "U0KIM0001")
-    slack_sweep.sweep()
+    sweep.sweep()
     assert Approval.objects.get().status == "pending" and not approval.votes.exists()
     (answer,) = slack.ephemeral
     assert (answer["user"], answer["channel"]) == ("U0KIM0001", PEOPLE)
@@ -163,7 +163,7 @@ def test_the_first_click_wins_and_the_second_learns_of_it(slack, client, session
     decide(approval, "deny")
     shown.blocks = stale
     slack.clicks(client, shown, "Approve", "U0KIM0001")
-    slack_sweep.sweep()
+    sweep.sweep()
     approval.refresh_from_db()
     assert approval.status == "denied"
     assert slack.ephemeral[0]["text"].startswith("Ines decided this already: denied. <https://")
@@ -175,7 +175,7 @@ def test_a_button_decides_only_what_its_message_showed(slack, client, session, m
     asks(session)
     Approval.objects.update(**change)
     slack.clicks(client, slack.posted(PEOPLE)[0], "Approve", "U0KIM0001")
-    slack_sweep.sweep()
+    sweep.sweep()
     assert Approval.objects.get().status == "pending"
     assert "changed since you looked" in slack.ephemeral[0]["text"]
 
@@ -189,7 +189,7 @@ def test_a_button_of_nonsense_decides_nothing(slack, client, session, member, va
     message = slack.posted(PEOPLE)[0]
     message.blocks[-1]["elements"][0]["value"] = value
     slack.clicks(client, message, "Approve", "U0KIM0001")
-    slack_sweep.sweep()
+    sweep.sweep()
     assert Approval.objects.get().status == "pending" and len(slack.ephemeral) == 1
 
 
@@ -200,9 +200,9 @@ def test_an_approval_of_another_workspace_cannot_be_decided_from_here(slack, cli
     theirs = sessions.create(agents.create(other.id, "Owl", by=BY), by=BY)
     approval = approvals.request(theirs, "issue_refund", {}, by=BY)
     message = slack.posted(PEOPLE)[0]
-    message.blocks[-1]["elements"][0]["value"] = slack_clicks.value_of(approval)
+    message.blocks[-1]["elements"][0]["value"] = clicks.value_of(approval)
     slack.clicks(client, message, "Approve", "U0KIM0001")
-    slack_sweep.sweep()
+    sweep.sweep()
     assert set(Approval.objects.values_list("status", flat=True)) == {"pending"}
     tell()
     assert len(slack.posted(PEOPLE)) == 1, "nor is it told here"
@@ -237,7 +237,7 @@ def test_a_channel_that_is_away_now_is_asked_later(slack, session):
     asks(session)
     assert slack.messages == {}
     SlackNotice.objects.update(retry_at=None)
-    slack_sweep.sweep()
+    sweep.sweep()
     assert len(slack.posted(PEOPLE)) == 1
 
 
@@ -246,14 +246,14 @@ def test_a_channel_that_refuses_is_told_on_the_settings_page(slack, session, ins
     asks(session)
     installation.refresh_from_db()
     assert installation.problem == f"Slack refuses chat_postMessage: channel_not_found in {PEOPLE}"
-    assert slack_sweep.sweep() == 0
+    assert sweep.sweep() == 0
 
 
 def test_a_budget_that_is_used_up_wakes_people_once(slack, session, agent, installation):
     budget = Budget.objects.create(workspace=agent.workspace, agent=agent, amount="0.00")
     for _ in range(2):
         budgets.tell_reached(session)
-        slack_escalation.tell_of_budget(budget.pk)
+        escalation.tell_of_budget(budget.pk)
     (message,) = slack.posted(PEOPLE)
     assert message.text.startswith(":money_with_wings: The budget of *Parrot* is used up: $0.00 for 20")
 
@@ -266,7 +266,7 @@ def crashed_behind(post_of: Approval) -> None:
 def test_a_message_that_was_posted_by_who_died_then_is_found_and_goes_on(slack, session):
     approval = asks(session)
     crashed_behind(approval)
-    slack_sweep.sweep()
+    sweep.sweep()
     assert len(slack.posted(PEOPLE)) == 1
     decide(approval)
     assert "*Approved* by Ines" in words(slack.posted(PEOPLE)[0])
@@ -284,12 +284,12 @@ def test_an_answer_that_was_lost_posts_nothing_twice(slack, session):
     slack.faults = [Fault("chat.postMessage", status=500, after=True)]
     asks(session)
     SlackNotice.objects.update(retry_at=None)
-    slack_sweep.sweep()
+    sweep.sweep()
     assert len(slack.posted(PEOPLE)) == 1 and SlackNotice.objects.get().ts
 
 
 def test_where_the_channel_cannot_be_read_it_is_rather_asked_twice_than_never(slack, session):
     slack.joined.discard(PEOPLE)
     crashed_behind(asks(session))
-    slack_sweep.sweep()
+    sweep.sweep()
     assert len(slack.posted(PEOPLE)) == 2

@@ -10,7 +10,7 @@ from django.db import connections
 from django.test import Client
 from django.utils import timezone
 
-from sessions_app.channels import slack_messages, slack_sweep
+from sessions_app.channels.slack import messages, sweep
 from sessions_app.models import Event, Session, SlackEvent, TriggerRun
 from sessions_app.services import agents, audit, lifecycle
 from tests.fakes.slack import BOT, BOT_ID, TEAM, Fault
@@ -133,7 +133,7 @@ def test_two_at_once_make_one_session(slack, client):
 
     def reader(id_):
         ready.wait()
-        slack_messages.read(id_)
+        messages.read(id_)
         connections.close_all()
 
     threads = [threading.Thread(target=reader, args=(id_,)) for id_ in ids]
@@ -149,9 +149,9 @@ def test_the_index_keeps_a_thread_to_one_session(slack, client, installation, ag
     """A session that somebody else made between our look and our insert is the one that is used."""
     slack.says(client, "one", ts=ROOT)
     event = SlackEvent.objects.select_related("installation").get()
-    person = slack_messages.Person("U0KIM0001", "Kim")
-    first, is_new = slack_messages._begin(event, agent, "one", person)
-    again, is_new_again = slack_messages._begin(event, agent, "one", person)
+    person = messages.Person("U0KIM0001", "Kim")
+    first, is_new = messages._begin(event, agent, "one", person)
+    again, is_new_again = messages._begin(event, agent, "one", person)
     assert (first.pk, is_new, is_new_again) == (again.pk, True, False)
 
 
@@ -172,7 +172,7 @@ def test_a_message_to_an_archived_session_is_answered_and_kept(slack, client):
     lifecycle.archive(Session.objects.get(), by=BY)
     slack.says(client, "one more thing", thread_ts=ROOT)
     read()
-    assert slack.posted("D0KIM0001")[-1].text == slack_messages.ARCHIVED
+    assert slack.posted("D0KIM0001")[-1].text == messages.ARCHIVED
     assert slack.posted("D0KIM0001")[-1].thread_ts == ROOT
     run = TriggerRun.objects.get(status="failed")
     assert (run.session, run.input_text) == (Session.objects.get(), "one more thing")
@@ -191,7 +191,7 @@ def test_without_an_agent_the_thread_is_told_so(slack, client, installation):
     installation.save(update_fields=["agent"])
     slack.says(client, "hello")
     read()
-    assert slack.posted("D0KIM0001")[0].text == slack_messages.NOBODY
+    assert slack.posted("D0KIM0001")[0].text == messages.NOBODY
     assert TriggerRun.objects.get().input_text == "hello"
 
 
@@ -201,7 +201,7 @@ def test_a_message_waits_while_slack_is_away_and_is_read_by_the_sweep(slack, cli
     read()
     assert not Session.objects.exists()
     SlackEvent.objects.update(retry_at=timezone.now() - timedelta(seconds=1))
-    assert slack_sweep.sweep() == 1
+    assert sweep.sweep() == 1
     assert said(Session.objects.get()) == ["hello"]
 
 
@@ -211,7 +211,7 @@ def test_slack_is_not_asked_before_the_time_that_it_named(slack, client):
     read()
     waits = SlackEvent.objects.get().retry_at - timezone.now()
     assert timedelta(seconds=25) < waits < timedelta(seconds=31)
-    assert slack_sweep.sweep() == 0 and len(slack.called("users.info")) == 1
+    assert sweep.sweep() == 0 and len(slack.called("users.info")) == 1
 
 
 def test_a_message_that_can_never_be_read_leaves_a_failed_run(slack, client):
@@ -249,8 +249,8 @@ def test_what_was_read_long_ago_is_thrown_away_and_the_session_stays(slack, clie
     slack.says(client, "one")
     read()
     assert SlackEvent.objects.get().payload == {}, "what it said is in the session alone"
-    SlackEvent.objects.update(done_at=timezone.now() - slack_sweep.KEPT - timedelta(days=1))
-    slack_sweep.sweep()
+    SlackEvent.objects.update(done_at=timezone.now() - sweep.KEPT - timedelta(days=1))
+    sweep.sweep()
     assert not SlackEvent.objects.exists() and Session.objects.exists()
 
 
@@ -264,9 +264,9 @@ def test_one_errand_that_fails_does_not_keep_the_others(slack, client, monkeypat
             raise RuntimeError("a fault of ours")
         reads(id_)
 
-    reads = slack_messages.read
-    monkeypatch.setattr(slack_messages, "read", fails_first)
-    slack_sweep.sweep()
+    reads = messages.read
+    monkeypatch.setattr(messages, "read", fails_first)
+    sweep.sweep()
     assert said(Session.objects.get()) == ["two"]
 
 
@@ -277,7 +277,7 @@ def test_a_fault_of_ours_is_tried_again_and_then_told(slack, client, monkeypatch
     slack.says(client, "one", ts=ROOT)
     slack.says(client, "two", thread_ts=ROOT)
     with monkeypatch.context() as broken:
-        broken.setattr(slack_messages.slack_people, "look_up", fails)
+        broken.setattr(messages.people, "look_up", fails)
         read()
         first, second = SlackEvent.objects.order_by("id")
         assert first.tries == 1 and first.retry_at and second.tries == 0, "the second waits for the first"

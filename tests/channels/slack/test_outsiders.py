@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sessions_app.channels.slack_messages import REJECTED
+from sessions_app.channels.slack.messages import REJECTED
 from sessions_app.models import Session, TriggerRun
 from tests.fakes.slack import TEAM
 

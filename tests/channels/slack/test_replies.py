@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from sessions_app.channels import slack_replies, slack_sweep
+from sessions_app.channels.slack import replies, sweep
 from sessions_app.models import Approval, Budget, Role, Session, SlackInstallation, SlackReply, TurnInFlight
 from sessions_app.rendering import mrkdwn
 from sessions_app.runtimes import scripted, worker
@@ -32,7 +32,7 @@ def test_one_message_is_edited_until_the_answer_is_whole(slack, client):
     work()
     (message,) = slack.posted(DM)
     assert message.thread_ts == ROOT
-    assert message.history[0] == slack_replies.BEGUN or message.history[0].startswith("You said: Tell")
+    assert message.history[0] == replies.BEGUN or message.history[0].startswith("You said: Tell")
     assert message.text == "You said: Tell me a rather long story of many many words, so that it takes a while"
     assert len(message.history) >= 2
     reply = SlackReply.objects.get()
@@ -42,7 +42,7 @@ def test_one_message_is_edited_until_the_answer_is_whole(slack, client):
 def test_text_that_is_being_written_is_shown(slack, client):
     session = ask(slack, client, "hello")
     TurnInFlight.objects.update(said="Half an ans", said_request="r1")
-    with slack_replies.following(TurnInFlight.objects.select_related("session").get()):
+    with replies.following(TurnInFlight.objects.select_related("session").get()):
         pass
     assert slack.posted(DM)[0].text == "Half an ans …"
     TurnInFlight.objects.update(said="", said_request="")
@@ -89,7 +89,7 @@ def test_a_very_long_answer_ends_with_a_link(slack, client):
     session = ask(slack, client, ("x" * 99 + "\n") * 600)
     work()
     messages = slack.posted(DM)
-    assert len(messages) == slack_replies.MOST_PARTS
+    assert len(messages) == replies.MOST_PARTS
     assert f"chat/{session.pk}|The rest is in Countersign>" in messages[-1].text
 
 
@@ -151,16 +151,16 @@ def test_429_is_waited_out(slack, client, monkeypatch):
 
 def test_what_could_not_be_finished_the_sweep_finishes_once(slack, client, monkeypatch):
     """Slack is away for longer than the worker waits."""
-    monkeypatch.setattr(slack_replies, "LAST_WAITS", 0)
+    monkeypatch.setattr(replies, "LAST_WAITS", 0)
     slack.faults = [Fault("chat.postMessage", status=503), Fault("chat.update", status=503)]
     ask(slack, client, "hello")
     work()
     assert SlackReply.objects.get().done_at is None
     for _ in range(3):
         SlackReply.objects.update(retry_at=None)
-        slack_sweep.sweep()
+        sweep.sweep()
     assert [message.text for message in slack.posted(DM)] == ["You said: hello"]
-    assert slack_sweep.sweep() == 0
+    assert sweep.sweep() == 0
 
 
 def test_a_worker_that_dies_between_posting_and_noting_it_posts_nothing_twice(slack, client):
@@ -169,7 +169,7 @@ def test_a_worker_that_dies_between_posting_and_noting_it_posts_nothing_twice(sl
     ask(slack, client, "hello")
     work()
     SlackReply.objects.update(retry_at=None)
-    slack_sweep.sweep()
+    sweep.sweep()
     assert [message.text for message in slack.posted(DM)] == ["You said: hello"]
     assert SlackReply.objects.get().done_at
 
@@ -187,7 +187,7 @@ def test_a_worker_that_dies_in_the_middle_of_a_turn_leaves_its_message_to_the_ne
         broken.setattr(scripted, "advance", die)
         work()
     TurnInFlight.objects.update(heartbeat_at=timezone.now() - timedelta(minutes=1))
-    worker.run(Session.objects.get().pk, beside=slack_replies.following)
+    worker.run(Session.objects.get().pk, beside=replies.following)
     assert [message.text for message in slack.posted(DM)] == ["You said: hello"]
 
 
@@ -195,14 +195,14 @@ def test_a_worker_that_dies_after_the_turn_is_made_up_for_by_the_sweep(slack, cl
     session = ask(slack, client, "hello")
     SlackReply.objects.create(session=session, turn=1, installation_id=SlackInstallation.objects.only("pk").get().pk)
     worker.run(session.pk)
-    assert slack.posted(DM) == [] and slack_sweep.sweep() == 1
+    assert slack.posted(DM) == [] and sweep.sweep() == 1
     assert slack.posted(DM)[0].text == "You said: hello"
 
 
 def test_a_turn_in_the_middle_is_not_the_sweeps_affair(slack, client):
     session = ask(slack, client, "hello")
     SlackReply.objects.create(session=session, turn=1, installation_id=SlackInstallation.objects.only("pk").get().pk)
-    assert slack_sweep.sweep() == 0 and session.status == "running"
+    assert sweep.sweep() == 0 and session.status == "running"
 
 
 @pytest.mark.parametrize("error", ["channel_not_found", "is_archived", "not_in_channel", "token_revoked"])

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from sessions_app.channels import slack_app, slack_install
+from sessions_app.channels.slack import app, install
 from sessions_app.models import SlackEvent, SlackInstallation
 from tests.fakes.slack import SECRET, TEAM, TOKEN, envelope
 
@@ -126,9 +126,9 @@ def test_a_secret_of_another_secret_key_asks_slack_to_come_again(slack, client, 
 def test_variables_of_other_slack_apps_change_nothing(slack, client, monkeypatch):
     for name, value in {"BOT_TOKEN": "xoxb-x", "SIGNING_SECRET": "x", "CLIENT_ID": "1.2", "CLIENT_SECRET": "y"}.items():
         monkeypatch.setenv(f"SLACK_{name}", value)
-    slack_app.app.cache_clear()
+    app.app.cache_clear()
     assert slack.send(client, HELLO).status_code == 200
-    slack_app.app.cache_clear()
+    app.app.cache_clear()
 
 
 def test_secrets_are_sealed_and_in_no_log(slack, client, installation, caplog):
@@ -150,6 +150,6 @@ def test_it_is_the_client_of_a_browser_that_needs_a_csrf_token(slack, installati
 def test_a_team_whose_secrets_were_sealed_with_a_lost_key_is_connected_anew(slack, installation):
     with connection.cursor() as cursor:
         cursor.execute("UPDATE sessions_app_slackinstallation SET bot_token = 'x', signing_secret = 'x'")
-    made = slack_install.connect_with_token(installation.workspace_id, TOKEN, SECRET, by=BY, desk="https://desk")
+    made = install.connect_with_token(installation.workspace_id, TOKEN, SECRET, by=BY, desk="https://desk")
     assert (made.pk, made.bot_token) == (installation.pk, TOKEN)
     assert SlackInstallation.objects.get().signing_secret == SECRET

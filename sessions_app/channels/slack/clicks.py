@@ -13,7 +13,7 @@ from sessions_app.models import Approval, Role, SlackEvent, SlackInstallation
 from sessions_app.rendering import mrkdwn
 from sessions_app.services import approvals, audit
 
-from . import slack_install, slack_people
+from . import install, people
 
 VERDICTS = {"approval_approve": "approve", "approval_deny": "deny"}
 
@@ -25,16 +25,16 @@ def value_of(approval: Approval) -> str:
 
 def card_url(installation: SlackInstallation, approval: Approval) -> str:
     """Where the approval is decided at the desk."""
-    return f"{slack_install.desk_url(installation)}{reverse('approval-detail', args=[approval.pk])}"
+    return f"{install.desk_url(installation)}{reverse('approval-detail', args=[approval.pk])}"
 
 
-def decide(event: SlackEvent, person: slack_people.Person) -> dict[str, Any]:
+def decide(event: SlackEvent, person: people.Person) -> dict[str, Any]:
     """Decide as the button says; what is to be told to who clicked, as a call of Slack's API."""
     installation, click = event.installation, event.payload
     asked, approval = _asked(click["value"]), asked_by(installation, click)
     if approval is None:
         return _told(click, "There is no such question here any more.")
-    member = slack_people.member_of(installation, person)
+    member = people.member_of(installation, person)
     if member is None or not Role(member.role).covers(Role.REVIEWER):
         return _told(click, _not_you(installation, approval, person, member is not None))
     actor = audit.Actor("member", str(member.pk), str(member))
@@ -66,7 +66,7 @@ def asked_by(installation: SlackInstallation, click: dict[str, Any]) -> Approval
         return None
 
 
-def _not_you(installation: SlackInstallation, approval: Approval, person: slack_people.Person, is_member: bool) -> str:
+def _not_you(installation: SlackInstallation, approval: Approval, person: people.Person, is_member: bool) -> str:
     if is_member:
         why = "You may read this but not decide it; an admin can give you the role reviewer."
     elif person.outsider:

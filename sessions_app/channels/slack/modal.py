@@ -9,7 +9,7 @@ import orjson
 
 from sessions_app.models import Approval, SlackInstallation
 
-from . import slack_api, slack_clicks
+from . import api, clicks
 
 log = logging.getLogger(__name__)
 CALLBACK = "approval_deny_reason"
@@ -25,14 +25,14 @@ def ask_why(installation: SlackInstallation, click: dict[str, Any], trigger_id: 
     ``trigger_id`` is good for 3 s, so this happens while Slack waits. A question that is decided already, or is none
     of this workspace's, opens nothing: who clicked is told so like after any other click.
     """
-    approval = slack_clicks.asked_by(installation, click)
+    approval = clicks.asked_by(installation, click)
     if approval is None or approval.status != Approval.Status.PENDING:
         return False
     try:
-        slack_api.of(
+        api.of(
             installation, "views_open", timeout=SECONDS, trigger_id=trigger_id, view=_view(approval, click)
         )  # fmt: skip
-    except (slack_api.Away, slack_api.Refused) as fault:
+    except (api.Away, api.Refused) as fault:
         log.info("the reason of a denial could not be asked for: %s", fault)
         return False
     return True

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from sessions_app.models import SlackEvent
 
-from . import slack_api, slack_escalation, slack_messages, slack_replies
+from . import api, escalation, messages, replies
 
 log = logging.getLogger(__name__)
 KEPT = timedelta(days=30)
@@ -19,12 +19,12 @@ KEPT = timedelta(days=30)
 def sweep() -> int:
     """Do what is to be done and nobody does; how many errands that were."""
     SlackEvent.objects.filter(done_at__lt=timezone.now() - KEPT).delete()
-    unread = SlackEvent.objects.filter(slack_api.free()).order_by("id").values_list("id", flat=True)[:100]
+    unread = SlackEvent.objects.filter(api.free()).order_by("id").values_list("id", flat=True)[:100]
     errands = [
-        *((slack_messages.read, id_) for id_ in unread),
-        *((slack_replies.finish_left, id_) for id_ in slack_replies.left()),
-        *((slack_escalation.tell_of_approval, id_) for id_ in slack_escalation.not_asked()),
-        *((slack_escalation.tell, id_) for id_ in slack_escalation.left()),
+        *((messages.read, id_) for id_ in unread),
+        *((replies.finish_left, id_) for id_ in replies.left()),
+        *((escalation.tell_of_approval, id_) for id_ in escalation.not_asked()),
+        *((escalation.tell, id_) for id_ in escalation.left()),
     ]
     for do, id_ in errands:
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .managed_events import is_queued
+from .events import is_queued
 
 Status = Literal["unknown", "running", "rescheduling", "idle", "waiting", "terminated"]
 PLAIN: dict[str, Status] = {

@@ -7,7 +7,7 @@ from typing import Any
 
 from sessions_app.models import Member, SlackInstallation
 
-from . import slack_api
+from . import api
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,8 @@ class Person:
 def look_up(installation: SlackInstallation, user_id: str) -> Person:
     """Ask Slack. Who cannot be looked up is an outsider. Raises ``slack_api.Away``."""
     try:
-        user = slack_api.of(installation, "users_info", user=user_id)["user"]
-    except slack_api.Refused as refused:
+        user = api.of(installation, "users_info", user=user_id)["user"]
+    except api.Refused as refused:
         return Person(user_id, user_id, outsider=f"who they are could not be learned ({refused.code})")
     return _person(user, installation.team_id)
 

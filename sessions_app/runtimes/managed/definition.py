@@ -11,11 +11,11 @@ from typing import Any
 
 import orjson
 
-from . import Failed
-from .policy import ESCALATE, verdict
-from .run import TurnRun
-from .tools import entries, person_tools, python_tools
-from .tools.offers import Offer, Unusable
+from .. import Failed
+from ..policy import ESCALATE, verdict
+from ..run import TurnRun
+from ..tools import entries, person_tools, python_tools
+from ..tools.offers import Offer, Unusable
 
 Json = dict[str, Any]
 BUILTIN = ("bash", "edit", "read", "write", "glob", "grep", "web_fetch", "web_search")

@@ -11,7 +11,7 @@ from sessions_app.rendering import mrkdwn
 from sessions_app.rendering.text import first_line
 from sessions_app.rendering.toolline import of_call
 
-from . import slack_clicks, slack_install
+from . import clicks, install
 
 KINDS = ("user_message", "agent_message", "error", "status", "tool_call", "tool_result")
 TOLD = ("interrupted", "held_back", "retrying", "retry")
@@ -36,7 +36,7 @@ def told(reply: SlackReply) -> tuple[str, bool]:
 def url_of(reply: SlackReply) -> str:
     """The session at the desk."""
     path = reverse("session-detail", args=[reply.session.agent_id, reply.session_id])
-    return f"{slack_install.desk_url(reply.installation)}{path}"
+    return f"{install.desk_url(reply.installation)}{path}"
 
 
 def _line(event: Event) -> str:
@@ -66,5 +66,5 @@ def _going_on(reply: SlackReply, flight: TurnInFlight, events: list[Event]) -> I
 
 
 def _waits(installation: SlackInstallation, approval: Approval) -> str:
-    where = mrkdwn.link(slack_clicks.card_url(installation, approval), "decide in Countersign")
+    where = mrkdwn.link(clicks.card_url(installation, approval), "decide in Countersign")
     return f":raised_hand: _It waits for a person: may it run_ `{mrkdwn.escape(approval.tool_name)}`? {where}"

@@ -12,7 +12,8 @@ from sessions_app.models import SlackEvent
 from sessions_app.rendering import mrkdwn
 from sessions_app.rendering.text import clean
 
-from . import slack_api, slack_people
+from . import api
+from . import people as slack_people
 
 LISTED = 1_000
 """Messages of one answer of ``conversations.replies``, the oldest first; Slack gives some apps fewer."""
@@ -34,11 +35,11 @@ def earlier(event: SlackEvent) -> str:
     if not thread or thread == ts:
         return ""
     try:
-        page = slack_api.of(
+        page = api.of(
             event.installation, "conversations_replies", channel=event.payload["channel"], ts=thread, latest=ts,
             limit=LISTED,
         )  # fmt: skip
-    except slack_api.Refused as refused:
+    except api.Refused as refused:
         return f"(What was said in this Slack thread before could not be read: {refused.code}.)"
     before = [message for message in page["messages"] if message.get("ts") != ts]
     chosen = before if len(before) <= MOST_MESSAGES else [before[0], *before[1 - MOST_MESSAGES :]]
@@ -90,7 +91,7 @@ class _People:
 
     def _look_up(self, user: str) -> str | None:
         person = slack_people.look_up(self._event.installation, user)
-        slack_api.go_on(self._event)
+        api.go_on(self._event)
         return None if slack_people.why_not(self._event.installation, person) else self._line(person.name)
 
     def _line(self, name: Any) -> str:

@@ -18,11 +18,11 @@ from sessions_app.models import Approval, Event
 from sessions_app.services import approvals, usage
 from sessions_app.services.events import NewEvent, Tool
 
-from .managed_events import ANSWERS, CALLS, Mapping, Thread, cents_of, id_of, is_queued, key_of, text_of
-from .managed_port import Json, Port, Stream, Unavailable
-from .managed_state import STATUSES, Remote
-from .prices import price_of
-from .run import TurnRun
+from ..prices import price_of
+from ..run import TurnRun
+from .client import Json, Port, Stream, Unavailable
+from .events import ANSWERS, CALLS, Mapping, Thread, cents_of, id_of, is_queued, key_of, text_of
+from .state import STATUSES, Remote
 
 RUN_THERE = {"agent.tool_result": "tool_use_id", "agent.mcp_tool_result": "mcp_tool_use_id"}
 OVERLAP = timedelta(minutes=1)

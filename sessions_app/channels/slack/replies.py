@@ -23,8 +23,8 @@ from django.utils import timezone
 from sessions_app.models import SlackInstallation, SlackReply, TurnInFlight
 from sessions_app.rendering import mrkdwn
 
-from . import slack_api
-from .slack_told import told, url_of
+from . import api
+from .progress import told, url_of
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN = 1.2
@@ -64,7 +64,7 @@ def left() -> list[UUID]:
     """Answers that were not finished although their turn is over; and those put off whose turn waits for a person."""
     going_on = TurnInFlight.objects.filter(session=OuterRef("session"), turn=OuterRef("turn"))
     late = ~Exists(going_on) | (Q(retry_at__isnull=False) & Exists(going_on.filter(worker=None)))
-    found = SlackReply.objects.filter(slack_api.free(), late)
+    found = SlackReply.objects.filter(api.free(), late)
     return list(found.order_by("created_at").values_list("id", flat=True)[:100])
 
 
@@ -100,9 +100,9 @@ def _follow(reply_id: UUID, stop: threading.Event) -> None:
 def _step(reply_id: UUID) -> datetime | None:
     """Bring the thread up to date; when to try again, None when there is nothing left to do now."""
     try:
-        rows = SlackReply.objects.select_related("installation", "session__agent").defer(*slack_api.SECRETS)
+        rows = SlackReply.objects.select_related("installation", "session__agent").defer(*api.SECRETS)
         reply = rows.get(pk=reply_id)
-        with slack_api.errand_of(reply) as mine:
+        with api.errand_of(reply) as mine:
             if mine:
                 _bring_up_to_date(reply)
         reply.refresh_from_db(fields=["retry_at", "held_until", "done_at"])
@@ -126,9 +126,9 @@ def _bring_up_to_date(reply: SlackReply) -> None:
     for number in range(len(parts), len(reply.parts)):
         _show(reply, number, "_(this part is not needed any more)_")
     if is_over:
-        slack_api.finish(reply, retry_at=None)
+        api.finish(reply, retry_at=None)
     elif reply.tries:
-        slack_api.go_on(reply, tries=0, retry_at=None)
+        api.go_on(reply, tries=0, retry_at=None)
 
 
 def _show(reply: SlackReply, number: int, text: str) -> None:
@@ -140,15 +140,15 @@ def _show(reply: SlackReply, number: int, text: str) -> None:
         _edit(reply, reply.parts[number]["ts"], text)
         shown = [*reply.parts]
         shown[number] |= {"sha256": sha256}
-        slack_api.go_on(reply, parts=shown)
+        api.go_on(reply, parts=shown)
         return
     ts = _posted_before(reply, number) if reply.posting == number else None
     if ts is None:
-        slack_api.go_on(reply, posting=number)
+        api.go_on(reply, posting=number)
         ts = _post(reply, number, text)
-        slack_api.go_on(reply, parts=[*reply.parts, {"ts": ts, "sha256": sha256}], posting=None)
+        api.go_on(reply, parts=[*reply.parts, {"ts": ts, "sha256": sha256}], posting=None)
     else:
-        slack_api.go_on(reply, parts=[*reply.parts, {"ts": ts, "sha256": ""}], posting=None)
+        api.go_on(reply, parts=[*reply.parts, {"ts": ts, "sha256": ""}], posting=None)
         _show(reply, number, text)
 
 
@@ -160,7 +160,7 @@ def _place(reply: SlackReply) -> tuple[str, str]:
 
 def _post(reply: SlackReply, number: int, text: str) -> str:
     channel, thread = _place(reply)
-    posted = slack_api.of(
+    posted = api.of(
         reply.installation, "chat_postMessage", channel=channel, thread_ts=thread, text=text, unfurl_links=False,
         unfurl_media=False, metadata={"event_type": METADATA, "event_payload": _mark(reply, number)},
     )  # fmt: skip
@@ -170,8 +170,8 @@ def _post(reply: SlackReply, number: int, text: str) -> str:
 def _edit(reply: SlackReply, ts: str, text: str) -> None:
     channel, _ = _place(reply)
     try:
-        slack_api.of(reply.installation, "chat_update", channel=channel, ts=ts, text=text)
-    except slack_api.Refused as refused:
+        api.of(reply.installation, "chat_update", channel=channel, ts=ts, text=text)
+    except api.Refused as refused:
         if refused.code not in GONE:
             raise
 
@@ -179,7 +179,7 @@ def _edit(reply: SlackReply, ts: str, text: str) -> None:
 def _posted_before(reply: SlackReply, number: int) -> str | None:
     channel, thread = _place(reply)
     mark = _mark(reply, number)
-    return slack_api.posted_before(
+    return api.posted_before(
         reply.installation, "conversations_replies", mark, reply.created_at, channel=channel, ts=thread
     )  # fmt: skip
 

@@ -13,9 +13,9 @@ from anthropic.types import Message, Usage
 
 from sessions_app.services.events import NewEvent, Tokens, Tool
 
-from .local_model import Reply
-from .run import TurnRun
-from .tools.offers import Offer
+from ..run import TurnRun
+from ..tools.offers import Offer
+from .model import Reply
 
 CUT = ("max_tokens", "model_context_window_exceeded")
 """Stop reasons that end a response in the middle of a block."""

@@ -23,9 +23,9 @@ from django.db import connections
 
 from sessions_app.services.columns import text
 
-from . import Failed
-from .provider import key_of
-from .run import TurnRun
+from .. import Failed
+from ..provider import key_of
+from ..run import TurnRun
 
 TIMEOUT = httpx2.Timeout(60.0, connect=10.0, read=180.0)
 """Seconds. A stream that brings nothing for the last of them, not even a ping, is dead."""

@@ -15,8 +15,8 @@ from django.utils import timezone
 from sessions_app.models import Agent, SlackInstallation
 from sessions_app.services import audit
 
-from . import slack_api
-from .slack_manifest import SCOPES
+from . import api
+from .manifest import SCOPES
 
 SECRETS = ("bot_token", "signing_secret")
 
@@ -78,10 +78,10 @@ def connect_with_code(
 
 def _asked(token: str, method: str, **parameters: Any) -> dict[str, Any]:
     try:
-        return slack_api.call(token, method, **parameters)
-    except slack_api.Refused as refused:
+        return api.call(token, method, **parameters)
+    except api.Refused as refused:
         raise NotConnected(f"Slack says: {refused.code}") from None
-    except slack_api.Away as away:
+    except api.Away as away:
         raise NotConnected(f"{away}; try again in a minute") from None
 
 
@@ -126,9 +126,9 @@ def disconnect(installation: SlackInstallation, *, by: audit.Actor) -> str:
     The desk forgets it in any case: who disconnects does not want it to stay because Slack is away.
     """
     try:
-        slack_api.of(installation, "auth_revoke")
+        api.of(installation, "auth_revoke")
         fault = ""
-    except (slack_api.Refused, slack_api.Away) as refused:
+    except (api.Refused, api.Away) as refused:
         fault = str(refused)
     forget(installation, by)
     return fault

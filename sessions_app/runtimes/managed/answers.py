@@ -13,12 +13,12 @@ from sessions_app.models import Approval, Event
 from sessions_app.services import approvals
 from sessions_app.services.events import NewEvent, Tool
 
-from . import calls
-from .managed_events import ANSWERS
-from .managed_follow import Follower, said_of, unanswered
-from .managed_port import Json, Rejected, Unavailable
-from .run import TurnRun
-from .tools.box import Toolbox
+from .. import calls
+from ..run import TurnRun
+from ..tools.box import Toolbox
+from .client import Json, Rejected, Unavailable
+from .events import ANSWERS
+from .follow import Follower, said_of, unanswered
 
 Status = Approval.Status
 UNSEEN = "call that was not shown"

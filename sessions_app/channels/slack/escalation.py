@@ -19,8 +19,8 @@ from sessions_app.rendering.text import first_line
 from sessions_app.rendering.toolbody import as_json
 from sessions_app.runtimes.policy import ESCALATE
 
-from . import slack_api, slack_install
-from .slack_clicks import card_url, value_of
+from . import api, install
+from .clicks import card_url, value_of
 
 log = logging.getLogger(__name__)
 MOST_ARGUMENTS = 1_200
@@ -68,8 +68,8 @@ def tell_of_budget(budget_id: UUID) -> None:
 def tell(notice_id: UUID) -> None:
     """Post or change the message, unless somebody is at it."""
     rows = SlackNotice.objects.select_related("installation__workspace", "approval__session__agent")
-    notice = rows.defer(*slack_api.SECRETS).get(pk=notice_id)
-    with slack_api.errand_of(notice) as mine:
+    notice = rows.defer(*api.SECRETS).get(pk=notice_id)
+    with api.errand_of(notice) as mine:
         if mine:
             _say(notice)
 
@@ -78,7 +78,7 @@ def left() -> list[UUID]:
     """Notices that were put off or lost, and those of approvals that were decided since."""
     decided = SlackNotice.objects.filter(shown=Approval.Status.PENDING, error="")
     decided.exclude(approval__status=Approval.Status.PENDING).update(done_at=None)
-    return list(SlackNotice.objects.filter(slack_api.free()).order_by("created_at").values_list("id", flat=True)[:100])
+    return list(SlackNotice.objects.filter(api.free()).order_by("created_at").values_list("id", flat=True)[:100])
 
 
 def not_asked() -> list[UUID]:
@@ -91,7 +91,7 @@ def not_asked() -> list[UUID]:
 
 
 def _with_channel(workspace_id: UUID) -> list[SlackInstallation]:
-    return list(slack_install.of_workspace(workspace_id).exclude(escalation_channel=""))
+    return list(install.of_workspace(workspace_id).exclude(escalation_channel=""))
 
 
 def _say(notice: SlackNotice) -> None:
@@ -99,25 +99,25 @@ def _say(notice: SlackNotice) -> None:
     approval = notice.approval
     status = approval.status if approval else "reached"
     if notice.shown == POSTING and not notice.ts and (ts := _posted_before(notice)):
-        slack_api.go_on(notice, ts=ts)
+        api.go_on(notice, ts=ts)
     if not notice.ts and approval and status != Approval.Status.PENDING:
-        return slack_api.finish(notice, shown=status)  # decided before anybody was asked
+        return api.finish(notice, shown=status)  # decided before anybody was asked
     said = _question(notice.installation, approval) if approval else _budget(notice)
     said |= {"channel": notice.channel, "unfurl_links": False, "unfurl_media": False}
     if not notice.ts:
-        slack_api.go_on(notice, shown=POSTING)
+        api.go_on(notice, shown=POSTING)
         said["metadata"] = {"event_type": METADATA, "event_payload": _mark(notice)}
-        posted = slack_api.of(notice.installation, "chat_postMessage", **said)
-        slack_api.go_on(notice, ts=posted["ts"], channel=posted["channel"], shown=status)
+        posted = api.of(notice.installation, "chat_postMessage", **said)
+        api.go_on(notice, ts=posted["ts"], channel=posted["channel"], shown=status)
     elif notice.shown != status:
         del said["unfurl_links"], said["unfurl_media"]
-        slack_api.of(notice.installation, "chat_update", ts=notice.ts, **said)
-    slack_api.finish(notice, shown=status)
+        api.of(notice.installation, "chat_update", ts=notice.ts, **said)
+    api.finish(notice, shown=status)
 
 
 def _posted_before(notice: SlackNotice) -> str | None:
     mark, since = _mark(notice), notice.created_at
-    return slack_api.posted_before(notice.installation, "conversations_history", mark, since, channel=notice.channel)
+    return api.posted_before(notice.installation, "conversations_history", mark, since, channel=notice.channel)
 
 
 def _mark(notice: SlackNotice) -> dict[str, str]:
@@ -167,7 +167,7 @@ def _arguments(approval: Approval) -> tuple[str, bool]:
 def _facts(installation: SlackInstallation, approval: Approval) -> str:
     session = approval.session
     path = reverse("session-detail", args=[session.agent_id, session.pk])
-    where = mrkdwn.link(f"{slack_install.desk_url(installation)}{path}", first_line(str(session), 80))
+    where = mrkdwn.link(f"{install.desk_url(installation)}{path}", first_line(str(session), 80))
     partial = bool(session.unpriced_tokens or session.under_reported)
     expiry = f"denied by itself at {approval.expires_at:%d %b %H:%M} UTC" if approval.expires_at else ""
     return " · ".join(filter(None, (where, f"cost so far {money(session.cost_amount, partial=partial)}", expiry)))
@@ -198,7 +198,7 @@ def _budget(notice: SlackNotice) -> dict[str, Any]:
     _, budget_id, period = notice.subject.split(":", 2)
     budget = Budget.objects.select_related("agent", "session").filter(pk=budget_id).first()
     if budget is None:
-        raise slack_api.Refused("chat_postMessage", "the budget was removed")
+        raise api.Refused("chat_postMessage", "the budget was removed")
     whose = budget.session or budget.agent or notice.installation.workspace
     when = "in all" if period == "all" else f"for {period} (UTC)"
     text = (

@@ -15,10 +15,10 @@ from sessions_app.queries import retold
 from sessions_app.services import pricing
 from sessions_app.services.events import NewEvent
 
-from .local_context import KEEPS_MESSAGE
-from .local_events import tokens_of
-from .local_model import Model, Reply, TooLong
-from .run import TurnRun
+from ..run import TurnRun
+from .context import KEEPS_MESSAGE
+from .events import tokens_of
+from .model import Model, Reply, TooLong
 
 WINDOW = 200_000
 """Tokens, of a model that no price list tells more of."""

@@ -20,14 +20,15 @@ from sessions_app.models import Approval, Event, Session
 from sessions_app.services import approvals, budgets, events
 from sessions_app.services.events import NewEvent
 
-from . import Ended, Failed, Outcome, Retry, Waits, calls, managed_answers
-from .elsewhere import ARCHIVED_KEY
-from .managed_events import sent_note
-from .managed_follow import Follower, model_of, unanswered
-from .managed_places import Gone, session_of
-from .managed_port import AuthFailed, Json, NotFound, Port, Rejected, Unavailable, Waiting
-from .provider import key_of
-from .run import TurnRun
+from .. import Ended, Failed, Outcome, Retry, Waits, calls
+from ..provider import key_of
+from ..run import TurnRun
+from . import answers
+from .client import AuthFailed, Json, NotFound, Port, Rejected, Unavailable, Waiting
+from .events import sent_note
+from .follow import Follower, model_of, unanswered
+from .remote_ids import Gone, session_of
+from .upkeep import ARCHIVED_KEY
 
 LISTEN_SECONDS = 0.25
 """How soon a person who interrupts is heard."""
@@ -52,7 +53,7 @@ def advance(turn: TurnRun) -> Outcome:
         except Unavailable as later:
             return Retry(RETRY_SECONDS if later.retry_after is None else later.retry_after, f"Anthropic: {later}")
         except Gone:
-            managed_answers.withdraw(turn)
+            answers.withdraw(turn)
             raise
         except AuthFailed as refused:
             raise Failed(f"Anthropic refuses the key ({refused}): an admin has to check ANTHROPIC_API_KEY") from None
@@ -102,13 +103,13 @@ class _Turn:
         if self.remote.status == "terminated":
             raise Gone(ENDED_FOR_GOOD)
         if self.remote.status == "waiting":
-            if managed_answers.settle(self.follower):
+            if answers.settle(self.follower):
                 return Waits()
         elif not self.remote.message:
             self._send_message()
             return None
         elif self.remote.done:
-            managed_answers.withdraw(self.turn)
+            answers.withdraw(self.turn)
             return Ended(calls.cancelled(self.turn))
         self._listen()
         return None
@@ -198,7 +199,7 @@ class _Turn:
         try:
             self.turn.check_money()
         except budgets.Spent:
-            managed_answers.withdraw(self.turn)
+            answers.withdraw(self.turn)
             self.turn.append(*self._interrupt().last)
             raise
 

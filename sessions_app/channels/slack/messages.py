@@ -15,8 +15,9 @@ from sessions_app.services import audit, sessions, turns
 from sessions_app.services.budgets import Spent
 from sessions_app.services.columns import text as storable_text
 
-from . import slack_api, slack_clicks, slack_context, slack_inbox, slack_people
-from .slack_people import Person
+from . import api, clicks, inbox, people
+from . import context as slack_context
+from .people import Person
 
 REFUSALS = (turns.NotActive, turns.TooLong, Spent, sessions.Archived)
 NOBODY = "No agent is set up to answer here yet. An admin can choose one in Countersign under Settings, Slack."
@@ -28,12 +29,12 @@ def read(event_id: UUID) -> None:
     """Read the event and what waits before and behind it in its thread, one after the other."""
     key = SlackEvent.objects.values_list("conversation_key", flat=True).filter(pk=event_id).first()
     while event := _first_of(key):
-        with slack_api.errand_of(event) as mine:
+        with api.errand_of(event) as mine:
             if not mine:
                 return  # who has it goes on with those behind it
             _read(event)
         event.refresh_from_db(fields=["done_at", "error"])
-        if event.error and not event.message.startswith(slack_inbox.CLICK):
+        if event.error and not event.message.startswith(inbox.CLICK):
             _leave_run(event, TriggerRun.Status.FAILED, _text_of(event), error=event.error)
         if event.done_at is None:
             return
@@ -41,28 +42,28 @@ def read(event_id: UUID) -> None:
 
 def _first_of(key: str | None) -> SlackEvent | None:
     waiting = SlackEvent.objects.filter(conversation_key=key, done_at=None).order_by("id")
-    return waiting.select_related("installation__agent").defer(*slack_api.SECRETS).first()
+    return waiting.select_related("installation__agent").defer(*api.SECRETS).first()
 
 
 def _read(event: SlackEvent) -> None:
     """Raises ``slack_api.Away``, ``Refused`` and ``Lost``. What is to be said is kept with what was done."""
     if "say" not in event.payload:
-        person = slack_people.look_up(event.installation, event.payload["user"])
+        person = people.look_up(event.installation, event.payload["user"])
         is_click = "action" in event.payload
         context = "" if is_click else _context(event, person)
         with transaction.atomic():
-            slack_api.go_on(event)
-            say = slack_clicks.decide(event, person) if is_click else _take(event, person, context)
-            slack_api.go_on(event, payload={"say": say})
+            api.go_on(event)
+            say = clicks.decide(event, person) if is_click else _take(event, person, context)
+            api.go_on(event, payload={"say": say})
     if say := event.payload["say"]:
-        slack_api.of(event.installation, **say)
-    slack_api.finish(event, payload={})
+        api.of(event.installation, **say)
+    api.finish(event, payload={})
 
 
 def _context(event: SlackEvent, person: Person) -> str:
     """What was said in the thread before, where the message begins a session in the middle of it."""
     installation = event.installation
-    if installation.agent is None or slack_people.why_not(installation, person) or _session_of(event):
+    if installation.agent is None or people.why_not(installation, person) or _session_of(event):
         return ""
     return slack_context.earlier(event)
 
@@ -70,7 +71,7 @@ def _context(event: SlackEvent, person: Person) -> str:
 def _take(event: SlackEvent, person: Person, context: str) -> dict[str, Any]:
     """Hand the message to its session; what is to be said in the thread, as a call of Slack's API."""
     text = _text_of(event)
-    if why := slack_people.why_not(event.installation, person):
+    if why := people.why_not(event.installation, person):
         return _reject(event, person, text, why)
     before = _session_of(event)
     agent = before.agent if before else event.installation.agent

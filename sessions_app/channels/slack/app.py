@@ -21,7 +21,7 @@ from sessions_app.models import SlackInstallation
 from sessions_app.secrets import Unreadable
 from sessions_app.services import audit
 
-from . import slack_inbox, slack_install, slack_modal
+from . import inbox, install, modal
 
 log = logging.getLogger(__name__)
 _SIGNED = re.compile(r"\d{1,12} v0=[0-9a-f]{64}\Z", re.ASCII)
@@ -47,7 +47,7 @@ def app() -> App:
     bolt.event("tokens_revoked")(_on_removal)
     bolt.action("approval_approve")(_on_click)
     bolt.action("approval_deny")(_on_denial)
-    bolt.view(slack_modal.CALLBACK)(_on_reason)
+    bolt.view(modal.CALLBACK)(_on_reason)
     bolt.action("approval_open")(lambda ack: ack())  # a link: the browser opens it
     return bolt
 
@@ -98,7 +98,7 @@ def _secrets(team_id: str | None) -> Iterator[str]:
 
 def _authorize(team_id: str | None, context: BoltContext, **_: Any) -> AuthorizeResult | None:
     """Who we are in that team; listeners have the installation, and never its token."""
-    installation = slack_install.connected().filter(team_id=team_id or "").first()
+    installation = install.connected().filter(team_id=team_id or "").first()
     if installation is None:
         return None
     context["installation"] = installation
@@ -108,7 +108,7 @@ def _authorize(team_id: str | None, context: BoltContext, **_: Any) -> Authorize
 
 
 def _on_message(body: dict[str, Any], event: dict[str, Any], context: BoltContext) -> None:
-    slack_inbox.keep_message(context["installation"], event, str(body.get("event_id", "")))
+    inbox.keep_message(context["installation"], event, str(body.get("event_id", "")))
 
 
 def _on_click(ack: Callable[[], Any], body: dict[str, Any], action: dict[str, Any], context: BoltContext) -> None:
@@ -118,26 +118,26 @@ def _on_click(ack: Callable[[], Any], body: dict[str, Any], action: dict[str, An
 
 def _on_denial(ack: Callable[[], Any], body: dict[str, Any], action: dict[str, Any], context: BoltContext) -> None:
     """Ask why; where that cannot be asked, the click is the denial."""
-    click = slack_inbox.click_of(body, action)
-    if not slack_modal.ask_why(context["installation"], click, str(body.get("trigger_id", ""))):
+    click = inbox.click_of(body, action)
+    if not modal.ask_why(context["installation"], click, str(body.get("trigger_id", ""))):
         _keep_click(body, action, context)
     ack()
 
 
 def _on_reason(ack: Callable[[], Any], body: dict[str, Any], view: dict[str, Any], context: BoltContext) -> None:
-    click = slack_modal.click_of(view) | {"user": body["user"]["id"]}
-    slack_inbox.keep_click(context["installation"], click, str(view["id"]))
+    click = modal.click_of(view) | {"user": body["user"]["id"]}
+    inbox.keep_click(context["installation"], click, str(view["id"]))
     ack()
 
 
 def _keep_click(body: dict[str, Any], action: dict[str, Any], context: BoltContext) -> None:
     number = str(action.get("action_ts") or body.get("trigger_id", ""))
-    slack_inbox.keep_click(context["installation"], slack_inbox.click_of(body, action), number)
+    inbox.keep_click(context["installation"], inbox.click_of(body, action), number)
 
 
 def _on_removal(event: dict[str, Any], context: BoltContext) -> None:
     """An admin of the Slack workspace removed the app, or took its token away. Bolt asks nobody to authorize these."""
     if event.get("type") == "tokens_revoked" and not (event.get("tokens") or {}).get("bot"):
         return
-    if installation := slack_install.connected().filter(team_id=context.team_id or "").first():
-        slack_install.forget(installation, audit.Actor("slack", installation.team_id, str(installation)))
+    if installation := install.connected().filter(team_id=context.team_id or "").first():
+        install.forget(installation, audit.Actor("slack", installation.team_id, str(installation)))

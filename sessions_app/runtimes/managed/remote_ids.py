@@ -9,10 +9,10 @@ from django.db import transaction
 from sessions_app.models import Agent, Session
 from sessions_app.services import turns
 
-from . import Failed
-from .managed_definition import agent_of, environment_of
-from .managed_port import Conflict, Json, NotFound, Port
-from .run import LeaseLost, TurnRun
+from .. import Failed
+from ..run import LeaseLost, TurnRun
+from .client import Conflict, Json, NotFound, Port
+from .definition import agent_of, environment_of
 
 OURS = "countersign_session"
 LATEST = 100

@@ -15,11 +15,12 @@ from anyio.from_thread import start_blocking_portal
 from sessions_app.models import Event
 from sessions_app.services.events import NewEvent
 
-from . import Ended, Failed, Outcome, Retry, Waits, calls, local_compaction, local_events
-from .local_context import CACHED, Context
-from .local_model import Later, Model, TooLong, patience
-from .run import TurnRun
-from .tools.box import Toolbox
+from .. import Ended, Failed, Outcome, Retry, Waits, calls
+from ..run import TurnRun
+from ..tools.box import Toolbox
+from . import compaction, events
+from .context import CACHED, Context
+from .model import Later, Model, TooLong, patience
 
 MAX_TOKENS = 32_000
 """Of one response: what every model that is served today can write."""
@@ -29,7 +30,7 @@ GONE = "There is no tool of this name. Use one of those that you were given."
 NOT_MADE = "Not made: the response that asked for it was cut off."
 BY_ITSELF = "this message is too long for the model by itself, send less at once"
 OVER = ("end_turn", "stop_sequence")
-GOES_ON = ("tool_use", "pause_turn", local_events.INTERRUPTED)
+GOES_ON = ("tool_use", "pause_turn", events.INTERRUPTED)
 WHY = {
     "max_tokens": "the response was cut off at {max_tokens:,} tokens, the most that this agent may write at once; "
     'retry to let it go on, or raise "max_tokens" in its environment',
@@ -70,7 +71,7 @@ class _Loop:
                 raise Failed(f"the agent made {len(said)} model requests in this turn and was stopped; retry to go on")
             turn.check_money()
             paused = bool(said) and said[-1].data["stop_reason"] == "pause_turn"
-            if later := self._compact() if local_compaction.is_due(turn) else self._ask(paused=paused):
+            if later := self._compact() if compaction.is_due(turn) else self._ask(paused=paused):
                 return later
         return Ended(calls.cancelled(turn))
 
@@ -119,7 +120,7 @@ class _Loop:
             if self.context.is_short:
                 raise Failed(f"{refused}; {BY_ITSELF}") from None
             return self._compact()
-        appended = turn.append(*local_events.of(turn, reply, offers))
+        appended = turn.append(*events.of(turn, reply, offers))
         if reply.whole and not appended.accepted:
             raise Failed(
                 f"the API gave the id {reply.message and reply.message.id} to two responses; is it the real one?"
@@ -131,7 +132,7 @@ class _Loop:
     def _compact(self) -> Retry | None:
         """Put a summary in the place of what happened so far."""
         try:
-            local_compaction.compact(self.turn, self.model)
+            compaction.compact(self.turn, self.model)
         except Later as later:
             return self._later(later)
         return None

@@ -16,9 +16,9 @@ import orjson
 from sessions_app.models import Event
 from sessions_app.services.columns import storable
 
-from .run import TurnRun
-from .tools.offers import shown_name
-from .tools.results import limited
+from ..run import TurnRun
+from ..tools.offers import shown_name
+from ..tools.results import limited
 
 Json = dict[str, Any]
 KINDS = (
