@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, get_args
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from sessions_app.services.columns import identifier, json_text, plausible, storable, text
+from sessions_app.services.log.sanitise import identifier, json_text, plausible, storable, text
 from vcon_app import registry
 from vcon_app.drafts import (
     ActorKind,

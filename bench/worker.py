@@ -14,7 +14,8 @@ django.setup()
 from django.utils import timezone  # noqa: E402
 
 from sessions_app.models import Session  # noqa: E402
-from sessions_app.services import audit, people, pricing, search  # noqa: E402
+from sessions_app.services import audit, people  # noqa: E402
+from sessions_app.services.log import pricing, search_index  # noqa: E402
 from vcon_app import registry  # noqa: E402
 from vcon_app.models import Import  # noqa: E402
 from vcon_app.services import documents, imports  # noqa: E402
@@ -35,7 +36,7 @@ def run(import_id: str) -> None:
     done, imported = monotonic(), Import.objects.get(pk=import_id)
     assert imported.status == Import.Status.DONE, imported.error
     session = Session.objects.get(import_links__imported=imported)
-    search.index(session.pk)
+    search_index.index(session.pk)
     counts = {
         "prompts": session.turn_count,
         "tool_calls": session.tool_call_count,

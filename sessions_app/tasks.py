@@ -6,17 +6,19 @@ from uuid import UUID
 
 from celery import shared_task
 
-from .channels import schedules
 from .channels.slack import escalation, messages, replies, sweep
 from .runtimes import worker
 from .runtimes.managed import upkeep
-from .services import approvals, retention, search, turns
+from .services import retention, turns
+from .services.approvals import decisions
+from .services.log import search_index
+from .services.triggers import schedules
 
 
 @shared_task
 def expire_approvals() -> int:
     """Rung by beat: deny what nobody decided in time."""
-    return approvals.expire_due()
+    return decisions.expire_due()
 
 
 @shared_task
@@ -28,15 +30,15 @@ def fire_schedules() -> int:
 @shared_task
 def index_session(session_id: str) -> None:
     """Rung after a bulk import: make its text searchable."""
-    search.index(UUID(session_id))
+    search_index.index(UUID(session_id))
 
 
 @shared_task
 def index_sessions_left_over() -> int:
     """Rung by beat: index what a lost message left unindexed."""
-    left = list(search.sessions_behind())
+    left = list(search_index.sessions_behind())
     for session_id in left:
-        search.index(session_id)
+        search_index.index(session_id)
     return len(left)
 
 

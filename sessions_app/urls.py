@@ -4,30 +4,13 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, path
 
-from .views import (
-    agent_forms,
-    agent_versions,
-    agents,
-    approvals,
-    audit,
-    calls,
-    chat,
-    continuing,
-    decisions,
-    event,
-    home,
-    hooks,
-    secrets,
-    session,
-    sessions,
-    settings,
-    sign_in,
-    slack,
-    triggers,
-    usage,
-    wallets,
-    webhooks,
-)
+from .views import audit, home, session_list, sign_in
+from .views.agents import agents, forms, versions
+from .views.approvals import decisions, inbox
+from .views.money import tool_calls, usage, wallets
+from .views.session import chat, continuation, event, page
+from .views.settings import secrets, slack, workspace
+from .views.triggers import schedules, webhook_endpoints, webhook_receiver
 
 sign_in_urls = [
     path("sign-in/", sign_in.form, name="sign-in"),
@@ -38,22 +21,22 @@ sign_in_urls = [
 
 PAGE = "dashboard/sub-agents/<uuid:agent_id>/chat/<uuid:session_id>"
 session_urls = [
-    path("sessions/", sessions.index, name="session-list"),
-    path(PAGE, session.page, name="session-detail"),
-    path(f"{PAGE}/rows", session.rows, name="session-rows"),
-    path(f"{PAGE}/outline", session.outline_rows, name="session-outline"),
-    path(f"{PAGE}/head", session.head, name="session-head"),
-    path(f"{PAGE}/facts", session.facts, name="session-facts"),
-    path(f"{PAGE}/find", session.find, name="session-find"),
-    path(f"{PAGE}/next", session.next_mark, name="session-next"),
-    path(f"{PAGE}/archive", session.archive, name="session-archive"),
+    path("sessions/", session_list.index, name="session-list"),
+    path(PAGE, page.page, name="session-detail"),
+    path(f"{PAGE}/rows", page.rows, name="session-rows"),
+    path(f"{PAGE}/outline", page.outline_rows, name="session-outline"),
+    path(f"{PAGE}/head", page.head, name="session-head"),
+    path(f"{PAGE}/facts", page.facts, name="session-facts"),
+    path(f"{PAGE}/find", page.find, name="session-find"),
+    path(f"{PAGE}/next", page.next_mark, name="session-next"),
+    path(f"{PAGE}/archive", page.archive, name="session-archive"),
     path(f"{PAGE}/standing", chat.standing, name="session-standing"),
     path(f"{PAGE}/message", chat.message, name="session-message"),
     path(f"{PAGE}/interrupt", chat.interrupt, name="session-interrupt"),
     path(f"{PAGE}/retry", chat.retry, name="session-retry"),
     path(f"{PAGE}/go-on", chat.go_on, name="session-go-on"),
     path(f"{PAGE}/queued/<uuid:message_id>/take-back", chat.take_back, name="session-take-back"),
-    path(f"{PAGE}/continue", continuing.page, name="session-continue"),
+    path(f"{PAGE}/continue", continuation.page, name="session-continue"),
     path(f"{PAGE}/events/<int:seq>", event.inspector, name="event-inspector"),
     path(f"{PAGE}/events/<int:seq>/body", event.body, name="event-body"),
     path(f"{PAGE}/events/<int:seq>/whole", event.whole, name="event-whole"),
@@ -61,18 +44,18 @@ session_urls = [
 
 agent_urls = [
     path("agents/", agents.index, name="agent-list"),
-    path("agents/+/", agent_forms.create, name="agent-create"),  # no slug has a "+"
+    path("agents/+/", forms.create, name="agent-create"),  # no slug has a "+"
     path("agents/<slug:slug>/", agents.detail, name="agent-detail"),
     path("agents/<slug:slug>/chat/", chat.begin, name="agent-chat"),
-    path("agents/<slug:slug>/edit/", agent_forms.edit, name="agent-edit"),
-    path("agents/<slug:slug>/status/", agent_forms.change_status, name="agent-status"),
-    path("agents/<slug:slug>/versions/", agent_versions.index, name="agent-versions"),
-    path("agents/<slug:slug>/versions/<int:version>/", agent_versions.detail, name="agent-version"),
+    path("agents/<slug:slug>/edit/", forms.edit, name="agent-edit"),
+    path("agents/<slug:slug>/status/", forms.change_status, name="agent-status"),
+    path("agents/<slug:slug>/versions/", versions.index, name="agent-versions"),
+    path("agents/<slug:slug>/versions/<int:version>/", versions.detail, name="agent-version"),
 ]
 
 approval_urls = [
-    path("approvals/", approvals.index, name="approval-list"),
-    path("approvals/count", approvals.count, name="approval-count"),
+    path("approvals/", inbox.index, name="approval-list"),
+    path("approvals/count", inbox.count, name="approval-count"),
     path("approvals/<uuid:approval_id>/", decisions.card, name="approval-detail"),
     path("approvals/<uuid:approval_id>/decision", decisions.decide, name="approval-decide"),
 ]
@@ -85,32 +68,32 @@ usage_urls = [
     path("usage/wallets/<str:kind>/credit/", wallets.credit, name="wallet-credit"),
     path("usage/budgets/", wallets.set_budget, name="budget-set"),
     path("usage/budgets/<uuid:budget_id>/remove/", wallets.remove_budget, name="budget-remove"),
-    path("usage/calls/", calls.index, name="call-list"),
-    path("usage/calls.csv", calls.table_csv, name="call-csv"),
+    path("usage/calls/", tool_calls.index, name="call-list"),
+    path("usage/calls.csv", tool_calls.table_csv, name="call-csv"),
 ]
 
 SCHEDULE = "triggers/schedules/<uuid:schedule_id>/"
 WEBHOOK = "triggers/webhooks/<uuid:webhook_id>/"
 DELIVERY = "triggers/deliveries/<uuid:delivery_id>/"
 trigger_urls = [
-    path("hooks/<str:hook_id>", hooks.receive, name="hook"),
-    path("triggers/", triggers.index, name="trigger-list"),
-    path("triggers/runs/", triggers.runs, name="trigger-runs"),
-    path("triggers/schedules/new/", triggers.new_schedule, name="schedule-new"),
-    path("triggers/schedules/preview", triggers.preview, name="schedule-preview"),
-    path(SCHEDULE, triggers.schedule, name="schedule-detail"),
-    path(f"{SCHEDULE}edit/", triggers.edit_schedule, name="schedule-edit"),
-    path(f"{SCHEDULE}switch/", triggers.switch_schedule, name="schedule-switch"),
-    path(f"{SCHEDULE}run/", triggers.run_schedule, name="schedule-run"),
-    path(f"{SCHEDULE}delete/", triggers.delete_schedule, name="schedule-delete"),
-    path("triggers/webhooks/new/", webhooks.new, name="webhook-new"),
-    path(WEBHOOK, webhooks.endpoint, name="webhook-detail"),
-    path(f"{WEBHOOK}change/", webhooks.change, name="webhook-change"),
-    path(f"{WEBHOOK}switch/", webhooks.switch, name="webhook-switch"),
-    path(f"{WEBHOOK}secret/", webhooks.rotate, name="webhook-secret"),
-    path(f"{WEBHOOK}acknowledge/", webhooks.acknowledge, name="webhook-acknowledge"),
-    path(DELIVERY, webhooks.delivery, name="delivery-detail"),
-    path(f"{DELIVERY}replay/", webhooks.replay, name="delivery-replay"),
+    path("hooks/<str:hook_id>", webhook_receiver.receive, name="hook"),
+    path("triggers/", schedules.index, name="trigger-list"),
+    path("triggers/runs/", schedules.runs, name="trigger-runs"),
+    path("triggers/schedules/new/", schedules.new_schedule, name="schedule-new"),
+    path("triggers/schedules/preview", schedules.preview, name="schedule-preview"),
+    path(SCHEDULE, schedules.schedule, name="schedule-detail"),
+    path(f"{SCHEDULE}edit/", schedules.edit_schedule, name="schedule-edit"),
+    path(f"{SCHEDULE}switch/", schedules.switch_schedule, name="schedule-switch"),
+    path(f"{SCHEDULE}run/", schedules.run_schedule, name="schedule-run"),
+    path(f"{SCHEDULE}delete/", schedules.delete_schedule, name="schedule-delete"),
+    path("triggers/webhooks/new/", webhook_endpoints.new, name="webhook-new"),
+    path(WEBHOOK, webhook_endpoints.endpoint, name="webhook-detail"),
+    path(f"{WEBHOOK}change/", webhook_endpoints.change, name="webhook-change"),
+    path(f"{WEBHOOK}switch/", webhook_endpoints.switch, name="webhook-switch"),
+    path(f"{WEBHOOK}secret/", webhook_endpoints.rotate, name="webhook-secret"),
+    path(f"{WEBHOOK}acknowledge/", webhook_endpoints.acknowledge, name="webhook-acknowledge"),
+    path(DELIVERY, webhook_endpoints.delivery, name="delivery-detail"),
+    path(f"{DELIVERY}replay/", webhook_endpoints.replay, name="delivery-replay"),
 ]
 
 slack_urls = [
@@ -125,19 +108,19 @@ slack_urls = [
 ]
 
 settings_urls = [
-    path("settings/", settings.index, name="settings"),
-    path("settings/members/", settings.add_member, name="member-add"),
-    path("settings/members/<uuid:member_id>/role/", settings.change_role, name="member-role"),
-    path("settings/members/<uuid:member_id>/link/", settings.new_link, name="member-link"),
-    path("settings/members/<uuid:member_id>/remove/", settings.remove_member, name="member-remove"),
-    path("settings/keys/", settings.create_key, name="api-key-create"),
-    path("settings/keys/<uuid:key_id>/revoke/", settings.revoke_key, name="api-key-revoke"),
+    path("settings/", workspace.index, name="settings"),
+    path("settings/members/", workspace.add_member, name="member-add"),
+    path("settings/members/<uuid:member_id>/role/", workspace.change_role, name="member-role"),
+    path("settings/members/<uuid:member_id>/link/", workspace.new_link, name="member-link"),
+    path("settings/members/<uuid:member_id>/remove/", workspace.remove_member, name="member-remove"),
+    path("settings/keys/", workspace.create_key, name="api-key-create"),
+    path("settings/keys/<uuid:key_id>/revoke/", workspace.revoke_key, name="api-key-revoke"),
     path("settings/secrets/", secrets.add, name="secret-add"),
     path("settings/secrets/anthropic/", secrets.set_provider_key, name="provider-key-set"),
     path("settings/secrets/<uuid:secret_id>/replace/", secrets.replace, name="secret-replace"),
     path("settings/secrets/<uuid:secret_id>/remove/", secrets.remove, name="secret-remove"),
-    path("settings/workspace/", settings.rename, name="workspace-rename"),
-    path("settings/workspace/switch/", settings.switch, name="workspace-switch"),
+    path("settings/workspace/", workspace.rename, name="workspace-rename"),
+    path("settings/workspace/switch/", workspace.switch, name="workspace-switch"),
     path("audit/", audit.index, name="audit-list"),
 ]
 

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("sessions_app", "vcon_app", "config")
 """Each may import itself and those before it."""
 LAYERS = (
-    {"ids", "secrets", "migrations", "models", "drafts"},
+    {"ids", "encryption", "migrations", "models", "drafts"},
     {"queries"},
     {"services", "registry"},
     {"runtimes"},
@@ -124,15 +124,15 @@ def test_only_append_writes_events():
     ]
     assert writers == []
     copies = [name for name, path in modules().items() if "COPY sessions_app_event" in path.read_text()]
-    assert copies == ["sessions_app.services.events"]
+    assert copies == ["sessions_app.services.log.events"]
 
 
 def test_every_bell_rings_for_a_task_that_there_is():
     from config.celery import app
-    from sessions_app.services import bell
+    from sessions_app.services import task_queue
 
     app.loader.import_default_modules()
-    bells = {value for value in vars(bell).values() if isinstance(value, str) and ".tasks." in value}
+    bells = {value for value in vars(task_queue).values() if isinstance(value, str) and ".tasks." in value}
     assert len(bells) >= 3 and bells - set(app.tasks) == set()
 
 

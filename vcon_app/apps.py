@@ -8,7 +8,7 @@ class VconConfig(AppConfig):
 
     def ready(self) -> None:
         """Tells the desk where its sessions came from; it must not depend on this app to know."""
-        from sessions_app.queries import provenance as desk
+        from sessions_app.queries.sessions import provenance as desk
 
         from .queries import provenance
 

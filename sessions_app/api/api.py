@@ -13,9 +13,10 @@ from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
 from sessions_app.services import agents as agent_service
-from sessions_app.services import approvals as approval_service
-from sessions_app.services import budgets, continuations, ledger, turns
+from sessions_app.services import continuations, turns
 from sessions_app.services import sessions as session_service
+from sessions_app.services.approvals import decisions as approval_service
+from sessions_app.services.money import budgets, ledger
 
 from . import agents, approvals, audit, events, sessions, triggers, usage, waiting, wallets
 from .parsing import BodyParser

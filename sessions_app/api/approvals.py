@@ -14,7 +14,7 @@ from ninja import Query, Router
 from sessions_app import models
 from sessions_app.live.hub import hub
 from sessions_app.live.threads import in_thread, release
-from sessions_app.services import approvals, asks
+from sessions_app.services.approvals import decisions, requests
 
 from . import schemas
 from .auth import Principal, reader, writer
@@ -78,10 +78,10 @@ def ask(request: HttpRequest, question: Question) -> HttpResponse:
     }  # fmt: skip
     if question.session_id:
         session = session_read(request, question.session_id)
-        approval = approvals.request(session, question.tool.name, question.tool.arguments, **about)
+        approval = decisions.request(session, question.tool.name, question.tool.arguments, **about)
     else:
         workspace, tool = request.auth.workspace, question.tool
-        approval = asks.request_for(workspace.id, question.agent, tool.name, tool.arguments, **about)
+        approval = requests.request_for(workspace.id, question.agent, tool.name, tool.arguments, **about)
     return reply(schemas.Approval.of(approval), 201)
 
 
@@ -92,7 +92,7 @@ def decide(request: HttpRequest, approval_id: UUID, decision: Decision) -> HttpR
     The same decision again is the same answer; another one is 409 and names the ``winner``.
     """
     refuse_repaired(request)
-    decided = approvals.decide(
+    decided = decisions.decide(
         _find(request.auth, approval_id),
         request.auth.decider,
         decision.verdict,
@@ -105,7 +105,7 @@ def decide(request: HttpRequest, approval_id: UUID, decision: Decision) -> HttpR
     return reply(schemas.Approval.of(decided))
 
 
-def conflict(error: approvals.Conflict) -> Problem:
+def conflict(error: decisions.Conflict) -> Problem:
     """409 with how things stand: ``winner`` is who decided what and when, null while nobody did."""
     approval = schemas.Approval.of(error.approval)
     decision = approval.decision
@@ -129,10 +129,10 @@ def _current(principal: Principal, approval_id: UUID) -> models.Approval:
     """As it stands now: expired if its time is up, delivered if an API key is told a decision."""
     approval = _find(principal, approval_id)
     if approval.status == Status.PENDING and _seconds_to_expiry(approval) <= 0:
-        approvals.expire_due(approval_id=approval_id)
+        decisions.expire_due(approval_id=approval_id)
         approval = _find(principal, approval_id)
     if approval.status != Status.PENDING and principal.api_key_id:
-        approvals.mark_delivered(approval)
+        decisions.mark_delivered(approval)
     return approval
 
 

@@ -13,7 +13,8 @@ from ninja.utils import check_csrf
 from sessions_app.models import Agent, Approval, Budget, Member, Role, Schedule, Session, TriggerRun, Workspace
 from sessions_app.models import WebhookDelivery as Delivery
 from sessions_app.models import WebhookEndpoint as Webhook
-from sessions_app.services import approvals, audit, people
+from sessions_app.services import audit, people
+from sessions_app.services.approvals import decisions
 
 from .problems import Problem, not_found
 
@@ -43,10 +44,10 @@ class Principal:
     api_key_id: UUID | None = None
 
     @property
-    def decider(self) -> approvals.Decider:
+    def decider(self) -> decisions.Decider:
         """The same for a decision."""
         channel = "api" if self.api_key_id else "web"
-        return approvals.Decider(self.actor, self.role, channel, self.member_id, self.api_key_id)
+        return decisions.Decider(self.actor, self.role, channel, self.member_id, self.api_key_id)
 
 
 class Door(AuthBase):

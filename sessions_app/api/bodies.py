@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringConstraints, model_validator
 
-from sessions_app.services import events
+from sessions_app.services.log import events
 
 MAX_BATCH = 1_000
 MAX_TOKENS = 10**9

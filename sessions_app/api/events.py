@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from sessions_app import models
 from sessions_app.live import follow
-from sessions_app.queries import events as queries
+from sessions_app.queries.log import events as queries
 from sessions_app.services.sessions import append_to_open
 
 from . import schemas

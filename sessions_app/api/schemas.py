@@ -13,9 +13,9 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from sessions_app import models
-from sessions_app.queries.events import Shown
-from sessions_app.queries.provenance import UNSIGNED, Provenance
-from sessions_app.queries.standing import Around
+from sessions_app.queries.log.events import Shown
+from sessions_app.queries.sessions.provenance import UNSIGNED, Provenance
+from sessions_app.queries.sessions.turn_state import Around
 
 Basis = Literal["recorded", "priced", "mixed", "none"]
 MONEY_DECIMALS = 6

@@ -14,8 +14,8 @@ from ninja import Query, Router
 from pydantic import BaseModel, BeforeValidator, Field
 
 from sessions_app import models
-from sessions_app.queries import provenance, standing
-from sessions_app.queries import sessions as queries
+from sessions_app.queries.sessions import provenance, turn_state
+from sessions_app.queries.sessions import session_list as queries
 from sessions_app.services import continuations, lifecycle, sessions
 
 from . import schemas
@@ -188,7 +188,7 @@ def shown(session: models.Session) -> schemas.Session:
 def _all_shown(found: Iterable[models.Session]) -> list[schemas.Session]:
     rows = list(found)
     ids = [row.id for row in rows]
-    known, around = provenance.of(ids), standing.around(ids)
+    known, around = provenance.of(ids), turn_state.around(ids)
     return [schemas.Session.of(row, known.get(row.id), around[row.id]) for row in rows]
 
 

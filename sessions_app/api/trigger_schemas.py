@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field, StringConstraints
 
 from sessions_app import models
-from sessions_app.channels import crontimes
+from sessions_app.services.triggers import cron_times
 
 from .bodies import Name
 from .schemas import AgentName
@@ -94,7 +94,7 @@ class Schedule(BaseModel):
 
     @classmethod
     def of(cls, row: models.Schedule) -> Schedule:
-        words = {"agent": agent_name(row.agent), "in_words": crontimes.in_words(row.cron)}
+        words = {"agent": agent_name(row.agent), "in_words": cron_times.in_words(row.cron)}
         return cls(**words, **{name: getattr(row, name) for name in cls.model_fields if name not in words})
 
 

@@ -10,8 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
 from sessions_app import models
-from sessions_app.channels import Refused, endpoints, schedules, webhooks
 from sessions_app.queries import triggers as queries
+from sessions_app.services.triggers import Refused, schedules, webhook_deliveries, webhook_endpoints
 
 from . import trigger_schemas as shapes
 from .agents import agent_read
@@ -27,8 +27,8 @@ Kind = models.TriggerRun.Kind
 
 FAULTS: dict[type[Exception], Any] = {
     Refused: lambda error: invalid(f"/{error.field}", str(error)),
-    webhooks.NoAgent: lambda error: Problem(409, str(error)),
-    webhooks.Emptied: lambda error: Problem(409, str(error)),
+    webhook_deliveries.NoAgent: lambda error: Problem(409, str(error)),
+    webhook_deliveries.Emptied: lambda error: Problem(409, str(error)),
 }
 
 
@@ -100,7 +100,7 @@ def create_webhook(request: HttpRequest, webhook: shapes.NewWebhook) -> HttpResp
     def create(request: HttpRequest) -> HttpResponse:
         agent = agent_read(request, webhook.agent_id) if webhook.agent_id else None
         fields = {"agent": agent, "by": request.auth.actor, "secret": webhook.secret}
-        endpoint, secret = endpoints.create(request.auth.workspace.id, webhook.name, webhook.scheme, **fields)
+        endpoint, secret = webhook_endpoints.create(request.auth.workspace.id, webhook.name, webhook.scheme, **fields)
         made.append(secret)
         return reply(shapes.Webhook.of(row := _webhook(request, endpoint.pk), _url(request, row)), 201)
 
@@ -118,21 +118,21 @@ def read_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
 @router.patch("/webhooks/{uuid:webhook_id}", auth=admin, response=shapes.Webhook)
 def change_webhook(request: HttpRequest, webhook_id: UUID, changes: shapes.WebhookChanges) -> HttpResponse:
     """Give it another agent (null: none), deactivate it, or activate it again."""
-    endpoints.change(_webhook(request, webhook_id), _changes(request, changes), by=request.auth.actor)
+    webhook_endpoints.change(_webhook(request, webhook_id), _changes(request, changes), by=request.auth.actor)
     return _shown(request, webhook_id)
 
 
 @router.delete("/webhooks/{uuid:webhook_id}", auth=admin, response={204: None})
 def delete_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Deactivate it: posts get 404, its deliveries stay, its name stays reserved."""
-    endpoints.change(_webhook(request, webhook_id), {"active": False}, by=request.auth.actor)
+    webhook_endpoints.change(_webhook(request, webhook_id), {"active": False}, by=request.auth.actor)
     return HttpResponse(status=204)
 
 
 @router.post("/webhooks/{uuid:webhook_id}/secret", auth=admin, response=shapes.WebhookWithSecret)
 def rotate_secret(request: HttpRequest, webhook_id: UUID, new: shapes.NewSecret) -> HttpResponse:
     """Another secret from now on; of an unsigned endpoint another address."""
-    secret = endpoints.rotate(_webhook(request, webhook_id), by=request.auth.actor, secret=new.secret)
+    secret = webhook_endpoints.rotate(_webhook(request, webhook_id), by=request.auth.actor, secret=new.secret)
     row = _webhook(request, webhook_id)
     shown = shapes.Webhook.of(row, _url(request, row)).model_dump()
     return reply(shapes.WebhookWithSecret(**shown, secret=secret or None))
@@ -161,7 +161,7 @@ def read_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> 
 def acknowledge_deliveries(request: HttpRequest, webhook_id: UUID, those: shapes.Acknowledgement) -> HttpResponse:
     """Mark deliveries as seen to; how many were not before."""
     mine = queries.deliveries(_webhook(request, webhook_id)).filter(pk__in=those.ids).values_list("pk", flat=True)
-    changed = webhooks.acknowledge(request.auth.workspace.id, list(mine), by=request.auth.actor)
+    changed = webhook_deliveries.acknowledge(request.auth.workspace.id, list(mine), by=request.auth.actor)
     return reply(shapes.Acknowledged(acknowledged=changed))
 
 
@@ -171,7 +171,7 @@ def acknowledge_deliveries(request: HttpRequest, webhook_id: UUID, those: shapes
 def acknowledge_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
     """Mark one as seen to; a second time changes nothing."""
     delivery = _delivery(request, webhook_id, delivery_id)
-    webhooks.acknowledge(delivery.workspace_id, [delivery.pk], by=request.auth.actor)
+    webhook_deliveries.acknowledge(delivery.workspace_id, [delivery.pk], by=request.auth.actor)
     return reply(shapes.Delivery.of(_delivery(request, webhook_id, delivery_id)))
 
 
@@ -181,7 +181,7 @@ def acknowledge_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UU
 @once
 def replay_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
     """Give it to the agent once more, in a session of its own. 409 without an agent, or without its content."""
-    run = webhooks.replay(_delivery(request, webhook_id, delivery_id), by=request.auth.actor)
+    run = webhook_deliveries.replay(_delivery(request, webhook_id, delivery_id), by=request.auth.actor)
     return reply(shapes.TriggerRun.of(run), 201)
 
 
@@ -256,4 +256,4 @@ def _shown(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
 def _url(request: HttpRequest, row: models.WebhookEndpoint) -> str | None:
     if request.auth.role != models.Role.ADMIN:
         return None
-    return endpoints.url_of(row, request.build_absolute_uri("/"))
+    return webhook_endpoints.url_of(row, request.build_absolute_uri("/"))

@@ -11,8 +11,8 @@ from ninja import Query, Router
 from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_serializer
 
 from sessions_app import models
-from sessions_app.queries import ledger
-from sessions_app.queries import usage as queries
+from sessions_app.queries.money import ledger
+from sessions_app.queries.money import usage as queries
 
 from . import paging, schemas
 from .auth import reader

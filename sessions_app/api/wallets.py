@@ -12,9 +12,9 @@ from ninja import Router
 from pydantic import BaseModel, Field
 
 from sessions_app import models
-from sessions_app.queries import budgets as budget_queries
-from sessions_app.queries import ledger as queries
-from sessions_app.services import budgets, ledger
+from sessions_app.queries.money import budgets as budget_queries
+from sessions_app.queries.money import ledger as queries
+from sessions_app.services.money import budgets, ledger
 
 from . import schemas
 from .auth import admin, reader

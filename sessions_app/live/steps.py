@@ -16,7 +16,7 @@ import orjson
 from pydantic import BaseModel
 
 from sessions_app.models import Approval, Session, TurnInFlight
-from sessions_app.queries import events
+from sessions_app.queries.log import events
 
 from .hub import Piece, Topic, hub
 from .threads import in_thread

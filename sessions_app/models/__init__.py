@@ -3,11 +3,11 @@ from .approvals import Approval, Vote
 from .audit import AuditEntry, IdempotentAnswer
 from .events import Event, EventText, ModelRequest, ToolCall
 from .ledger import Budget, CallUsage, LedgerEntry, TurnUsage, Wallet
+from .secrets import Secret
 from .sessions import Session, Turn
 from .slack import SlackEvent, SlackNotice, SlackReply
 from .triggers import Schedule, SlackInstallation, TriggerRun, WebhookDelivery, WebhookEndpoint
 from .turns import QueuedMessage, TurnInFlight
-from .vault import Secret
 from .workspaces import ApiKey, Member, Role, SignInLink, Workspace
 
 __all__ = [

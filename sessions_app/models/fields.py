@@ -10,7 +10,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.expressions import Expression
 from psycopg.types.json import Json
 
-from sessions_app import secrets
+from sessions_app import encryption
 
 
 class Tokens(models.Model):
@@ -76,10 +76,10 @@ class AsWrittenJSON(models.JSONField):
 
 
 class EncryptedText(models.TextField):
-    """A secret: encrypted at rest with a key derived from ``SECRET_KEY``. See ``sessions_app.secrets``."""
+    """A secret: encrypted at rest with a key derived from ``SECRET_KEY``. See ``sessions_app.encryption``."""
 
     def get_prep_value(self, value: str | None) -> str | None:
-        return secrets.sealed(value) if value else value
+        return encryption.sealed(value) if value else value
 
     def from_db_value(self, value: str | None, expression: Expression, connection: BaseDatabaseWrapper) -> str | None:
-        return secrets.opened(value) if value else value
+        return encryption.opened(value) if value else value

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from sessions_app.models import Agent, Session
 
-from .totals import Sums
+from .money.totals import Sums
 
 DAYS = 14
 SUMMED = (

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from sessions_app.models import ModelRequest, Session
 
-from .totals import Sums
+from .money.totals import Sums
 
 SHOWN = 8
 BAD_ENDS = (Session.Phase.CRASHED, Session.Phase.TIMED_OUT)

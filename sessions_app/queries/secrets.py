@@ -9,8 +9,8 @@ from uuid import UUID
 from django.db.models import TextField
 from django.db.models.functions import Cast
 
+from sessions_app.encryption import Unreadable, opened
 from sessions_app.models import Agent, Secret
-from sessions_app.secrets import Unreadable, opened
 
 
 @dataclass(frozen=True, slots=True)

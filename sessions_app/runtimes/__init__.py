@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sessions_app.services.events import NewEvent
+from sessions_app.services.log.events import NewEvent
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sessions_app.models import Approval, Event
-from sessions_app.services import approvals, budgets, usage
-from sessions_app.services.events import NewEvent
+from sessions_app.services.approvals import decisions
+from sessions_app.services.log.events import NewEvent
+from sessions_app.services.money import budgets, usage
 
 from .policy import ESCALATE, verdict
 from .prices import price_of
@@ -75,7 +76,7 @@ def settle_call(turn: TurnRun, call: Event, execute: Execute, people: Collection
         approval = turn.ask(call, context=question(call))
         if approval.status == Status.PENDING:
             return False
-        approvals.mark_delivered(approval)
+        decisions.mark_delivered(approval)
         if approval.status not in (Status.APPROVED, Status.APPROVED_EDITED, Status.AUTO_ALLOWED):
             _refuse(turn, call, approval)
             return True

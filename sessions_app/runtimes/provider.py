@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from sessions_app.services import vault
+from sessions_app.services import secrets
 
 from . import Failed
 
@@ -17,7 +17,7 @@ NO_KEY = (
 def key_of(workspace_id: UUID) -> str:
     """The key. Raises ``Failed`` where there is none that can be used."""
     try:
-        key = vault.provider_key(workspace_id)
+        key = secrets.provider_key(workspace_id)
     except ValueError as refused:  # for another place, or sealed with a SECRET_KEY that is gone
         raise Failed(f"the workspace's key of the Anthropic API cannot be used: {refused}") from None
     if not key:

@@ -11,8 +11,11 @@ from django.db import connections, transaction
 from django.utils import timezone
 
 from sessions_app.models import Agent, Approval, Event, Session, TurnInFlight
-from sessions_app.services import agents, approvals, audit, budgets, events, notify, turns
-from sessions_app.services.events import NewEvent, Tool
+from sessions_app.services import agents, audit, notify, turns
+from sessions_app.services.approvals import decisions
+from sessions_app.services.log import events
+from sessions_app.services.log.events import NewEvent, Tool
+from sessions_app.services.money import budgets
 
 PAGE = 500
 SAID_AT_ONCE = 2_000
@@ -100,7 +103,7 @@ class TurnRun:
         """The approval of a tool call: the one that exists, or a new one that now waits for a person."""
         with transaction.atomic():
             self._hold()
-            return approvals.request(
+            return decisions.request(
                 self.session, call.tool_name or "", call.arguments, server=call.tool_server, client_id=call.call_id,
                 by=audit.Actor("agent", str(self.agent.pk), self.agent.name), context=context, risk=risk,
                 expires_in=self.agent.policy.get("expires_in"),

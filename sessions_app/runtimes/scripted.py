@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from sessions_app.models import Event
-from sessions_app.services.events import Tokens, Tool
+from sessions_app.services.log.events import Tokens, Tool
 
 from . import Ended, Failed, Outcome, Waits, calls
 from .policy import ESCALATE

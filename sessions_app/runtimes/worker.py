@@ -16,8 +16,9 @@ from django.utils import timezone
 
 from sessions_app.ids import uuid7
 from sessions_app.models import Session, TurnInFlight
-from sessions_app.services import budgets, turns
-from sessions_app.services.events import NewEvent
+from sessions_app.services import turns
+from sessions_app.services.log.events import NewEvent
+from sessions_app.services.money import budgets
 
 from . import Ended, Failed, Outcome, Retry, Waits
 from .run import LeaseLost, TurnRun

@@ -15,7 +15,7 @@ from django.utils.text import slugify
 from sessions_app.models import Agent, AgentVersion
 
 from . import audit
-from .columns import storable, text
+from .log.sanitise import storable, text
 
 DEFINED = ("name", "description", "model", "instructions", "tools", "policy", "environment", "metadata")
 """What a version holds. The runtime stays what it was made with: the sessions of an agent live there."""

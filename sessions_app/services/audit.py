@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from sessions_app.models import AuditEntry
 
-from .columns import json_text, text
+from .log.sanitise import json_text, text
 
 GENESIS = "0" * 64
 

@@ -7,9 +7,11 @@ from django.utils import timezone
 
 from sessions_app.ids import uuid7
 from sessions_app.models import Agent, QueuedMessage, Session, Turn
-from sessions_app.queries import retold
+from sessions_app.queries.sessions import handover_transcript
 
-from . import audit, budgets, events, lifecycle, sessions, turns
+from . import audit, lifecycle, sessions, turns
+from .log import events
+from .money import budgets
 
 CONTINUED, HANDED_OVER = " (continued)", " (handed over)"
 
@@ -24,7 +26,7 @@ class NoSuchTurn(ValueError):
 
 def context_for(session: Session) -> str:
     """What an agent is told of the session that its own goes on from; empty when it goes on from none."""
-    return retold.retold(session.continues, session.continues_seq or 0) if session.continues else ""
+    return handover_transcript.retold(session.continues, session.continues_seq or 0) if session.continues else ""
 
 
 @transaction.atomic
@@ -88,8 +90,8 @@ def _end_of(source: Session, after_turn: int | None) -> int:
 def _context(session: Session) -> events.NewEvent:
     known = {"session": str(session.continues_id), "through_seq": session.continues_seq}
     return events.NewEvent(
-        "injected_context", retold.CONTINUED, at=timezone.now(), actor_kind="system", actor_name="Countersign",
-        text=context_for(session),
+        "injected_context", handover_transcript.CONTINUED, at=timezone.now(), actor_kind="system",
+        actor_name="Countersign", text=context_for(session),
         data={"type": "continued from another session"} | known,
     )  # fmt: skip
 

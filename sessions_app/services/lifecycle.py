@@ -9,7 +9,9 @@ from django.utils import timezone
 from sessions_app.ids import uuid7
 from sessions_app.models import Session
 
-from . import approvals, audit, bell, events, notify, turns
+from . import audit, notify, task_queue, turns
+from .approvals import decisions
+from .log import events
 from .sessions import append_to_open
 
 
@@ -44,7 +46,7 @@ def interrupt(session: Session, *, by: audit.Actor) -> None:
     )
     append_to_open(session, [request])
     turns.interrupt(session.pk)
-    approvals.cancel_all(session.pk, reason="interrupted", by=by)
+    decisions.cancel_all(session.pk, reason="interrupted", by=by)
     audit.record(session.workspace_id, by, "session.interrupted", subject=("session", session.pk))
 
 
@@ -58,8 +60,8 @@ def archive(session: Session, *, by: audit.Actor) -> None:
     if not changed.update(status=Session.Status.ARCHIVED, phase=ended, updated_at=timezone.now()):
         return
     turns.interrupt(session.pk)
-    approvals.cancel_all(session.pk, reason="the session was archived", by=by)
+    decisions.cancel_all(session.pk, reason="the session was archived", by=by)
     audit.record(session.workspace_id, by, "session.archived", subject=("session", session.pk))
     notify.session_changed(session.pk, session.last_seq)
     if Session.objects.filter(pk=session.pk).exclude(runtime_id="").exists():
-        bell.ring(bell.CLOSE_SESSION, session.pk)
+        task_queue.ring(task_queue.CLOSE_SESSION, session.pk)

@@ -10,8 +10,9 @@ from django.utils import timezone
 
 from sessions_app.models import Agent, Session
 
-from . import audit, events
-from .columns import identifier, storable
+from . import audit
+from .log import events
+from .log.sanitise import identifier, storable
 
 CLOSED = "this session is archived: it can be read and exported, but not continued"
 

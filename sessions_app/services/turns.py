@@ -19,8 +19,10 @@ from django.utils import timezone
 from sessions_app.ids import uuid7
 from sessions_app.models import Agent, Approval, QueuedMessage, Session, TurnInFlight
 
-from . import audit, bell, budgets, events, notify, usage
-from .columns import text as storable_text
+from . import audit, notify, task_queue
+from .log import events
+from .log.sanitise import text as storable_text
+from .money import budgets, usage
 from .sessions import CLOSED, Archived
 from .wakes import wake
 
@@ -178,7 +180,7 @@ def rest(flight: TurnInFlight, busy_ms: int) -> None:
         rung_at=timezone.now() if go_on else None,
     )  # fmt: skip
     if let_go and go_on:
-        bell.ring(bell.RUN_TURN, flight.session_id)
+        task_queue.ring(task_queue.RUN_TURN, flight.session_id)
 
 
 @transaction.atomic
@@ -239,7 +241,7 @@ def sweep() -> int:
     )
     ids = list(lost.values_list("session_id", flat=True))
     for session_id in ids:
-        bell.ring(bell.RUN_TURN, session_id)
+        task_queue.ring(task_queue.RUN_TURN, session_id)
     return len(ids)
 
 
@@ -258,7 +260,7 @@ def _fly(session: Session, turn: int) -> None:
         status=Session.Status.RUNNING, phase=Session.Phase.ACTIVE, updated_at=now
     )
     notify.session_changed(session.pk, session.last_seq)
-    bell.ring(bell.RUN_TURN, session.pk)
+    task_queue.ring(task_queue.RUN_TURN, session.pk)
 
 
 def _log(message: QueuedMessage) -> events.Appended:

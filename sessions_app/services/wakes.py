@@ -8,10 +8,10 @@ from django.utils import timezone
 
 from sessions_app.models import TurnInFlight
 
-from . import bell
+from . import task_queue
 
 
 def wake(session_id: UUID) -> None:
     """Have a worker go on with the turn in flight, where there is one that none is at."""
     if TurnInFlight.objects.filter(session_id=session_id, worker=None).update(rung_at=timezone.now()):
-        bell.ring(bell.RUN_TURN, session_id)
+        task_queue.ring(task_queue.RUN_TURN, session_id)

@@ -7,9 +7,9 @@ from typing import Any
 from django import template
 
 from sessions_app.models import LedgerEntry, Role, Session
-from sessions_app.queries import budgets
-from sessions_app.queries.ledger import place_of
-from sessions_app.views.places import event_url
+from sessions_app.queries.money import budgets
+from sessions_app.queries.money.ledger import place_of
+from sessions_app.views.session.addresses import event_url
 
 register = template.Library()
 

@@ -11,14 +11,14 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from sessions_app.models import Approval, ModelRequest, Session
-from sessions_app.queries.outline import Outline
-from sessions_app.queries.relatives import Relative, relatives_of
-from sessions_app.queries.search import Found
-from sessions_app.queries.timeline import Nested
+from sessions_app.queries.log.outline import Outline
+from sessions_app.queries.log.search import Found
+from sessions_app.queries.log.timeline import Nested
+from sessions_app.queries.sessions.relatives import Relative, relatives_of
 from sessions_app.rendering import numbers, text, toolbody
 from sessions_app.rendering.toolline import ToolLine
-from sessions_app.views import cards
-from sessions_app.views.places import event_url
+from sessions_app.views.approvals import cards
+from sessions_app.views.session.addresses import event_url
 
 register = template.Library()
 register.simple_tag(event_url, name="event_url")

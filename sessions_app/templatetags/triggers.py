@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 from django import template
 from django.utils import timezone
 
-from sessions_app.channels import crontimes
 from sessions_app.models import Schedule, Session, TriggerRun, WebhookDelivery
 from sessions_app.queries import triggers as queries
+from sessions_app.services.triggers import cron_times
 
 register = template.Library()
 STARTED_BY = (Session.Origin.SCHEDULE, Session.Origin.WEBHOOK, Session.Origin.SLACK)
@@ -41,7 +41,7 @@ def latest_run(delivery: WebhookDelivery) -> TriggerRun | None:
 @register.filter
 def times_in_words(schedule: Schedule) -> str:
     """``At 09:00 on Monday through Friday``."""
-    return crontimes.in_words(schedule.cron)
+    return cron_times.in_words(schedule.cron)
 
 
 @register.filter

@@ -19,7 +19,8 @@ from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
 from sessions_app.models import Agent, Approval, Member, Role, Session
-from sessions_app.services import approvals, audit, people
+from sessions_app.services import audit, people
+from sessions_app.services.approvals import decisions
 
 WORKSPACE_KEY = "workspace"
 """Where the browser session keeps the id of the workspace that was chosen last."""
@@ -90,9 +91,9 @@ def actor(request: DeskRequest) -> audit.Actor:
     return audit.Actor("member", str(request.member.id), str(request.member))
 
 
-def decider(request: DeskRequest) -> approvals.Decider:
+def decider(request: DeskRequest) -> decisions.Decider:
     """Who decides an approval from a page."""
-    return approvals.Decider(actor(request), Role(request.member.role), "web", member_id=request.member.id)
+    return decisions.Decider(actor(request), Role(request.member.role), "web", member_id=request.member.id)
 
 
 def session_read(request: DeskRequest, session_id: UUID) -> Session:

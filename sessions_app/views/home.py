@@ -6,8 +6,9 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from sessions_app.queries import approvals, budgets
+from sessions_app.queries import approvals
 from sessions_app.queries import home as queries
+from sessions_app.queries.money import budgets
 
 from . import access
 

@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from sessions_app.services import people, throttle
+from sessions_app.services import people, sign_in_throttle
 
 BY_LINK = "by_link"
 """In the browser session of who came by a link: they need not know their password to choose another."""
@@ -43,11 +43,11 @@ def form(request: HttpRequest) -> HttpResponse:
         return render(request, "sign_in/form.html", {"next": target})
     name, secret = request.POST.get("email", "").strip().lower(), request.POST.get("password", "")
     subjects = name, request.META.get("REMOTE_ADDR", "")
-    if throttle.paused(*subjects):
+    if sign_in_throttle.paused(*subjects):
         return _again(request, target, name, "Too many wrong passwords. Wait five minutes, then try again.", 429)
     user = authenticate(request, username=name.replace("\0", ""), password=secret)
     if user is None:
-        throttle.note_failure(*subjects)
+        sign_in_throttle.note_failure(*subjects)
         return _again(request, target, name, "No member has this e-mail and password.", 422)
     login(request, user)
     return redirect(target)

@@ -9,14 +9,15 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from sessions_app.models import Member, Role, Session
-from sessions_app.services import approvals, audit, people
+from sessions_app.services import audit, people
+from sessions_app.services.approvals import decisions
 
 from .client import Api, ok, refused
 
 
 @pytest.fixture
 def asked(session):
-    return approvals.request(session, "refund", {"amount": 4}, by=audit.COMMAND)
+    return decisions.request(session, "refund", {"amount": 4}, by=audit.COMMAND)
 
 
 def reads(session, asked):

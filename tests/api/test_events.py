@@ -7,8 +7,10 @@ from decimal import Decimal
 import pytest
 
 from sessions_app.models import Event
-from sessions_app.queries import events as queries
-from sessions_app.services import approvals, audit, events
+from sessions_app.queries.log import events as queries
+from sessions_app.services import audit
+from sessions_app.services.approvals import decisions
+from sessions_app.services.log import events
 from tests.services.build import answer, at_once, call, event, result, user
 
 from .client import ok, pointers, refused
@@ -238,7 +240,7 @@ def test_hostile_text_is_kept_as_near_as_it_can_be(api, session):
 
 
 def test_a_result_of_an_approved_call_is_its_execution(api, session):
-    asked = [approvals.request(session, "t", {}, by=audit.COMMAND, client_id=f"c{n}") for n in range(4)]
+    asked = [decisions.request(session, "t", {}, by=audit.COMMAND, client_id=f"c{n}") for n in range(4)]
     statuses = ("ok", "error", "denied", None)
     send(
         api,

@@ -9,7 +9,8 @@ import pytest
 from django.test import AsyncClient
 
 from sessions_app.models import AuditEntry
-from sessions_app.services import audit, events
+from sessions_app.services import audit
+from sessions_app.services.log import events
 from tests.services.build import call, result, user
 from tests.signing.make import ec_key, public_pem, rsa_key
 from vcon_app.models import Export

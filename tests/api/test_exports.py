@@ -11,7 +11,7 @@ from django.test import AsyncClient
 from django.utils import timezone
 
 from sessions_app.models import Session
-from sessions_app.services import events
+from sessions_app.services.log import events
 from tests.services.build import call, result, user
 from vcon_app.formats import bundle
 from vcon_app.formats.common.zips import Archive

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from sessions_app.services import approvals, audit, events
+from sessions_app.services import audit
+from sessions_app.services.approvals import decisions
+from sessions_app.services.log import events
 from tests.services.build import call, result, user
 
 HOSTILE: tuple[Any, ...] = (
@@ -181,7 +183,7 @@ QUERIES = {
 @pytest.fixture
 def places(session):
     events.append(session.id, [user("hello"), call("c1"), result("c1")])
-    asked = approvals.request(session, "t", {"x": 1}, by=audit.COMMAND)
+    asked = decisions.request(session, "t", {"x": 1}, by=audit.COMMAND)
     return {"agent": session.agent_id, "session": session.id, "approval": asked.id}
 
 

@@ -6,7 +6,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from sessions_app.services import agents, approvals, audit, events, sessions
+from sessions_app.services import agents, audit, sessions
+from sessions_app.services.approvals import decisions
+from sessions_app.services.log import events
 from tests.services.build import answer, call, event, result, user
 
 from .client import ok
@@ -38,10 +40,10 @@ def test_turns_come_in_order(api, session):
 
 
 def test_approvals_are_listed_by_status(api, session):
-    asked = [approvals.request(session, "t", {"n": number}, by=audit.COMMAND) for number in range(3)]
-    approvals.decide(
+    asked = [decisions.request(session, "t", {"n": number}, by=audit.COMMAND) for number in range(3)]
+    decisions.decide(
         asked[0],
-        approvals.Decider(audit.COMMAND, approvals.Role.REVIEWER, "api"),
+        decisions.Decider(audit.COMMAND, decisions.Role.REVIEWER, "api"),
         "deny",
         version=1,
         digest=asked[0].digest,
@@ -63,7 +65,7 @@ def _fill(agent, rows):
     for _ in range(rows):
         session = sessions.create(agent, by=audit.SYSTEM)
         events.append(session.id, [user(), call("c"), result("c"), answer("r", "m", input_tokens=1, output_tokens=2)])
-        approvals.request(session, "t", {}, by=audit.COMMAND)
+        decisions.request(session, "t", {}, by=audit.COMMAND)
     return session
 
 

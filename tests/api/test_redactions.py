@@ -10,7 +10,8 @@ import pytest
 from django.test import AsyncClient
 
 from sessions_app.models import AuditEntry, Session
-from sessions_app.services import audit, events
+from sessions_app.services import audit
+from sessions_app.services.log import events
 from tests.services.build import user
 from tests.services.files import vcon as vcon_file
 from tests.services.test_imports import drop

@@ -9,7 +9,7 @@ import json
 import pytest
 from django.test import AsyncClient
 
-from sessions_app.services import events
+from sessions_app.services.log import events
 from tests.services.build import call, user
 from vcon_app.services import imports
 

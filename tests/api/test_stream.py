@@ -12,7 +12,9 @@ from django.test import AsyncClient
 from sessions_app.live import follow, steps
 from sessions_app.live.hub import hub
 from sessions_app.runtimes.run import TurnRun
-from sessions_app.services import agents, approvals, audit, events, lifecycle, sessions, turns
+from sessions_app.services import agents, audit, lifecycle, sessions, turns
+from sessions_app.services.approvals import decisions
+from sessions_app.services.log import events
 from tests.services.build import event, user
 
 from .live import PATIENCE, connections_open, elsewhere, forgotten, stream
@@ -110,11 +112,11 @@ def test_an_approval_is_told_when_it_is_asked_and_when_it_is_decided(api, sessio
     async def run():
         async with stream(api, f"/api/v1/sessions/{session.id}/stream") as opened:
             first = await opened.next("session")
-            asked = await elsewhere(approvals.request, session, "refund", {"amount": 4}, by=audit.COMMAND)
+            asked = await elsewhere(decisions.request, session, "refund", {"amount": 4}, by=audit.COMMAND)
             pending = await opened.next("approval")
             waiting = await opened.next("session")
-            by = approvals.Decider(audit.COMMAND, approvals.Role.REVIEWER, "api")
-            await elsewhere(approvals.decide, asked, by, "deny", version=1, digest=asked.digest, reason="too much")
+            by = decisions.Decider(audit.COMMAND, decisions.Role.REVIEWER, "api")
+            await elsewhere(decisions.decide, asked, by, "deny", version=1, digest=asked.digest, reason="too much")
             return first, pending, waiting, await opened.next("approval"), await opened.next("session")
 
     first, pending, waiting, denied, after = asyncio.run(run())

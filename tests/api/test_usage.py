@@ -7,7 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-from sessions_app.services import audit, events, sessions
+from sessions_app.services import audit, sessions
+from sessions_app.services.log import events
 from tests.services.build import answer, call, event, user
 
 from .client import ok, pointers, refused

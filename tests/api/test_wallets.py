@@ -9,7 +9,8 @@ import pytest
 
 from sessions_app.ids import uuid7
 from sessions_app.models import Budget, LedgerEntry
-from sessions_app.services import audit, budgets, ledger
+from sessions_app.services import audit
+from sessions_app.services.money import budgets, ledger
 from tests.desk.spending import ran
 
 from .client import ok, pointers, refused

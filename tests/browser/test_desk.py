@@ -213,7 +213,7 @@ def test_a_filter_changes_the_address_and_the_back_button_takes_it_off(open_page
 
 
 def test_more_sessions_follow_in_place(open_page, agent, monkeypatch):
-    monkeypatch.setattr("sessions_app.views.sessions.ROWS", 2)
+    monkeypatch.setattr("sessions_app.views.session_list.ROWS", 2)
     for number in range(5):
         session_of(agent, f"Number {number}")
     page = open_page("/sessions/?sort=title")

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from sessions_app.models import Agent, Event, Session, TurnInFlight
 from sessions_app.runtimes import worker
 from sessions_app.services import agents, audit
-from sessions_app.services.events import NewEvent, append
+from sessions_app.services.log.events import NewEvent, append
 
 from .conftest import PHONE
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, Route, expect
 
 from sessions_app.models import Session, TurnInFlight
 from sessions_app.services import agents, audit, sessions, turns
-from sessions_app.services.events import NewEvent, Tool, append
+from sessions_app.services.log.events import NewEvent, Tool, append
 
 STANDING, ROWS = re.compile(r"/standing$"), re.compile(r"/rows\?only=")
 SLOW = 1_200

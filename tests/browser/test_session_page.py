@@ -6,7 +6,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from sessions_app.models import Agent, Approval, Role, Session
-from sessions_app.services import agents, approvals, audit, events
+from sessions_app.services import agents, audit
+from sessions_app.services.approvals import decisions
+from sessions_app.services.log import events
 from tests.sessions.build import BOT, asked, call, other, path_of, priced, result, said, session_with
 from tests.sessions.test_hostile import ATTACK
 from tests.sessions.test_hostile import session as hostile_session
@@ -46,7 +48,7 @@ def session(agent) -> Session:
 
 def ask(session: Session, **more) -> Approval:
     arguments = {"order": 4711, "note": "lost " * 300}
-    return approvals.request(session, "issue_refund", arguments, by=BOT, context="The carrier lost it.", **more)
+    return decisions.request(session, "issue_refund", arguments, by=BOT, context="The carrier lost it.", **more)
 
 
 def focused(page: Page) -> str:
@@ -184,8 +186,8 @@ def test_what_somebody_types_is_not_lost_when_another_decides(open_page, session
     page = open_page(path_of(session))
     page.locator("[data-choice=answer] summary").click()
     page.locator("textarea[name=answer]").fill("Half of it")
-    ada = approvals.Decider(audit.Actor("member", "ada", "Ada"), Role.ADMIN, "api")
-    approvals.decide(approval, ada, "approve", version=approval.version, digest=approval.digest)
+    ada = decisions.Decider(audit.Actor("member", "ada", "Ada"), Role.ADMIN, "api")
+    decisions.decide(approval, ada, "approve", version=approval.version, digest=approval.digest)
     page.wait_for_timeout(1_500)  # the stream has told by now, and the card was left alone
     expect(page.locator("textarea[name=answer]")).to_have_value("Half of it")
     page.get_by_role("button", name="Answer the agent").click()

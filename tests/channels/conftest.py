@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from sessions_app.channels import endpoints, schedules
 from sessions_app.models import Agent, Schedule, WebhookEndpoint, Workspace
 from sessions_app.services import agents, audit, people
+from sessions_app.services.triggers import schedules, webhook_endpoints
 
 INES = audit.Actor("member", "m", "Ines")
 TEXT = "Write the report"
@@ -50,6 +50,6 @@ def make_endpoint(agent) -> Callable[..., tuple[WebhookEndpoint, str]]:
     """An endpoint and the secret that was made for it."""
 
     def make(scheme: str = "generic", name: str = "orders", **fields: Any) -> tuple[WebhookEndpoint, str]:
-        return endpoints.create(agent.workspace_id, name, scheme, by=INES, **{"agent": agent} | fields)
+        return webhook_endpoints.create(agent.workspace_id, name, scheme, by=INES, **{"agent": agent} | fields)
 
     return make

@@ -7,7 +7,7 @@ from itertools import islice, pairwise
 
 import pytest
 
-from sessions_app.channels import crontimes
+from sessions_app.services.triggers import cron_times
 
 
 def at(text: str) -> datetime:
@@ -16,7 +16,7 @@ def at(text: str) -> datetime:
 
 def shown(cron: str, zone: str, after: str, count: int = 3) -> list[str]:
     """The next times as the clock on the wall has them, with their distance from UTC."""
-    return [f"{time:%m-%d %H:%M %z}" for time in crontimes.upcoming(cron, zone, at(after), count)]
+    return [f"{time:%m-%d %H:%M %z}" for time in cron_times.upcoming(cron, zone, at(after), count)]
 
 
 @pytest.mark.parametrize(("zone", "after", "cron", "times"), [
@@ -52,17 +52,17 @@ def test_between_the_two_halves_of_an_hour_that_comes_twice_the_time_is_over():
 def test_asking_anew_after_each_time_gives_the_same_times(zone, cron):
     """The sweep asks after every fire; whoever asks once and goes on must see no other times."""
     start, count = at("2026-03-01T00:00Z"), 200 if cron.startswith("*") else 60
-    walked = list(islice(crontimes.times(cron, zone, start), count))
+    walked = list(islice(cron_times.times(cron, zone, start), count))
     asked, after = [], start
     for _ in range(count):
-        asked.append(after := next(crontimes.times(cron, zone, after)))
+        asked.append(after := next(cron_times.times(cron, zone, after)))
     assert asked == walked
     assert all(earlier < later for earlier, later in pairwise(walked))
 
 
 def test_every_minute_of_a_year_comes_once_in_every_zone():
     for zone in ("Australia/Lord_Howe", "Europe/Berlin"):
-        walked = list(islice(crontimes.times("* * * * *", zone, at("2026-10-01T00:00Z")), 60 * 24 * 30))
+        walked = list(islice(cron_times.times("* * * * *", zone, at("2026-10-01T00:00Z")), 60 * 24 * 30))
         assert {later - earlier for earlier, later in pairwise(walked)} == {timedelta(minutes=1)}
 
 
@@ -81,8 +81,8 @@ def test_every_minute_of_a_year_comes_once_in_every_zone():
     (f"{'9' * 190} * * * *", "the minute"),
 ])  # fmt: skip
 def test_what_means_nothing_is_said_in_words(cron, words):
-    with pytest.raises(crontimes.Invalid, match=words) as raised:
-        crontimes.checked(cron, "UTC")
+    with pytest.raises(cron_times.Invalid, match=words) as raised:
+        cron_times.checked(cron, "UTC")
     assert raised.value.field == "cron"
     assert len(str(raised.value)) < 400
 
@@ -92,8 +92,8 @@ def test_what_means_nothing_is_said_in_words(cron, words):
     ("Mars/Olympus", "is no time zone"),
 ])  # fmt: skip
 def test_an_unknown_zone_is_said_in_words(zone, words):
-    with pytest.raises(crontimes.Invalid, match=words) as raised:
-        crontimes.checked("0 9 * * *", zone)
+    with pytest.raises(cron_times.Invalid, match=words) as raised:
+        cron_times.checked("0 9 * * *", zone)
     assert raised.value.field == "timezone"
 
 
@@ -102,6 +102,6 @@ def test_the_29th_of_february_comes_in_leap_years():
 
 
 def test_the_examples_are_what_they_say():
-    for cron, words in crontimes.EXAMPLES.items():
-        assert crontimes.checked(cron, "Europe/Berlin") == (cron, "Europe/Berlin")
-        assert words and crontimes.in_words(cron)
+    for cron, words in cron_times.EXAMPLES.items():
+        assert cron_times.checked(cron, "Europe/Berlin") == (cron, "Europe/Berlin")
+        assert words and cron_times.in_words(cron)

@@ -9,8 +9,8 @@ from urllib.request import Request
 import pytest
 from django.test import Client
 
-from sessions_app.channels import crontimes, payloads, signatures
 from sessions_app.models import TriggerRun, WebhookDelivery
+from sessions_app.services.triggers import cron_times, webhook_payloads, webhook_signatures
 
 from .conftest import at
 
@@ -24,7 +24,7 @@ def block(language: str) -> str:
 @pytest.mark.parametrize("line", block("times").splitlines())
 def test_the_times_are_those_of_the_page(line):
     zone, cron, after, told = re.fullmatch(r"(\S+)\s+(.+?)\s+after (\S+)\s+(.+)", line).groups()
-    found = crontimes.upcoming(cron, zone, at(after), 2)
+    found = cron_times.upcoming(cron, zone, at(after), 2)
     assert [f"{time:%Y-%m-%d %H:%M %Z}" for time in found] == told.split(", ")
 
 
@@ -52,7 +52,7 @@ def test_the_sender_of_the_page_is_taken_and_its_repeat_is_not(make_endpoint):
 
 def test_the_tables_name_every_scheme_and_every_status():
     told = set(re.findall(r"^\| `(\w+)` \|", PAGE, re.M))
-    assert told == set(signatures.CHECKS) | set(TriggerRun.Status.values)
+    assert told == set(webhook_signatures.CHECKS) | set(TriggerRun.Status.values)
     named = {name.lower() for name in re.findall(r"`([\w-]+)`", PAGE)}
-    ids = {name for names in payloads.HEADERS_OF_ID.values() for name in names} | set(payloads.ANY_ID)
+    ids = {name for names in webhook_payloads.HEADERS_OF_ID.values() for name in names} | set(webhook_payloads.ANY_ID)
     assert ids <= named

@@ -7,16 +7,16 @@ from decimal import Decimal
 import pytest
 from django.db import OperationalError
 
-from sessions_app.channels import fires
 from sessions_app.models import Agent, Budget, Event, QueuedMessage, Session, TriggerRun, TurnInFlight, Wallet
 from sessions_app.queries import triggers as queries
 from sessions_app.services import agents, people, sessions, turns
+from sessions_app.services.triggers import trigger_runs
 
 from .conftest import INES, TEXT
 
 
 def fire(agent, key="k1", text=TEXT, **more) -> TriggerRun:
-    return fires.fire(agent, "schedule", key, text, by="Morning report", **more)
+    return trigger_runs.fire(agent, "schedule", key, text, by="Morning report", **more)
 
 
 def test_a_fire_begins_a_session_with_its_first_message(agent):
@@ -80,7 +80,7 @@ def test_an_empty_wallet_begins_nothing(agent):
 def test_a_message_that_is_too_long_begins_nothing(agent):
     run = fire(agent, text="x" * (turns.MAX_MESSAGE + 1))
     assert "at most 1,000,000 characters" in refused(run, "failed")
-    assert len(TriggerRun.objects.get().input_text) == fires.KEPT_INPUT
+    assert len(TriggerRun.objects.get().input_text) == trigger_runs.KEPT_INPUT
 
 
 def test_what_postgres_cannot_hold_is_replaced(agent):

@@ -6,7 +6,7 @@ import gzip
 
 import pytest
 
-from sessions_app.channels import payloads
+from sessions_app.services.triggers import webhook_payloads
 
 PLAIN = b'{"order": 4711}'
 PACKED = gzip.compress(PLAIN, mtime=0)
@@ -14,7 +14,7 @@ PACKED = gzip.compress(PLAIN, mtime=0)
 
 @pytest.mark.parametrize("encoding", ["gzip", " GZIP ", "x-gzip"])
 def test_a_packed_body_is_unpacked(encoding):
-    assert payloads.unpacked(PACKED, encoding, 1_000) == PLAIN
+    assert webhook_payloads.unpacked(PACKED, encoding, 1_000) == PLAIN
 
 
 @pytest.mark.parametrize(
@@ -30,9 +30,9 @@ def test_a_packed_body_is_unpacked(encoding):
     ],
 )
 def test_one_that_cannot_be_or_grows_too_large_stays_as_it_came(body, encoding):
-    assert payloads.unpacked(body, encoding, 1_000) == body
+    assert webhook_payloads.unpacked(body, encoding, 1_000) == body
 
 
 def test_a_number_that_is_too_large_is_not_lost():
-    assert payloads.parsed(b'{"n": 1e400}', "application/json") == {"raw": '{"n": 1e400}'}
-    assert payloads.parsed(b'{"n": 1.5e3}', "application/json") == {"n": 1500.0}
+    assert webhook_payloads.parsed(b'{"n": 1e400}', "application/json") == {"raw": '{"n": 1e400}'}
+    assert webhook_payloads.parsed(b'{"n": 1.5e3}', "application/json") == {"n": 1500.0}

@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from config.celery import app
 from sessions_app import tasks
-from sessions_app.channels import webhooks
 from sessions_app.models import Event, IdempotentAnswer, Role, TriggerRun, WebhookDelivery
 from sessions_app.services import audit, people, retention
+from sessions_app.services.triggers import webhook_deliveries
 
 INES = audit.Actor("member", "m", "Ines")
 BODY = {"order": 4711}
@@ -26,8 +26,10 @@ def receive(make_endpoint):
     def post(name: str, days: int, **fields) -> WebhookDelivery:
         endpoint, _ = make_endpoint("none", name, **fields)
         body = json.dumps(BODY).encode()
-        posted = webhooks.Posted(body, "application/json", {"host": "desk", "x-a": "b"}, "https://desk/", "192.0.2.1")
-        delivery = webhooks.receive(endpoint.hook_id, posted).delivery
+        posted = webhook_deliveries.Posted(
+            body, "application/json", {"host": "desk", "x-a": "b"}, "https://desk/", "192.0.2.1"
+        )
+        delivery = webhook_deliveries.receive(endpoint.hook_id, posted).delivery
         at = timezone.now() - timedelta(days=days)
         WebhookDelivery.objects.filter(pk=delivery.pk).update(received_at=at)
         return delivery
@@ -52,7 +54,7 @@ def test_the_content_goes_and_the_run_with_its_session_stays(receive, settings):
 
 def test_what_is_still_to_be_seen_to_is_kept_whole(receive):
     waiting, seen = receive("waiting", 400, agent=None), receive("seen", 400, agent=None)
-    webhooks.acknowledge(seen.workspace_id, [seen.pk], by=INES)
+    webhook_deliveries.acknowledge(seen.workspace_id, [seen.pk], by=INES)
     assert retention.empty_deliveries() == 1
     assert (now(waiting).payload, now(seen).payload) == (BODY, None)
 
@@ -60,9 +62,11 @@ def test_what_is_still_to_be_seen_to_is_kept_whole(receive):
 def test_it_is_known_again_and_cannot_be_replayed(receive, workspace):
     old = receive("old", 400)
     retention.empty_deliveries()
-    posted = webhooks.Posted(json.dumps(BODY).encode(), "application/json", {"idempotency-key": "k"}, "", None)
+    posted = webhook_deliveries.Posted(
+        json.dumps(BODY).encode(), "application/json", {"idempotency-key": "k"}, "", None
+    )
     WebhookDelivery.objects.update(delivery_id="k")
-    again = webhooks.receive(old.endpoint.hook_id, posted)
+    again = webhook_deliveries.receive(old.endpoint.hook_id, posted)
     assert (again.delivery.pk, again.is_new) == (old.pk, False)
     http = Client()
     http.force_login(people.add_member(workspace, "ada@example.org", "Ada", Role.ADMIN, by=INES)[0].user)

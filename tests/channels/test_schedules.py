@@ -10,9 +10,9 @@ from django.utils import timezone
 from config import broker
 from config.celery import app
 from sessions_app import tasks
-from sessions_app.channels import crontimes, fires, schedules
 from sessions_app.models import AuditEntry, Schedule, Session, TriggerRun
 from sessions_app.services import agents
+from sessions_app.services.triggers import cron_times, schedules, trigger_runs
 
 from .conftest import INES, TEXT, at
 
@@ -32,7 +32,7 @@ def next_of(schedule: Schedule) -> str:
 def test_a_new_schedule_knows_its_next_time(make_schedule):
     made = make_schedule(cron="  0   9 * * * ")
     assert made.cron == "0 9 * * *"
-    assert made.next_run_at == next(crontimes.times("0 9 * * *", "Europe/Berlin", made.created_at))
+    assert made.next_run_at == next(cron_times.times("0 9 * * *", "Europe/Berlin", made.created_at))
     assert make_schedule(name="Paused", enabled=False).next_run_at is None
 
 
@@ -234,7 +234,7 @@ def test_a_crash_between_claim_and_fire_loses_nothing(make_schedule, monkeypatch
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(fires.turns, "submit", killed)
+        patched.setattr(trigger_runs.turns, "submit", killed)
         schedules.fire_due(at("2026-03-02T08:00:05Z"))
     assert (runs(), Session.objects.count(), next_of(schedule)) == ([], 0, DUE)
     schedules.fire_due(at("2026-03-02T08:00:20Z"))

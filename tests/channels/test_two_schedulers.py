@@ -7,8 +7,8 @@ import threading
 import pytest
 from django.db import connection, transaction
 
-from sessions_app.channels import schedules
 from sessions_app.models import Schedule, Session, TriggerRun
+from sessions_app.services.triggers import schedules
 
 from .conftest import INES, TEXT, at
 

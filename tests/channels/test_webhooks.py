@@ -14,8 +14,7 @@ from django.conf import settings as django_settings
 from django.http import HttpResponse
 from django.test import Client
 
-from sessions_app import secrets
-from sessions_app.channels import endpoints, signatures, webhooks
+from sessions_app import encryption
 from sessions_app.models import (
     AuditEntry,
     Budget,
@@ -26,6 +25,7 @@ from sessions_app.models import (
     WebhookEndpoint,
 )
 from sessions_app.services import agents, turns
+from sessions_app.services.triggers import webhook_deliveries, webhook_endpoints, webhook_signatures
 
 from .conftest import INES
 
@@ -54,7 +54,8 @@ def post(http: Client, endpoint: WebhookEndpoint, body: Any, type_: str = JSON, 
 def signed(secret: str, body: bytes, stamp: int | None = None) -> dict[str, str]:
     stamp = str(stamp or int(time.time()))
     return {
-        "X-Countersign-Timestamp": stamp, "X-Countersign-Signature": signatures.generic(secret.encode(), stamp, body)
+        "X-Countersign-Timestamp": stamp,
+        "X-Countersign-Signature": webhook_signatures.generic(secret.encode(), stamp, body)
     }  # fmt: skip
 
 
@@ -181,8 +182,8 @@ def test_what_is_longer_than_a_message_is_cut_and_says_where_the_whole_is(http, 
     assert len(text) <= turns.MAX_MESSAGE
     assert len(delivery.payload["a"]) == 70_000
     raw = WebhookDelivery(endpoint=plain, payload={"raw": "y" * MOST})
-    assert webhooks.message_of(raw).endswith(f"\n… cut: the whole of it is delivery {raw.pk} of orders")
-    assert len(webhooks.message_of(raw)) == turns.MAX_MESSAGE
+    assert webhook_deliveries.message_of(raw).endswith(f"\n… cut: the whole of it is delivery {raw.pk} of orders")
+    assert len(webhook_deliveries.message_of(raw)) == turns.MAX_MESSAGE
 
 
 # --- the door ---------------------------------------------------------------------------------------------------
@@ -197,9 +198,9 @@ def test_an_unknown_address_is_not_found(http, plain, hook_id):
 
 
 def test_a_deactivated_endpoint_is_not_found_until_it_is_active_again(http, plain):
-    endpoints.change(plain, {"active": False}, by=INES)
+    webhook_endpoints.change(plain, {"active": False}, by=INES)
     assert refused(post(http, plain, ORDER), 404) == "Webhook endpoint not found"
-    endpoints.change(plain, {"active": True}, by=INES)
+    webhook_endpoints.change(plain, {"active": True}, by=INES)
     taken(post(http, plain, ORDER))
 
 
@@ -234,14 +235,14 @@ def test_a_replayed_webhook_fires_nothing_and_later_is_refused(http, make_endpoi
 
 def test_a_changed_secret_counts_at_once(http, make_endpoint):
     endpoint, old = make_endpoint("generic")
-    new = endpoints.rotate(endpoint, by=INES)
+    new = webhook_endpoints.rotate(endpoint, by=INES)
     refused(post(http, endpoint, b"{}", **signed(old, b"{}")), 401)
     taken(post(http, endpoint, b"{}", **signed(new, b"{}")))
 
 
 def test_an_unsigned_endpoint_changes_its_address(http, plain):
     old = WebhookEndpoint(hook_id=plain.hook_id)
-    assert endpoints.rotate(plain, by=INES) == ""
+    assert webhook_endpoints.rotate(plain, by=INES) == ""
     refused(post(http, old, ORDER), 404)
     taken(post(http, plain, ORDER))
 
@@ -250,7 +251,7 @@ def test_secrets_are_sealed_and_told_once(make_endpoint):
     endpoint, secret = make_endpoint("github")
     assert len(secret) >= 43 and len(endpoint.hook_id) >= 43
     stored = WebhookEndpoint.objects.extra(select={"sealed": "secret"}).values_list("sealed", flat=True)[0]
-    assert secret not in stored and secrets.opened(stored) == secret
+    assert secret not in stored and encryption.opened(stored) == secret
     assert secret not in json.dumps(list(AuditEntry.objects.values_list("details", flat=True)))
 
 
@@ -259,7 +260,7 @@ def test_a_secret_sealed_with_another_key_asks_the_sender_to_come_back(http, mak
     settings.SECRET_KEY = "another key " * 4
     answer = post(http, endpoint, b"{}", **signed(secret, b"{}"))
     assert "enter it again" in refused(answer, 503) and answer["Retry-After"]
-    new = endpoints.rotate(WebhookEndpoint.objects.defer("secret").get(), by=INES)
+    new = webhook_endpoints.rotate(WebhookEndpoint.objects.defer("secret").get(), by=INES)
     taken(post(http, endpoint, b"{}", **signed(new, b"{}")))
 
 
@@ -358,7 +359,7 @@ def test_a_paused_agent_and_an_empty_budget_leave_a_run_and_the_delivery(http, p
 
 def test_a_replay_is_another_session_with_the_same_message(http, plain):
     taken(post(http, plain, ORDER))
-    run = webhooks.replay(WebhookDelivery.objects.select_related("endpoint__agent").get(), by=INES)
+    run = webhook_deliveries.replay(WebhookDelivery.objects.select_related("endpoint__agent").get(), by=INES)
     assert (run.status, run.cause, run.delivery) == ("started", "replayed by Ines", WebhookDelivery.objects.get())
     assert len({event.text for event in Event.objects.all()}) == 1
     assert Session.objects.count() == 2
@@ -367,8 +368,8 @@ def test_a_replay_is_another_session_with_the_same_message(http, plain):
 
 def test_deliveries_are_acknowledged_once_and_by_whom(http, plain):
     ids = [taken(post(http, plain, {"n": number}))["delivery"] for number in range(3)]
-    assert webhooks.acknowledge(plain.workspace_id, ids[:2], by=INES) == 2
-    assert webhooks.acknowledge(plain.workspace_id, ids, by=INES) == 1
+    assert webhook_deliveries.acknowledge(plain.workspace_id, ids[:2], by=INES) == 2
+    assert webhook_deliveries.acknowledge(plain.workspace_id, ids, by=INES) == 1
     assert {row.acknowledged_by for row in WebhookDelivery.objects.all()} == {"Ines"}
 
 
@@ -377,15 +378,15 @@ def test_deliveries_are_acknowledged_once_and_by_whom(http, plain):
 
 @pytest.mark.parametrize("name", ["ab", "x" * 51, "-abc", "abc-", "Abc", "a_b", "a b c", "abc\n", "äbc", ""])
 def test_names_are_lower_case_letters_digits_and_hyphens(make_endpoint, name):
-    with pytest.raises(endpoints.Refused, match="use 3 to 50") as raised:
+    with pytest.raises(webhook_endpoints.Refused, match="use 3 to 50") as raised:
         make_endpoint(name=name)
     assert raised.value.field == "name"
 
 
 def test_a_name_stays_reserved_after_its_endpoint_is_gone(make_endpoint):
     endpoint, _ = make_endpoint(name="a-1")
-    endpoints.change(endpoint, {"active": False}, by=INES)
-    with pytest.raises(endpoints.Refused, match='"a-1" is taken, or was once'):
+    webhook_endpoints.change(endpoint, {"active": False}, by=INES)
+    with pytest.raises(webhook_endpoints.Refused, match='"a-1" is taken, or was once'):
         make_endpoint(name="a-1")
 
 
@@ -393,7 +394,7 @@ def test_a_name_stays_reserved_after_its_endpoint_is_gone(make_endpoint):
     ("none", "12345678", "has no secret"), ("stripe", "short", "has 5 characters"), ("carrier-pigeon", "", "no scheme"),
 ])  # fmt: skip
 def test_what_is_wrong_with_an_endpoint_is_said(make_endpoint, scheme, secret, words):
-    with pytest.raises(endpoints.Refused, match=words):
+    with pytest.raises(webhook_endpoints.Refused, match=words):
         make_endpoint(scheme, secret=secret)
 
 

@@ -7,20 +7,22 @@ import threading
 import pytest
 from django.db import connection
 
-from sessions_app.channels import webhooks
 from sessions_app.models import Session, TriggerRun, WebhookDelivery
+from sessions_app.services.triggers import webhook_deliveries
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_one_delivery_and_one_session_come_of_it(transactional_db, make_endpoint):
     endpoint, _ = make_endpoint("none")
-    posted = webhooks.Posted(b'{"order": 4711}', "application/json", {"idempotency-key": "a"}, "http://x/hooks/y", None)
+    posted = webhook_deliveries.Posted(
+        b'{"order": 4711}', "application/json", {"idempotency-key": "a"}, "http://x/hooks/y", None
+    )
     together, came = threading.Barrier(6), []
 
     def receive() -> None:
         together.wait()
-        came.append(webhooks.receive(endpoint.hook_id, posted))
+        came.append(webhook_deliveries.receive(endpoint.hook_id, posted))
         connection.close()
 
     senders = [threading.Thread(target=receive) for _ in range(6)]

@@ -8,7 +8,8 @@ from django.core.management.base import CommandError
 from django.db import connection
 
 from sessions_app.models import Session, Turn
-from sessions_app.services import agents, audit, events, people, sessions
+from sessions_app.services import agents, audit, people, sessions
+from sessions_app.services.log import events
 from tests.services.build import answer, user
 
 

@@ -12,9 +12,11 @@ from django.http import HttpResponse
 from django.utils import timezone
 
 from sessions_app.models import Agent, Approval, Session
-from sessions_app.services import approvals, audit, events
+from sessions_app.services import audit
 from sessions_app.services import sessions as session_services
-from sessions_app.services.events import NewEvent, Tokens
+from sessions_app.services.approvals import decisions
+from sessions_app.services.log import events
+from sessions_app.services.log.events import NewEvent, Tokens
 
 ASKER = audit.Actor("api_key", name="Refund agent")
 TRANSCRIPT = b"""{"feed_type": "session", "metadata": {"origin": "https://example.org", "title": "Restock the shelf",
@@ -41,7 +43,7 @@ def session_of(
 
 
 def asks(session: Session, tool: str = "issue_refund", arguments: Any = None, **fields: Any) -> Approval:
-    return approvals.request(session, tool, arguments or {"order": "4711", "amount": "420.00"}, by=ASKER, **fields)
+    return decisions.request(session, tool, arguments or {"order": "4711", "amount": "420.00"}, by=ASKER, **fields)
 
 
 def words(response: HttpResponse) -> str:

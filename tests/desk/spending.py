@@ -8,9 +8,10 @@ from decimal import Decimal
 from django.utils import timezone
 
 from sessions_app.models import Agent, Event, Session
-from sessions_app.services import events, usage
 from sessions_app.services import sessions as session_services
-from sessions_app.services.events import NewEvent, Tokens, Tool
+from sessions_app.services.log import events
+from sessions_app.services.log.events import NewEvent, Tokens, Tool
+from sessions_app.services.money import usage
 
 from .build import ASKER
 

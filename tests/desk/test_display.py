@@ -9,7 +9,7 @@ from django.template import Context, Template
 from django.utils import timezone
 
 from sessions_app.models import Session
-from sessions_app.queries.totals import Sums
+from sessions_app.queries.money.totals import Sums
 from sessions_app.templatetags import desk
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sessions_app.models import ApiKey, Member, Role, Secret
-from sessions_app.services import audit, people, vault
+from sessions_app.services import audit, people, secrets
 from vcon_app.services import imports
 
 from .build import ASKER, TRANSCRIPT, asks, session_of, words
@@ -20,7 +20,7 @@ def ours(workspace, agent) -> dict[str, str]:
     imported = imports.start_import(workspace, "hush.json", [TRANSCRIPT], by=ASKER)
     key, _ = people.create_api_key(workspace, "hush key", Role.VIEWER, by=audit.COMMAND)
     member = member_of(workspace, Role.VIEWER, "Hushpuppy")
-    secret = vault.keep(workspace.id, "hush-token", "tok-123456", "https://mcp.example.com", by=audit.COMMAND)
+    secret = secrets.keep(workspace.id, "hush-token", "tok-123456", "https://mcp.example.com", by=audit.COMMAND)
     return {
         "session": f"/dashboard/sub-agents/{agent.id}/chat/{session.id}",
         "agent": f"/agents/{agent.slug}/",

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from sessions_app.models import Session
-from sessions_app.services import events
-from sessions_app.services.events import NewEvent, Tool
+from sessions_app.services.log import events
+from sessions_app.services.log.events import NewEvent, Tool
 from tests.services.files import vcon
 from tests.services.test_imports import BY, drop
 from tests.signing.make import ed_key, public_pem, rsa_key

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from sessions_app.models import AuditEntry, Secret
-from sessions_app.services import agents, audit, vault
+from sessions_app.services import agents, audit, secrets
 
 from .build import words
 
@@ -27,7 +27,7 @@ def test_a_secret_is_added_and_never_shown_again(admin):
     answer = admin.post("/settings/secrets/", ENTERED, follow=True)
     assert '"crm" is kept, for https://mcp.example.com alone' in words(answer)
     assert "by Ada" in words(answer) and "no agent" in words(answer)
-    assert vault.value_for(Secret.objects.get().workspace_id, "crm", "https://mcp.example.com") == VALUE
+    assert secrets.value_for(Secret.objects.get().workspace_id, "crm", "https://mcp.example.com") == VALUE
     assert "tok-123456" not in answer.content.decode() + page(admin)
     assert trail() == [("secret.kept", {"name": "crm", "origin": "https://mcp.example.com"})]
 
@@ -63,12 +63,12 @@ def test_it_is_removed(admin):
         ({"origin": "mcp.example.com"}, "is no origin; use https://HOST"),
         ({"value": "tok-123456\nX: y"}, "printable ASCII"),
         ({"value": "tok-123456\0"}, "Null characters are not allowed"),
-        ({"name": vault.PROVIDER_KEY}, "it is sent to https://api.anthropic.com alone"),
+        ({"name": secrets.PROVIDER_KEY}, "it is sent to https://api.anthropic.com alone"),
         ({}, 'there is a secret "crm" already'),
     ],
 )
 def test_what_cannot_be_kept_is_told_without_the_value(admin, workspace, changed, says):
-    vault.keep(workspace.id, "crm", OTHER, "https://mcp.example.com", by=audit.COMMAND)
+    secrets.keep(workspace.id, "crm", OTHER, "https://mcp.example.com", by=audit.COMMAND)
     answer = admin.post("/settings/secrets/", ENTERED | changed)
     assert answer.status_code == 422
     assert says in words(answer)
@@ -77,7 +77,7 @@ def test_what_cannot_be_kept_is_told_without_the_value(admin, workspace, changed
 
 
 def test_a_replacement_that_cannot_be_kept_changes_nothing(admin, workspace):
-    secret = vault.keep(workspace.id, "crm", VALUE, "https://mcp.example.com", by=audit.COMMAND)
+    secret = secrets.keep(workspace.id, "crm", VALUE, "https://mcp.example.com", by=audit.COMMAND)
     for value in ("", "tok\u00e9"):
         assert admin.post(f"/settings/secrets/{secret.pk}/replace/", {"value": value}).status_code == 422
     assert Secret.objects.get().value == VALUE
@@ -107,9 +107,9 @@ def test_the_workspace_has_a_key_of_its_own_for_the_model(admin, workspace, sett
     answer = admin.post("/settings/secrets/anthropic/", {"value": " sk-ant-of-ours "}, follow=True)
     assert "This workspace has a key of its own" in words(answer)
     assert "sk-ant-of" not in answer.content.decode()
-    assert vault.provider_key(workspace.id) == "sk-ant-of-ours"
+    assert secrets.provider_key(workspace.id) == "sk-ant-of-ours"
     admin.post(f"/settings/secrets/{Secret.objects.get().pk}/remove/")
-    assert vault.provider_key(workspace.id) == "sk-ant-of-the-server"
+    assert secrets.provider_key(workspace.id) == "sk-ant-of-the-server"
 
 
 def test_an_empty_key_is_refused_where_it_was_entered(admin):

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from sessions_app.services import agents
-from sessions_app.views import sessions
+from sessions_app.views import session_list
 
 from .build import asks, session_of, words
 
@@ -66,7 +66,7 @@ def test_an_active_filter_is_a_chip_that_takes_it_off(viewer, three):
 
 
 def test_more_rows_follow_without_a_gap_with_htmx_and_without(viewer, agent, monkeypatch):
-    monkeypatch.setattr(sessions, "ROWS", 2)
+    monkeypatch.setattr(session_list, "ROWS", 2)
     for number in range(5):
         session_of(agent, f"Number {number}")
     page = viewer.get("/sessions/?sort=title")

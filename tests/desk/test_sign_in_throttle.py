@@ -7,7 +7,7 @@ from django.contrib.auth import get_user_model
 from django.core.cache import cache
 from django.test import Client
 
-from sessions_app.services import throttle
+from sessions_app.services import sign_in_throttle
 
 pytestmark = pytest.mark.django_db
 
@@ -25,7 +25,7 @@ def attempt(password: str) -> int:
 
 def test_after_ten_wrong_passwords_even_the_right_one_waits():
     get_user_model().objects.create_user("ada@example.com", password="correct horse battery")
-    assert [attempt("wrong") for _ in range(throttle.FAILURES)] == [422] * throttle.FAILURES
+    assert [attempt("wrong") for _ in range(sign_in_throttle.FAILURES)] == [422] * sign_in_throttle.FAILURES
     assert attempt("correct horse battery") == 429
 
 

@@ -10,9 +10,9 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from sessions_app.channels import endpoints, schedules
 from sessions_app.models import Agent, Schedule, Session, TriggerRun, WebhookDelivery, WebhookEndpoint
 from sessions_app.services import agents, audit
+from sessions_app.services.triggers import schedules, webhook_endpoints
 
 from .build import words
 from .test_query_counts import queries
@@ -38,7 +38,7 @@ def schedule(runner) -> Schedule:
 
 @pytest.fixture
 def endpoint(runner) -> WebhookEndpoint:
-    return endpoints.create(runner.workspace_id, "orders", "none", agent=runner, by=audit.SYSTEM)[0]
+    return webhook_endpoints.create(runner.workspace_id, "orders", "none", agent=runner, by=audit.SYSTEM)[0]
 
 
 def post(endpoint: WebhookEndpoint, body: str = '{"type": "paid", "n": 1}', **headers: str) -> WebhookDelivery:
@@ -176,7 +176,7 @@ def test_what_is_wrong_with_a_webhook_is_said(admin, endpoint, form, said):
 
 
 def test_a_missing_secret_and_refused_requests_are_plain_to_see(admin, runner):
-    made, _ = endpoints.create(runner.workspace_id, "payments", "stripe", agent=runner, by=audit.SYSTEM)
+    made, _ = webhook_endpoints.create(runner.workspace_id, "payments", "stripe", agent=runner, by=audit.SYSTEM)
     Client().post(f"/hooks/{made.hook_id}", "{}", content_type="application/json")
     said = words(admin.get(page_of(made)))
     assert "Everything is refused until you enter the signing secret of the endpoint" in said
@@ -303,7 +303,9 @@ def test_queries_do_not_grow_with_rows(admin, runner, schedule, endpoint):
             agent = agents.named(runner.workspace_id, f"Agent {number}")
             schedules.run_now(schedules.create(agent, by=audit.SYSTEM, **fields), by=audit.SYSTEM)
             schedules.run_now(schedule, by=audit.SYSTEM)
-            post(endpoints.create(agent.workspace_id, f"hook-{number}", "none", agent=agent, by=audit.SYSTEM)[0])
+            post(
+                webhook_endpoints.create(agent.workspace_id, f"hook-{number}", "none", agent=agent, by=audit.SYSTEM)[0]
+            )
             post(endpoint, f'{{"n": {number}}}')
 
     fill(0, 3)

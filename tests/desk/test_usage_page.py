@@ -216,7 +216,7 @@ def test_queries_do_not_grow(viewer, agent):
 
 
 def test_a_long_table_says_how_many_rows_it_leaves_out(viewer, agent, monkeypatch):
-    monkeypatch.setattr("sessions_app.views.usage.ROWS", 2)
+    monkeypatch.setattr("sessions_app.views.money.usage.ROWS", 2)
     for cost in ("1", "3", "2"):
         ran(agent, cost, title=f"For {cost}")
     page = words(viewer.get("/usage/?by=session"))

@@ -14,7 +14,8 @@ from django.test.utils import CaptureQueriesContext
 
 from sessions_app.ids import uuid7
 from sessions_app.models import AuditEntry, Budget, LedgerEntry, Session
-from sessions_app.services import agents, audit, budgets, ledger
+from sessions_app.services import agents, audit
+from sessions_app.services.money import budgets, ledger
 
 from .build import words
 from .spending import ran

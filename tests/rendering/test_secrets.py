@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sessions_app.rendering import secrets
+from sessions_app.rendering import masking
 
 LONG = "a1B2c3D4e5F6g7H8i9J0k1L2"
 
@@ -21,7 +21,7 @@ LONG = "a1B2c3D4e5F6g7H8i9J0k1L2"
     ],
 )
 def test_secrets_are_masked_and_counted(text: str) -> None:
-    masked, count = secrets.mask(f"before {text} after")
+    masked, count = masking.mask(f"before {text} after")
     assert LONG not in masked
     assert masked.startswith("before ")
     assert masked.endswith(" after")
@@ -40,9 +40,9 @@ def test_secrets_are_masked_and_counted(text: str) -> None:
     ],
 )
 def test_other_text_is_left_alone(text: str) -> None:
-    assert secrets.mask(text) == (text, 0)
+    assert masking.mask(text) == (text, 0)
 
 
 def test_a_key_of_that_name_holds_a_secret() -> None:
-    assert all(map(secrets.names_secret, ("api_key", "apiKey", "API-KEY", "x-api-key")))
-    assert not any(map(secrets.names_secret, ("key", "keys", "api_keys_used", "monkey")))
+    assert all(map(masking.names_secret, ("api_key", "apiKey", "API-KEY", "x-api-key")))
+    assert not any(map(masking.names_secret, ("key", "keys", "api_keys_used", "monkey")))

@@ -10,17 +10,17 @@ from django.utils import timezone
 
 from sessions_app.models import Approval, Event, Role, Session, TurnInFlight
 from sessions_app.runtimes import worker
-from sessions_app.services import approvals
+from sessions_app.services.approvals import decisions
 
 from .conftest import BY
 
-DECIDER = approvals.Decider(BY, Role.REVIEWER, "desk")
+DECIDER = decisions.Decider(BY, Role.REVIEWER, "desk")
 ALLOW = {"default": "allow"}
 
 
 def decide(session: Session, verdict: str, **more) -> Approval:
     one = session.approvals.get(status="pending")
-    return approvals.decide(one, DECIDER, verdict, version=one.version, digest=one.digest, **more)
+    return decisions.decide(one, DECIDER, verdict, version=one.version, digest=one.digest, **more)
 
 
 def event(session: Session, kind: str) -> Event:

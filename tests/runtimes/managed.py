@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from sessions_app.models import Approval, Event, Role, Session
-from sessions_app.services import approvals
+from sessions_app.services.approvals import decisions
 from tests.fakes.managed_agents_session import FakeSession
 
 from .conftest import BY
 
-DECIDER = approvals.Decider(BY, Role.REVIEWER, "desk")
+DECIDER = decisions.Decider(BY, Role.REVIEWER, "desk")
 
 
 def decide(session: Session, verdict: str, *, tool: str = "", **more: Any) -> Approval:
     waiting = session.approvals.filter(status="pending")
     one = waiting.get(tool_name=tool) if tool else waiting.get()
-    return approvals.decide(one, DECIDER, verdict, version=one.version, digest=one.digest, **more)
+    return decisions.decide(one, DECIDER, verdict, version=one.version, digest=one.digest, **more)
 
 
 def of_kind(session: Session, *kinds: str) -> list[Event]:

@@ -10,7 +10,8 @@ from sessions_app.models import CallUsage, ModelRequest, TurnUsage
 from sessions_app.runtimes import run
 from sessions_app.runtimes.local import events
 from sessions_app.runtimes.local.model import Model
-from sessions_app.services import ledger, turns
+from sessions_app.services import turns
+from sessions_app.services.money import ledger
 from tests.fakes.messages_api import call, text, thinking
 
 from .conftest import BY, say, told, work

@@ -6,8 +6,8 @@ import pytest
 
 from sessions_app.models import Event
 from sessions_app.runtimes.local import context
-from sessions_app.services import events
-from sessions_app.services.events import NewEvent, Tool
+from sessions_app.services.log import events
+from sessions_app.services.log.events import NewEvent, Tool
 from tests.fakes.managed_agents_errors import ApiError
 from tests.fakes.messages_api import call, text, thinking
 from tests.fakes.messages_api_rules import check, check_size

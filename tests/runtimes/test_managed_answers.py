@@ -304,9 +304,9 @@ def test_interrupting_withdraws_the_question_there(asking, fake):
 
 def test_an_expired_question_is_a_denial(asking, fake):
     Approval.objects.update(expires_at=asking.created_at)
-    from sessions_app.services import approvals
+    from sessions_app.services.approvals import decisions
 
-    assert approvals.expire_due() == 1
+    assert decisions.expire_due() == 1
     work(asking)
     assert sent(fake)[0]["result"] == "deny"
     assert "No reviewer answered in time" in sent(fake)[0]["deny_message"]
@@ -368,7 +368,7 @@ def test_arguments_that_a_person_changed_are_those_that_run_and_the_agent_is_tol
 
 def test_archiving_rings_for_the_runtime_and_nobody_waits_for_it(asking, fake, monkeypatch):
     rung: list[str] = []
-    monkeypatch.setattr("sessions_app.services.bell.ring", lambda task, row: rung.append(task))
+    monkeypatch.setattr("sessions_app.services.task_queue.ring", lambda task, row: rung.append(task))
     requests = len(fake.requests)
     lifecycle.archive(asking, by=BY)
     assert "sessions_app.tasks.close_session" in rung

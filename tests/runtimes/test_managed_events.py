@@ -9,7 +9,7 @@ import pytest
 
 from sessions_app.runtimes.managed.events import HANDLERS, Mapping, cents_of
 from sessions_app.runtimes.managed.state import Remote
-from sessions_app.services.events import NewEvent, Tokens
+from sessions_app.services.log.events import NewEvent, Tokens
 
 AT = "2026-11-20T09:00:00.000000Z"
 SAID = [{"type": "text", "text": "words"}]

@@ -254,7 +254,7 @@ def test_a_message_from_elsewhere_begins_no_turn_here(managed, fake):
 
 
 def test_context_that_was_put_into_the_log_goes_with_the_next_message(managed, fake):
-    from sessions_app.services import events
+    from sessions_app.services.log import events
 
     events.append(managed.pk, [events.NewEvent("injected_context", "context:1", text="The customer is called Ada.")])
     for text in ("Hello", "Again"):

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from sessions_app.models import AuditEntry, Budget, CallUsage, LedgerEntry, QueuedMessage, TurnUsage
-from sessions_app.services import budgets, ledger
+from sessions_app.services.money import budgets, ledger
 from tests.fakes.managed_agents_steps import Pause, Say
 
 from .conftest import BY, say, told, work

@@ -9,20 +9,21 @@ import pytest
 from django.utils import timezone
 
 from sessions_app.models import Approval, Event, QueuedMessage, Role, Session, TurnInFlight, TurnUsage
-from sessions_app.queries import standing
+from sessions_app.queries.sessions import turn_state
 from sessions_app.runtimes import run, scripted, worker
-from sessions_app.services import agents, approvals, audit, lifecycle, turns
+from sessions_app.services import agents, audit, lifecycle, turns
+from sessions_app.services.approvals import decisions
 from sessions_app.services.sessions import Archived
 
 from .conftest import BY, say, told, work
 
 pytestmark = pytest.mark.django_db(transaction=True)
-DECIDER = approvals.Decider(BY, Role.REVIEWER, "desk")
+DECIDER = decisions.Decider(BY, Role.REVIEWER, "desk")
 
 
 def decide(session: Session, verdict: str, **more) -> Approval:
     one = session.approvals.get(status="pending")
-    return approvals.decide(one, DECIDER, verdict, version=one.version, digest=one.digest, **more)
+    return decisions.decide(one, DECIDER, verdict, version=one.version, digest=one.digest, **more)
 
 
 def test_a_message_is_answered_and_the_session_is_idle_again(session):
@@ -165,7 +166,7 @@ def test_interrupt_and_send_is_read_before_what_waits(session):
         say(session, text)
     work(session)
     say(session, "First of all", interrupting=True)
-    assert [message.text for message in standing.of(session).queued] == ["First of all", "older", "oldest but one"]
+    assert [message.text for message in turn_state.of(session).queued] == ["First of all", "older", "oldest but one"]
     work(work(work(work(session))))
     said = [text for kind, text in told(session) if kind == "agent_message"]
     assert said == ["You said: First of all", "You said: older", "You said: oldest but one"]

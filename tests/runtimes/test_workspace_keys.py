@@ -7,7 +7,7 @@ from django.db import connection
 
 from sessions_app.models import Session
 from sessions_app.runtimes.managed import upkeep
-from sessions_app.services import vault
+from sessions_app.services import secrets
 from tests.fakes import managed_agents, messages_api
 from tests.fakes.managed_agents_steps import Calls, Say, Use
 from tests.fakes.messages_api import text
@@ -19,7 +19,7 @@ WRONG = "sk-ant-of-somebody-else"
 
 
 def keep(session: Session, key: str) -> None:
-    vault.keep(session.workspace_id, vault.PROVIDER_KEY, key, vault.provider_origin(), by=BY)
+    secrets.keep(session.workspace_id, secrets.PROVIDER_KEY, key, secrets.provider_origin(), by=BY)
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from typing import Any
 from django.db import connection
 
 from sessions_app.models import Event, Session
-from sessions_app.services import events
-from sessions_app.services.events import NewEvent, Tokens, Tool
+from sessions_app.services.log import events
+from sessions_app.services.log.events import NewEvent, Tokens, Tool
 
 _numbers = count(1)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sessions_app.models import Session
-from sessions_app.queries.timeline import Timeline
+from sessions_app.queries.log.timeline import Timeline
 
 from .test_imports import drop
 

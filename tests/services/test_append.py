@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from sessions_app.models import Session
-from sessions_app.services import events
-from sessions_app.services.events import BATCH, PARENTS_REMEMBERED
+from sessions_app.services.log import events
+from sessions_app.services.log.events import BATCH, PARENTS_REMEMBERED
 
 from .build import append, at_once, event, log, user
 

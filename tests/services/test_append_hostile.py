@@ -9,8 +9,8 @@ from decimal import Decimal
 import pytest
 
 from sessions_app.models import ModelRequest, ToolCall
-from sessions_app.services.columns import MAX_TEXT
-from sessions_app.services.events import NewEvent, Tokens, Tool
+from sessions_app.services.log.events import NewEvent, Tokens, Tool
+from sessions_app.services.log.sanitise import MAX_TEXT
 
 from .build import answer, append, call, event, log, result, user
 

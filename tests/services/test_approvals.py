@@ -10,8 +10,9 @@ import pytest
 from django.utils import timezone
 
 from sessions_app.models import Approval, AuditEntry, Role
-from sessions_app.services import approvals, audit, lifecycle, sessions
-from sessions_app.services.approvals import Conflict, Decider, Invalid, NotAllowed
+from sessions_app.services import audit, lifecycle, sessions
+from sessions_app.services.approvals import decisions
+from sessions_app.services.approvals.decisions import Conflict, Decider, Invalid, NotAllowed
 
 from .build import append, log, result
 
@@ -25,12 +26,12 @@ def decider(name: str = "Ines", role: Role = Role.REVIEWER) -> Decider:
 
 
 def ask(session, arguments=None, **more) -> Approval:
-    return approvals.request(session, "refund", {"amount": 40} if arguments is None else arguments, by=AGENT, **more)
+    return decisions.request(session, "refund", {"amount": 40} if arguments is None else arguments, by=AGENT, **more)
 
 
 def decide(approval, verdict="approve", by=None, **more) -> Approval:
     shown = {"version": approval.version, "digest": approval.digest} | more
-    return approvals.decide(approval, by or decider(), verdict, **shown)
+    return decisions.decide(approval, by or decider(), verdict, **shown)
 
 
 def pending(session) -> int:
@@ -86,7 +87,7 @@ def test_edited_arguments_are_the_ones_to_run(session):
 
 
 def test_a_denial_without_a_reason_tells_the_model_not_to_try_again(session):
-    assert decide(ask(session), "deny").decision["reason"] == approvals.DEFAULT_DENIAL
+    assert decide(ask(session), "deny").decision["reason"] == decisions.DEFAULT_DENIAL
 
 
 @pytest.mark.parametrize(
@@ -142,11 +143,11 @@ def test_a_decision_that_makes_no_sense_is_refused(session, verdict, more, field
 def test_a_deadline_denies(session):
     approval = ask(session, expires_in=60)
     late(approval)
-    assert approvals.expire_due() == 1
+    assert decisions.expire_due() == 1
     approval.refresh_from_db()
     assert (approval.status, approval.decision["by_kind"], approval.delivery) == (Status.EXPIRED, "system", "queued")
     assert pending(session) == 0
-    assert approvals.expire_due() == 0
+    assert decisions.expire_due() == 0
 
 
 def test_a_decision_after_the_deadline_comes_too_late_even_if_nobody_swept(session):
@@ -160,7 +161,7 @@ def test_a_decision_after_the_deadline_comes_too_late_even_if_nobody_swept(sessi
 def test_without_a_deadline_it_waits(session):
     ask(session)
     ask(session, expires_in=3600)
-    assert approvals.expire_due() == 0
+    assert decisions.expire_due() == 0
 
 
 def test_archiving_cancels_what_waits_and_a_late_decision_says_so(session):
@@ -203,11 +204,11 @@ def test_questions_without_an_id_are_all_different(session):
 
 def test_an_answer_waits_for_its_asker_and_is_handed_over_once(session):
     approval = ask(session)
-    approvals.mark_delivered(approval)
+    decisions.mark_delivered(approval)
     assert Approval.objects.get(pk=approval.pk).delivery == "none"
     decided = decide(approval)
-    approvals.mark_delivered(decided)
-    approvals.mark_delivered(decided)
+    decisions.mark_delivered(decided)
+    decisions.mark_delivered(decided)
     assert Approval.objects.get(pk=approval.pk).delivery == "delivered"
 
 
@@ -248,13 +249,13 @@ def test_the_digest_covers_everything_that_is_shown(session):
     ids = session.pk, uuid4()
     parts = [(*ids, "tool", "server", {"a": 1}), (*ids, "tool2", "server", {"a": 1}), (*ids, "tool", None, {"a": 1}),
              (*ids, "tool", "server", {"a": 2}), (session.pk, uuid4(), "tool", "server", {"a": 1})]  # fmt: skip
-    assert len({approvals.digest_of(*part) for part in parts}) == 5
-    assert approvals.digest_of(*ids, "t", None, {"a": 1, "b": 2}) == approvals.digest_of(
+    assert len({decisions.digest_of(*part) for part in parts}) == 5
+    assert decisions.digest_of(*ids, "t", None, {"a": 1, "b": 2}) == decisions.digest_of(
         *ids, "t", None, {"b": 2, "a": 1}
     )
 
 
 def test_arguments_are_read_in_the_order_in_which_they_were_sent(session):
-    asked = approvals.request(session, "pay", {"to": "Kim", "amount": "4.20", "a": {"z": 1, "y": 2}}, by=audit.COMMAND)
+    asked = decisions.request(session, "pay", {"to": "Kim", "amount": "4.20", "a": {"z": 1, "y": 2}}, by=audit.COMMAND)
     asked.refresh_from_db()
     assert json.dumps(asked.arguments) == '{"to": "Kim", "amount": "4.20", "a": {"z": 1, "y": 2}}'

@@ -8,8 +8,9 @@ from decimal import Decimal
 import pytest
 
 from sessions_app.models import Budget, CallUsage, TurnUsage
-from sessions_app.queries import budgets as queries
-from sessions_app.services import agents, audit, budgets
+from sessions_app.queries.money import budgets as queries
+from sessions_app.services import agents, audit
+from sessions_app.services.money import budgets
 from tests.desk.spending import ran
 
 BY = audit.Actor("member", "m", "Ada")

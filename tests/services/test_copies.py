@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from sessions_app.models import ModelRequest, Session, Workspace
-from sessions_app.queries import home, usage
-from sessions_app.services import agents, events, projections
+from sessions_app.queries import home
+from sessions_app.queries.money import usage
+from sessions_app.services import agents
+from sessions_app.services.log import events, projections
 
 from .build import answer
 from .test_imports import drop

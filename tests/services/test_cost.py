@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from sessions_app.models import ModelRequest
-from sessions_app.services import pricing
+from sessions_app.services.log import pricing
 
 from .build import answer, append, event, user
 

@@ -11,7 +11,7 @@ import pytest
 
 from sessions_app.models import AuditEntry, Event, Session
 from sessions_app.services import agents, audit
-from sessions_app.services.projections import rebuild
+from sessions_app.services.log.projections import rebuild
 from vcon_app.models import Import, SourceDocument
 from vcon_app.services import documents, imports
 
@@ -189,12 +189,12 @@ def test_a_format_that_is_asked_for_is_used_whatever_the_content(workspace):
 
 
 def test_its_text_is_found(workspace):
-    from sessions_app.queries.sessions import SessionFilter, filtered
-    from sessions_app.services import search
+    from sessions_app.queries.sessions.session_list import SessionFilter, filtered
+    from sessions_app.services.log import search_index
 
     drop(workspace, transcript(4))
-    for session_id in search.sessions_behind():
-        search.index(session_id)
+    for session_id in search_index.sessions_behind():
+        search_index.index(session_id)
     assert list(filtered(workspace.id, SessionFilter(q="part2 oiled"))) == [Session.objects.get()]
 
 

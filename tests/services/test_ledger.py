@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sessions_app.models import AuditEntry, LedgerEntry, Wallet
-from sessions_app.queries import ledger as queries
-from sessions_app.services import audit, ledger
+from sessions_app.queries.money import ledger as queries
+from sessions_app.services import audit
+from sessions_app.services.money import ledger
 
 from .build import at_once
 

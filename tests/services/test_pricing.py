@@ -9,7 +9,7 @@ import pytest
 from genai_prices import Usage, calc_price
 from genai_prices.data_snapshot import get_snapshot
 
-from sessions_app.services import pricing
+from sessions_app.services.log import pricing
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 SIZES = (0, 1, 1_000, 128_000, 200_000, 200_001, 272_000, 272_001, 999_999)

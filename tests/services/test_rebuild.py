@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sessions_app.models import Event, EventText, ModelRequest, Session, ToolCall, Turn
-from sessions_app.services import events, projections, search
-from sessions_app.services.events import NewEvent, Tokens, Tool
+from sessions_app.services.log import events, projections, search_index
+from sessions_app.services.log.events import NewEvent, Tokens, Tool
 
 pytestmark = pytest.mark.django_db
 
@@ -122,7 +122,7 @@ def test_a_rebuild_mends_what_was_spoilt(session):
 
 
 def test_a_rebuild_indexes_what_was_not_yet(session, monkeypatch):
-    monkeypatch.setattr(search, "SMALL", 1)
+    monkeypatch.setattr(search_index, "SMALL", 1)
     events.append(session.pk, [NewEvent("note", f"n{i}", text="word") for i in range(5)])
     assert Session.objects.get(pk=session.pk).indexed_seq == 0
     projections.rebuild(session.pk)

@@ -9,8 +9,10 @@ import pytest
 
 from sessions_app.models import Approval, Event, Role, Session
 from sessions_app.queries.approvals import decided
-from sessions_app.services import approvals, audit, events, projections
-from sessions_app.services.events import NewEvent, Tool
+from sessions_app.services import audit
+from sessions_app.services.approvals import decisions
+from sessions_app.services.log import events, projections
+from sessions_app.services.log.events import NewEvent, Tool
 
 from .test_imports import drop
 
@@ -79,16 +81,16 @@ def test_a_rebuild_keeps_the_records_and_their_ids(session):
 
 def test_a_question_that_was_asked_here_stays_what_it_is(session):
     asker = audit.Actor("api_key", "k", "Hook")
-    asked = approvals.request(session, "rm", {"path": "/tmp/x"}, by=asker, client_id="c1")
+    asked = decisions.request(session, "rm", {"path": "/tmp/x"}, by=asker, client_id="c1")
     (still,) = take(session, told("tool_call", "c"), told(key="yes", decision="approved", by="user"))
     assert (still.pk, still.status, still.recorded) == (asked.pk, "pending", False)
 
 
 def test_nobody_decides_a_record(session):
     (one,) = take(session, told(key="ask", decision="pending"))
-    decider = approvals.Decider(audit.Actor("member", "m", "Ines"), Role.ADMIN, "desk")
-    with pytest.raises(approvals.Conflict, match="no longer waits"):
-        approvals.decide(one, decider, "approve", version=one.version, digest=one.digest)
+    decider = decisions.Decider(audit.Actor("member", "m", "Ines"), Role.ADMIN, "desk")
+    with pytest.raises(decisions.Conflict, match="no longer waits"):
+        decisions.decide(one, decider, "approve", version=one.version, digest=one.digest)
 
 
 def test_records_are_not_among_the_decisions_of_the_desk(session):

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from sessions_app.models import ModelRequest
-from sessions_app.services.events import Tokens
+from sessions_app.services.log.events import Tokens
 
 from .build import answer, append, event, user
 

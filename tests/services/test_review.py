@@ -7,7 +7,8 @@ import json
 import pytest
 
 from sessions_app.models import Approval, Role, Session
-from sessions_app.services import approvals, audit, people
+from sessions_app.services import audit, people
+from sessions_app.services.approvals import decisions
 from vcon_app.formats.vcon.writing.verdicts import SCHEMA
 from vcon_app.models import Export
 from vcon_app.services import exports, review
@@ -18,18 +19,18 @@ from .test_imports import BY, drop
 
 
 @pytest.fixture
-def rosa(workspace) -> approvals.Decider:
+def rosa(workspace) -> decisions.Decider:
     member = people.add_member(workspace, "rosa@example.org", "Rosa", Role.REVIEWER, by=audit.COMMAND)[0]
-    return approvals.Decider(audit.Actor("member", str(member.pk), "Rosa"), Role.REVIEWER, "web", member.pk)
+    return decisions.Decider(audit.Actor("member", str(member.pk), "Rosa"), Role.REVIEWER, "web", member.pk)
 
 
 @pytest.fixture
 def decided(session, rosa) -> Session:
     """A session in which Rosa denied one call, another one still waits, and both a person and a program left notes."""
     append(session, user("Order the part"), call("c1", "order_part"))
-    asked = approvals.request(session, "order_part", {"part": 7}, by=BY, client_id="c1")
-    approvals.decide(asked, rosa, "deny", version=asked.version, digest=asked.digest, reason="too dear")
-    approvals.request(session, "call_again", {}, by=BY)
+    asked = decisions.request(session, "order_part", {"part": 7}, by=BY, client_id="c1")
+    decisions.decide(asked, rosa, "deny", version=asked.version, digest=asked.digest, reason="too dear")
+    decisions.request(session, "call_again", {}, by=BY)
     append(
         session, event("note", actor_kind="person", actor_name="Rosa", text="Ask the shop."), event("note", text="x")
     )
@@ -68,7 +69,7 @@ def test_the_same_verdicts_are_the_same_file_and_another_decision_another(decide
     first, same = (export(decided, "vcon", options={"verdicts": "true"}) for _ in range(2))
     assert content(first) == content(same)
     waiting = Approval.objects.get(status="pending")
-    approvals.decide(waiting, rosa, "approve", version=waiting.version, digest=waiting.digest)
+    decisions.decide(waiting, rosa, "approve", version=waiting.version, digest=waiting.digest)
     assert export(decided, "vcon", options={"verdicts": "true"}).identity["uuid"] != first.identity["uuid"]
 
 

@@ -7,9 +7,9 @@ from django.contrib.postgres.search import SearchQuery
 from django.db import connection
 
 from sessions_app.models import EventText, Session
-from sessions_app.queries.sessions import SessionFilter, filtered
-from sessions_app.services import events, search
-from sessions_app.services.events import Tool
+from sessions_app.queries.sessions.session_list import SessionFilter, filtered
+from sessions_app.services.log import events, search_index
+from sessions_app.services.log.events import Tool
 
 from .build import append, event, user
 
@@ -83,24 +83,24 @@ def test_an_event_that_says_nothing_has_no_row(session):
 
 
 def test_a_bulk_append_is_left_to_a_task_and_the_task_may_run_twice(session, monkeypatch):
-    monkeypatch.setattr(search, "SMALL", 3)
-    monkeypatch.setattr(search, "CHUNK", 2)
+    monkeypatch.setattr(search_index, "SMALL", 3)
+    monkeypatch.setattr(search_index, "CHUNK", 2)
     append(session, *(event(text=f"word{i}") for i in range(5)))
-    assert (session.indexed_seq, search.sessions_behind()) == (0, [session.pk])
-    search.index(session.pk)
-    search.index(session.pk)
+    assert (session.indexed_seq, search_index.sessions_behind()) == (0, [session.pk])
+    search_index.index(session.pk)
+    search_index.index(session.pk)
     assert EventText.objects.filter(session=session).count() == 5
-    assert search.sessions_behind() == []
+    assert search_index.sessions_behind() == []
 
 
 def test_what_a_lost_task_left_is_indexed_with_the_next_append(session, monkeypatch):
-    monkeypatch.setattr(search, "SMALL", 3)
+    monkeypatch.setattr(search_index, "SMALL", 3)
     append(session, *(event(text=f"word{i}") for i in range(5)))
     append(session, event(text="late"))
-    assert search.sessions_behind() == [session.pk]
-    monkeypatch.setattr(search, "SMALL", 10)
+    assert search_index.sessions_behind() == [session.pk]
+    monkeypatch.setattr(search_index, "SMALL", 10)
     append(session, event(text="later"))
-    assert search.sessions_behind() == [] and found(session, "word0") == [1]
+    assert search_index.sessions_behind() == [] and found(session, "word0") == [1]
 
 
 def test_the_index_is_used(session):

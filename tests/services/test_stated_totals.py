@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from sessions_app.models import Session, Workspace
-from sessions_app.queries import usage
-from sessions_app.services import projections
+from sessions_app.queries.money import usage
+from sessions_app.services.log import projections
 from vcon_app.services import exports
 
 from .test_imports import BY, drop

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from sessions_app.models import Session, ToolCall, Workspace
-from sessions_app.queries.timeline import Timeline
-from sessions_app.services.events import NewEvent, append
+from sessions_app.queries.log.timeline import Timeline
+from sessions_app.services.log.events import NewEvent, append
 from tests.formats.claude_code_lines import assistant, call, jsonl, result, text, user
 from vcon_app.models import Companion, Import
 from vcon_app.services import exports

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from sessions_app.models import AuditEntry, Secret
-from sessions_app.services import audit, people, vault
+from sessions_app.services import audit, people, secrets
 
 pytestmark = pytest.mark.django_db
 BY = audit.Actor("member", "m", "Ines")
@@ -21,17 +21,17 @@ def workspace():
 
 
 def test_a_secret_is_encrypted_at_rest_and_in_no_audit_entry(workspace):
-    vault.keep(workspace.id, "crm", "Bearer tok-123456", "https://MCP.example.com:443/mcp", by=BY)
+    secrets.keep(workspace.id, "crm", "Bearer tok-123456", "https://MCP.example.com:443/mcp", by=BY)
     with connection.cursor() as cursor:
         cursor.execute("SELECT value FROM sessions_app_secret")
         assert "tok-123456" not in cursor.fetchone()[0]
-    assert vault.value_for(workspace.id, "crm", "https://mcp.example.com/other") == "Bearer tok-123456"
+    assert secrets.value_for(workspace.id, "crm", "https://mcp.example.com/other") == "Bearer tok-123456"
     assert "tok-123456" not in str(list(AuditEntry.objects.values()))
 
 
 def test_keeping_it_again_replaces_it(workspace):
-    vault.keep(workspace.id, "crm", "one-1234", "https://a.example", by=BY)
-    vault.keep(workspace.id, "crm", "two-1234", "https://b.example", by=BY)
+    secrets.keep(workspace.id, "crm", "one-1234", "https://a.example", by=BY)
+    secrets.keep(workspace.id, "crm", "two-1234", "https://b.example", by=BY)
     assert Secret.objects.get().origin == "https://b.example"
     assert list(AuditEntry.objects.order_by("seq").values_list("action", flat=True)) == [
         "secret.kept",
@@ -44,17 +44,17 @@ def test_keeping_it_again_replaces_it(workspace):
             "https://mcp.example.com@evil.example/", "https://evil.example/mcp.example.com"],
 )  # fmt: skip
 def test_it_goes_to_no_other_origin(workspace, url):
-    vault.keep(workspace.id, "crm", "tok-123456", "https://mcp.example.com", by=BY)
-    with pytest.raises(vault.Refused, match="is for https://mcp.example.com and is not sent to") as refused:
-        vault.value_for(workspace.id, "crm", url)
+    secrets.keep(workspace.id, "crm", "tok-123456", "https://mcp.example.com", by=BY)
+    with pytest.raises(secrets.Refused, match="is for https://mcp.example.com and is not sent to") as refused:
+        secrets.value_for(workspace.id, "crm", url)
     assert "tok-123456" not in str(refused.value)
 
 
 def test_another_workspace_does_not_have_it(workspace):
-    vault.keep(workspace.id, "crm", "tok-123456", "https://a.example", by=BY)
+    secrets.keep(workspace.id, "crm", "tok-123456", "https://a.example", by=BY)
     other = people.create_workspace("other")
-    with pytest.raises(vault.Refused, match='there is no secret "crm"'):
-        vault.value_for(other.id, "crm", "https://a.example")
+    with pytest.raises(secrets.Refused, match='there is no secret "crm"'):
+        secrets.value_for(other.id, "crm", "https://a.example")
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_another_workspace_does_not_have_it(workspace):
     ],
 )
 def test_what_no_header_can_hold_and_what_is_no_origin_is_refused(workspace, name, value, origin):
-    with pytest.raises(vault.Refused):
-        vault.keep(workspace.id, name, value, origin, by=BY)
+    with pytest.raises(secrets.Refused):
+        secrets.keep(workspace.id, name, value, origin, by=BY)
 
 
 def test_the_command_reads_the_value_from_standard_input_and_never_shows_it(workspace, monkeypatch):
@@ -90,23 +90,26 @@ def test_the_command_reads_the_value_from_standard_input_and_never_shows_it(work
 def test_a_workspace_asks_anthropic_with_its_own_key_and_its_neighbour_with_the_installations(workspace, settings):
     settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL = "sk-of-all-1234", None
     neighbour = people.create_workspace("neighbour", "Neighbour")
-    vault.keep(workspace.id, vault.PROVIDER_KEY, "sk-of-ours-1234", "https://api.anthropic.com", by=BY)
-    assert (vault.provider_key(workspace.id), vault.provider_key(neighbour.id)) == ("sk-of-ours-1234", "sk-of-all-1234")
+    secrets.keep(workspace.id, secrets.PROVIDER_KEY, "sk-of-ours-1234", "https://api.anthropic.com", by=BY)
+    assert (secrets.provider_key(workspace.id), secrets.provider_key(neighbour.id)) == (
+        "sk-of-ours-1234",
+        "sk-of-all-1234",
+    )
 
 
 def test_a_key_is_not_sent_to_another_place_nor_replaced_by_somebody_elses(workspace, settings):
     settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL = "sk-of-all-1234", None
-    vault.keep(workspace.id, vault.PROVIDER_KEY, "sk-of-ours-1234", "https://api.anthropic.com", by=BY)
+    secrets.keep(workspace.id, secrets.PROVIDER_KEY, "sk-of-ours-1234", "https://api.anthropic.com", by=BY)
     settings.ANTHROPIC_BASE_URL = "https://gateway.example/anthropic"
-    with pytest.raises(vault.Refused, match="is for https://api.anthropic.com and is not sent to"):
-        vault.provider_key(workspace.id)
+    with pytest.raises(secrets.Refused, match="is for https://api.anthropic.com and is not sent to"):
+        secrets.provider_key(workspace.id)
 
 
 def test_workspaces_with_a_key(workspace, settings):
     people.create_workspace("neighbour", "Neighbour")
     settings.ANTHROPIC_API_KEY = None
-    assert list(vault.workspaces_with_provider_key()) == []
-    vault.keep(workspace.id, vault.PROVIDER_KEY, "sk-of-ours-1234", vault.provider_origin(), by=BY)
-    assert list(vault.workspaces_with_provider_key()) == [workspace]
+    assert list(secrets.workspaces_with_provider_key()) == []
+    secrets.keep(workspace.id, secrets.PROVIDER_KEY, "sk-of-ours-1234", secrets.provider_origin(), by=BY)
+    assert list(secrets.workspaces_with_provider_key()) == [workspace]
     settings.ANTHROPIC_API_KEY = "sk-of-all-1234"
-    assert vault.workspaces_with_provider_key().count() == 2
+    assert secrets.workspaces_with_provider_key().count() == 2

@@ -9,9 +9,10 @@ from html.parser import HTMLParser
 from typing import Any
 
 from sessions_app.models import Agent, Session
-from sessions_app.services import audit, events
+from sessions_app.services import audit
 from sessions_app.services import sessions as session_services
-from sessions_app.services.events import NewEvent, Tokens, Tool
+from sessions_app.services.log import events
+from sessions_app.services.log.events import NewEvent, Tokens, Tool
 
 START = datetime(2026, 3, 2, 9, 12, tzinfo=UTC)
 BOT = audit.Actor("api_key", "k", "refund-bot")

@@ -11,9 +11,10 @@ from django.test import Client
 from django.utils import timezone
 
 from sessions_app.models import Agent, Budget, Event, QueuedMessage, Session, TurnInFlight
-from sessions_app.services import agents, approvals, audit, lifecycle, turns
+from sessions_app.services import agents, audit, lifecycle, turns
 from sessions_app.services import sessions as session_services
-from sessions_app.services.events import NewEvent, append
+from sessions_app.services.approvals import decisions
+from sessions_app.services.log.events import NewEvent, append
 from tests.desk.build import words
 from tests.desk.test_query_counts import queries
 
@@ -104,7 +105,7 @@ def test_an_error_is_said_with_the_way_on(reviewer, session):
 
 def test_a_session_that_waits_for_a_person_says_so_and_offers_to_interrupt(reviewer, session):
     say(session, "one")
-    approvals.request(session, "refund", {"order": 4711}, by=BOT)
+    decisions.request(session, "refund", {"order": 4711}, by=BOT)
     assert "waits for a decision" in foot(reviewer, session)
     page = reviewer.get(path_of(session)).content.decode()
     assert 'name="interrupt" value="1">Interrupt and send' in page

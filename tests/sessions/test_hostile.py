@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sessions_app.models import Session
-from sessions_app.services import approvals, search
+from sessions_app.services.approvals import decisions
+from sessions_app.services.log import search_index
 
 from .build import BOT, Page, asked, call, other, path_of, result, said, session_with
 
@@ -38,9 +39,9 @@ def session(agent) -> Session:
     ]  # fmt: skip
     told = {"recorder": {"name": ATTACK}, "environment": {"cwd": ATTACK}, ATTACK: ATTACK}
     session = session_with(agent, new, title=ATTACK, user_id=ATTACK, summary=ATTACK, metadata=told)
-    approvals.request(session, ATTACK, bad, by=BOT, server=ATTACK, context=ATTACK, risk="high")
+    decisions.request(session, ATTACK, bad, by=BOT, server=ATTACK, context=ATTACK, risk="high")
     Session.objects.filter(pk=session.pk).update(phase="completed")
-    search.index(session.pk)
+    search_index.index(session.pk)
     return session
 
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 import pytest
 
 from sessions_app.models import Role, Session
-from sessions_app.queries import retold
-from sessions_app.services import agents, approvals, audit, continuations
-from sessions_app.services.events import append
+from sessions_app.queries.sessions import handover_transcript
+from sessions_app.services import agents, audit, continuations
+from sessions_app.services.approvals import decisions
+from sessions_app.services.log.events import append
 from tests.desk.test_query_counts import CaptureQueriesContext, connection
 
 from .build import BOT, asked, call, other, result, said, session_with
 
 ADA = audit.Actor("member", "a", "Ada")
-DECIDER = approvals.Decider(ADA, Role.REVIEWER, "web")
+DECIDER = decisions.Decider(ADA, Role.REVIEWER, "web")
 
 
 def told(session: Session, through: int | None = None) -> str:
     session.refresh_from_db()
-    return retold.retold(session, session.last_seq if through is None else through)
+    return handover_transcript.retold(session, session.last_seq if through is None else through)
 
 
 def test_who_said_what_and_what_tools_gave_back(agent):
@@ -43,10 +44,10 @@ def test_decisions_stand_there_so_that_nobody_is_asked_again(agent):
         (1, "approve", {"arguments": {"order": 2}}),
         (3, "deny", {"reason": "Not on Sundays"}),
     ):
-        one = approvals.request(session, "refund", {"order": order}, by=BOT, server="shop")
-        approvals.decide(one, DECIDER, verdict, version=one.version, digest=one.digest, **more)
-    approvals.request(session, "refund", {"order": 5}, by=BOT)
-    approvals.cancel_all(session.pk, reason="interrupted", by=ADA)
+        one = decisions.request(session, "refund", {"order": order}, by=BOT, server="shop")
+        decisions.decide(one, DECIDER, verdict, version=one.version, digest=one.digest, **more)
+    decisions.request(session, "refund", {"order": 5}, by=BOT)
+    decisions.cancel_all(session.pk, reason="interrupted", by=ADA)
     text = told(session)
     assert '- shop/refund {"order": 1}: approved edited by Ada; with the arguments changed to: {"order":2}' in text
     assert '- shop/refund {"order": 3}: denied by Ada; reason: Not on Sundays' in text
@@ -55,8 +56,8 @@ def test_decisions_stand_there_so_that_nobody_is_asked_again(agent):
 
 def test_what_was_run_after_its_approval_is_said(agent):
     session = session_with(agent, [asked("p", "Refund it"), call("c", "refund", {"order": 1})])
-    one = approvals.request(session, "refund", {"order": 1}, by=BOT, client_id="c")
-    approvals.decide(one, DECIDER, "approve", version=one.version, digest=one.digest)
+    one = decisions.request(session, "refund", {"order": 1}, by=BOT, client_id="c")
+    decisions.decide(one, DECIDER, "approve", version=one.version, digest=one.digest)
     append(session.pk, [result("c", "paid")])
     assert '- refund {"order": 1}: approved by Ada, and run' in told(session)
 
@@ -67,7 +68,7 @@ def test_a_long_session_stays_within_bounds_and_older_turns_are_summed_up(agent)
         new += [asked(f"p{number}", f"Question {number}: " + "word " * 300), said(f"m{number}", "answer " * 300)]
     session = session_with(agent, new)
     text = told(session)
-    assert retold.CHARACTERS - 20_000 < len(text) <= retold.CHARACTERS
+    assert handover_transcript.CHARACTERS - 20_000 < len(text) <= handover_transcript.CHARACTERS
     assert "- turn 1: Question 0: word" in text and "### Turn 1\n" not in text
     assert "Question 299" in text and text.rstrip().endswith("answer")
 

@@ -7,7 +7,9 @@ import re
 import pytest
 
 from sessions_app.models import Session
-from sessions_app.services import agents, approvals, lifecycle, search
+from sessions_app.services import agents, lifecycle
+from sessions_app.services.approvals import decisions
+from sessions_app.services.log import search_index
 
 from .build import BOT, Page, asked, call, other, path_of, priced, result, said, session_with
 
@@ -170,7 +172,7 @@ def test_a_finished_session_opens_at_its_start_and_a_running_one_at_its_end(view
 
 def test_a_session_opens_where_it_waits(viewer, agent):
     session = session_with(agent, [asked("p", "Go")])
-    approvals.request(session, "issue_refund", {"order": 1}, by=BOT)
+    decisions.request(session, "issue_refund", {"order": 1}, by=BOT)
     lifecycle.add_message(session, "Well?", by=BOT)
     for number in range(3):
         lifecycle.add_message(session, f"{number}", by=BOT)
@@ -208,14 +210,14 @@ def test_the_outline_of_a_long_session_is_read_in_pieces(viewer, agent):
 
 
 def test_the_outline_marks_errors_and_what_waits_and_the_dearest_turn(viewer, session):
-    approvals.request(session, "issue_refund", {"order": 1}, by=BOT)
+    decisions.request(session, "issue_refund", {"order": 1}, by=BOT)
     page = Page(viewer.get(path_of(session)).content)
     assert page.all("b", **{"class": "cost-bar w-20"}) and page.all("b", **{"class": "cost-bar w-0"})
     assert page.all("em", **{"class": "is-wrong", "title": "1 error"}) and page.all("em", **{"class": "is-waits"})
 
 
 def test_search_finds_folded_and_nested_text_and_marks_it(viewer, session):
-    search.index(session.pk)
+    search_index.index(session.pk)
     page = Page(viewer.get(f"{path_of(session)}?q=rule").content)
     assert "2 events say" in page.text
     assert [link["href"] for link in page.all("a") if "data-hit" in link] == [
@@ -229,7 +231,7 @@ def test_the_next_error_and_the_next_approval_are_found_by_the_server(viewer, se
     following = lambda what, seq: viewer.get(f"{path_of(session)}/next?what={what}&after={seq}").url  # noqa: E731
     assert following("error", 0) == following("error", 9) == f"{path_of(session)}?event=6#e-6"
     assert following("approval", 0) == path_of(session)
-    approvals.request(session, "issue_refund", {"order": 1}, by=BOT)
+    decisions.request(session, "issue_refund", {"order": 1}, by=BOT)
     assert following("approval", 0) == f"{path_of(session)}?event=11#e-11"
 
 

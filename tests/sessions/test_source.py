@@ -10,7 +10,7 @@ import pytest
 from asgiref.sync import async_to_sync
 
 from sessions_app.models import Event, Session
-from sessions_app.services import events
+from sessions_app.services.log import events
 from vcon_app.models import Import, ImportedSession
 from vcon_app.services import documents, records
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sessions_app.models import Event
-from sessions_app.queries.timeline import BEFORE, DEPTHS, ROWS, Timeline, path_to
-from sessions_app.views.timeline import layout
+from sessions_app.queries.log.timeline import BEFORE, DEPTHS, ROWS, Timeline, path_to
+from sessions_app.views.session.timeline import layout
 
 from .build import asked, call, other, result, said, session_with
 

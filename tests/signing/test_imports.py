@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from sessions_app.models import AuditEntry, Session
-from sessions_app.queries import provenance
+from sessions_app.queries.sessions import provenance
 from sessions_app.services import audit, people
 from vcon_app.models import Import, TrustAnchor
 from vcon_app.services import documents, imports, signatures, trust

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import Case, F, IntegerField, JSONField, Value, When, Window
 from django.db.models.functions import FirstValue
 
-from sessions_app.queries.provenance import UNSIGNED, Provenance
+from sessions_app.queries.sessions.provenance import UNSIGNED, Provenance
 from vcon_app.models import ImportedSession
 from vcon_app.signing.states import RANKS
 

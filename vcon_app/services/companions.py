@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from sessions_app.services.columns import identifier, storable, text
+from sessions_app.services.log.sanitise import identifier, storable, text
 from vcon_app import drafts, registry
 from vcon_app.models import Companion, Import
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from django.db import transaction
 
 from sessions_app.models import Session, Workspace
-from sessions_app.services import approvals, audit
+from sessions_app.services import audit
+from sessions_app.services.approvals import decisions
 from vcon_app.models import Import
 
 from . import imports
@@ -36,7 +37,7 @@ def load(workspace: Workspace, *, by: audit.Actor) -> list[Import]:
 
 @transaction.atomic
 def _ask(session: Session) -> None:
-    approvals.request(
+    decisions.request(
         session,
         "issue_refund",
         {"order": "4711", "amount": "420.00", "currency": "EUR", "to": "card ending 8812", "reason": "lost in transit"},

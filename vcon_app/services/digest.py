@@ -14,10 +14,11 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from sessions_app.models import Event, Session
-from sessions_app.services import agents, events, notify
+from sessions_app.services import agents, notify
 from sessions_app.services import sessions as session_services
-from sessions_app.services.columns import identifier, storable, text
-from sessions_app.services.projections import stated_tools
+from sessions_app.services.log import events
+from sessions_app.services.log.projections import stated_tools
+from sessions_app.services.log.sanitise import identifier, storable, text
 from vcon_app import registry
 from vcon_app.drafts import Draft, EventDraft, Finding, FormatError, SessionDraft, Signature
 from vcon_app.models import Import

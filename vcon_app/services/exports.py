@@ -22,8 +22,8 @@ from django.utils.text import slugify
 
 from sessions_app.ids import uuid7
 from sessions_app.models import Session
-from sessions_app.services import audit, bell
-from sessions_app.services.columns import text
+from sessions_app.services import audit, task_queue
+from sessions_app.services.log.sanitise import text
 from vcon_app import registry
 from vcon_app.drafts import Events, Losses, SessionDraft
 from vcon_app.formats import bundle, upg, vcon
@@ -88,7 +88,7 @@ def start_export(
     if _is_small(session, format, chosen):
         run(export.id)
     else:
-        bell.ring(bell.RUN_EXPORT, export.id)
+        task_queue.ring(task_queue.RUN_EXPORT, export.id)
     export.refresh_from_db()
     return export
 
@@ -134,7 +134,7 @@ def write_again(export: Export) -> None:
     if _is_small(export.session, export.format, export.options):
         run(export.pk)
     else:
-        bell.ring(bell.RUN_EXPORT, export.pk)
+        task_queue.ring(task_queue.RUN_EXPORT, export.pk)
     export.refresh_from_db()
 
 
@@ -385,7 +385,7 @@ def sweep() -> int:
     )
     ids = list(lost.values_list("id", flat=True))
     for export_id in ids:
-        bell.ring(bell.RUN_EXPORT, export_id)
+        task_queue.ring(task_queue.RUN_EXPORT, export_id)
     _forget(now - KEPT)
     return len(ids)
 

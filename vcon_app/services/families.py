@@ -17,7 +17,7 @@ from django.db.models import Q
 
 from sessions_app.models import Session, Turn
 from sessions_app.services import notify
-from sessions_app.services.columns import storable, text
+from sessions_app.services.log.sanitise import storable, text
 from vcon_app import registry
 from vcon_app.models import Companion
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from sessions_app.services.columns import storable
+from sessions_app.services.log.sanitise import storable
 from vcon_app.drafts import Finding
 
 KEPT_PER_RULE = 50

@@ -13,8 +13,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from sessions_app.models import Agent, Workspace
-from sessions_app.services import audit, bell, notify
-from sessions_app.services.columns import text
+from sessions_app.services import audit, notify, task_queue
+from sessions_app.services.log.sanitise import text
 from vcon_app import registry
 from vcon_app.drafts import FormatError, Signature
 from vcon_app.models import Import, ImportedSession
@@ -67,7 +67,7 @@ def start_import(
         _repeat(new, before)
     else:
         new.save()
-        bell.ring(bell.RUN_IMPORT, new.id)
+        task_queue.ring(task_queue.RUN_IMPORT, new.id)
     audit.record(
         workspace.id, by, "import.started", subject=("import", new.id), filename=new.filename, sha256=document.sha256
     )
@@ -181,5 +181,5 @@ def sweep() -> int:
     )
     ids = list(lost.values_list("id", flat=True))
     for import_id in ids:
-        bell.ring(bell.RUN_IMPORT, import_id)
+        task_queue.ring(task_queue.RUN_IMPORT, import_id)
     return len(ids)

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from sessions_app.models import Session
-from sessions_app.services import bell, notify
+from sessions_app.services import notify, task_queue
 from vcon_app import registry
 from vcon_app.drafts import Finding, FormatError, Signature
 from vcon_app.formats.common.zips import Archive
@@ -195,7 +195,7 @@ class Intake:
         ImportedSession.objects.bulk_create(self._links())
         notify.import_changed(imported.id)
         for session in dict.fromkeys(gained.session for gained in self.gained):
-            bell.ring(bell.INDEX_SESSION, session.pk)
+            task_queue.ring(task_queue.INDEX_SESSION, session.pk)
 
     def _links(self) -> Iterator[ImportedSession]:
         for gained in self.gained:

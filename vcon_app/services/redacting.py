@@ -11,7 +11,7 @@ import orjson
 from django.db import transaction
 
 from sessions_app.services import audit
-from sessions_app.services.columns import storable
+from sessions_app.services.log.sanitise import storable
 from vcon_app.drafts import Losses
 from vcon_app.formats.vcon.redacting import redact
 from vcon_app.formats.vcon.redacting.check import Leak, Where, check

@@ -13,8 +13,8 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from sessions_app.services import audit, bell, notify
-from sessions_app.services.columns import storable
+from sessions_app.services import audit, notify, task_queue
+from sessions_app.services.log.sanitise import storable
 from vcon_app import registry
 from vcon_app.drafts import Finding, FormatError, Signature
 from vcon_app.formats import bundle
@@ -208,5 +208,5 @@ def sweep() -> int:
     now = timezone.now()
     due = [id_ for id_ in signed if _due(id_, trust.keyring(id_).stamp, now).exists()]
     for workspace_id in due:
-        bell.ring(bell.CHECK_SIGNATURES, workspace_id)
+        task_queue.ring(task_queue.CHECK_SIGNATURES, workspace_id)
     return len(due)

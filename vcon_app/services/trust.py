@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from django.db import IntegrityError, transaction
 
 from sessions_app.models import Workspace
-from sessions_app.services import audit, bell
+from sessions_app.services import audit, task_queue
 from vcon_app.models import TrustAnchor
 from vcon_app.signing.algorithms import kind_of
 from vcon_app.signing.feeds import host_of
@@ -115,7 +115,7 @@ def _tell(anchor: TrustAnchor, action: str, by: audit.Actor) -> None:
         anchor.workspace_id, by, action, subject=("trust_anchor", anchor.pk),
         name=anchor.name, kind=anchor.kind, fingerprint=anchor.fingerprint, origin=anchor.origin,
     )  # fmt: skip
-    bell.ring(bell.CHECK_SIGNATURES, anchor.workspace_id)
+    task_queue.ring(task_queue.CHECK_SIGNATURES, anchor.workspace_id)
 
 
 def _checked_origin(origin: str) -> str:

@@ -17,7 +17,7 @@ from django_htmx.http import HttpResponseClientRefresh
 from sessions_app.models import Session
 from sessions_app.views import access
 from sessions_app.views.pages import wants_fragment
-from sessions_app.views.places import number
+from sessions_app.views.session.addresses import number
 from vcon_app.formats.vcon.redacting.redact import EVERY, PARTS, WHOLE
 from vcon_app.models import Redaction
 from vcon_app.queries import redactions as queries

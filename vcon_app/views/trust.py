@@ -11,7 +11,8 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
-from sessions_app.views import access, settings
+from sessions_app.views import access
+from sessions_app.views.settings import workspace
 from vcon_app.models import TrustAnchor
 from vcon_app.services import trust
 from vcon_app.signing.keys import LONGEST_PEM
@@ -37,7 +38,7 @@ class AnchorForm(forms.Form):
 def add(request: access.DeskRequest) -> HttpResponse:
     form = AnchorForm(request.POST, request.FILES)
     if not form.is_valid():
-        return settings.page(request, 422, anchor_form=form)
+        return workspace.page(request, 422, anchor_form=form)
     entered = form.cleaned_data
     pem = _text(entered["file"]) if entered["file"] else entered["pem"]
     try:
@@ -48,7 +49,7 @@ def add(request: access.DeskRequest) -> HttpResponse:
         form.add_error("pem", str(refused))
         if "PRIVATE KEY" in pem:
             form.data = form.data | {"pem": ""}  # it is not sent back either
-        return settings.page(request, 422, anchor_form=form)
+        return workspace.page(request, 422, anchor_form=form)
     messages.success(request, f'"{anchor}" is trusted now. Signatures of imported files are being checked again.')
     return redirect("settings")
 

@@ -13,9 +13,9 @@ from django.db import Error, connection, connections
 from django.db.models import Q
 from django.utils import timezone
 
+from sessions_app.encryption import Unreadable
 from sessions_app.models import SlackInstallation
 from sessions_app.models.slack import Errand
-from sessions_app.secrets import Unreadable
 
 log = logging.getLogger(__name__)
 TIMEOUT = 10

@@ -17,8 +17,8 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.middleware import Middleware, RequestVerification
 from slack_sdk.signature import SignatureVerifier
 
+from sessions_app.encryption import Unreadable
 from sessions_app.models import SlackInstallation
-from sessions_app.secrets import Unreadable
 from sessions_app.services import audit
 
 from . import inbox, install, modal

@@ -11,7 +11,8 @@ from django.urls import reverse
 
 from sessions_app.models import Approval, Role, SlackEvent, SlackInstallation
 from sessions_app.rendering import mrkdwn
-from sessions_app.services import approvals, audit
+from sessions_app.services import audit
+from sessions_app.services.approvals import decisions
 
 from . import install, people
 
@@ -38,11 +39,11 @@ def decide(event: SlackEvent, person: people.Person) -> dict[str, Any]:
     if member is None or not Role(member.role).covers(Role.REVIEWER):
         return _told(click, _not_you(installation, approval, person, member is not None))
     actor = audit.Actor("member", str(member.pk), str(member))
-    decider = approvals.Decider(actor, Role(member.role), "slack", member_id=member.pk)
+    decider = decisions.Decider(actor, Role(member.role), "slack", member_id=member.pk)
     about = {"version": asked["version"], "digest": str(asked.get("digest"))}
     try:
-        approvals.decide(approval, decider, VERDICTS[click["action"]], reason=click.get("reason", ""), **about)
-    except (approvals.Conflict, approvals.NotAllowed, approvals.Invalid) as refused:
+        decisions.decide(approval, decider, VERDICTS[click["action"]], reason=click.get("reason", ""), **about)
+    except (decisions.Conflict, decisions.NotAllowed, decisions.Invalid) as refused:
         text = f"{refused}. {mrkdwn.link(card_url(installation, approval), 'Open it in Countersign')}"
         return _told(click, text[:1].upper() + text[1:])
     return {}

@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from sessions_app.models import Approval, Budget, SlackInstallation, SlackNotice
 from sessions_app.rendering import mrkdwn
+from sessions_app.rendering.masking import mask
 from sessions_app.rendering.numbers import money
-from sessions_app.rendering.secrets import mask
 from sessions_app.rendering.text import first_line
 from sessions_app.rendering.toolbody import as_json
 from sessions_app.runtimes.policy import ESCALATE

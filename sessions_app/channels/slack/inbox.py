@@ -7,8 +7,8 @@ from typing import Any
 from django.db import transaction
 
 from sessions_app.models import Session, SlackEvent, SlackInstallation
-from sessions_app.services import bell
-from sessions_app.services.columns import storable
+from sessions_app.services import task_queue
+from sessions_app.services.log.sanitise import storable
 
 SPOKEN = (None, "", "file_share", "thread_broadcast", "me_message")
 """Subtypes of messages that people send; the others tell of edits, deletions, joins and bots."""
@@ -76,4 +76,4 @@ def _keep(installation: SlackInstallation, message: str, key: str, event_id: str
         defaults={"conversation_key": key, "event_id": event_id, "payload": storable(payload)},
     )
     if is_new:
-        bell.ring(bell.READ_SLACK, kept.pk)
+        task_queue.ring(task_queue.READ_SLACK, kept.pk)

@@ -12,8 +12,8 @@ from sessions_app.rendering import mrkdwn
 from sessions_app.rendering.numbers import size
 from sessions_app.rendering.text import first_line
 from sessions_app.services import audit, sessions, turns
-from sessions_app.services.budgets import Spent
-from sessions_app.services.columns import text as storable_text
+from sessions_app.services.log.sanitise import text as storable_text
+from sessions_app.services.money.budgets import Spent
 
 from . import api, clicks, inbox, people
 from . import context as slack_context

@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from sessions_app.management.arguments import session_of
 from sessions_app.models import Session
-from sessions_app.services import projections
+from sessions_app.services.log import projections
 
 
 class Command(BaseCommand):

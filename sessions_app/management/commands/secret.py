@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from sessions_app.management.arguments import add_workspace, workspace_named
 from sessions_app.models import Secret
-from sessions_app.services import audit, vault
+from sessions_app.services import audit, secrets
 
 
 class Command(BaseCommand):
@@ -30,12 +30,12 @@ class Command(BaseCommand):
     def _set(self, workspace: Any, name: str, origin: str, **options: Any) -> None:
         value = getpass("Value: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
         try:
-            vault.keep(workspace.id, name, value, origin, by=audit.COMMAND)
-        except vault.Refused as refused:
+            secrets.keep(workspace.id, name, value, origin, by=audit.COMMAND)
+        except secrets.Refused as refused:
             raise CommandError(str(refused)) from None
 
     def _delete(self, workspace: Any, name: str, **options: Any) -> None:
-        if not vault.forget(workspace.id, name, by=audit.COMMAND):
+        if not secrets.forget(workspace.id, name, by=audit.COMMAND):
             raise CommandError(f'there is no secret "{name}" in the workspace {workspace.slug}')
 
     def _list(self, workspace: Any, **options: Any) -> None:

@@ -7,8 +7,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from sessions_app.management.arguments import add_workspace, workspace_named
 from sessions_app.models import LedgerEntry, Wallet, Workspace
-from sessions_app.queries import ledger as queries
-from sessions_app.services import audit, ledger
+from sessions_app.queries.money import ledger as queries
+from sessions_app.services import audit
+from sessions_app.services.money import ledger
 
 
 class Command(BaseCommand):

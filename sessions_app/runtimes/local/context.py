@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from sessions_app.models import Event
-from sessions_app.services.columns import storable
+from sessions_app.services.log.sanitise import storable
 
 from ..run import TurnRun
 from ..tools.offers import shown_name

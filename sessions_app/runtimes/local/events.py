@@ -11,7 +11,7 @@ from typing import Any
 
 from anthropic.types import Message, Usage
 
-from sessions_app.services.events import NewEvent, Tokens, Tool
+from sessions_app.services.log.events import NewEvent, Tokens, Tool
 
 from ..run import TurnRun
 from ..tools.offers import Offer

@@ -13,7 +13,7 @@ from typing import Any
 from anyio.from_thread import start_blocking_portal
 
 from sessions_app.models import Event
-from sessions_app.services.events import NewEvent
+from sessions_app.services.log.events import NewEvent
 
 from .. import Ended, Failed, Outcome, Retry, Waits, calls
 from ..run import TurnRun

@@ -21,7 +21,7 @@ from anyio.from_thread import BlockingPortal
 from django.conf import settings
 from django.db import connections
 
-from sessions_app.services.columns import text
+from sessions_app.services.log.sanitise import text
 
 from .. import Failed
 from ..provider import key_of

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from sessions_app.services.events import NewEvent, Tokens, Tool
+from sessions_app.services.log.events import NewEvent, Tokens, Tool
 
 Json = dict[str, Any]
 CALLS = ("agent.tool_use", "agent.mcp_tool_use", "agent.custom_tool_use")

@@ -15,8 +15,9 @@ from typing import Any
 from django.db import connections
 
 from sessions_app.models import Approval, Event
-from sessions_app.services import approvals, usage
-from sessions_app.services.events import NewEvent, Tool
+from sessions_app.services.approvals import decisions
+from sessions_app.services.log.events import NewEvent, Tool
+from sessions_app.services.money import usage
 
 from ..prices import price_of
 from ..run import TurnRun
@@ -226,9 +227,9 @@ class Follower:
         if approval is None:
             return
         if approval.status == Approval.Status.PENDING:
-            approvals.settle_elsewhere(approval, f"answered at the runtime: {said_of(wire)}")
+            decisions.settle_elsewhere(approval, f"answered at the runtime: {said_of(wire)}")
         elif approval.delivery == "queued":
-            approvals.mark_delivered(approval, elsewhere=self.turn.state.get("answering", {}).get(id_) != said_of(wire))
+            decisions.mark_delivered(approval, elsewhere=self.turn.state.get("answering", {}).get(id_) != said_of(wire))
 
     def message_sent_before(self, text: str) -> Json | None:
         """A message of ours that arrived though nobody heard of it: not in the log, and with this text at its end."""

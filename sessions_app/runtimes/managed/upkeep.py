@@ -9,8 +9,8 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from sessions_app.models import Agent, Event, Session, TurnInFlight
-from sessions_app.services import bell, vault
-from sessions_app.services.events import key_of
+from sessions_app.services import secrets, task_queue
+from sessions_app.services.log.events import key_of
 from sessions_app.services.wakes import wake
 
 ARCHIVED_KEY = "managed:archived"
@@ -27,14 +27,14 @@ def look_again() -> int:
     for session_id in waiting:
         wake(session_id)
     for session_id in open_there:
-        bell.ring(bell.CLOSE_SESSION, session_id)
+        task_queue.ring(task_queue.CLOSE_SESSION, session_id)
     return len(waiting) + len(open_there)
 
 
 def _waiting() -> list[UUID]:
     resting = TurnInFlight.objects.filter(
         worker=None, rung_at=None, session__agent__runtime=Agent.Runtime.MANAGED,
-        session__workspace__in=vault.workspaces_with_provider_key(),
+        session__workspace__in=secrets.workspaces_with_provider_key(),
     )  # fmt: skip
     return list(resting.values_list("session_id", flat=True))
 
@@ -43,6 +43,6 @@ def _open_there() -> list[UUID]:
     told = Event.objects.filter(session_id=OuterRef("pk"), key=key_of(ARCHIVED_KEY))
     archived = Session.objects.filter(
         status=Session.Status.ARCHIVED, agent__runtime=Agent.Runtime.MANAGED,
-        updated_at__gte=timezone.now() - TRIED_FOR, workspace__in=vault.workspaces_with_provider_key(),
+        updated_at__gte=timezone.now() - TRIED_FOR, workspace__in=secrets.workspaces_with_provider_key(),
     )  # fmt: skip
     return list(archived.exclude(runtime_id="").exclude(Exists(told)).values_list("pk", flat=True))

@@ -17,7 +17,7 @@ from mcp.types import CONNECTION_CLOSED, Tool
 
 from sessions_app.runtimes.calls import Result
 from sessions_app.runtimes.run import LeaseLost, TurnRun
-from sessions_app.services import vault
+from sessions_app.services import secrets
 
 from .entries import McpEntry
 from .mcp_sessions import CONNECT_SECONDS, Connection, of_command, over_http
@@ -141,7 +141,7 @@ async def _list(client: Client) -> list[Tool]:
 
 def _headers(entry: McpEntry, workspace_id: UUID, url: str) -> dict[str, str]:
     try:
-        return {header: vault.value_for(workspace_id, name, url) for header, name in entry.headers_secret.items()}
+        return {header: secrets.value_for(workspace_id, name, url) for header, name in entry.headers_secret.items()}
     except ValueError as refused:  # no such secret, for another place, or sealed with a key that is gone
         raise Down(f"the MCP server {entry.server} was not asked: {refused}") from None
 

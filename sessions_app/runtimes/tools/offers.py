@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sessions_app.runtimes.calls import Result
-from sessions_app.services.columns import storable, text
+from sessions_app.services.log.sanitise import storable, text
 
 MAX_NAME = 64
 MAX_DESCRIPTION = 4_000

@@ -9,7 +9,7 @@ from mcp.types import AudioContent, CallToolResult, EmbeddedResource, ImageConte
 from pydantic_core import PydanticSerializationError, to_json
 
 from sessions_app.runtimes.calls import Result
-from sessions_app.services.columns import storable, text
+from sessions_app.services.log.sanitise import storable, text
 
 MAX_TEXT = 100_000
 """Characters of a result: about 25,000 tokens, which every later request of the session pays for again."""

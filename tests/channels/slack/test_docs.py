@@ -10,7 +10,7 @@ from django.urls import resolve
 
 from config import env
 from sessions_app.channels.slack import app, manifest
-from sessions_app.views import slack as views
+from sessions_app.views.settings import slack as views
 from tests.fakes.slack import SECRET
 
 DOCS = Path(__file__).parents[3] / "docs"

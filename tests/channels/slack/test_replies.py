@@ -11,7 +11,8 @@ from sessions_app.channels.slack import replies, sweep
 from sessions_app.models import Approval, Budget, Role, Session, SlackInstallation, SlackReply, TurnInFlight
 from sessions_app.rendering import mrkdwn
 from sessions_app.runtimes import scripted, worker
-from sessions_app.services import approvals, audit, lifecycle, sessions, turns
+from sessions_app.services import audit, lifecycle, sessions, turns
+from sessions_app.services.approvals import decisions
 from tests.fakes.slack import Fault
 
 from .work import read, work
@@ -123,8 +124,8 @@ def test_while_it_waits_for_a_person_the_thread_says_so_and_links_the_card(slack
     assert "It waits for a person" in message.text
     assert f"<https://desk.example.org/approvals/{approval.pk}/|decide in Countersign>" in message.text
     assert SlackReply.objects.get().done_at is None
-    decider = approvals.Decider(BY, Role.REVIEWER, "web")
-    approvals.decide(approval, decider, "approve", version=approval.version, digest=approval.digest)
+    decider = decisions.Decider(BY, Role.REVIEWER, "web")
+    decisions.decide(approval, decider, "approve", version=approval.version, digest=approval.digest)
     work()
     assert slack.posted(DM) == [message] and "waits" not in message.text
     assert SlackReply.objects.get().done_at
@@ -222,8 +223,8 @@ def test_a_message_that_somebody_deleted_is_not_posted_again(slack, client):
     work()
     slack.messages.clear()
     approval = Approval.objects.get()
-    decider = approvals.Decider(BY, Role.REVIEWER, "web")
-    approvals.decide(approval, decider, "deny", version=approval.version, digest=approval.digest)
+    decider = decisions.Decider(BY, Role.REVIEWER, "web")
+    decisions.decide(approval, decider, "deny", version=approval.version, digest=approval.digest)
     work()
     assert slack.posted(DM) == [] and SlackReply.objects.get().done_at
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isfinite
 
-from sessions_app.rendering.secrets import MASK, mask, names_secret
+from sessions_app.rendering.masking import MASK, mask, names_secret
 
 from ...drafts import Json, Losses
 from ..common.jsonio import MAX_DEPTH, dumps

@@ -1,0 +1,147 @@
+"""Two wallets for each workspace, and the append-only entries that their balances are sums of."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Sum
+from django.utils import timezone
+
+from sessions_app.ids import uuid7
+from sessions_app.models import LedgerEntry, Wallet
+
+from .. import audit
+from ..log.sanitise import text
+
+Source = LedgerEntry.Source
+DRAIN = (Source.SUBSCRIPTION, Source.PURCHASED, Source.TRIAL)
+"""What runs out by itself is used first, what was given last."""
+OVERDRAWN = Source.PURCHASED
+"""Where what is used beyond all balances stands: it is owed."""
+ZERO = Decimal(0)
+MOST = 10_000_000
+"""US dollars of one credit: a slip of the finger, not a budget, is larger."""
+FINEST = Decimal("1E-10")
+"""What the column of an amount holds."""
+
+
+class NotMoney(ValueError):
+    """An amount that cannot be booked."""
+
+
+def wallet_of(workspace_id: UUID, kind: str) -> Wallet:
+    """The wallet of a workspace for ``ai`` or ``data``; made when it is first needed."""
+    return Wallet.objects.get_or_create(workspace_id=workspace_id, kind=kind)[0]
+
+
+def balance(wallet: Wallet) -> Decimal:
+    """US dollars left; below zero is owed."""
+    return wallet.entries.aggregate(sum=Sum("amount", default=ZERO))["sum"]
+
+
+def balances(wallet: Wallet) -> dict[str, Decimal]:
+    """The same by source, in the order in which they are drained."""
+    rows = dict(wallet.entries.values_list("source").annotate(sum=Sum("amount")).values_list("source", "sum"))
+    return {source.value: rows.get(source, ZERO) for source in DRAIN}
+
+
+@transaction.atomic
+def credit(wallet: Wallet, source: str, amount: Decimal, *, by: audit.Actor, note: str = "", event: str = "") -> None:
+    """Put money in; from the first time on an empty wallet stops new turns. The same ``event`` again changes nothing.
+
+    Raises ``NotMoney``.
+    """
+    check_amount(amount)
+    _lock(wallet)
+    event = event or f"credit:{uuid7()}"
+    if wallet.entries.filter(event=event, kind="credit").exists():
+        return
+    _enter(wallet, source, amount, event, "credit", by=by.name, note=text(note))
+    Wallet.objects.filter(pk=wallet.pk).update(limited=True)
+    audit.record(
+        wallet.workspace_id, by, "wallet.credited", subject=("wallet", wallet.pk), wallet=wallet.kind, source=source,
+        amount=str(amount), note=note,
+    )  # fmt: skip
+
+
+def check_amount(amount: Decimal) -> None:
+    """Raises ``NotMoney`` for what nobody can put in: nothing or less, too much, more decimals than are kept."""
+    if not amount.is_finite() or amount <= 0 or amount > MOST:
+        raise NotMoney(f"{amount} cannot be put into a wallet; give an amount above 0 and up to {MOST:,} US dollars")
+    if amount != amount.quantize(FINEST):
+        raise NotMoney(f"{amount} has too many decimals; give at most ten")
+
+
+@transaction.atomic
+def expire(wallet: Wallet, *, by: audit.Actor, note: str = "", event: str = "") -> Decimal:
+    """Take away what is left of the subscription's allowance, as at the end of its month; how much that was.
+
+    The same ``event`` again takes nothing. What was purchased or given for trial does not expire.
+    """
+    _lock(wallet)
+    event = event or f"expiry:{uuid7()}"
+    left = balances(wallet)[Source.SUBSCRIPTION.value]
+    if left <= 0 or wallet.entries.filter(event=event, kind="expiry").exists():
+        return ZERO
+    _enter(wallet, Source.SUBSCRIPTION, -left, event, "expiry", by=by.name, note=text(note))
+    audit.record(
+        wallet.workspace_id, by, "wallet.expired", subject=("wallet", wallet.pk), wallet=wallet.kind,
+        amount=str(left), note=note,
+    )  # fmt: skip
+    return left
+
+
+@transaction.atomic
+def charge(
+    workspace_id: UUID, kind: str, event: str, total: Decimal | None, *, session_id: UUID | None = None
+) -> Decimal:
+    """Bring what was taken for ``event`` up to ``total``; what that took from the wallet now.
+
+    A step that is retried with the same total takes nothing; one that goes on and costs more takes the difference.
+    """
+    wallet = wallet_of(workspace_id, kind)
+    _lock(wallet)
+    taken = wallet.entries.filter(event__in=(event, *_parts(wallet, event)), kind="usage")
+    booked = -taken.aggregate(sum=Sum("amount", default=ZERO))["sum"]
+    due = (total or ZERO) - booked
+    if due <= 0:
+        return ZERO
+    number = taken.values("event").distinct().count()
+    name = event if not number else f"{event}#{number + 1}"
+    for source, amount in _drained(balances(wallet), due).items():
+        _enter(wallet, source, -amount, name, "usage", session_id=session_id)
+    return due
+
+
+def _parts(wallet: Wallet, event: str) -> list[str]:
+    found = wallet.entries.filter(event__startswith=f"{event}#", kind="usage")
+    return list(found.values_list("event", flat=True).distinct())
+
+
+def _drained(left: dict[str, Decimal], due: Decimal) -> dict[str, Decimal]:
+    """How much of an amount each source pays."""
+    paid: dict[str, Decimal] = {}
+    for source in DRAIN:
+        part = min(max(left[source.value], ZERO), due)
+        if part > 0:
+            paid[source.value] = part
+            due -= part
+    if due > 0:
+        paid[OVERDRAWN.value] = paid.get(OVERDRAWN.value, ZERO) + due
+    return paid
+
+
+def _enter(
+    wallet: Wallet, source: str, amount: Decimal, event: str, kind: str, *, session_id: UUID | None = None,
+    by: str = "", note: str = "",
+) -> None:  # fmt: skip
+    LedgerEntry.objects.create(
+        wallet=wallet, source=source, amount=amount, event=event, kind=kind, session_id=session_id, by=by, note=note,
+        at=timezone.now(),
+    )  # fmt: skip
+
+
+def _lock(wallet: Wallet) -> None:
+    Wallet.objects.select_for_update().only("id").get(pk=wallet.pk)

@@ -1,0 +1,97 @@
+"""The card of one approval, and the decision that is made on it."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST, require_safe
+
+from sessions_app.models import Approval
+from sessions_app.queries.approvals import with_turns
+from sessions_app.services.approvals import decisions
+
+from .. import access
+from ..pages import page_or_fragment, wants_fragment
+from ..session.addresses import event_url, number
+
+TYPED = ("arguments", "answer", "reason")
+"""Fields whose text comes back with the card when the decision could not be taken."""
+
+
+@require_safe
+@access.viewer
+def card(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
+    """The card as things stand now."""
+    return _card(request, access.approval_read(request, approval_id))
+
+
+@require_POST
+@access.reviewer
+def decide(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
+    """Approve, approve with edited arguments, answer, or deny with a reason.
+
+    422 for a field that lacks something; 409 with the card as it is now when somebody was faster or the
+    question has changed. What was typed comes back with both.
+    """
+    approval = access.approval_read(request, approval_id)
+    try:
+        decided = decisions.decide(approval, access.decider(request), **_decision(request.POST))
+    except decisions.Invalid as invalid:
+        return _card(request, approval, 422, errors={invalid.field: str(invalid)}, typed=_typed(request.POST))
+    except decisions.Conflict as conflict:
+        now = access.approval_read(request, conflict.approval.pk)
+        return _card(request, now, 409, notice=str(conflict), typed=_typed(request.POST))
+    if not wants_fragment(request):
+        return redirect(_back(request, decided))
+    response = _card(request, access.approval_read(request, decided.pk))
+    response.headers["HX-Trigger-After-Swap"] = "decided"
+    return response
+
+
+def _decision(form: QueryDict) -> dict[str, Any]:
+    """What the form says, as ``approvals.decide`` takes it. Raises ``approvals.Invalid``."""
+    verdict, reason = form.get("verdict", ""), form.get("reason", "").strip()
+    if verdict == "deny" and not reason:
+        raise decisions.Invalid("reason", "Say why: the agent is told, and so is who reads this later.")
+    return {
+        "verdict": "approve" if verdict == "edit" else verdict,
+        "version": number(form.get("version")) or 0,
+        "digest": form.get("digest", ""),
+        "arguments": _arguments(form.get("arguments", "")) if verdict == "edit" else None,
+        "answer": form.get("answer", "").strip() if verdict == "answer" else "",
+        "reason": reason if verdict == "deny" else "",
+    }
+
+
+def _arguments(typed: str) -> Any:
+    try:
+        value = orjson.loads(typed)
+    except orjson.JSONDecodeError as error:
+        raise decisions.Invalid("arguments", f"This is not JSON: {error}.") from None
+    if value is None:
+        raise decisions.Invalid("arguments", "Arguments cannot be null; write {} for none.")
+    return value
+
+
+def _typed(form: QueryDict) -> dict[str, str]:
+    """What was typed for the verdict that was pressed: the other fields of the form hold nothing of the person's."""
+    wanted = {"edit": "arguments", "answer": "answer", "deny": "reason"}.get(form.get("verdict", ""))
+    return {wanted: form.get(wanted, "")[:100_000]} if wanted else {}
+
+
+def _back(request: access.DeskRequest, approval: Approval) -> str:
+    """The page the form was on, when it is one of ours; else the place in the session."""
+    asked = request.POST.get("next", "")
+    if asked and url_has_allowed_host_and_scheme(asked, {request.get_host()}, require_https=request.is_secure()):
+        return asked
+    return event_url(approval.session, approval.event_seq)
+
+
+def _card(request: access.DeskRequest, approval: Approval, status: int = 200, **shown: Any) -> HttpResponse:
+    context = {"approval": with_turns([approval])[0], **shown}
+    return page_or_fragment(request, "approvals/alone.html", "approvals/_card.html", context, status=status)

@@ -1,0 +1,103 @@
+"""What the URL of the usage page says, read strictly: each bad value gets a sentence, none is ignored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from django.http import QueryDict
+from django.urls import reverse
+
+from sessions_app.models import Session
+from sessions_app.queries.money.budgets import midnight
+from sessions_app.queries.sessions.session_list import BadFilter
+
+from .. import session_filter
+
+GROUPS = {"day": "Day", "agent": "Agent", "model": "Model", "tool": "Tool", "session": "Session"}
+NAMES = ("by", "from", "to", "agent", "origin", "tag", "all")
+DAYS = 30
+EVER = "ever"
+"""``?from=ever``: no beginning."""
+
+
+@dataclass
+class Asked:
+    """What the URL says, and what is wrong with it by field name."""
+
+    values: dict[str, str]
+    since: datetime | None = None
+    until: datetime | None = None
+    errors: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def by(self) -> str:
+        return self.values["by"]
+
+    @property
+    def first_day(self) -> str:
+        """The beginning as it stands in a URL; "" for none."""
+        if self.values["from"]:
+            return "" if self.values["from"] == EVER else self.values["from"]
+        return f"{self.since.date()}" if self.since else ""
+
+    def query(self, **changes: str) -> str:
+        """The query string of this table with some values changed; "" takes one away."""
+        query = QueryDict(mutable=True)
+        for name, value in (self.values | {"all": ""} | changes).items():
+            if value and (name, value) != ("by", "day"):
+                query[name] = value
+        return f"?{query.urlencode()}" if query else "?"
+
+    def sessions_url(self, **narrowed: str) -> str:
+        """The list of the sessions that the numbers are of."""
+        query = QueryDict(mutable=True)
+        same = {name: self.values[name] for name in ("agent", "origin", "tag")}
+        period = {"used_from": self.first_day, "used_to": self.values["to"]}
+        query.update({name: value for name, value in (same | period | narrowed).items() if value})
+        return f"{reverse('session-list')}?{query.urlencode()}"
+
+
+def read(query: QueryDict) -> Asked:
+    """Never raises: what cannot be understood is told in ``errors``."""
+    asked = Asked({name: query.get(name, "").strip() for name in NAMES})
+    asked.values["by"] = asked.by or "day"
+    for name, value in asked.values.items():
+        try:
+            _check(name, value)
+        except BadFilter as bad:
+            asked.errors[name] = str(bad)
+    if not asked.errors:
+        asked.since, asked.until = _period(asked.values["from"], asked.values["to"])
+        if asked.since and asked.until and asked.since >= asked.until:
+            asked.errors["to"] = f'"{asked.values["to"]}" is before the beginning; give a later day'
+    return asked
+
+
+def _check(name: str, value: str) -> None:
+    if "\0" in value or len(value) > session_filter.MOST:
+        raise BadFilter(name, f"use at most {session_filter.MOST:,} characters, without NUL")
+    if name == "by" and value not in GROUPS:
+        raise BadFilter(name, f'"{value}" is no grouping; use one of {", ".join(GROUPS)}')
+    if name == "origin" and value and value not in Session.Origin.values:
+        raise BadFilter(name, f'"{value}" is no origin; use one of {", ".join(Session.Origin.values)}')
+    if name in ("from", "to") and value not in ("", EVER):
+        _utc(name, value)
+
+
+def _utc(name: str, value: str) -> datetime:
+    try:
+        return session_filter.moment(name, value).astimezone(UTC)
+    except OverflowError:
+        raise BadFilter(name, f'"{value}" is outside of the calendar') from None
+
+
+def _period(since: str, until: str) -> tuple[datetime | None, datetime | None]:
+    """Without a beginning, the 30 days up to the end; without an end, today with the rest of it."""
+    end = _utc("to", until) if until and until != EVER else None
+    if since == EVER:
+        return None, end
+    if since:
+        return _utc("from", since), end
+    day = (end or midnight() + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    return day - timedelta(days=DAYS) if day.year > 1 else None, end

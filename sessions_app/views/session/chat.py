@@ -1,0 +1,129 @@
+"""What people do with a session that is live: say something, stop it, take back, try again; and begin one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from sessions_app.models import Session
+from sessions_app.queries import agents as queries
+from sessions_app.rendering import text
+from sessions_app.services import lifecycle, sessions, turns
+from sessions_app.services.money import budgets
+
+from .. import access
+from ..pages import page_or_fragment, wants_fragment
+from . import composer
+from .addresses import event_url, fragment, session_at
+
+REFUSED = (sessions.Archived, turns.NotActive, turns.TooLong, budgets.Spent)
+ALONE = {"template": "sessions/_composer.html", "title": "Message to the agent"}
+"""What who comes without htmx gets when something is refused."""
+TITLE = 80
+RECENT = 8
+
+
+@require_safe
+@access.viewer
+def standing(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+    """How the session stands now, above the field for a message."""
+    session = session_at(request, agent_id, session_id)
+    return fragment(request, "sessions/_standing.html", _context(request, session), "How it stands")
+
+
+@require_POST
+@access.reviewer
+def message(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+    """A message to the agent; 409 with what was typed when it cannot be taken. ``interrupt``: stop the turn first."""
+    session = session_at(request, agent_id, session_id)
+    said, by = request.POST.get("text", "").strip(), access.actor(request)
+
+    def say() -> None:
+        if said:
+            lifecycle.add_message(session, said, by=by, interrupting="interrupt" in request.POST)
+
+    response = _done(request, session, say, typed=said)
+    if response.status_code == 200:
+        response.headers["HX-Trigger-After-Swap"] = "said"
+    return response
+
+
+@require_POST
+@access.reviewer
+def interrupt(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+    """Stop the turn in flight; what it asks is withdrawn."""
+    session = session_at(request, agent_id, session_id)
+    return _done(request, session, lambda: lifecycle.interrupt(session, by=access.actor(request)))
+
+
+@require_POST
+@access.reviewer
+def retry(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+    """Have the agent take up its last turn again."""
+    session = session_at(request, agent_id, session_id)
+    return _done(request, session, lambda: turns.retry(session.pk, by=access.actor(request)))
+
+
+@require_POST
+@access.reviewer
+def go_on(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+    """Send the messages that were held back."""
+    session = session_at(request, agent_id, session_id)
+    return _done(request, session, lambda: turns.go_on(session.pk))
+
+
+@require_POST
+@access.reviewer
+def take_back(request: access.DeskRequest, agent_id: UUID, session_id: UUID, message_id: UUID) -> HttpResponse:
+    """A message that still waits; one whose turn has begun stays."""
+    session = session_at(request, agent_id, session_id)
+    return _done(request, session, lambda: turns.drop_queued(session.pk, message_id))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@access.reviewer
+def begin(request: access.DeskRequest, slug: str) -> HttpResponse:
+    """The page where typing begins a session of an agent; 409 with what was typed when it begins none."""
+    agent = access.agent_read(request, slug)
+    said, problem = request.POST.get("text", "").strip(), ""
+    if request.method == "POST" and said:
+        try:
+            return redirect(f"{event_url(_begun(request, agent, said), None)}#follow")
+        except REFUSED as refused:
+            problem = str(refused)
+    context = {"agent": agent, "typed": said, "problem": problem, "runs_here": turns.runs_here(agent)}
+    context["sessions"] = queries.recent_chats(agent)[:RECENT]
+    return render(request, "agents/chat.html", context, status=409 if problem else 200)
+
+
+@transaction.atomic
+def _begun(request: access.DeskRequest, agent: Any, said: str) -> Session:
+    by, title = access.actor(request), text.first_line(said, TITLE)
+    session = sessions.create(agent, by=by, origin=Session.Origin.CHAT, title=title, user_id=str(request.member))
+    lifecycle.add_message(session, said, by=by)
+    return session
+
+
+def _done(request: access.DeskRequest, session: Session, act: Callable[[], Any], typed: str = "") -> HttpResponse:
+    """Do it and show how things stand: to htmx the fragment, else the page again, or what was typed and why not."""
+    problem = ""
+    try:
+        act()
+    except REFUSED as refused:
+        problem = str(refused)
+    if not problem and not wants_fragment(request):
+        return redirect(event_url(session, None))
+    session.refresh_from_db()
+    context = _context(request, session) | {"problem": problem, "typed": typed, **ALONE}
+    status = 409 if problem else 200
+    return page_or_fragment(request, "sessions/alone.html", "sessions/_standing.html", context, status=status)
+
+
+def _context(request: access.DeskRequest, session: Session) -> dict[str, Any]:
+    return {"session": session, "composer": composer.of(session, request.member)}

@@ -1,0 +1,112 @@
+"""One event of a session: the inspector, the inside of a tool card, a long value in full."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.http import Http404, HttpResponse
+from django.views.decorators.http import require_safe
+
+from sessions_app.models import Session
+from sessions_app.queries.log import event_detail
+
+from .. import access
+from .addresses import MOST, at, fragment, place_in, session_at
+from .timeline.rows import body_of, html_of
+
+TABS = ("arguments", "result", "text", "usage", "source", "raw")
+
+
+def inspected_at(session: Session, seq: int, asked: str) -> dict[str, Any]:
+    """What the inspector shows of an event under the tab ``asked``; nothing when there is no such event."""
+    inspected = event_detail.event(session.pk, min(seq, MOST))
+    if inspected is None:
+        return {}
+    is_call = inspected.entry.tool_name is not None or inspected.entry.kind in ("tool_call", "tool_result")
+    tabs = [name for name in TABS if is_call or name not in ("arguments", "result")]
+    tab = (
+        asked
+        if asked in tabs
+        else "text"
+        if not is_call
+        else "arguments"
+        if inspected.entry.kind != "tool_result"
+        else "result"
+    )
+    return {"inspected": inspected, "tabs": tabs, "tab": tab, **_tab(session, inspected, tab)}
+
+
+def _tab(session: Session, inspected: event_detail.Inspected, tab: str) -> dict[str, Any]:
+    """What a tab shows: pairs of a title, the event and column it stands in, and its beginning."""
+    own, answer = inspected.entry.seq, inspected.result.seq if inspected.result else None
+    wanted = {
+        "arguments": [("Arguments", own, "arguments")],
+        "result": [("Result", answer or own, "text"), ("Structured result", answer or own, "result")],
+        "text": [("Text", own, "text"), ("Data", own, "data")],
+    }.get(tab, [])
+    values = [(title, seq, column, event_detail.value(session.pk, seq, column)) for title, seq, column in wanted]
+    return {"values": [found for found in values if found[3] and found[3].characters and not _is_bare(*found[2:])]}
+
+
+def _is_bare(column: str, value: event_detail.Value) -> bool:
+    """Whether a reader noted nothing beside the text. No arguments are something else: the call says so."""
+    return column == "data" and value.text.split() == ["{", "}"]
+
+
+@require_safe
+@access.viewer
+def inspector(request: access.DeskRequest, agent_id: UUID, session_id: UUID, seq: int) -> HttpResponse:
+    """One event in full, under the tab ``?tab=``."""
+    session = session_at(request, agent_id, session_id)
+    context = at(session, place_in(session, request.GET), **inspected_at(session, seq, request.GET.get("tab", "")))
+    if "inspected" not in context:
+        raise Http404(f"There is no event {seq} in this session.")
+    return fragment(request, "sessions/_inspector.html", context, f"Event {seq}")
+
+
+@require_safe
+@access.viewer
+def body(request: access.DeskRequest, agent_id: UUID, session_id: UUID, seq: int) -> HttpResponse:
+    """The inside of a tool card: arguments and result."""
+    session = session_at(request, agent_id, session_id)
+    inspected = event_detail.event(session.pk, min(seq, MOST))
+    asked = event_detail.card(session.pk, inspected.entry.seq) if inspected else None
+    if asked is None:
+        raise Http404(f"There is no event {seq} in this session.")
+    result_seq = inspected.call.result_seq if inspected.call else seq if asked["kind"] == "tool_result" else None
+    answer = asked if result_seq == seq else event_detail.card(session.pk, result_seq) if result_seq else None
+    parts = body_of(
+        asked["tool_name"],
+        asked["light_arguments"],
+        answer["head"] if answer else "",
+        answer["light_result"] if answer else None,
+    )
+    context = at(
+        session,
+        place_in(session, request.GET),
+        entry=inspected.entry,
+        result=inspected.result or inspected.entry,
+        **parts,
+    )
+    return fragment(request, "sessions/rows/_body.html", context, f"Event {seq}")
+
+
+@require_safe
+@access.viewer
+def whole(request: access.DeskRequest, agent_id: UUID, session_id: UUID, seq: int) -> HttpResponse:
+    """All of a long value, ``?of=`` text, arguments, result or data; of the very largest the first 2 MB."""
+    session = session_at(request, agent_id, session_id)
+    column = request.GET.get("of", "text")
+    value = (
+        event_detail.value(session.pk, min(seq, MOST), column, event_detail.WHOLE)
+        if column in event_detail.COLUMNS
+        else None
+    )
+    if value is None:
+        raise Http404(f"Event {seq} has no {column[:20]} in this session.")
+    is_message = column == "text" and request.GET.get("as") == "message"
+    context = at(
+        session, place_in(session, request.GET), value=value, seq=seq, html=html_of(value.text) if is_message else None
+    )
+    return fragment(request, "sessions/_whole.html", context, f"Event {seq}")

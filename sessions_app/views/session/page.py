@@ -1,0 +1,181 @@
+"""The page of one session: its timeline in windows, and the pieces that are fetched while it is read."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST, require_safe
+
+from sessions_app.models import Session
+from sessions_app.queries.log import event_detail, outline, search
+from sessions_app.queries.log.timeline import DEPTHS, Timeline, Window
+from sessions_app.services import lifecycle
+
+from .. import access
+from ..pages import page_or_fragment, wants_fragment
+from . import composer
+from .addresses import Place, at, event_url, fragment, number, place_in, session_at
+from .event import inspected_at
+from .timeline import layout
+
+
+@require_safe
+@access.viewer
+def page(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+    """The whole page; to htmx only the timeline, when a link leads elsewhere in it.
+
+    ``?at=POINTER`` leads to the event that was read from that place of the source document.
+    """
+    session = session_at(request, agent_id, session_id)
+    if "at" in request.GET:
+        return redirect(event_url(session, event_detail.seq_at(session.pk, request.GET["at"]), tab="source"))
+    place = place_in(session, request.GET)
+    window = _window(session, place)
+    shown = fitted(session, window, place)
+    context = at(session, place, shown=shown, opened=_opened(session, place), **_missing(place, shown))
+    if not wants_fragment(request):
+        context |= _around_the_timeline(session, place, shown, request.GET.get("tab", ""))
+        context["composer"] = composer.of(session, request.member)
+    return page_or_fragment(request, "sessions/session.html", "sessions/_timeline.html", context)
+
+
+def _window(session: Session, place: Place) -> Window:
+    """Where the page opens: at what the address names, at what waits, at the end of what runs, else at the start."""
+    timeline = Timeline(session.pk, place.show)
+    if place.path:
+        return timeline.around(place.path[0])
+    if place.turn is not None:
+        return timeline.after((outline.first_seq(session.pk, place.turn) or session.last_seq) - 1)
+    if place.start is not None:
+        return timeline.after(place.start)
+    if place.end is not None:
+        return timeline.before(place.end)
+    if session.pending_approvals and (waiting := outline.pending_seqs(session.pk)):
+        return timeline.around(waiting[0])
+    if session.phase == Session.Phase.ACTIVE and session.origin != Session.Origin.IMPORT:
+        return timeline.before(session.last_seq + 1)
+    return timeline.after(0)
+
+
+def fitted(session: Session, window: Window, place: Place) -> layout.Fitted:
+    """The rows of a window by turn, its cards with what they show of session and turn."""
+    turns = {entry.seq: window.turns.get(entry.turn) for entry in window.entries}
+    for seq, approval in window.approvals.items():
+        approval.session, approval.turn = session, turns[seq]
+    return layout.sections(window, place.opened)
+
+
+def _opened(session: Session, place: Place) -> dict[int, layout.Fitted]:
+    """The windows of sub-agents that lie open because the event asked for is in them, by the row they lie under."""
+    return {
+        under: fitted(session, Timeline(session.pk, place.show, under).around(seq), place)
+        for under, seq in zip(place.path, place.path[1:], strict=False)
+    }
+
+
+def _missing(place: Place, shown: layout.Fitted) -> dict[str, Any]:
+    return {"no_event": place.event if place.event and not place.path else None, "is_empty": not shown.sections}
+
+
+def _around_the_timeline(session: Session, place: Place, shown: layout.Fitted, tab: str) -> dict[str, Any]:
+    """Outline, hits of a search and the inspector: what a fragment of the timeline leaves alone."""
+    current = place.turn if place.turn is not None else shown.sections[0].index if shown.sections else 0
+    context: dict[str, Any] = {
+        "outline": outline.around(session.pk, current),
+        "current_turn": current,
+        "depths": DEPTHS,
+    }
+    if place.words:
+        context["found"] = search.find(session.pk, place.words)
+    if place.event:
+        context |= inspected_at(session, place.event, tab)
+    return context
+
+
+@require_safe
+@access.viewer
+def rows(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+    """More of the timeline: ``?after=SEQ``, ``?before=SEQ`` or ``?only=SEQ``; with ``under=SEQ`` of a sub-agent."""
+    session = session_at(request, agent_id, session_id)
+    place = place_in(session, request.GET)
+    asked = {name: number(request.GET.get(name)) for name in ("after", "before", "only", "under")}
+    tail = "tail" in request.GET
+    window = _asked_window(Timeline(session.pk, place.show, asked["under"]), asked)
+    if (tail or asked["only"] is not None) and not window.entries:
+        return HttpResponse(status=204)  # htmx leaves the page as it is and keeps listening
+    context = at(session, place, shown=fitted(session, window, place), under=asked["under"], tail=tail)
+    context["direction"] = next((name for name in ("only", "before") if asked[name] is not None), "after")
+    return fragment(request, "sessions/_rows_of_session.html", context, "More of the session")
+
+
+def _asked_window(timeline: Timeline, asked: dict[str, int | None]) -> Window:
+    for name in ("only", "before"):
+        if (seq := asked[name]) is not None:
+            return getattr(timeline, name)(seq)
+    return timeline.after(asked["after"] or 0)
+
+
+@require_safe
+@access.viewer
+def outline_rows(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+    """More turns of the outline: ``?after=INDEX`` or ``?before=INDEX``."""
+    session = session_at(request, agent_id, session_id)
+    after, before = (number(request.GET.get(name)) for name in ("after", "before"))
+    start = -1 if after is None else after
+    found = outline.after(session.pk, start) if before is None else outline.before(session.pk, before)
+    context = at(session, place_in(session, request.GET), outline=found)
+    return fragment(request, "sessions/_outline_rows.html", context, "Outline")
+
+
+@require_safe
+@access.viewer
+def head(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+    """The totals in the head of the page, as they are now."""
+    session = session_at(request, agent_id, session_id)
+    return fragment(request, "sessions/_head.html", {"session": session}, "The session")
+
+
+@require_safe
+@access.viewer
+def facts(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+    """Everything known of the session as a whole: tools with counts, recorder, environment, source, findings."""
+    session = session_at(request, agent_id, session_id)
+    context = {
+        "session": session,
+        "tools": event_detail.tool_counts(session.pk),
+        "children": event_detail.children(session.pk),
+    }
+    return fragment(request, "sessions/_facts.html", context, "About this session")
+
+
+@require_safe
+@access.viewer
+def find(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+    """Hits of ``?q=`` after the event ``?after=``; without words nothing, which empties the list."""
+    session = session_at(request, agent_id, session_id)
+    place = place_in(session, request.GET)
+    found = search.find(session.pk, place.words, number(request.GET.get("after")) or 0) if place.words else None
+    template = "sessions/_hits.html" if "after" in request.GET else "sessions/_found.html"
+    return fragment(request, template, at(session, place, found=found), "Search")
+
+
+@require_safe
+@access.viewer
+def next_mark(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+    """On to the next ``?what=error`` or ``?what=approval`` behind ``?after=SEQ``."""
+    session = session_at(request, agent_id, session_id)
+    seq = number(request.GET.get("after")) or 0
+    step = outline.next_approval if request.GET.get("what") == "approval" else outline.next_error
+    return redirect(event_url(session, step(session.pk, seq), request.GET.get("show", "")))
+
+
+@require_POST
+@access.reviewer
+def archive(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+    """Read-only from now on."""
+    session = session_at(request, agent_id, session_id)
+    lifecycle.archive(session, by=access.actor(request))
+    return redirect("session-detail", session.agent_id, session.pk)

@@ -1,0 +1,164 @@
+"""Rows put in order: as many as fit a window, runs of them folded, and turns around them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sessions_app.models import Turn
+from sessions_app.queries.log.timeline import Window
+from sessions_app.rendering import text
+
+from .rows import Call, Quiet, Row, Said, row_of
+
+BYTES = 150_000
+"""HTML of the rows of one window. With the frame around it a first page stays below 300 KB."""
+RUN = 4
+"""So many tool calls in a row are folded into one line; so many quiet rows, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A run of rows folded into one line: ``14 tool calls · 6 Read, 4 Edit · 1 failed``."""
+
+    rows: list[Row]
+    open: bool
+
+    template = "sessions/rows/_group.html"
+
+    @property
+    def calls(self) -> list[Call]:
+        return [row for row in self.rows if isinstance(row, Call)]
+
+    @property
+    def failed(self) -> int:
+        return sum(call.failed for call in self.calls)
+
+    @property
+    def names(self) -> str:
+        """What is in it, the most frequent first: ``6 Read, 4 Edit, 2 others``."""
+        if self.calls:
+            counts = Counter(text.first_line(call.entry.tool_name or "unnamed", 30) for call in self.calls)
+        else:
+            counts = Counter(text.first_line(row.what or row.label, 30) for row in self.rows if isinstance(row, Quiet))
+        shown = [f"{count} {name}" for name, count in counts.most_common(4)]
+        others = sum(counts.values()) - sum(count for _, count in counts.most_common(4))
+        return ", ".join(shown + ([f"{others} others"] if others else []))
+
+    @property
+    def others(self) -> int:
+        """Quiet rows between the calls."""
+        return len(self.rows) - len(self.calls) if self.calls else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The rows of one turn in a window. ``head`` is the prompt when the head of the turn says all of it."""
+
+    turn: Turn | None
+    index: int
+    continued: bool
+    head: Said | None
+    items: list[Row | Group]
+    abandoned_by: int | None = None
+    """The prompt for which a person went back to before this turn."""
+    instead_of: int | None = None
+    """The prompt that the one of this turn took the place of."""
+
+    @property
+    def first_line(self) -> str:
+        return text.first_line(self.turn.prompt, 140) if self.turn else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What of a window fits a page, and between which rows it lies."""
+
+    sections: list[Section]
+    first_seq: int | None
+    last_seq: int | None
+    earlier: bool
+    later: bool
+
+
+def sections(window: Window, opened: frozenset[int] = frozenset()) -> Fitted:
+    """The rows of a window that fit, by turn. A run that holds a seq of ``opened`` is shown unfolded."""
+    rows, cut_above, cut_below = _fit(window)
+    return Fitted(
+        sections=[_section(run, window, opened, top=number == 0) for number, run in enumerate(_by_turn(rows))],
+        first_seq=rows[0].entry.seq if rows else None,
+        last_seq=rows[-1].entry.seq if rows else None,
+        earlier=window.earlier or cut_above,
+        later=window.later or cut_below,
+    )
+
+
+def _fit(window: Window) -> tuple[list[Row], bool, bool]:
+    """Rows from the anchor down and then from the anchor up, until the window is full; one always fits."""
+    budget = BYTES
+    below, budget = _fill(window, window.entries[window.anchor :], budget, least=1)
+    above, _ = _fill(window, window.entries[: window.anchor][::-1], budget, least=0 if below else 1)
+    cut_above = len(above) < window.anchor
+    cut_below = len(below) < len(window.entries) - window.anchor
+    return above[::-1] + below, cut_above, cut_below
+
+
+def _fill(window: Window, entries: Sequence, budget: int, least: int) -> tuple[list[Row], int]:
+    rows: list[Row] = []
+    for entry in entries:
+        row = row_of(entry, window)
+        if row.size > budget and len(rows) >= least:
+            return rows, 0
+        rows.append(row)
+        budget -= row.size
+    return rows, budget
+
+
+def _by_turn(rows: list[Row]) -> Iterable[list[Row]]:
+    run: list[Row] = []
+    for row in rows:
+        if run and row.entry.turn != run[0].entry.turn:
+            yield run
+            run = []
+        run.append(row)
+    if run:
+        yield run
+
+
+def _section(rows: list[Row], window: Window, opened: frozenset[int], *, top: bool) -> Section:
+    first, turn = rows[0], window.turns.get(rows[0].entry.turn)
+    continued = top and turn is not None and first.entry.seq > turn.first_seq
+    is_prompt = isinstance(first, Said) and first.entry.kind == "user_message" and first.short and not first.entry.depth
+    head = first if is_prompt and not continued and turn and turn.index else None
+    rewound = {later: before for before, later in window.rewinds}
+    return Section(
+        turn,
+        first.entry.turn,
+        continued,
+        head,
+        list(_folded(rows[1:] if head else rows, opened)),
+        abandoned_by=None if first.entry.depth else window.abandoned_by(first.entry.seq),
+        instead_of=None if continued else rewound.get(turn.first_seq) if turn else None,
+    )
+
+
+def _folded(rows: list[Row], opened: frozenset[int]) -> Iterable[Row | Group]:
+    run: list[Row] = []
+    for row in rows:
+        if row.folds:
+            run.append(row)
+        else:
+            yield from _fold(run, opened)
+            yield row
+            run = []
+    yield from _fold(run, opened)
+
+
+def _fold(run: list[Row], opened: frozenset[int]) -> Iterable[Row | Group]:
+    """A run as one group when there is enough of it; else its rows, with long stretches of quiet ones folded."""
+    calls = sum(isinstance(row, Call) for row in run)
+    if calls >= RUN or (not calls and len(run) >= RUN):
+        yield Group(run, open=any(row.entry.seq in opened for row in run))
+    else:
+        yield from run

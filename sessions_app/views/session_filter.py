@@ -1,0 +1,105 @@
+"""What the URL of the session list says, read strictly: each bad value gets a sentence, none is ignored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from django.http import QueryDict
+
+from sessions_app.queries.sessions.session_list import DEFAULT_SORT, BadFilter, SessionFilter
+
+NAMES = (
+    "agent", "status", "origin", "tag", "q", "from", "to", "min_cost", "has_errors", "needs_approval", "model", "tool",
+    "used_from", "used_to", "sort",
+)  # fmt: skip
+WITHOUT_FIELD = ("model", "tool", "used_from", "used_to", "sort")
+"""Filters that links set and chips take away: the form only keeps them."""
+LABELS = {
+    "from": "Started from", "to": "Started to", "min_cost": "Cost at least", "origin": "Came by", "q": "Search",
+    "has_errors": "Errors", "needs_approval": "Waits for a person", "used_from": "Used from", "used_to": "Used to",
+}  # fmt: skip
+"""What the form calls a filter, where that is not its name in the address."""
+BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+MOST = 1_000
+"""Characters of one value."""
+MOST_COST = Decimal(10) ** 9
+
+
+@dataclass
+class ReadFilter:
+    """The filter, the values as they came (for the form), and what is wrong with them by field name."""
+
+    wanted: SessionFilter
+    values: dict[str, str]
+    errors: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def problems(self) -> list[tuple[str, str]]:
+        """What is wrong, under the words that the form has for it."""
+        return [(LABELS.get(name, name.capitalize()), told) for name, told in self.errors.items()]
+
+    @property
+    def kept(self) -> list[tuple[str, str]]:
+        """What the form sends along unseen."""
+        return [(name, self.values[name]) for name in WITHOUT_FIELD if self.values[name]]
+
+    def query(self, **changes: str | None) -> str:
+        """The query string of this filter with some values changed; "" or None takes one away."""
+        query = QueryDict(mutable=True)
+        for name, value in {**self.values, **changes}.items():
+            if value and (name, value) != ("sort", DEFAULT_SORT):
+                query[name] = value
+        return f"?{query.urlencode()}" if query else "?"
+
+
+def read(query: QueryDict) -> ReadFilter:
+    """Never raises: what cannot be understood is left out of the filter and told in ``errors``."""
+    values = {name: query.get(name, "").strip() for name in NAMES}
+    wanted: dict[str, Any] = {}
+    errors: dict[str, str] = {}
+    for name, value in values.items():
+        if not value:
+            continue
+        try:
+            wanted["from_" if name == "from" else name] = _read(name, value)
+        except BadFilter as bad:
+            errors[name] = str(bad)
+    return ReadFilter(SessionFilter(**wanted), values, errors)
+
+
+def _read(name: str, value: str) -> Any:
+    if "\0" in value or len(value) > MOST:
+        raise BadFilter(name, f"use at most {MOST:,} characters, without NUL")
+    if name in ("from", "to", "used_from", "used_to"):
+        return moment(name, value)
+    if name == "min_cost":
+        return _dollars(value)
+    if name in ("has_errors", "needs_approval"):
+        if value.lower() not in BOOLEANS:
+            raise BadFilter(name, f'"{value}" is neither true nor false')
+        return BOOLEANS[value.lower()]
+    return value
+
+
+def moment(name: str, value: str) -> datetime:
+    """A day or a moment, UTC unless it says otherwise; "to" a day means to its end. Raises ``BadFilter``."""
+    try:
+        at = datetime.fromisoformat(value)
+        if name.endswith("to") and len(value) <= len("2026-01-31"):
+            at += timedelta(days=1)
+    except (ValueError, OverflowError):
+        raise BadFilter(name, f'"{value}" is no date; write it as 2026-01-31 or 2026-01-31T09:30Z') from None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def _dollars(value: str) -> Decimal:
+    try:
+        amount = Decimal(value.removeprefix("$"))
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    if not amount.is_finite() or not 0 <= amount < MOST_COST:
+        raise BadFilter("min_cost", f'"{value}" is no amount of dollars; write it as 0.50')
+    return amount

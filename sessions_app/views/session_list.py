@@ -1,0 +1,117 @@
+"""The list of sessions. The page of one session is in ``session``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.views.decorators.http import require_safe
+
+from sessions_app.models import Agent, Session
+from sessions_app.queries.money.totals import Sums
+from sessions_app.queries.sessions import session_list as queries
+
+from . import access, session_filter
+from .pages import page_or_fragment
+
+ROWS = 50
+COLUMNS = (
+    ("title", "Session", ""), (None, "Agent", ""), ("started", "Started", ""), ("turns", "Turns", "right"),
+    ("tokens", "Tokens", "right"), ("cost", "Cost", "right"), ("errors", "Errors", "right"),
+)  # fmt: skip
+QUICK = (
+    ("needs_approval", "true", "Waits for a person"), ("has_errors", "true", "With errors"),
+    ("status", "running", "Running"), ("status", "archived", "Archived"),
+)  # fmt: skip
+NAMED = {
+    "agent": "agent", "status": "status", "origin": "came by", "tag": "tag", "from": "from", "to": "to",
+    "min_cost": "at least $", "model": "model", "tool": "tool", "used_from": "used from", "used_to": "used to",
+}  # fmt: skip
+
+
+@require_safe
+@access.viewer
+def index(request: access.DeskRequest) -> HttpResponse:
+    """All sessions of the workspace; the URL holds filter, order and place."""
+    read = session_filter.read(request.GET)
+    context = {"read": read, "chips": _chips(read), "columns": _columns(read), **_choices(request)}
+    context |= _found(request, read)
+    cursor = request.GET.get("cursor")
+    fragment = "sessions/_rows.html" if cursor and not read.errors else "sessions/_list.html"
+    return page_or_fragment(request, "sessions/index.html", fragment, context, status=400 if read.errors else 200)
+
+
+def _found(request: access.DeskRequest, read: session_filter.ReadFilter) -> dict[str, Any]:
+    """Rows and totals; a value that only the query can judge becomes an error of the form."""
+    try:
+        found = queries.filtered(request.member.workspace_id, read.wanted)
+        page = queries.page(found, read.wanted.sort, ROWS, request.GET.get("cursor"))
+    except queries.BadFilter as bad:
+        read.errors[bad.field] = str(bad)
+    if read.errors:
+        return {}
+    return {"page": page, "more": read.query(cursor=page.next_cursor), **_totals(found)}
+
+
+def _totals(found: QuerySet[Session]) -> dict[str, Any]:
+    row = queries.totals(found)
+    return {"totals": row, "sums": Sums.of(row)}
+
+
+def _choices(request: access.DeskRequest) -> dict[str, Any]:
+    agents = Agent.objects.filter(workspace_id=request.member.workspace_id).order_by("name")
+    return {
+        "agents": agents.only("name", "slug")[:500],
+        "statuses": Session.Status.choices,
+        "origins": Session.Origin.choices,
+    }
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A filter that one click puts on or takes off."""
+
+    text: str
+    on: bool
+    url: str
+
+
+def _chips(read: session_filter.ReadFilter) -> list[Chip]:
+    quick = [
+        Chip(text, read.values[name] == value, read.query(**{name: "" if read.values[name] == value else value}))
+        for name, value, text in QUICK
+    ]
+    shown = {(name, value) for name, value, _ in QUICK}
+    others = [
+        Chip(f"{label} {read.values[name]}", True, read.query(**{name: ""}))
+        for name, label in NAMED.items()
+        if read.values[name] and (name, read.values[name]) not in shown
+    ]
+    return quick + others
+
+
+@dataclass(frozen=True)
+class Column:
+    """A head of the table; ``url`` sorts by it, or the other way round when it is sorted by it already."""
+
+    text: str
+    css: str
+    url: str = ""
+    sorted: str = ""
+    """ascending, descending or nothing."""
+
+
+def _columns(read: session_filter.ReadFilter) -> list[Column]:
+    order = read.wanted.sort
+    made = []
+    for name, text, css in COLUMNS:
+        if name is None:
+            made.append(Column(text, css))
+            continue
+        direction = {name: "ascending", f"-{name}": "descending"}.get(order, "")
+        first = name if name == "title" else f"-{name}"
+        other = order.removeprefix("-") if order.startswith("-") else f"-{order}"
+        made.append(Column(text, css, read.query(sort=other if direction else first), direction))
+    return made

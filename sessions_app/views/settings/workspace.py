@@ -1,0 +1,188 @@
+"""Members, API keys and the workspace itself. Everybody sees them; admins change them."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.conf import settings as django_settings
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from sessions_app.models import ApiKey, Member, Role
+from sessions_app.queries import people as queries
+from sessions_app.queries import secrets as secret_queries
+from sessions_app.services import people, secrets
+from sessions_app.services.log import pricing
+
+from .. import access
+
+
+class MemberForm(forms.Form):
+    name = forms.CharField(max_length=150)
+    email = forms.EmailField(max_length=150)
+    role = forms.ChoiceField(choices=Role.choices, initial=Role.REVIEWER)
+
+
+class RoleForm(forms.Form):
+    role = forms.ChoiceField(choices=Role.choices)
+
+
+class KeyForm(forms.Form):
+    name = forms.CharField(max_length=100)
+    role = forms.ChoiceField(choices=Role.choices, initial=Role.REVIEWER)
+
+
+class NameForm(forms.Form):
+    name = forms.CharField(max_length=200)
+
+
+@require_safe
+@access.viewer
+def index(request: access.DeskRequest) -> HttpResponse:
+    return page(request)
+
+
+def page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpResponse:
+    """The page; ``shown`` has a form with its errors, or a secret that is seen this once."""
+    workspace = request.member.workspace
+    context = {
+        "members": queries.members(workspace.id),
+        "api_keys": queries.api_keys(workspace.id),
+        "workspaces": queries.workspaces(request.user),
+        "can_change": request.member.role == Role.ADMIN,
+        "roles": Role.choices,
+        "member_form": MemberForm(),
+        "key_form": KeyForm(),
+        **(_secrets(workspace.id) if request.member.role == Role.ADMIN else {}),
+        "prices": pricing.SOURCE,
+        "version": django_settings.VERSION,
+        "address": request.build_absolute_uri("/").rstrip("/"),
+        **shown,
+    }
+    response = render(request, "settings/index.html", context, status=status)
+    if shown:
+        response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _secrets(workspace_id: UUID) -> dict[str, Any]:
+    """What only admins see: which secrets there are, who set them, and where the key of the model comes from."""
+    kept = secret_queries.secrets(workspace_id)
+    return {
+        "secrets": [one for one in kept if one.row.name != secrets.PROVIDER_KEY],
+        "provider_key": next((one for one in kept if one.row.name == secrets.PROVIDER_KEY), None),
+        "provider_origin": secrets.provider_origin(),
+        "installation_has_key": bool(django_settings.ANTHROPIC_API_KEY),
+    }
+
+
+@require_POST
+@access.admin
+def add_member(request: access.DeskRequest) -> HttpResponse:
+    """Add somebody and show the link by which they come in first; it cannot be seen again."""
+    form = MemberForm(request.POST)
+    if not form.is_valid():
+        return page(request, 422, member_form=form)
+    entered = form.cleaned_data
+    try:
+        member, path = people.add_member(
+            request.member.workspace, entered["email"], entered["name"], Role(entered["role"]), by=access.actor(request)
+        )
+    except people.Refused as refused:
+        form.add_error("email", str(refused))
+        return page(request, 422, member_form=form)
+    return page(request, invited=member, invitation=path and request.build_absolute_uri(path))
+
+
+@require_POST
+@access.admin
+def new_link(request: access.DeskRequest, member_id: UUID) -> HttpResponse:
+    member = access.one(Member.objects.select_related("user"), request, member_id)
+    try:
+        path = people.new_sign_in_path(member, by=access.actor(request))
+    except people.Refused as refused:
+        return _refused(request, refused)
+    return page(request, invited=member, invitation=request.build_absolute_uri(path))
+
+
+@require_POST
+@access.admin
+def change_role(request: access.DeskRequest, member_id: UUID) -> HttpResponse:
+    member = access.one(Member.objects.select_related("user"), request, member_id)
+    form = RoleForm(request.POST)
+    if not form.is_valid():
+        return page(request, 422, role_error=form.errors["role"][0])
+    try:
+        people.change_role(member, Role(form.cleaned_data["role"]), by=access.actor(request))
+    except people.Refused as refused:
+        return _refused(request, refused)
+    messages.success(request, f"{member} is {member.get_role_display().lower()} now.")
+    return redirect("settings")
+
+
+@require_POST
+@access.admin
+def remove_member(request: access.DeskRequest, member_id: UUID) -> HttpResponse:
+    member = access.one(Member.objects.select_related("user"), request, member_id)
+    try:
+        people.remove_member(member, by=access.actor(request))
+    except people.Refused as refused:
+        return _refused(request, refused)
+    messages.success(request, f"{member} is not a member any more.")
+    return redirect("home" if member_id == request.member.pk else "settings")
+
+
+@require_POST
+@access.admin
+def create_key(request: access.DeskRequest) -> HttpResponse:
+    """Make an API key and show it, once."""
+    form = KeyForm(request.POST)
+    if not form.is_valid():
+        return page(request, 422, key_form=form)
+    entered = form.cleaned_data
+    key, secret = people.create_api_key(
+        request.member.workspace, entered["name"], Role(entered["role"]), by=access.actor(request)
+    )
+    return page(request, new_key=key, secret=secret)
+
+
+@require_POST
+@access.admin
+def revoke_key(request: access.DeskRequest, key_id: UUID) -> HttpResponse:
+    key = access.one(ApiKey.objects.all(), request, key_id)
+    people.revoke_api_key(key, by=access.actor(request))
+    messages.success(request, f'The key "{key}" does not work any more.')
+    return redirect("settings")
+
+
+@require_POST
+@access.admin
+def rename(request: access.DeskRequest) -> HttpResponse:
+    form = NameForm(request.POST)
+    if not form.is_valid():
+        return page(request, 422, name_error=form.errors["name"][0])
+    people.rename_workspace(request.member.workspace, form.cleaned_data["name"], by=access.actor(request))
+    messages.success(request, "The workspace has its new name.")
+    return redirect("settings")
+
+
+@require_POST
+@access.viewer
+def switch(request: access.DeskRequest) -> HttpResponse:
+    """Work in another of one's workspaces from now on."""
+    wanted = request.POST.get("workspace", "")
+    chosen = next((w for w in queries.workspaces(request.user) if str(w.id) == wanted), None)
+    if chosen is None:
+        messages.error(request, "You are not a member of that workspace.")
+        return redirect("settings")
+    request.session[access.WORKSPACE_KEY] = str(chosen.id)
+    return redirect("home")
+
+
+def _refused(request: access.DeskRequest, refused: people.Refused) -> HttpResponse:
+    messages.error(request, str(refused))
+    return redirect("settings")

@@ -1,0 +1,79 @@
+"""The forms of schedules and webhook endpoints."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django import forms
+
+from sessions_app.models import Agent, Schedule, WebhookEndpoint
+from sessions_app.services.triggers import cron_times
+
+MISSED = {
+    "once": "make up for one of them",
+    "skip": "skip them",
+    "all": "make up for all of them, the last 100 at most",
+}
+OVERLAP = {"allow": "begin another one", "skip": "skip this time"}
+SCHEMES = {
+    "generic": "Countersign's own: HMAC-SHA256 of time and body",
+    "github": "GitHub",
+    "stripe": "Stripe",
+    "slack": "Slack",
+    "shopify": "Shopify",
+    "twilio": "Twilio",
+    "none": "unsigned: whoever knows the address may send",
+}
+OF_SENDER = {
+    "stripe": "the signing secret of the endpoint (whsec_…)",
+    "slack": "the signing secret of the app",
+    "shopify": "the client secret of the app, or the key below the webhooks of the shop",
+    "twilio": "the auth token of the account",
+}
+"""Where the sender shows the secret."""
+
+
+def agents_of(workspace_id: UUID) -> Any:
+    """Those that may be chosen."""
+    here = Agent.objects.filter(workspace_id=workspace_id).exclude(status=Agent.Status.ARCHIVED)
+    return here.only("id", "name", "status", "slug").order_by("name")
+
+
+class OfAgent(forms.Form):
+    """A form in which an agent of the workspace is chosen."""
+
+    def __init__(self, workspace_id: UUID, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["agent"].queryset = agents_of(workspace_id)
+
+
+class ScheduleForm(OfAgent):
+    name = forms.CharField(max_length=100)
+    agent = forms.ModelChoiceField(Agent.objects.none(), to_field_name="slug", empty_label=None)
+    cron = forms.CharField(max_length=200, label="Times")
+    timezone = forms.CharField(max_length=64, label="Time zone", initial="UTC")
+    input_text = forms.CharField(label="First message", strip=False)
+    missed = forms.ChoiceField(choices=MISSED.items(), initial=Schedule.Missed.ONCE)
+    overlap = forms.ChoiceField(choices=OVERLAP.items(), initial=Schedule.Overlap.ALLOW)
+
+    def clean(self) -> dict[str, Any]:
+        """The times, checked as they are shown."""
+        entered = super().clean()
+        if "cron" in entered and "timezone" in entered:
+            try:
+                cron_times.checked(entered["cron"], entered["timezone"])
+            except cron_times.Invalid as invalid:
+                self.add_error(invalid.field, str(invalid))
+        return entered
+
+
+class EndpointForm(OfAgent):
+    name = forms.CharField(max_length=200)
+    scheme = forms.ChoiceField(choices=SCHEMES.items(), initial=WebhookEndpoint.Scheme.GENERIC, label="Signed as")
+    agent = forms.ModelChoiceField(Agent.objects.none(), to_field_name="slug", required=False)
+    secret = forms.CharField(max_length=500, required=False)
+
+
+class AgentForm(OfAgent):
+    agent = forms.ModelChoiceField(Agent.objects.none(), to_field_name="slug", required=False)
