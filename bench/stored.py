@@ -11,7 +11,8 @@ from sessions_app.services import audit, people
 from vcon_app import registry
 from vcon_app.drafts import EventDraft
 from vcon_app.models import Export, Import
-from vcon_app.services import exports, imports
+from vcon_app.services.exports import export_jobs
+from vcon_app.services.imports import import_jobs
 from vcon_app.services.log_reader import LogEvents
 
 from .checks import NOT_BY_VCON
@@ -65,8 +66,8 @@ def in_any_order(files: Sequence[File]) -> str:
 def drop(workspace: Workspace, data: bytes, file: File) -> Import:
     """Take a file in and do what a worker does."""
     name = file.name.rpartition("/")[2]
-    started = imports.start_import(workspace, name, [data], by=audit.COMMAND, format=file.format)
-    imports.run(started.pk)
+    started = import_jobs.start_import(workspace, name, [data], by=audit.COMMAND, format=file.format)
+    import_jobs.run(started.pk)
     started.refresh_from_db()
     return started
 
@@ -96,7 +97,7 @@ def through_vcon(session: Session) -> str:
     Events may differ where the export itself tells of it: core-04 demands what a file lacks, as the party of an
     attachment. Tokens and cost may not.
     """
-    export = exports.start_export(session, "vcon", by=audit.COMMAND)
+    export = export_jobs.start_export(session, "vcon", by=audit.COMMAND)
     again = drop(_workspace(), _bytes(export), File("again.vcon", "vcon"))
     if again.status != Import.Status.DONE:
         return again.error or again.status
@@ -121,13 +122,13 @@ def _workspace() -> Workspace:
 
 def _bytes(export: Export) -> bytes:
     """Of an export, done now if it waits for a worker."""
-    exports.run(export.pk)
+    export_jobs.run(export.pk)
     export.refresh_from_db()
-    return exports.path_of(export).read_bytes()
+    return export_jobs.path_of(export).read_bytes()
 
 
 def _original(session: Session) -> bytes:
-    return _bytes(exports.start_export(session, exports.ORIGINAL, by=audit.COMMAND))
+    return _bytes(export_jobs.start_export(session, export_jobs.ORIGINAL, by=audit.COMMAND))
 
 
 def _twice(workspace: Workspace, file: File, before: dict[Any, Snapshot]) -> str:

@@ -36,7 +36,7 @@ from vcon_app.drafts import (
 )
 from vcon_app.formats.common.jsonio import loads
 from vcon_app.formats.common.zips import is_zip
-from vcon_app.services import archives
+from vcon_app.services.documents import archives
 from vcon_app.signing.keys import Anchor, anchor_of
 from vcon_app.signing.signers import Signer
 

@@ -19,7 +19,7 @@ from vcon_app import registry
 from vcon_app.formats import vcon
 
 BETWEEN_COLLECTIONS = 200_000
-"""As in a worker of ours (``vcon_app.services.digest``), for both sides."""
+"""As in a worker of ours (``vcon_app.services.imports.file_importer``), for both sides."""
 LONG_ENOUGH = 0.1
 """CPU seconds of one measurement; a document is read as often as that takes."""
 

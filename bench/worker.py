@@ -18,13 +18,16 @@ from sessions_app.services import audit, people  # noqa: E402
 from sessions_app.services.log import pricing, search_index  # noqa: E402
 from vcon_app import registry  # noqa: E402
 from vcon_app.models import Import  # noqa: E402
-from vcon_app.services import documents, imports  # noqa: E402
+from vcon_app.services.documents import documents  # noqa: E402
+from vcon_app.services.imports import import_jobs  # noqa: E402
 
 
 def start(path: str) -> None:
     """Take a file in, as an upload does; prints the id of the import."""
     with Path(path).open("rb") as file:
-        print(imports.start_import(people.default_workspace(), path, documents.chunks_of(file), by=audit.COMMAND).pk)
+        print(
+            import_jobs.start_import(people.default_workspace(), path, documents.chunks_of(file), by=audit.COMMAND).pk
+        )
 
 
 def run(import_id: str) -> None:
@@ -32,7 +35,7 @@ def run(import_id: str) -> None:
     registry.readers()  # a worker loads the formats and the price table with its first import
     pricing.price("claude-opus-4-5", timezone.now(), (1, 0, 0, 0, 0))
     start_up, began = process_time(), monotonic()
-    imports.run(import_id)
+    import_jobs.run(import_id)
     done, imported = monotonic(), Import.objects.get(pk=import_id)
     assert imported.status == Import.Status.DONE, imported.error
     session = Session.objects.get(import_links__imported=imported)

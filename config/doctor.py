@@ -17,7 +17,7 @@ from django.db import connection
 from config import health
 from config.celery import PONG_CHANNEL, pong
 from config.prepare import connection_parameters
-from vcon_app.services import own_keys
+from vcon_app.services.trust import own_keys
 
 WORKER_SECONDS = 10
 CLOCK_SECONDS = 5

@@ -6,17 +6,19 @@ from uuid import UUID
 
 from celery import shared_task
 
-from .services import exports, imports, signatures
+from .services.exports import export_jobs
+from .services.imports import import_jobs
+from .services.trust import signatures
 
 
 @shared_task
 def run_import(import_id: str) -> None:
-    imports.run(UUID(import_id))
+    import_jobs.run(UUID(import_id))
 
 
 @shared_task
 def run_export(export_id: str) -> None:
-    exports.run(UUID(export_id))
+    export_jobs.run(UUID(export_id))
 
 
 @shared_task
@@ -27,4 +29,4 @@ def check_signatures(workspace_id: str) -> None:
 @shared_task
 def sweep() -> int:
     """Rung by beat: ring again for what lost its message or its worker."""
-    return imports.sweep() + exports.sweep() + signatures.sweep()
+    return import_jobs.sweep() + export_jobs.sweep() + signatures.sweep()

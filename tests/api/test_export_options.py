@@ -14,7 +14,7 @@ from sessions_app.services.log import events
 from tests.services.build import call, result, user
 from tests.signing.make import ec_key, public_pem, rsa_key
 from vcon_app.models import Export
-from vcon_app.services import trust
+from vcon_app.services.trust import anchors
 
 from .client import ok, pointers, refused
 
@@ -68,20 +68,20 @@ def test_what_cannot_be_chosen_is_a_problem_that_points_at_it(api, done, query, 
 
 
 def test_it_is_encrypted_for_trust_anchors_by_their_ids(api, done, workspace):
-    ids = [trust.add(workspace, public_pem(rsa_key(n)), by=audit.COMMAND).pk for n in (4, 5)]
+    ids = [anchors.add(workspace, public_pem(rsa_key(n)), by=audit.COMMAND).pk for n in (4, 5)]
     answer = export(api, done, f"format=vcon&encrypt_for={ids[0]}&encrypt_for={ids[1]}")
     assert answer.status_code == 200, answer.file
     assert len(json.loads(answer.file)["recipients"]) == 2
 
 
 def test_an_anchor_that_cannot_receive_is_a_problem(api, done, workspace):
-    anchor = trust.add(workspace, public_pem(ec_key()), name="Recorder", by=audit.COMMAND)
+    anchor = anchors.add(workspace, public_pem(ec_key()), name="Recorder", by=audit.COMMAND)
     problem = refused(api.get(f"sessions/{done.id}/export?format=vcon&encrypt_for={anchor.pk}"), 422)
     assert pointers(problem) == {"/encrypt_for"} and '"Recorder": its key is secp256r1' in problem["detail"]
 
 
 def test_the_anchor_of_another_workspace_is_not_there(api, done, other_workspace):
-    anchor = trust.add(other_workspace, public_pem(rsa_key(4)), name="Theirs", by=audit.COMMAND)
+    anchor = anchors.add(other_workspace, public_pem(rsa_key(4)), name="Theirs", by=audit.COMMAND)
     problem = refused(api.get(f"sessions/{done.id}/export?format=vcon&encrypt_for={anchor.pk}"), 422)
     assert "no trust anchor" in problem["detail"] and "Theirs" not in problem["detail"]
 

@@ -16,7 +16,9 @@ from tests.services.build import call, result, user
 from vcon_app.formats import bundle
 from vcon_app.formats.common.zips import Archive
 from vcon_app.models import Export
-from vcon_app.services import exports, imports, own_keys
+from vcon_app.services.exports import export_jobs
+from vcon_app.services.imports import import_jobs
+from vcon_app.services.trust import own_keys
 
 from .client import ok, pointers, refused
 from .live import elsewhere
@@ -28,7 +30,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def imported(api):
     taken = ok(api.upload(file(name='no"tes é.jsonl')), 202)
-    imports.run(taken["id"])
+    import_jobs.run(taken["id"])
     return ok(api.get(f"imports/{taken['id']}"))["sessions"][0]
 
 
@@ -67,10 +69,10 @@ def test_no_browser_runs_what_comes_out(api, imported):
 
 
 def test_every_format_is_written_and_reported(api, imported):
-    for format in exports.formats_of(Session.objects.get(pk=imported)):
+    for format in export_jobs.formats_of(Session.objects.get(pk=imported)):
         answer = fetch(api, imported, format)
         assert answer.status_code == 200, format
-        assert answer.headers["Content-Type"].startswith(exports.media_types(format)[0])
+        assert answer.headers["Content-Type"].startswith(export_jobs.media_types(format)[0])
         assert len(body(answer)) == int(answer.headers["Content-Length"])
         report = ok(api.get(f"sessions/{imported}/export/report", {"format": format}))
         assert report["loss"] == answer.headers["Countersign-Loss"]
@@ -114,7 +116,7 @@ def test_a_viewer_may_take_a_session_away(viewer, imported):
 
 
 def test_a_large_session_is_waited_for_until_a_worker_has_written_it(api, session, monkeypatch):
-    monkeypatch.setattr(exports, "INLINE_EVENTS", 1)
+    monkeypatch.setattr(export_jobs, "INLINE_EVENTS", 1)
     events.append(session.id, [user(), call("c"), result("c")])
 
     async def run():
@@ -124,7 +126,7 @@ def test_a_large_session_is_waited_for_until_a_worker_has_written_it(api, sessio
         await asyncio.sleep(0.3)
         assert not waiting.done()
         export = await elsewhere(Export.objects.get)
-        await elsewhere(exports.run, export.id)
+        await elsewhere(export_jobs.run, export.id)
         return await asyncio.wait_for(waiting, 10)
 
     answer = asyncio.run(run())
@@ -133,7 +135,7 @@ def test_a_large_session_is_waited_for_until_a_worker_has_written_it(api, sessio
 
 
 def test_an_export_that_failed_says_so(api, session, monkeypatch):
-    monkeypatch.setattr(exports, "path_of", lambda export: Path("/dev/null/no-folder"))
+    monkeypatch.setattr(export_jobs, "path_of", lambda export: Path("/dev/null/no-folder"))
     events.append(session.id, [user()])
     assert "could not be written" in refused(fetch(api, session.id, "html"), 500)["detail"]
 

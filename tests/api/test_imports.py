@@ -10,7 +10,7 @@ import pytest
 
 from sessions_app.models import Agent
 from vcon_app.models import Import, SourceDocument
-from vcon_app.services import imports
+from vcon_app.services.imports import import_jobs
 
 from .client import ok, pointers, refused
 
@@ -66,7 +66,7 @@ def file(content=None, name="notes.jsonl"):
 def finished(api, answer):
     """What a worker makes of it."""
     taken = ok(answer, 202)
-    imports.run(taken["id"])
+    import_jobs.run(taken["id"])
     return ok(api.get(f"imports/{taken['id']}"))
 
 
@@ -178,7 +178,7 @@ def test_of_an_archive_each_member_says_what_it_gave_and_who_signed_it(api):
         archive.writestr("b/notes.jsonl", file().getvalue())
         archive.writestr("milk.txt", b"Buy milk")
     taken = ok(api.upload(file(packed.getvalue(), "all.zip")), 202)
-    imports.run(taken["id"])
+    import_jobs.run(taken["id"])
     done = ok(api.get(f"imports/{taken['id']}"))
     [session] = done["sessions"]
     assert [(member["name"], member["session"], member["events"]) for member in done["members"]] == [

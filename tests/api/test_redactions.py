@@ -17,7 +17,7 @@ from tests.services.files import vcon as vcon_file
 from tests.services.test_imports import drop
 from tests.signing.make import public_pem, rsa_key
 from vcon_app.formats import vcon
-from vcon_app.services import trust
+from vcon_app.services.trust import anchors
 
 from .client import ok, pointers, refused
 
@@ -127,7 +127,7 @@ def test_a_stranger_is_told_nothing(api, stranger, chat):
 
 def test_it_can_be_encrypted_for_people_whose_keys_are_known(api, chat, tmp_path):
     key = rsa_key()
-    pinned = trust.add(chat.workspace, public_pem(key), name="Court", by=audit.COMMAND)
+    pinned = anchors.add(chat.workspace, public_pem(key), name="Court", by=audit.COMMAND)
     rules = {"type": "PII", "remove": [{"what": "containing", "words": "4711 0815"}]}
     for named in (str(pinned.pk), pinned.fingerprint):
         made = ok(api.post(f"sessions/{chat.pk}/redactions", {**rules, "encrypt_for": [named]}), 201)

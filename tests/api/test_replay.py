@@ -11,7 +11,7 @@ from django.test import AsyncClient
 
 from sessions_app.services.log import events
 from tests.services.build import call, user
-from vcon_app.services import imports
+from vcon_app.services.imports import import_jobs
 
 from .client import ok
 from .live import stream
@@ -67,5 +67,5 @@ def test_another_kind_of_feed_is_read_when_its_format_was_chosen(api, format, st
     source = io.BytesIO(json.dumps(FEED).encode())
     source.name = "shop.llmfeed.json"
     taken = ok(api.upload(source, {"format": format}), 202)
-    imports.run(taken["id"])
+    import_jobs.run(taken["id"])
     assert ok(api.get(f"imports/{taken['id']}"))["status"] == status

@@ -10,7 +10,7 @@ from sessions_app.models import Approval, Role, Session
 from sessions_app.services import agents, audit, people
 from tests.desk.build import TRANSCRIPT, asks, session_of
 from vcon_app.models import Import
-from vcon_app.services import imports
+from vcon_app.services.imports import import_jobs
 
 from .conftest import PHONE
 
@@ -51,7 +51,7 @@ def drop(page, name: str, content: bytes = TRANSCRIPT) -> None:
 def read_all() -> None:
     """What the worker does."""
     for imported in Import.objects.filter(status=Import.Status.QUEUED):
-        imports.run(imported.id)
+        import_jobs.run(imported.id)
 
 
 def test_a_dropped_file_gets_a_row_that_turns_from_queued_to_done_by_itself(open_page):
@@ -227,7 +227,7 @@ def test_more_sessions_follow_in_place(open_page, agent, monkeypatch):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_on_a_phone_nothing_runs_over_the_edge(open_page, agent, admin, scheme):
     asks(session_of(agent, f"{HOSTILE} {'very' * 40} long", errors=3), context="x" * 400)
-    imports.run(imports.start_import(agent.workspace, f"{HOSTILE}{'y' * 200}", [b"{"], by=audit.COMMAND).id)
+    import_jobs.run(import_jobs.start_import(agent.workspace, f"{HOSTILE}{'y' * 200}", [b"{"], by=audit.COMMAND).id)
     page = open_page("/", member=admin, viewport=PHONE, color_scheme=scheme)
     for path in PAGES:
         page.goto(path)

@@ -24,7 +24,7 @@ from tests.services.files import transcript, vcon
 from tests.services.test_imports import drop
 from tests.signing.make import ec_key, private_pem
 from vcon_app.management.commands import verify as verify_command
-from vcon_app.services import own_keys, trust
+from vcon_app.services.trust import anchors, own_keys
 from vcon_app.signing.keys import fingerprint
 
 pytestmark = pytest.mark.django_db
@@ -192,4 +192,4 @@ def test_a_jose_library_would_check_the_signature(path, settings, tmp_path):
 
 
 def test_a_workspace_has_our_key_among_what_it_checks_with(path, workspace):
-    assert [anchor.name for anchor in trust.keyring(workspace.pk).anchors] == ["this installation"]
+    assert [anchor.name for anchor in anchors.keyring(workspace.pk).anchors] == ["this installation"]

@@ -11,15 +11,16 @@ from django.core.management.base import CommandError
 from sessions_app.models import Session
 from sessions_app.services import audit, people
 from tests.api.test_imports import LINES
-from vcon_app.services import exports, imports
+from vcon_app.services.exports import export_jobs
+from vcon_app.services.imports import import_jobs
 
 DATA = "\n".join(json.dumps(line) for line in LINES).encode()
 
 
 @pytest.fixture
 def session(db) -> Session:
-    taken = imports.start_import(people.default_workspace(), "notes.jsonl", [DATA], by=audit.COMMAND)
-    imports.run(taken.id)
+    taken = import_jobs.start_import(people.default_workspace(), "notes.jsonl", [DATA], by=audit.COMMAND)
+    import_jobs.run(taken.id)
     return Session.objects.get()
 
 
@@ -39,7 +40,7 @@ def test_a_folder_gets_a_file_of_its_own_name(session, tmp_path):
 
 
 def test_a_large_session_is_written_without_a_worker(session, tmp_path, monkeypatch):
-    monkeypatch.setattr(exports, "INLINE_EVENTS", 0)
+    monkeypatch.setattr(export_jobs, "INLINE_EVENTS", 0)
     call_command("export", str(session.id), "--format", "html", "--output", str(tmp_path / "page.html"))
     assert (tmp_path / "page.html").stat().st_size > 0
 

@@ -15,7 +15,7 @@ from django.urls import reverse
 from sessions_app.ids import uuid7_texts
 from sessions_app.models import Session
 from vcon_app.models import Import, SourceDocument
-from vcon_app.services import imports
+from vcon_app.services.imports import import_jobs
 
 from .build import TRANSCRIPT, words
 
@@ -41,7 +41,7 @@ async def body_of(answer) -> bytes:
 def read_all() -> None:
     """What the worker does."""
     for imported in Import.objects.filter(status=Import.Status.QUEUED):
-        imports.run(imported.id)
+        import_jobs.run(imported.id)
 
 
 def test_a_file_becomes_a_session_and_the_page_says_so(reviewer, workspace):

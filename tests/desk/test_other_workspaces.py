@@ -6,7 +6,7 @@ import pytest
 
 from sessions_app.models import ApiKey, Member, Role, Secret
 from sessions_app.services import audit, people, secrets
-from vcon_app.services import imports
+from vcon_app.services.imports import import_jobs
 
 from .build import ASKER, TRANSCRIPT, asks, session_of, words
 from .conftest import member_of
@@ -17,7 +17,7 @@ def ours(workspace, agent) -> dict[str, str]:
     """Addresses of things in our workspace."""
     session = session_of(agent, title="Hush refund")
     approval = asks(session, tool="hush_tool")
-    imported = imports.start_import(workspace, "hush.json", [TRANSCRIPT], by=ASKER)
+    imported = import_jobs.start_import(workspace, "hush.json", [TRANSCRIPT], by=ASKER)
     key, _ = people.create_api_key(workspace, "hush key", Role.VIEWER, by=audit.COMMAND)
     member = member_of(workspace, Role.VIEWER, "Hushpuppy")
     secret = secrets.keep(workspace.id, "hush-token", "tok-123456", "https://mcp.example.com", by=audit.COMMAND)

@@ -13,7 +13,8 @@ from tests.services.files import vcon
 from tests.services.test_imports import BY, drop
 from tests.signing.make import ed_key, public_pem, rsa_key
 from vcon_app.models import Redaction
-from vcon_app.services import redactions, trust
+from vcon_app.services.redaction import redactions
+from vcon_app.services.trust import anchors
 
 from .build import session_of, words
 from .test_query_counts import queries
@@ -114,8 +115,8 @@ def test_a_reviewer_may_accept_what_was_found(reviewer, chat):
 
 
 def test_it_can_be_encrypted_for_a_trust_anchor(reviewer, chat):
-    court = trust.add(chat.workspace, public_pem(rsa_key()), name="Court", by=BY)
-    trust.add(chat.workspace, public_pem(ed_key()), name="Press", by=BY)
+    court = anchors.add(chat.workspace, public_pem(rsa_key()), name="Court", by=BY)
+    anchors.add(chat.workspace, public_pem(ed_key()), name="Press", by=BY)
     page = reviewer.get(at(chat)).content.decode()
     assert f'value="{court.pk}">' in page and "RSA-OAEP needs an RSA key" in page
     reviewer.post(at(chat, "words"), {"add": "4711 0815"})

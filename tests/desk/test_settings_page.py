@@ -9,7 +9,7 @@ from django.test import Client
 
 from sessions_app.models import ApiKey, AuditEntry, Member, Role
 from sessions_app.services import people
-from vcon_app.services import own_keys
+from vcon_app.services.trust import own_keys
 from vcon_app.signing.keys import fingerprint
 
 from .build import words

@@ -10,7 +10,7 @@ from django.urls import path
 
 from config import urls as site
 from vcon_app.models import Import
-from vcon_app.services import imports
+from vcon_app.services.imports import import_jobs
 
 from .build import ASKER, TRANSCRIPT, asks, session_of, words
 
@@ -38,8 +38,8 @@ def full_desk(workspace, agent, settings, tmp_path) -> Import:
     settings.DOCUMENTS_DIR = tmp_path
     session = session_of(agent, HOSTILE.replace("\0", ""), errors=1)
     asks(session, tool=HOSTILE.replace("\0", ""), context=HOSTILE.replace("\0", ""))
-    imported = imports.start_import(workspace, HOSTILE, [TRANSCRIPT], by=ASKER)
-    imports.run(imported.id)
+    imported = import_jobs.start_import(workspace, HOSTILE, [TRANSCRIPT], by=ASKER)
+    import_jobs.run(imported.id)
     return imported
 
 

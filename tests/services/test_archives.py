@@ -21,8 +21,10 @@ from vcon_app.formats import claude_code
 from vcon_app.formats.common import zips
 from vcon_app.models import Import
 from vcon_app.queries import sources
-from vcon_app.services import archives, imports, records, signatures, trust
-from vcon_app.services.digest import LOCKS, Digest
+from vcon_app.services.documents import archives, event_bytes
+from vcon_app.services.imports import import_jobs
+from vcon_app.services.imports.file_importer import LOCKS, Digest
+from vcon_app.services.trust import anchors, signatures
 
 from .files import OWNER, transcript, vcon
 from .test_imports import BY, drop, keys
@@ -64,18 +66,18 @@ def test_each_member_is_read_in_its_own_format_into_the_same_import(workspace):
 def test_events_say_in_which_member_they_stand_and_their_bytes_are_found_again(workspace, method):
     done = drop(workspace, packed(TWO, method), "all.zip")
     line = Event.objects.get(session__external_id=OWNER, seq=2)
-    found = records.read(line, done.document)
+    found = event_bytes.read(line, done.document)
     assert line.pointer == "a/one.jsonl: L2/message/content/0"
     assert (found.data, found.is_exact) == (transcript(4).splitlines()[1], True)
     part = Event.objects.filter(session__source_format="vcon").first()
     assert part.pointer.startswith("two.vcon: /dialog/0")
-    assert b"Hello" in records.read(part, done.document).data
+    assert b"Hello" in event_bytes.read(part, done.document).data
 
 
 def test_a_member_whose_name_begins_like_another_is_told_apart(workspace):
     done = drop(workspace, packed({"my": transcript(2), "my: own": transcript(2, OTHER)}), "all.zip")
     event = Event.objects.get(session__external_id=OTHER, seq=1)
-    assert json.loads(records.read(event, done.document).data)["sessionId"] == OTHER
+    assert json.loads(event_bytes.read(event, done.document).data)["sessionId"] == OTHER
 
 
 def test_findings_say_in_which_member(workspace):
@@ -225,7 +227,7 @@ def test_members_beyond_memory_are_read_from_disk(workspace, monkeypatch):
 def test_the_same_archive_again_is_the_same_import(workspace):
     data = packed(TWO)  # packed a moment later it would have other times in it
     first = drop(workspace, data, "all.zip")
-    assert imports.start_import(workspace, "again.zip", [data], by=BY).duplicate_of == first
+    assert import_jobs.start_import(workspace, "again.zip", [data], by=BY).duplicate_of == first
 
 
 def test_another_archive_adds_only_what_is_new(workspace):
@@ -256,7 +258,7 @@ def test_its_signature_is_that_of_its_worst_member_and_is_checked_again(workspac
     mixed = drop(workspace, packed({"signed.vcon": signed, "one.jsonl": transcript(2)}), "mixed.zip")
     assert [done.signature["state"] for done in (alone, mixed)] == ["valid_untrusted", "unsigned"]
     assert ("R89", "warning", "signed.vcon: /signatures/0") in rules(alone)
-    trust.add(workspace, signer.pem, by=BY)
+    anchors.add(workspace, signer.pem, by=BY)
     assert signatures.check_again(workspace.pk) == 2, "a session of the second has another state, too"
     for done, state in ((alone, "valid"), (mixed, "unsigned")):
         done.refresh_from_db()
@@ -270,7 +272,7 @@ def test_what_says_that_the_bytes_were_changed_stays_after_a_second_check(worksp
     }
     done = drop(workspace, packed({"signed.vcon": json.dumps(changed).encode(), "one.jsonl": transcript(2)}), "all.zip")
     before = rules(done)
-    trust.add(workspace, make.recorder().pem, by=BY)
+    anchors.add(workspace, make.recorder().pem, by=BY)
     signatures.check_again(workspace.pk)
     done.refresh_from_db()
     assert (done.signature["state"], rules(done)) == ("invalid", before)
@@ -329,7 +331,7 @@ def test_the_bundles_of_the_corpus_give_what_is_expected_of_them(workspace, name
 
 
 def test_an_archive_of_very_many_sessions_takes_few_locks(workspace):
-    digest = Digest(Import(workspace=workspace), trust.keyring(workspace.pk), lambda read: None)
+    digest = Digest(Import(workspace=workspace), anchors.keyring(workspace.pk), lambda read: None)
     digest.format = claude_code
     for number in range(3_000):
         digest._lock(str(number))

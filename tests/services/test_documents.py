@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from vcon_app.models import Import, SourceDocument
-from vcon_app.services import documents, imports
+from vcon_app.services.documents import documents
+from vcon_app.services.imports import import_jobs
 
 from .test_imports import start
 
@@ -28,7 +29,7 @@ def test_names_are_cleaned(workspace, given, shown):
 def test_a_file_that_is_too_large_leaves_nothing_behind(workspace, settings, storage):
     settings.MAX_UPLOAD_BYTES = 1_000
     with pytest.raises(documents.TooLarge, match="larger than the limit"):
-        imports.start_import(workspace, "big", iter([b"x" * 600, b"x" * 600]), by=None)
+        import_jobs.start_import(workspace, "big", iter([b"x" * 600, b"x" * 600]), by=None)
     assert not Import.objects.exists() and not SourceDocument.objects.exists()
     assert [path for path in storage.rglob("*") if path.is_file()] == []
 
@@ -39,6 +40,6 @@ def test_an_upload_that_breaks_off_leaves_nothing_behind(workspace, storage):
         raise ConnectionResetError
 
     with pytest.raises(ConnectionResetError):
-        imports.start_import(workspace, "cut", chunks(), by=None)
+        import_jobs.start_import(workspace, "cut", chunks(), by=None)
     assert not Import.objects.exists()
     assert [path for path in storage.rglob("*") if path.is_file()] == []

@@ -11,7 +11,7 @@ from sessions_app.models import AuditEntry
 from vcon_app import registry
 from vcon_app.drafts import Option
 from vcon_app.models import Export
-from vcon_app.services import export_options, exports
+from vcon_app.services.exports import export_jobs, export_options
 
 from .build import append, call, event, result, user
 from .test_exports import content, export
@@ -64,7 +64,7 @@ def test_a_writer_is_given_every_option_of_its_format(session, chat, said, given
     ],
 )
 def test_what_cannot_be_chosen_is_refused_before_anything_is_kept(session, chat, format, said, says, parameter):
-    with pytest.raises(exports.CannotExport, match=says) as refused:
+    with pytest.raises(export_jobs.CannotExport, match=says) as refused:
         export(session, format, options=said)
     assert refused.value.parameter == parameter
     assert not Export.objects.exists() and not AuditEntry.objects.filter(action="session.exported").exists()
@@ -78,15 +78,15 @@ def test_what_was_chosen_is_kept_and_told_but_not_the_default(session, chat):
 
 def test_a_report_makes_no_export_and_says_of_nobody_that_they_took_it(session, chat):
     append(session, user(), event())
-    assert exports.report(session, "chat") == [{"what": "times", "why": "they were not asked for", "count": 2}]
-    assert exports.report(session, "chat", {"times": "true"}) == []
+    assert export_jobs.report(session, "chat") == [{"what": "times", "why": "they were not asked for", "count": 2}]
+    assert export_jobs.report(session, "chat", {"times": "true"}) == []
     assert not Export.objects.exists() and not AuditEntry.objects.filter(action="session.exported").exists()
 
 
 @pytest.mark.parametrize("format", sorted(registry.writers()))
 def test_a_report_is_what_the_export_then_says(session, format):
     append(session, user(), call("a"), result("a"), event("unknown", data={"raw": [1]}))
-    assert exports.report(session, format) == export(session, format).losses
+    assert export_jobs.report(session, format) == export(session, format).losses
 
 
 def test_another_choice_is_another_vcon_and_the_same_choice_the_same(session):
@@ -106,7 +106,7 @@ def test_what_our_formats_declare_can_be_shown_and_typed():
 
 
 def test_an_export_by_the_default_is_told_as_before(session):
-    exports.start_export(session, "jsonl", by=BY)
+    export_jobs.start_export(session, "jsonl", by=BY)
     assert AuditEntry.objects.get(action="session.exported").details == {"format": "jsonl"}
 
 
@@ -114,6 +114,6 @@ def test_a_report_after_the_same_export_is_what_it_said_and_nothing_is_written_a
     append(session, event())
     made = export(session, "chat")
     monkeypatch.setattr(Chat, "write", None)
-    assert exports.report(session, "chat") == made.losses
+    assert export_jobs.report(session, "chat") == made.losses
     with pytest.raises(TypeError):
-        exports.report(session, "chat", {"times": "true"})
+        export_jobs.report(session, "chat", {"times": "true"})

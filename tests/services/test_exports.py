@@ -14,7 +14,7 @@ from sessions_app.models import AuditEntry, Session
 from sessions_app.services import audit, sessions
 from vcon_app import registry
 from vcon_app.models import Export
-from vcon_app.services import exports
+from vcon_app.services.exports import export_jobs
 
 from .build import append, call, event, result, user
 from .files import transcript, vcon
@@ -25,12 +25,12 @@ pytestmark = pytest.mark.django_db
 
 def export(session, format: str, **more) -> Export:
     session.refresh_from_db()
-    return exports.start_export(session, format, by=BY, **more)
+    return export_jobs.start_export(session, format, by=BY, **more)
 
 
 def content(written: Export) -> bytes:
     assert (written.status, written.error) == (Export.Status.DONE, None)
-    return exports.path_of(written).read_bytes()
+    return export_jobs.path_of(written).read_bytes()
 
 
 @pytest.fixture
@@ -52,13 +52,13 @@ def test_the_original_of_a_transcript_that_grew_is_the_whole(workspace, imported
 
 
 def test_a_session_that_began_here_has_no_original(session):
-    with pytest.raises(exports.CannotExport, match="there is no original"):
+    with pytest.raises(export_jobs.CannotExport, match="there is no original"):
         export(session, "original")
-    assert "original" not in exports.formats_of(session)
+    assert "original" not in export_jobs.formats_of(session)
 
 
 def test_an_unknown_format_is_refused_with_those_there_are(imported):
-    with pytest.raises(exports.CannotExport, match='"docx" is not an export format; use one of original, '):
+    with pytest.raises(export_jobs.CannotExport, match='"docx" is not an export format; use one of original, '):
         export(imported, "docx")
 
 
@@ -152,12 +152,12 @@ def test_who_took_it_away_is_in_the_audit_log(imported):
 
 
 def test_a_large_session_is_left_to_a_worker(imported, monkeypatch, django_capture_on_commit_callbacks):
-    monkeypatch.setattr(exports, "INLINE_EVENTS", 3)
+    monkeypatch.setattr(export_jobs, "INLINE_EVENTS", 3)
     with django_capture_on_commit_callbacks() as rung:
         waiting = export(imported, "jsonl")
     assert (waiting.status, len(rung)) == (Export.Status.QUEUED, 1)
     for _ in range(2):
-        exports.run(waiting.pk)
+        export_jobs.run(waiting.pk)
     waiting.refresh_from_db()
     assert len(content(waiting).splitlines()) == 6
 
@@ -176,24 +176,24 @@ def test_a_writer_that_fails_is_told_and_leaves_no_file(imported, monkeypatch):
         Export.Status.FAILED,
         "the file could not be written: too deep\N{REPLACEMENT CHARACTER}",
     )
-    assert not exports.path_of(failed).exists()
+    assert not export_jobs.path_of(failed).exists()
 
 
 def test_an_export_whose_worker_died_is_rung_again(imported, monkeypatch):
-    monkeypatch.setattr(exports, "INLINE_EVENTS", 3)
+    monkeypatch.setattr(export_jobs, "INLINE_EVENTS", 3)
     lost = export(imported, "jsonl")
-    assert exports.sweep() == 0
+    assert export_jobs.sweep() == 0
     Export.objects.update(status=Export.Status.RUNNING, heartbeat_at=timezone.now() - timedelta(minutes=1))
-    assert exports.sweep() == 1
-    exports.run(lost.pk)
-    assert exports.sweep() == 0
+    assert export_jobs.sweep() == 1
+    export_jobs.run(lost.pk)
+    assert export_jobs.sweep() == 0
 
 
 def test_files_that_nobody_fetched_for_a_day_are_thrown_away(imported):
-    old, new = (exports.path_of(export(imported, "jsonl")) for _ in range(2))
-    yesterday = time.time() - exports.KEPT.total_seconds() - 60
+    old, new = (export_jobs.path_of(export(imported, "jsonl")) for _ in range(2))
+    yesterday = time.time() - export_jobs.KEPT.total_seconds() - 60
     os.utime(old, (yesterday, yesterday))
-    exports.sweep()
+    export_jobs.sweep()
     assert (old.exists(), new.exists()) == (False, True)
 
 
@@ -201,5 +201,5 @@ def test_the_original_is_the_whole_transcript_also_when_its_first_half_comes_lat
     whole, half = transcript(8), transcript(4)
     [link] = drop(workspace, whole).session_links.all()
     assert drop(workspace, half, "half.jsonl").events == 0
-    done = exports.start_export(link.session, "original", by=BY)
-    assert exports.path_of(done).read_bytes() == whole
+    done = export_jobs.start_export(link.session, "original", by=BY)
+    assert export_jobs.path_of(done).read_bytes() == whole

@@ -21,7 +21,10 @@ from vcon_app.formats import bundle
 from vcon_app.formats.common.zips import Archive
 from vcon_app.models import Export, Import, SourceDocument
 from vcon_app.queries import sources
-from vcon_app.services import documents, exports, imports, own_keys, signatures, trust, verification
+from vcon_app.services.documents import documents
+from vcon_app.services.exports import export_jobs
+from vcon_app.services.imports import import_jobs
+from vcon_app.services.trust import anchors, own_keys, signatures, verification
 from vcon_app.signing.keys import fingerprint
 
 from .build import append, user
@@ -36,15 +39,15 @@ OTHER = "7d1c2a90-55aa-4c11-8f00-9a8b7c6d5e4f"
 
 def handed_over(session: Session, format: str = "bundle", **options) -> bytes:
     session.refresh_from_db()
-    done = exports.start_export(session, format, by=BY, options=options)
+    done = export_jobs.start_export(session, format, by=BY, options=options)
     assert (done.status, done.error) == (Export.Status.DONE, None)
-    return exports.path_of(done).read_bytes()
+    return export_jobs.path_of(done).read_bytes()
 
 
 def verified(data: bytes, tmp_path, workspace) -> verification.Verdict:
     path = tmp_path / "handed.zip"
     path.write_bytes(data)
-    return verification.of(path, trust.keyring(workspace.pk).anchors)
+    return verification.of(path, anchors.keyring(workspace.pk).anchors)
 
 
 @pytest.fixture
@@ -106,16 +109,16 @@ def test_asking_for_a_signature_changes_nothing(imported):
 
 def test_a_key_that_cannot_be_used_is_told_before_anything_is_written(imported, settings, tmp_path):
     settings.SIGNING_KEY = tmp_path / "none.pem"
-    with pytest.raises(exports.CannotExport, match="cannot be used"):
-        exports.start_export(imported, "bundle", by=BY)
+    with pytest.raises(export_jobs.CannotExport, match="cannot be used"):
+        export_jobs.start_export(imported, "bundle", by=BY)
     assert not Export.objects.exists()
 
 
 def test_a_large_original_is_left_to_a_worker(imported, monkeypatch):
-    monkeypatch.setattr(exports, "INLINE_BYTES", 10)
-    waiting = exports.start_export(imported, "bundle", by=BY)
+    monkeypatch.setattr(export_jobs, "INLINE_BYTES", 10)
+    waiting = export_jobs.start_export(imported, "bundle", by=BY)
     assert waiting.status == Export.Status.QUEUED
-    exports.run(waiting.pk)
+    export_jobs.run(waiting.pk)
     waiting.refresh_from_db()
     assert waiting.status == Export.Status.DONE
 
@@ -166,7 +169,7 @@ def test_a_bundle_of_somebody_unknown_is_genuine_and_no_more(workspace, imported
     settings.SIGNING_KEY.write_text(private_pem(ec_key()))
     done = moved(data)
     assert done.signature["state"] == "valid_untrusted"
-    trust.add(done.workspace, theirs.public_pem.decode(), name="The other desk", by=BY)
+    anchors.add(done.workspace, theirs.public_pem.decode(), name="The other desk", by=BY)
     assert signatures.check_again(done.workspace_id) == 1
     done.refresh_from_db()
     assert (done.signature["state"], done.session_links.get().signature["state"]) == ("valid", "valid")
@@ -197,8 +200,8 @@ def test_the_original_of_a_session_out_of_a_zip_is_its_member(workspace):
     drop(workspace, zipped(TWO), "all.zip")
     for external_id, name in ((OWNER, "a/one.jsonl"), ("0195c5f0-7d1e-8a00-b5d3-0e2a7c1f9b44", "two.vcon")):
         session = Session.objects.get(external_id=external_id)
-        done = exports.start_export(session, "original", by=BY)
-        assert exports.path_of(done).read_bytes() == TWO[name]
+        done = export_jobs.start_export(session, "original", by=BY)
+        assert export_jobs.path_of(done).read_bytes() == TWO[name]
         assert (done.filename, done.size) == (name.rpartition("/")[2], len(TWO[name]))
 
 
@@ -233,7 +236,7 @@ def test_a_bad_signature_of_one_member_marks_its_own_session_alone(workspace):
     assert done.signature["state"] == "invalid"
     states = {link.member: provenance.of([link.session_id])[link.session_id].signature["state"] for link in links(done)}
     assert states == {"good.vcon": "valid_untrusted", "bad.vcon": "invalid", "c.jsonl": "unsigned"}
-    trust.add(workspace, signer.pem, by=BY)
+    anchors.add(workspace, signer.pem, by=BY)
     signatures.check_again(workspace.pk)
     states = {link.member: link.signature["state"] for link in links(done)}
     assert states == {"good.vcon": "valid", "bad.vcon": "invalid", "c.jsonl": "unsigned"}
@@ -254,7 +257,7 @@ def links(done: Import):
 def test_the_same_zip_again_knows_its_members(workspace):
     archive = zipped(TWO)
     first = drop(workspace, archive, "all.zip")
-    again = imports.start_import(workspace, "again.zip", [archive], by=BY)
+    again = import_jobs.start_import(workspace, "again.zip", [archive], by=BY)
     assert [(link.member, link.signature) for link in links(again)] == [
         (link.member, link.signature) for link in links(first)
     ]
@@ -267,9 +270,9 @@ def test_an_archive_that_only_looks_like_a_bundle_of_vcons_is_none_of_ours():
 
 
 def test_our_key_is_part_of_what_signatures_are_checked_against(workspace):
-    before = trust.keyring(workspace.pk)
+    before = anchors.keyring(workspace.pk)
     ours = own_keys.signer()
-    after = trust.keyring(workspace.pk)
+    after = anchors.keyring(workspace.pk)
     assert before.anchors == ()
     assert [fingerprint(one.key) for one in after.anchors] == [fingerprint(ours.key.public_key())]
     assert before.stamp != after.stamp

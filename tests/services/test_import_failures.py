@@ -14,7 +14,8 @@ from sessions_app.models import Agent, Event, Session
 from vcon_app import registry
 from vcon_app.drafts import EventDraft, Finding, FormatError, SessionDraft, ToolDraft
 from vcon_app.models import Import
-from vcon_app.services import documents, heartbeat, imports
+from vcon_app.services.documents import documents, heartbeat
+from vcon_app.services.imports import import_jobs
 
 from .build import at_once
 from .files import transcript, vcon
@@ -155,13 +156,13 @@ def test_a_database_that_goes_away_leaves_the_import_to_the_next_worker(scripted
         scripted(read)
     left = Import.objects.get()
     assert (left.status, left.attempt, left.error) == (Import.Status.RUNNING, 1, None)
-    imports.run(left.pk)
+    import_jobs.run(left.pk)
     assert Import.objects.get().attempt == 1, "nobody else may take it while its heartbeat is fresh"
 
 
 def silent(imported) -> None:
     Import.objects.filter(pk=imported.pk).update(
-        heartbeat_at=timezone.now() - imports.SILENT_AFTER - timedelta(seconds=1)
+        heartbeat_at=timezone.now() - import_jobs.SILENT_AFTER - timedelta(seconds=1)
     )
 
 
@@ -178,9 +179,9 @@ def test_an_import_whose_worker_died_is_rung_again_and_finishes_with_every_event
 ):
     left = dead(workspace)
     with django_capture_on_commit_callbacks() as rung:
-        assert imports.sweep() == 1
+        assert import_jobs.sweep() == 1
     assert len(rung) == 1
-    imports.run(left.pk)
+    import_jobs.run(left.pk)
     left.refresh_from_db()
     assert (left.status, left.attempt, left.events) == (Import.Status.DONE, 2, 6)
     assert Session.objects.get().event_count == 6
@@ -188,19 +189,21 @@ def test_an_import_whose_worker_died_is_rung_again_and_finishes_with_every_event
 
 def test_a_lost_message_is_rung_again_a_fresh_one_is_not(workspace):
     waiting = start(workspace, transcript(2))
-    assert imports.sweep() == 0
-    Import.objects.filter(pk=waiting.pk).update(created_at=timezone.now() - imports.UNRUNG_AFTER - timedelta(seconds=1))
-    assert imports.sweep() == 1
-    imports.run(waiting.pk)
-    assert imports.sweep() == 0
+    assert import_jobs.sweep() == 0
+    Import.objects.filter(pk=waiting.pk).update(
+        created_at=timezone.now() - import_jobs.UNRUNG_AFTER - timedelta(seconds=1)
+    )
+    assert import_jobs.sweep() == 1
+    import_jobs.run(waiting.pk)
+    assert import_jobs.sweep() == 0
 
 
 def test_an_import_that_kills_every_worker_is_given_up(workspace):
-    left = dead(workspace, attempt=imports.MAX_ATTEMPTS)
-    imports.run(left.pk)
+    left = dead(workspace, attempt=import_jobs.MAX_ATTEMPTS)
+    import_jobs.run(left.pk)
     left.refresh_from_db()
-    assert left.status == Import.Status.FAILED and f"{imports.MAX_ATTEMPTS} times" in left.error
-    assert imports.sweep() == 0
+    assert left.status == Import.Status.FAILED and f"{import_jobs.MAX_ATTEMPTS} times" in left.error
+    assert import_jobs.sweep() == 0
 
 
 @pytest.mark.django_db(transaction=True)
@@ -230,7 +233,7 @@ def test_a_worker_that_was_given_up_does_not_fail_what_another_has_done(scripted
 def test_a_document_that_is_gone_from_the_disk_is_a_clear_failure(workspace):
     waiting = start(workspace, transcript(2))
     documents.path_of(waiting.document.sha256).unlink()
-    imports.run(waiting.pk)
+    import_jobs.run(waiting.pk)
     waiting.refresh_from_db()
     assert waiting.status == Import.Status.FAILED and "FileNotFoundError" in waiting.error
 

@@ -13,7 +13,8 @@ from sessions_app.models import AuditEntry, Event, Session
 from sessions_app.services import agents, audit
 from sessions_app.services.log.projections import rebuild
 from vcon_app.models import Import, SourceDocument
-from vcon_app.services import documents, imports
+from vcon_app.services.documents import documents
+from vcon_app.services.imports import import_jobs
 
 from .files import OWNER, START, transcript, vcon
 
@@ -24,13 +25,13 @@ BY = audit.Actor("member", "m", "Ines")
 
 
 def start(workspace, data: bytes, name: str = "session.jsonl", **more) -> Import:
-    return imports.start_import(workspace, name, [data], by=BY, **more)
+    return import_jobs.start_import(workspace, name, [data], by=BY, **more)
 
 
 def drop(workspace, data: bytes, name: str = "session.jsonl", **more) -> Import:
     """Take in a file and do what a worker does."""
     started = start(workspace, data, name, **more)
-    imports.run(started.pk)
+    import_jobs.run(started.pk)
     started.refresh_from_db()
     return started
 
@@ -68,7 +69,7 @@ def test_it_waits_until_a_worker_comes(workspace):
 
 def test_running_it_again_changes_nothing(workspace):
     done = drop(workspace, transcript(6))
-    imports.run(done.pk)
+    import_jobs.run(done.pk)
     again = Import.objects.get(pk=done.pk)
     assert (again.attempt, again.finished_at, again.events) == (1, done.finished_at, 6)
     assert Session.objects.get().event_count == 6
@@ -100,7 +101,7 @@ def test_the_same_bytes_again_are_the_same_import(workspace):
 def test_the_same_bytes_twice_before_the_first_is_done_are_the_same_import(workspace):
     both = start(workspace, transcript(4)), start(workspace, transcript(4))
     for one in both:
-        imports.run(one.pk)
+        import_jobs.run(one.pk)
     first, second = (Import.objects.get(pk=one.pk) for one in both)
     assert (second.status, second.duplicate_of, second.events) == (Import.Status.DONE, first, 0)
     assert Session.objects.get().event_count == 4
@@ -183,7 +184,7 @@ def test_an_agent_that_is_named_takes_the_sessions(workspace):
 
 def test_a_format_that_is_asked_for_is_used_whatever_the_content(workspace):
     assert drop(workspace, vcon("Hello"), "a.json", format="vcon").format == "vcon"
-    with pytest.raises(imports.UnknownFormat, match='"docx" is not a format; use auto or one of'):
+    with pytest.raises(import_jobs.UnknownFormat, match='"docx" is not a format; use auto or one of'):
         start(workspace, b"x", format="docx")
     assert drop(workspace, b"\x00\x01\x02", format="claude-code").status == Import.Status.FAILED
 

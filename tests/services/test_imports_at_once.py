@@ -6,7 +6,7 @@ import pytest
 
 from sessions_app.models import Session
 from vcon_app.models import Import
-from vcon_app.services import imports
+from vcon_app.services.imports import import_jobs
 
 from .build import at_once
 from .files import OWNER, transcript
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def together(*waiting: Import) -> None:
     """Run imports in parallel; all of them come to a good end."""
-    assert at_once(*(lambda one=one: imports.run(one.pk) for one in waiting)) == [None] * len(waiting)
+    assert at_once(*(lambda one=one: import_jobs.run(one.pk) for one in waiting)) == [None] * len(waiting)
     assert {one.status for one in Import.objects.filter(pk__in=[one.pk for one in waiting])} == {Import.Status.DONE}
 
 

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from sessions_app.models import AuditEntry, Session
-from vcon_app.services import exports, legal_basis
+from vcon_app.services.exports import export_jobs
+from vcon_app.services.redaction import legal_basis
 
 from .build import append, user
 from .test_imports import BY
@@ -109,6 +110,6 @@ def test_what_leaves_without_a_grant_is_told_in_the_audit_log(session):
     for bases, said in (([NO], "denied"), ([OLD], "expired"), ([YES], None), ([], None)):
         session.metadata = {"lawful_basis": bases}
         session.save()
-        exports.start_export(session, "jsonl", by=BY)
+        export_jobs.start_export(session, "jsonl", by=BY)
         entry = AuditEntry.objects.filter(action="session.exported").order_by("-seq").first()
         assert entry.details.get("redistribution") == said

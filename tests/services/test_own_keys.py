@@ -10,7 +10,7 @@ import pytest
 
 from tests.signing.make import AT, ed_key, feed, private_pem, recorder, rsa_key, signed
 from tests.signing.make import VCON as VCON
-from vcon_app.services import own_keys
+from vcon_app.services.trust import own_keys
 from vcon_app.signing import feeds, jws
 from vcon_app.signing.signers import new_key_pem, signer_of
 

@@ -12,8 +12,9 @@ import pytest
 from sessions_app.models import AuditEntry, Session
 from sessions_app.services import audit
 from vcon_app.models import Export, Redaction
-from vcon_app.services import exports, redactions
-from vcon_app.services.redaction_rules import BadRule
+from vcon_app.services.exports import export_jobs
+from vcon_app.services.redaction import redactions
+from vcon_app.services.redaction.redaction_rules import BadRule
 
 from .build import append, call, event, result, user
 from .files import transcript, vcon
@@ -43,7 +44,7 @@ def test_a_removed_message_is_a_placeholder_and_the_file_says_what_it_comes_from
     done = make(chat, {"what": "event", "seq": 1})
     written = content(done)
     assert written["redacted"] == {"uuid": UUID, "type": "PII Redaction"}
-    assert written["uuid"] not in (UUID, exports.start_export(chat, "vcon", by=BY).identity["uuid"])
+    assert written["uuid"] not in (UUID, export_jobs.start_export(chat, "vcon", by=BY).identity["uuid"])
     assert written["dialog"][0] == {"type": "text"}
     assert [one.get("body") for one in written["dialog"]][1:] == ["Thank you, Ana", "And the weather?", "It rains"]
     assert "amended" not in written
@@ -124,9 +125,9 @@ def test_it_can_be_fetched_again_when_the_file_was_cleared_away_and_the_session_
     done = make(session, {"what": "text", "seq": 2})
     before = redactions.file_of(done).read_bytes()
     append(session, user("Remove this secret, said later"))
-    path = exports.path_of(done.export)
-    os.utime(path, (time.time() - exports.KEPT.total_seconds() - 60,) * 2)
-    exports.sweep()
+    path = export_jobs.path_of(done.export)
+    os.utime(path, (time.time() - export_jobs.KEPT.total_seconds() - 60,) * 2)
+    export_jobs.sweep()
     assert not path.exists()
     again = Redaction.objects.select_related("export__session").get(pk=done.pk)
     assert redactions.file_of(again).read_bytes() == before
@@ -144,12 +145,12 @@ def test_the_redacted_file_is_another_version_when_it_is_imported(workspace, cha
 
 
 def test_a_large_session_is_left_to_a_worker(chat, monkeypatch):
-    monkeypatch.setattr(exports, "INLINE_EVENTS", 1)
+    monkeypatch.setattr(export_jobs, "INLINE_EVENTS", 1)
     waiting = make(chat, {"what": "event", "seq": 1})
     assert redactions.state_of(waiting) == "writing"
     with pytest.raises(redactions.NotReady, match="still being written"):
         redactions.file_of(waiting)
-    exports.run(waiting.export_id)
+    export_jobs.run(waiting.export_id)
     assert redactions.state_of(Redaction.objects.select_related("export").get()) == "ready"
 
 
@@ -210,6 +211,6 @@ def test_it_is_signed_by_us_when_that_is_asked_for(chat):
 
 def test_what_still_goes_on_is_not_signed(chat):
     Session.objects.update(phase=Session.Phase.ACTIVE)
-    with pytest.raises(exports.CannotExport, match="still goes on"):
+    with pytest.raises(export_jobs.CannotExport, match="still goes on"):
         make(chat, {"what": "title"}, signed=True)
     assert not Redaction.objects.exists()

@@ -11,7 +11,7 @@ from sessions_app.services import audit, people
 from sessions_app.services.approvals import decisions
 from vcon_app.formats.vcon.writing.verdicts import SCHEMA
 from vcon_app.models import Export
-from vcon_app.services import exports, review
+from vcon_app.services.exports import export_jobs, verdicts
 
 from .build import append, call, event, user
 from .test_exports import content, export
@@ -48,7 +48,7 @@ def test_only_what_was_decided_and_said_by_people_here_is_told(decided):
         workspace_id=decided.workspace_id, session=decided, tool_name="elsewhere", arguments={}, digest="0" * 64,
         status="approved", recorded=True, requested_at=decided.created_at,
     )  # fmt: skip
-    told = review.of(decided)
+    told = verdicts.of(decided)
     [approval], [note] = told["approvals"], told["notes"]
     assert (approval["status"], approval["decision"]["reason"]) == ("denied", "too dear")
     assert approval["tool"] == {"name": "order_part"} and approval["arguments"] == {"part": 7}
@@ -83,4 +83,4 @@ def test_it_comes_back_as_the_session_with_the_report_kept(workspace, decided):
 
 
 def test_a_report_of_what_is_lost_counts_nothing_for_the_verdicts(decided):
-    assert exports.report(decided, "vcon", {"verdicts": "true"}) == exports.report(decided, "vcon")
+    assert export_jobs.report(decided, "vcon", {"verdicts": "true"}) == export_jobs.report(decided, "vcon")

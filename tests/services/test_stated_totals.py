@@ -11,7 +11,7 @@ import pytest
 from sessions_app.models import Session, Workspace
 from sessions_app.queries.money import usage
 from sessions_app.services.log import projections
-from vcon_app.services import exports
+from vcon_app.services.exports import export_jobs
 
 from .test_imports import BY, drop
 from .test_rebuild import state
@@ -87,9 +87,9 @@ def test_a_file_that_grows_past_its_statement_ends_with_the_same_cost(workspace)
 def test_a_stated_total_survives_the_way_through_a_vcon(workspace):
     drop(workspace, lines(*RUN))
     before = Session.objects.get()
-    written = exports.start_export(before, "vcon", by=BY)
+    written = export_jobs.start_export(before, "vcon", by=BY)
     elsewhere = Workspace.objects.create(slug="elsewhere")
-    drop(elsewhere, exports.path_of(written).read_bytes(), "run.vcon")
+    drop(elsewhere, export_jobs.path_of(written).read_bytes(), "run.vcon")
     after = Session.objects.get(workspace=elsewhere)
     assert (cost(after), after.total_tokens) == (cost(before), before.total_tokens)
 

@@ -15,8 +15,8 @@ from sessions_app.queries.log.timeline import Timeline
 from sessions_app.services.log.events import NewEvent, append
 from tests.formats.claude_code_lines import assistant, call, jsonl, result, text, user
 from vcon_app.models import Companion, Import
-from vcon_app.services import exports
-from vcon_app.services.watch import Watch
+from vcon_app.services.exports import export_jobs
+from vcon_app.services.imports.watch import Watch
 
 from .test_archives import packed, rules
 from .test_imports import BY, drop
@@ -198,8 +198,8 @@ def test_a_transcript_under_the_name_of_a_journal_is_a_transcript(workspace):
 def test_an_export_holds_the_sub_agents_under_their_calls_when_it_is_asked_for(workspace, format):
     drop(workspace, packed(FILES), "project.zip")
     main = Session.objects.get(external_id=MAIN)
-    whole = exports.start_export(main, format, by=BY, options={"children": True})
-    data = exports.path_of(whole).read_bytes()
+    whole = export_jobs.start_export(main, format, by=BY, options={"children": True})
+    data = export_jobs.path_of(whole).read_bytes()
     if format == "bundle":
         data = zipfile.ZipFile(io.BytesIO(data)).read("session.vcon")
     again = drop(Workspace.objects.create(slug="again"), data, "whole.json").session_links.get().session
@@ -221,9 +221,9 @@ def test_an_export_holds_the_sub_agents_under_their_calls_when_it_is_asked_for(w
 @pytest.mark.parametrize("format", ["vcon", "html", "jsonl"])
 def test_an_export_without_the_sub_agents_says_that_they_are_missing(workspace, format):
     drop(workspace, packed(FILES), "project.zip")
-    told = exports.report(Session.objects.get(external_id=MAIN), format)
+    told = export_jobs.report(Session.objects.get(external_id=MAIN), format)
     assert [row["count"] for row in told if row["what"] == "sub-agents"] == [3]
-    leaf = exports.report(Session.objects.get(external_id=f"{MAIN}/agent-dd44"), format)
+    leaf = export_jobs.report(Session.objects.get(external_id=f"{MAIN}/agent-dd44"), format)
     assert [row for row in leaf if row["what"] == "sub-agents"] == []
 
 
@@ -231,7 +231,7 @@ def test_a_sub_agent_that_went_on_makes_another_export(workspace):
     drop(workspace, packed(FILES), "project.zip")
     main, child = (Session.objects.get(external_id=name) for name in (MAIN, f"{MAIN}/agent-dd44"))
     chosen = {"children": True}
-    first, again = (exports.start_export(main, "vcon", by=BY, options=chosen).identity["uuid"] for _ in range(2))
+    first, again = (export_jobs.start_export(main, "vcon", by=BY, options=chosen).identity["uuid"] for _ in range(2))
     append(child.pk, [NewEvent("note", "n", text="More")])
     main.refresh_from_db()
-    assert first == again != exports.start_export(main, "vcon", by=BY, options=chosen).identity["uuid"]
+    assert first == again != export_jobs.start_export(main, "vcon", by=BY, options=chosen).identity["uuid"]

@@ -11,8 +11,8 @@ import pytest
 from sessions_app.models import Event, Session
 from sessions_app.services import agents
 from vcon_app.models import Import
-from vcon_app.services import watch
-from vcon_app.services.watch import Watch
+from vcon_app.services.imports import watch
+from vcon_app.services.imports.watch import Watch
 
 from .files import OWNER, transcript, vcon
 from .test_archives import OTHER, packed

@@ -20,7 +20,7 @@ from config import postgres
 from config.broker import QUEUE
 from sessions_app.models import Event, Session
 from vcon_app.models import Import
-from vcon_app.services import imports
+from vcon_app.services.imports import import_jobs
 
 from .files import transcript
 from .test_imports import start
@@ -71,9 +71,9 @@ def test_an_import_whose_worker_gets_kill_9_finishes_with_the_next_and_has_every
     worker.kill()
     assert (status(waiting), Session.objects.count()) == (Import.Status.RUNNING, 0)
 
-    Import.objects.update(heartbeat_at=timezone.now() - imports.SILENT_AFTER - timedelta(seconds=1))  # 20 s pass
+    Import.objects.update(heartbeat_at=timezone.now() - import_jobs.SILENT_AFTER - timedelta(seconds=1))  # 20 s pass
     until(lambda: not in_the_middle(), 20, "rolled back", worker)
-    assert imports.sweep() == 1
+    assert import_jobs.sweep() == 1
     worker = workers()
     until(lambda: status(waiting) == Import.Status.DONE, 60, "done", worker)
     done = Import.objects.get()
@@ -93,10 +93,11 @@ def manage(code: str, environment: dict[str, str], given: bytes = b"") -> str:
 START = """
 import sys
 from sessions_app.services import audit, people
-from vcon_app.services import imports
-print(imports.start_import(people.default_workspace(), "clock.jsonl", [sys.stdin.buffer.read()], by=audit.COMMAND).pk)
+from vcon_app.services.imports import import_jobs
+workspace, given = people.default_workspace(), [sys.stdin.buffer.read()]
+print(import_jobs.start_import(workspace, "clock.jsonl", given, by=audit.COMMAND).pk)
 """
-SWEEP = "from vcon_app.services import imports; print(imports.sweep())"
+SWEEP = "from vcon_app.services.imports import import_jobs; print(import_jobs.sweep())"
 PREPARE = "from config import prepare; prepare.database()"
 
 

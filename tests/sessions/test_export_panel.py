@@ -12,7 +12,8 @@ from sessions_app.models import AuditEntry, Session
 from sessions_app.services import audit
 from tests.signing.make import ec_key, owner, private_pem, public_pem, rsa_key
 from vcon_app.models import Export
-from vcon_app.services import exports, trust
+from vcon_app.services.exports import export_jobs
+from vcon_app.services.trust import anchors
 
 from .build import asked, path_of, said, session_with
 
@@ -48,7 +49,7 @@ def basis(session: Session, granted=True, expiration="2099-01-01T00:00:00Z", kin
 
 def test_every_format_is_one_form_that_works_without_javascript(viewer, session):
     html = page(viewer, session)
-    for format in exports.formats_of(session):
+    for format in export_jobs.formats_of(session):
         form = way(html, format)
         assert f'<form method="get" action="/api/v1/sessions/{session.pk}/export">' in form
         assert f"<b>{format}</b>" in form
@@ -66,14 +67,14 @@ def test_what_the_form_sends_is_what_the_service_takes(viewer, session):
     names = set(re.findall(r' name="(\w+)"', form)) - {"format", "encrypt_for"}
     for name in names:
         for value in re.findall(rf'name="{name}" value="(\w+)"', form) or re.findall(r'<option value="(\w+)"', form):
-            assert exports.report(session, "vcon", {name: value}) == []
+            assert export_jobs.report(session, "vcon", {name: value}) == []
 
 
 def test_recipients_are_the_trust_anchors_and_who_cannot_receive_says_why(viewer, session, workspace):
-    ana = trust.add(workspace, public_pem(rsa_key(4)), name="Ana <b>", by=audit.COMMAND)
-    bo = trust.add(workspace, public_pem(ec_key()), name="Bo", by=audit.COMMAND)
+    ana = anchors.add(workspace, public_pem(rsa_key(4)), name="Ana <b>", by=audit.COMMAND)
+    bo = anchors.add(workspace, public_pem(ec_key()), name="Bo", by=audit.COMMAND)
     years = datetime(2020, 1, 1, tzinfo=UTC), datetime(2021, 1, 1, tzinfo=UTC)
-    trust.add(workspace, owner("Cy", rsa_key(5), dates=years).pem, by=audit.COMMAND)
+    anchors.add(workspace, owner("Cy", rsa_key(5), dates=years).pem, by=audit.COMMAND)
     form = way(page(viewer, session), "vcon")
     assert f'name="encrypt_for" value="{ana.pk}">' in form and "Ana &lt;b&gt;" in form
     assert f'name="encrypt_for" value="{bo.pk}" disabled>' in form
@@ -124,7 +125,7 @@ def test_what_gets_lost_is_one_click_away_and_takes_nothing(viewer, session):
     place = f"/sessions/{session.pk}/export/report?format=upg"
     assert f'href="{place}"' in page(viewer, session)
     alone, part = viewer.get(place).content.decode(), viewer.get(place, **FETCHED).content.decode()
-    [first, *_] = exports.report(session, "upg")
+    [first, *_] = export_jobs.report(session, "upg")
     assert escape(first["what"]) in part and part.strip() in alone and "<html" in alone and "<html" not in part
     assert not Export.objects.exists()
     assert not AuditEntry.objects.filter(action="session.exported").exists()
@@ -147,7 +148,7 @@ def test_who_took_it_is_listed_with_the_facts_of_the_session(viewer, session):
     assert "Nobody took this session away yet." in page(viewer, session)
     by = audit.Actor("member", name="Ada <i>")
     for format, options in (("html", {}), ("vcon", {"bodies": "string", "signed": "true"})):
-        exports.start_export(session, format, by=by, options=options)
+        export_jobs.start_export(session, format, by=by, options=options)
     assert "Taken away 2 times" in page(viewer, session)
     facts = viewer.get(f"{path_of(session)}/facts", **FETCHED).content.decode()
     listed = re.findall(r"<li>(.*?)</li>", facts.split("Taken away")[1], re.DOTALL)
@@ -159,8 +160,8 @@ def test_who_took_it_is_listed_with_the_facts_of_the_session(viewer, session):
 
 
 def test_settings_show_who_can_receive(admin, workspace):
-    trust.add(workspace, public_pem(rsa_key(4)), name="Ana", by=audit.COMMAND)
-    trust.add(workspace, public_pem(ec_key()), name="Bo", by=audit.COMMAND)
+    anchors.add(workspace, public_pem(rsa_key(4)), name="Ana", by=audit.COMMAND)
+    anchors.add(workspace, public_pem(ec_key()), name="Bo", by=audit.COMMAND)
     html = admin.get("/settings/").content.decode()
     assert html.count("can receive encrypted exports") == 1
     assert "no encrypted exports: its key is secp256r1" in html

@@ -12,7 +12,7 @@ from asgiref.sync import async_to_sync
 from sessions_app.models import Event, Session
 from sessions_app.services.log import events
 from vcon_app.models import Import, ImportedSession
-from vcon_app.services import documents, records
+from vcon_app.services.documents import documents, event_bytes
 
 from .build import Page, asked, other, path_of, said, session_with
 
@@ -110,8 +110,8 @@ def test_the_head_counts_remarks_and_tells_the_signature(viewer, session):
 def test_a_pointer_leads_into_documents_and_through_strings_that_hold_json(agent):
     inner = {"entries": [{"text": "first"}, {"a/b": {"~": "found"}}]}
     payload = base64.urlsafe_b64encode(json.dumps({"body": json.dumps(inner)}).encode()).decode().rstrip("=")
-    assert records.at_pointer({"x": [1, {"y": 2}]}, "/x/1/y") == 2
-    assert records.at_pointer({"payload": payload}, "/payload/body/entries/1/a~1b/~0") == "found"
+    assert event_bytes.at_pointer({"x": [1, {"y": 2}]}, "/x/1/y") == 2
+    assert event_bytes.at_pointer({"payload": payload}, "/payload/body/entries/1/a~1b/~0") == "found"
 
 
 @pytest.mark.parametrize("pointer", ["/nowhere", "/x/9", "/x/-1", "/x/one", "/text/deep", "/number/0"])
@@ -119,8 +119,8 @@ def test_a_pointer_to_nothing_says_so(agent, pointer):
     data = b'{"x": [1], "text": "plain words", "number": 7}'
     session = imported(agent, data, [said("m", "?", pointer=pointer)])
     event = Event.objects.get(session=session, seq=1)
-    with pytest.raises(records.NotShown, match="cannot be found again"):
-        records.read(event, session.import_links.get().document)
+    with pytest.raises(event_bytes.NotShown, match="cannot be found again"):
+        event_bytes.read(event, session.import_links.get().document)
 
 
 def test_a_document_that_is_gone_is_told_and_no_fault(viewer, session):

@@ -11,7 +11,7 @@ import pytest
 from sessions_app.models import Workspace
 from sessions_app.services import audit, people
 from vcon_app.models import Import
-from vcon_app.services import imports
+from vcon_app.services.imports import import_jobs
 
 
 @pytest.fixture
@@ -30,8 +30,8 @@ def drop(workspace) -> Callable[..., Import]:
 
     def dropped(document: Any, name: str = "session.vcon", place: Workspace = workspace) -> Import:
         data = document if isinstance(document, bytes) else json.dumps(document, ensure_ascii=False).encode()
-        started = imports.start_import(place, name, [data], by=audit.COMMAND)
-        imports.run(started.id)
+        started = import_jobs.start_import(place, name, [data], by=audit.COMMAND)
+        import_jobs.run(started.id)
         started.refresh_from_db()
         return started
 

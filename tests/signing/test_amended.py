@@ -10,7 +10,7 @@ import pytest
 
 from sessions_app.models import Session
 from sessions_app.services import audit
-from vcon_app.services import exports
+from vcon_app.services.exports import export_jobs
 
 from .make import VCON, private_pem, recorder, rsa_key, signed
 from .test_encrypted import encrypted
@@ -30,9 +30,9 @@ def rebuilt(**options: Any) -> tuple[dict[str, Any], set[str]]:
     session = Session.objects.order_by("-created_at").first()
     Session.objects.filter(pk=session.pk).update(phase=Session.Phase.COMPLETED)
     session.refresh_from_db()
-    export = exports.start_export(session, "vcon", by=audit.COMMAND, options=options)
+    export = export_jobs.start_export(session, "vcon", by=audit.COMMAND, options=options)
     assert export.error is None
-    return json.loads(exports.path_of(export).read_bytes()), {row["what"] for row in export.losses}
+    return json.loads(export_jobs.path_of(export).read_bytes()), {row["what"] for row in export.losses}
 
 
 def test_of_a_signed_one_the_copy_is_new_amends_it_and_says_that_the_signature_is_gone(drop):

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from sessions_app.models import Event, Session
 from vcon_app.models import Import
-from vcon_app.services import records
+from vcon_app.services.documents import event_bytes
 from vcon_app.signing import jwe
 
 from .make import VCON, b64, ec_key, private_pem, recorder, rsa_key, signed
@@ -132,11 +132,11 @@ def test_a_signed_and_encrypted_vcon_is_read_and_its_signature_told(drop, key_fi
 def test_the_record_of_an_event_is_found_in_what_was_encrypted(drop, key_file, settings):
     imported = drop(encrypted(json.dumps(VCON).encode()))
     event = Event.objects.order_by("seq").first()
-    assert json.loads(records.read(event, imported.document).data) == VCON["dialog"][0]
+    assert json.loads(event_bytes.read(event, imported.document).data) == VCON["dialog"][0]
 
     settings.DECRYPTION_KEY = None
-    with pytest.raises(records.NotShown):
-        records.read(event, imported.document)
+    with pytest.raises(event_bytes.NotShown):
+        event_bytes.read(event, imported.document)
 
 
 def test_without_the_key_it_stays_closed_and_with_it_the_same_bytes_are_read(drop, key_file, settings):

@@ -21,7 +21,8 @@ from vcon_app import registry
 from vcon_app.formats import vcon
 from vcon_app.formats.common.head import SIZES, Head
 from vcon_app.models import Export
-from vcon_app.services import export_options, exports, trust
+from vcon_app.services.exports import export_jobs, export_options
+from vcon_app.services.trust import anchors
 from vcon_app.signing import jwe
 from vcon_app.signing.keys import anchor_of
 
@@ -30,7 +31,7 @@ from .make import AT, VCON, ec_key, ed_key, owner, private_pem, public_pem, rsa_
 ANA, BO = rsa_key(4), rsa_key(5)
 
 
-def anchors(*keys):
+def trusted(*keys):
     return [anchor_of(public_pem(key), f"key {number}") for number, key in enumerate(keys)]
 
 
@@ -49,9 +50,9 @@ def session(workspace, drop, own) -> Session:
 
 
 def sealed(session: Session, **options) -> bytes:
-    made = exports.start_export(session, "vcon", by=audit.COMMAND, options=options)
+    made = export_jobs.start_export(session, "vcon", by=audit.COMMAND, options=options)
     assert (made.status, made.error) == (Export.Status.DONE, None)
-    return exports.path_of(made).read_bytes()
+    return export_jobs.path_of(made).read_bytes()
 
 
 def unbase64(text: str) -> bytes:
@@ -82,7 +83,7 @@ def _is_for(recipient: dict, key) -> bool:
 
 @pytest.mark.parametrize("key", [ANA, BO], ids=["first", "second"])
 def test_each_recipient_opens_it_and_finds_the_signed_form(session, key):
-    document = json.loads(sealed(session, encrypt_for=anchors(ANA, BO)))
+    document = json.loads(sealed(session, encrypt_for=trusted(ANA, BO)))
     inside = json.loads(opened(document, key))
 
     assert inside.keys() == {"payload", "signatures"}
@@ -102,21 +103,21 @@ def test_no_header_name_stands_twice():
 def test_it_comes_back_with_the_key_that_is_configured(session, drop, settings, tmp_path):
     settings.DECRYPTION_KEY = tmp_path / "ana.key"
     settings.DECRYPTION_KEY.write_text(private_pem(ANA))
-    back = drop(sealed(session, encrypt_for=anchors(BO, ANA)), "sealed.vcon")
+    back = drop(sealed(session, encrypt_for=trusted(BO, ANA)), "sealed.vcon")
 
     assert (back.status, back.events) == ("done", session.event_count)
     assert (back.signature["state"], back.signature["signer"]) == ("valid", "this installation")
 
 
 def test_others_are_told_whose_it_is_not(session, drop):
-    closed = drop(sealed(session, encrypt_for=anchors(ANA)))
+    closed = drop(sealed(session, encrypt_for=trusted(ANA)))
     assert (closed.status, closed.signature["state"]) == ("failed", "encrypted")
 
 
 def test_the_same_again_has_the_same_uuid_however_it_is_wrapped(session):
     plain = json.loads(sealed(session))
     signed = json.loads(sealed(session, signed=True))
-    twice = [json.loads(sealed(session, encrypt_for=anchors(ANA))) for _ in range(2)]
+    twice = [json.loads(sealed(session, encrypt_for=trusted(ANA))) for _ in range(2)]
 
     uuids = {one["unprotected"]["uuid"] for one in twice} | {signed["signatures"][0]["header"]["uuid"], plain["uuid"]}
     assert len(uuids) == 1
@@ -124,7 +125,7 @@ def test_the_same_again_has_the_same_uuid_however_it_is_wrapped(session):
 
 
 def test_one_key_given_twice_is_one_recipient(session):
-    assert len(json.loads(sealed(session, encrypt_for=anchors(ANA, ANA)))["recipients"]) == 1
+    assert len(json.loads(sealed(session, encrypt_for=trusted(ANA, ANA)))["recipients"]) == 1
 
 
 def expired():
@@ -138,35 +139,35 @@ def early():
 @pytest.mark.parametrize(
     ("options", "says", "parameter"),
     [
-        ({"encrypt_for": anchors(ec_key())}, '"key 0": its key is secp256r1, and RSA-OAEP needs an RSA', "encrypt_for"),
-        ({"encrypt_for": anchors(ANA, ed_key())}, '"key 1": its key is Ed25519', "encrypt_for"),
+        ({"encrypt_for": trusted(ec_key())}, '"key 0": its key is secp256r1, and RSA-OAEP needs an RSA', "encrypt_for"),
+        ({"encrypt_for": trusted(ANA, ed_key())}, '"key 1": its key is Ed25519', "encrypt_for"),
         ({"encrypt_for": [expired().anchor]}, "its certificate expired on 1 January 2021", "encrypt_for"),
         ({"encrypt_for": [early().anchor]}, "its certificate is valid only from 1 January 2098", "encrypt_for"),
-        ({"encrypt_for": anchors(ANA) * 51}, "51 recipients are too many", "encrypt_for"),
-        ({"encrypt_for": anchors(ANA), "signed": "false"}, "is signed first", "signed"),
+        ({"encrypt_for": trusted(ANA) * 51}, "51 recipients are too many", "encrypt_for"),
+        ({"encrypt_for": trusted(ANA), "signed": "false"}, "is signed first", "signed"),
     ],
 )
 def test_whom_nothing_can_be_encrypted_for_is_one_clear_problem(session, options, says, parameter):
-    with pytest.raises(exports.CannotExport, match=says) as refused:
-        exports.start_export(session, "vcon", by=audit.COMMAND, options=options)
+    with pytest.raises(export_jobs.CannotExport, match=says) as refused:
+        export_jobs.start_export(session, "vcon", by=audit.COMMAND, options=options)
     assert refused.value.parameter == parameter
     assert not Export.objects.exists()
 
 
 @pytest.mark.parametrize("format", ["original", "html", "llmfeed"])
 def test_a_format_without_an_encrypted_form_says_which_has_one(session, format):
-    with pytest.raises(exports.CannotExport, match="has no encrypted form; these have: vcon"):
-        exports.start_export(session, format, by=audit.COMMAND, options={"encrypt_for": anchors(ANA)})
+    with pytest.raises(export_jobs.CannotExport, match="has no encrypted form; these have: vcon"):
+        export_jobs.start_export(session, format, by=audit.COMMAND, options={"encrypt_for": trusted(ANA)})
 
 
 def test_what_goes_on_is_not_encrypted_because_it_cannot_be_signed(session):
     session.phase = Session.Phase.ACTIVE
-    with pytest.raises(exports.CannotExport, match="still goes on"):
-        exports.start_export(session, "vcon", by=audit.COMMAND, options={"encrypt_for": anchors(ANA)})
+    with pytest.raises(export_jobs.CannotExport, match="still goes on"):
+        export_jobs.start_export(session, "vcon", by=audit.COMMAND, options={"encrypt_for": trusted(ANA)})
 
 
 def test_who_can_read_it_is_in_the_audit_log(session):
-    sealed(session, encrypt_for=anchors(ANA))
+    sealed(session, encrypt_for=trusted(ANA))
     details = AuditEntry.objects.get(action="session.exported").details
     assert (details["signed"], [name[:7] for name in details["encrypted_for"]]) == (True, ["key 0 ("])
     assert "BEGIN" not in json.dumps(details)
@@ -175,21 +176,21 @@ def test_who_can_read_it_is_in_the_audit_log(session):
 def test_a_recipient_stays_one_when_the_anchor_is_removed_before_a_worker_writes(
     workspace, session, monkeypatch, django_capture_on_commit_callbacks
 ):
-    row = trust.add(workspace, public_pem(ANA), name="Ana", by=audit.COMMAND)
-    monkeypatch.setattr(exports, "INLINE_EVENTS", 0)
+    row = anchors.add(workspace, public_pem(ANA), name="Ana", by=audit.COMMAND)
+    monkeypatch.setattr(export_jobs, "INLINE_EVENTS", 0)
     with django_capture_on_commit_callbacks():
-        waiting = exports.start_export(
-            session, "vcon", by=audit.COMMAND, options={"encrypt_for": trust.anchors(workspace.pk, [str(row.pk)])}
+        waiting = export_jobs.start_export(
+            session, "vcon", by=audit.COMMAND, options={"encrypt_for": anchors.anchors(workspace.pk, [str(row.pk)])}
         )
-        trust.remove(row, by=audit.COMMAND)
-    exports.run(waiting.pk)
-    assert opened(json.loads(exports.path_of(waiting).read_bytes()), ANA)
+        anchors.remove(row, by=audit.COMMAND)
+    export_jobs.run(waiting.pk)
+    assert opened(json.loads(export_jobs.path_of(waiting).read_bytes()), ANA)
 
 
 def test_settings_say_who_can_receive(workspace, own):
-    trust.add(workspace, public_pem(ANA), name="Ana", by=audit.COMMAND)
-    trust.add(workspace, public_pem(ec_key()), name="Recorder", by=audit.COMMAND)
-    told = {one.row.name: one.reason for one in trust.recipients(workspace.pk)}
+    anchors.add(workspace, public_pem(ANA), name="Ana", by=audit.COMMAND)
+    anchors.add(workspace, public_pem(ec_key()), name="Recorder", by=audit.COMMAND)
+    told = {one.row.name: one.reason for one in anchors.recipients(workspace.pk)}
     assert told == {"Ana": "", "Recorder": "its key is secp256r1, and RSA-OAEP needs an RSA key"}
 
 

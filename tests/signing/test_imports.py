@@ -12,7 +12,9 @@ from sessions_app.models import AuditEntry, Session
 from sessions_app.queries.sessions import provenance
 from sessions_app.services import audit, people
 from vcon_app.models import Import, TrustAnchor
-from vcon_app.services import documents, imports, signatures, trust
+from vcon_app.services.documents import documents
+from vcon_app.services.imports import import_jobs
+from vcon_app.services.trust import anchors, signatures
 
 from .make import (
     CORPUS,
@@ -41,7 +43,7 @@ def by(**more):
 
 
 def believe(workspace, pem: str, **more) -> TrustAnchor:
-    return trust.add(workspace, pem, by=audit.COMMAND, **more)
+    return anchors.add(workspace, pem, by=audit.COMMAND, **more)
 
 
 def state(imported: Import) -> str:
@@ -113,7 +115,7 @@ def test_an_anchor_that_is_added_and_removed_changes_what_was_imported(workspace
     assert "R89" in remarks and "R89" not in rules(imported)
     assert signatures.check_again(workspace.pk) == 0
 
-    trust.remove(anchor, by=audit.COMMAND)
+    anchors.remove(anchor, by=audit.COMMAND)
     assert signatures.check_again(workspace.pk) == 1
     assert state(imported) == "valid_untrusted"
     assert rules(imported) == remarks
@@ -188,7 +190,7 @@ def test_a_feed_is_verified_from_its_bytes_not_from_the_database(workspace, drop
     assert (state(imported), imported.signature["uncovered"]) == ("valid", ["_meta"])
     with documents.open_document(imported.document) as source:
         assert list(json.load(source))[0] == "feed_type"
-    imports.start_import(
+    import_jobs.start_import(
         workspace, "again.json", [documents.path_of(imported.document.sha256).read_bytes()], by=audit.COMMAND
     )
     assert state(Import.objects.order_by("pk").last()) == "valid"
@@ -225,26 +227,26 @@ def test_a_session_that_grew_under_one_signer_stays_valid(workspace, drop):
 
 @pytest.mark.parametrize("origin", ["no site", "https://", "https://a\u202eb.example", "x" * 201])
 def test_an_origin_that_is_none_is_refused(workspace, origin):
-    with pytest.raises(trust.Refused, match="origin"):
+    with pytest.raises(anchors.Refused, match="origin"):
         believe(workspace, public_pem(ed_key()), origin=origin)
 
 
 def test_an_origin_is_for_keys_that_feeds_are_signed_with(workspace):
-    with pytest.raises(trust.Refused, match="Ed25519; this one is RSA 2048"):
+    with pytest.raises(anchors.Refused, match="Ed25519; this one is RSA 2048"):
         believe(workspace, public_pem(rsa_key()), origin="https://desk.example")
 
 
 def test_a_key_is_trusted_once_for_each_origin(workspace):
     believe(workspace, public_pem(ed_key()), name="Desk")
     believe(workspace, public_pem(ed_key()), name="Shelf", origin="https://desk.example")
-    with pytest.raises(trust.Refused, match='already, as "Desk"'):
+    with pytest.raises(anchors.Refused, match='already, as "Desk"'):
         believe(workspace, owner("x", ed_key()).pem)
     assert TrustAnchor.objects.count() == 2
     assert AuditEntry.objects.filter(action="trust.added").count() == 2
 
 
 def test_a_private_key_is_refused_and_nothing_of_it_kept(workspace):
-    with pytest.raises(trust.Refused, match="private key"):
+    with pytest.raises(anchors.Refused, match="private key"):
         believe(workspace, by().pem + private_pem(rsa_key()))
     assert not TrustAnchor.objects.exists() and not AuditEntry.objects.exists()
 

@@ -18,7 +18,7 @@ from sessions_app.models import AuditEntry, Role, Session
 from sessions_app.services import audit, people
 from vcon_app.formats import llmfeed, vcon
 from vcon_app.models import Export
-from vcon_app.services import exports
+from vcon_app.services.exports import export_jobs
 from vcon_app.signing import feeds, jws
 from vcon_app.signing.keys import BadKey, anchor_of
 from vcon_app.signing.signers import Signer, signer_of
@@ -142,7 +142,7 @@ def own_key(settings, tmp_path):
 
 
 def export(session: Session, format: str) -> Export:
-    return exports.start_export(session, format, by=audit.COMMAND, options={"signed": True})
+    return export_jobs.start_export(session, format, by=audit.COMMAND, options={"signed": True})
 
 
 @pytest.mark.parametrize("key", [rsa_key(), ec_key(), ed_key()], ids=["RS256", "ES256", "EdDSA"])
@@ -152,10 +152,10 @@ def test_a_signed_export_comes_back_as_the_same_session_and_is_valid(workspace, 
     own_key(key, owner("desk.example", key, root()).pem)
     made = export(session, "vcon")
     assert (made.status, made.error) == (Export.Status.DONE, None)
-    found, _ = vcon.verify(exports.path_of(made).open("rb"), [root().anchor], AT)
+    found, _ = vcon.verify(export_jobs.path_of(made).open("rb"), [root().anchor], AT)
 
     assert (found.state, found.signer) == ("valid", "desk.example")
-    back = drop(exports.path_of(made).read_bytes())
+    back = drop(export_jobs.path_of(made).read_bytes())
     assert (back.status, back.events) == ("done", session.event_count)
     assert AuditEntry.objects.filter(action="session.exported", details__signed=True).exists()
 
@@ -166,23 +166,23 @@ def test_a_feed_is_exported_signed(workspace, drop, own_key):
     made = export(Session.objects.get(), "llmfeed")
     assert made.status == Export.Status.DONE, made.error
 
-    found, _ = llmfeed.verify(exports.path_of(made).open("rb"), [anchor_of(public_pem(ed_key()))], AT)
+    found, _ = llmfeed.verify(export_jobs.path_of(made).open("rb"), [anchor_of(public_pem(ed_key()))], AT)
     assert (found.state, found.uncovered) == ("valid", ())
-    assert exports.signed_formats() == ["llmfeed"]
+    assert export_jobs.signed_formats() == ["llmfeed"]
 
 
 def test_what_cannot_be_signed_says_why(workspace, drop, own_key):
     drop(VCON)
     session = Session.objects.get()
     own_key(rsa_key(), root().pem)
-    with pytest.raises(exports.CannotExport, match="another key"):
+    with pytest.raises(export_jobs.CannotExport, match="another key"):
         export(session, "vcon")
     own_key(rsa_key(), owner("desk.example", rsa_key()).pem)
     for format in ("original", "html", "llmfeed"):
-        with pytest.raises(exports.CannotExport, match="these have: vcon"):
+        with pytest.raises(export_jobs.CannotExport, match="these have: vcon"):
             export(session, format)
     session.phase = Session.Phase.ACTIVE
-    with pytest.raises(exports.CannotExport, match="still goes on"):
+    with pytest.raises(export_jobs.CannotExport, match="still goes on"):
         export(session, "vcon")
 
 

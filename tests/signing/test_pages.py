@@ -15,7 +15,7 @@ from sessions_app.services import audit, people
 from tests.desk.build import words
 from tests.desk.conftest import member_of, signed_in
 from vcon_app.models import ImportedSession, TrustAnchor
-from vcon_app.services import signatures, trust
+from vcon_app.services.trust import anchors, signatures
 
 from .make import START, VCON, b64, ed_key, feed, private_pem, public_pem, recorder, rsa_key, signed
 
@@ -86,7 +86,7 @@ def test_a_private_key_is_refused_and_not_sent_back(admin):
 
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.REVIEWER])
 def test_only_admins_change_whom_the_workspace_trusts(workspace, role):
-    anchor = trust.add(workspace, by().pem, by=audit.COMMAND)
+    anchor = anchors.add(workspace, by().pem, by=audit.COMMAND)
     client = signed_in(member_of(workspace, role, "Rosa"))
 
     assert client.post("/settings/trust/", {"pem": by().pem}).status_code == 403
@@ -97,7 +97,7 @@ def test_only_admins_change_whom_the_workspace_trusts(workspace, role):
 
 def test_nobody_sees_or_removes_the_anchors_of_another_workspace(workspace, admin):
     elsewhere = people.create_workspace("elsewhere")
-    anchor = trust.add(elsewhere, by().pem, name="Theirs", by=audit.COMMAND)
+    anchor = anchors.add(elsewhere, by().pem, name="Theirs", by=audit.COMMAND)
     charlie = signed_in(member_of(elsewhere, Role.ADMIN, "Charlie"))
 
     assert "Theirs" not in words(admin.get("/settings/"))
@@ -131,7 +131,7 @@ def test_of_several_files_the_one_that_does_not_verify_is_named(drop, admin):
 
 
 def test_blocks_that_nobody_signed_are_named_on_the_page(workspace, drop, admin):
-    trust.add(workspace, public_pem(ed_key()), by=audit.COMMAND)
+    anchors.add(workspace, public_pem(ed_key()), by=audit.COMMAND)
     drop(feed(ed_key()) | {"outputs": [], "<script>": 1}, "shelf.json")
     page = page_of(admin)
 
@@ -142,7 +142,7 @@ def test_blocks_that_nobody_signed_are_named_on_the_page(workspace, drop, admin)
 def test_a_signature_that_is_valid_is_said_to_be_verified_once_its_signer_is_trusted(workspace, drop, admin):
     drop(signed(VCON, by()))
     assert "valid, signer not trusted" in page_of(admin)
-    trust.add(workspace, by().pem, by=audit.COMMAND)
+    anchors.add(workspace, by().pem, by=audit.COMMAND)
     signatures.check_again(workspace.pk)
     page = page_of(admin)
 
@@ -150,7 +150,7 @@ def test_a_signature_that_is_valid_is_said_to_be_verified_once_its_signer_is_tru
 
 
 def test_the_api_gives_the_signature_of_import_and_session(workspace, drop, client):
-    trust.add(workspace, by().pem, by=audit.COMMAND)
+    anchors.add(workspace, by().pem, by=audit.COMMAND)
     imported = drop(signed(VCON, by()))
     _, secret = people.create_api_key(workspace, "robot", Role.VIEWER, by=audit.COMMAND)
     headers = {"Authorization": f"Bearer {secret}"}

@@ -18,12 +18,13 @@ from sessions_app.api.problems import Problem, invalid
 from sessions_app.api.sessions import session_read
 from sessions_app.live.threads import in_thread, release
 from vcon_app.models import Export
-from vcon_app.services import export_options, exports, trust
+from vcon_app.services.exports import export_jobs, export_options
+from vcon_app.services.trust import anchors
 from vcon_app.views.downloads import attachment
 
 router = Router(tags=["exports"])
 FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
-    exports.CannotExport: lambda error: invalid(f"/{error.parameter}", str(error)),
+    export_jobs.CannotExport: lambda error: invalid(f"/{error.parameter}", str(error)),
 }
 MAX_WAIT = 300.0
 POLL_SECONDS = 0.25
@@ -79,8 +80,8 @@ async def export_session(request: HttpRequest, session_id: UUID, format: str) ->
     ``Accept`` chooses among the media types that a format has: llmfeed also goes as ``application/llmfeed+json``.
     """
     export = await _written(request, session_id, format)
-    file = await in_thread(lambda: exports.path_of(export).open("rb"))
-    types = exports.media_types(export.format)
+    file = await in_thread(lambda: export_jobs.path_of(export).open("rb"))
+    types = export_jobs.media_types(export.format)
     asked = request.get_preferred_type(types)
     response = attachment(file, export.filename, export.size, asked or types[0])
     response.headers["Countersign-Loss"] = _loss(export.losses)
@@ -119,11 +120,11 @@ async def _written(request: HttpRequest, session_id: UUID, format: str) -> Expor
 
 def _start(request: HttpRequest, session_id: UUID, format: str) -> Export:
     session, options = session_read(request, session_id), _options(request)
-    return _again(exports.start_export(session, format, by=request.auth.actor, options=options).pk)
+    return _again(export_jobs.start_export(session, format, by=request.auth.actor, options=options).pk)
 
 
 def _report(request: HttpRequest, session_id: UUID, format: str) -> list[dict[str, Any]]:
-    return exports.report(session_read(request, session_id), format, _options(request))
+    return export_jobs.report(session_read(request, session_id), format, _options(request))
 
 
 def _options(request: HttpRequest) -> dict[str, Any]:
@@ -131,7 +132,7 @@ def _options(request: HttpRequest) -> dict[str, Any]:
     said: dict[str, Any] = {}
     for name, values in request.GET.lists():
         if name == "encrypt_for":
-            said[name] = trust.anchors(request.auth.workspace.id, values)
+            said[name] = anchors.anchors(request.auth.workspace.id, values)
         elif len(values) > 1:
             raise invalid(f"/{name}", f'"{name}" is given {len(values)} times; which one counts?')
         elif name != "format":

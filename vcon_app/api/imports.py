@@ -23,12 +23,13 @@ from sessions_app.api.schemas import Signature
 from sessions_app.models import Agent, Workspace
 from sessions_app.services import agents
 from vcon_app import models
-from vcon_app.services import documents, imports
+from vcon_app.services.documents import documents
+from vcon_app.services.imports import import_jobs
 
 router = Router(tags=["imports"])
 FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
     documents.TooLarge: lambda error: invalid("/file", str(error), status=413),
-    imports.UnknownFormat: lambda error: invalid("/format", str(error)),
+    import_jobs.UnknownFormat: lambda error: invalid("/format", str(error)),
 }
 NOT_READ = Signature(state="uncheckable", signer=None, detail="the file has not been read")
 
@@ -94,7 +95,7 @@ def create_import(
     request: HttpRequest,
     file: File[UploadedFile],
     agent: Form[str] = "",
-    format: Form[str] = imports.AUTO,
+    format: Form[str] = import_jobs.AUTO,
 ) -> HttpResponse:
     """Take a file in; a worker reads it. ``agent`` is a name or an id, ``format`` is recognised when left out.
 
@@ -104,13 +105,13 @@ def create_import(
     if (sent := len(request.FILES.getlist("file"))) > 1:
         raise invalid("/file", f"{sent} files were sent and an import is of one; send each by itself, or a zip of them")
     with transaction.atomic():
-        imported = imports.start_import(
+        imported = import_jobs.start_import(
             workspace,
             file.name or "unnamed",
             file.chunks(),
             by=request.auth.actor,
             agent=_agent(workspace, agent),
-            format=format or imports.AUTO,
+            format=format or import_jobs.AUTO,
         )
     return reply(Import.of(_found(workspace).get(pk=imported.pk)), 202)
 

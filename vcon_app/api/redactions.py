@@ -20,7 +20,9 @@ from sessions_app.api.sessions import session_read
 from sessions_app.live.threads import in_thread, release
 from vcon_app import models
 from vcon_app.queries import redactions as queries
-from vcon_app.services import exports, redaction_rules, redactions, trust
+from vcon_app.services.exports import export_jobs
+from vcon_app.services.redaction import redaction_rules, redactions
+from vcon_app.services.trust import anchors
 from vcon_app.views.downloads import attachment
 
 router = Router(tags=["redactions"])
@@ -112,11 +114,11 @@ def create_redaction(request: HttpRequest, session_id: UUID, redaction: NewRedac
     session = session_read(request, session_id)
     rules = [rule.model_dump(exclude_none=True) for rule in redaction.remove]
     try:
-        readers = trust.anchors(request.auth.workspace.id, redaction.encrypt_for)
+        readers = anchors.anchors(request.auth.workspace.id, redaction.encrypt_for)
         made = redactions.make(
             session, rules, redaction.type, by=request.auth.actor, signed=redaction.signed, encrypt_for=readers
         )
-    except exports.CannotExport as error:
+    except export_jobs.CannotExport as error:
         raise invalid(f"/{error.parameter}", str(error)) from None
     if redaction.accept and redactions.state_of(made) == "held":
         redactions.accept(made, by=request.auth.actor)
@@ -154,7 +156,7 @@ async def redaction_file(request: HttpRequest, session_id: UUID, redaction_id: U
     """The redacted vCon. 409 unless it is ``ready``."""
     await release()
     export, file = await in_thread(_opened, request, session_id, redaction_id)
-    response = attachment(file, export.filename, export.size, exports.media_types(export.format)[0])
+    response = attachment(file, export.filename, export.size, export_jobs.media_types(export.format)[0])
     response.headers["Cache-Control"] = "private, no-store"
     return response
 

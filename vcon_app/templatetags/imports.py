@@ -12,7 +12,7 @@ from sessions_app.rendering import numbers
 from vcon_app import registry
 from vcon_app.models import Import
 from vcon_app.queries import imports
-from vcon_app.services import archives
+from vcon_app.services.documents import archives
 
 register = template.Library()
 

@@ -10,8 +10,11 @@ from django.utils import timezone
 from sessions_app.models import Event, Role, Session
 from vcon_app import registry
 from vcon_app.drafts import Option
-from vcon_app.queries import imports, provenance, sources, taken
-from vcon_app.services import export_options, exports, legal_basis, records, trust
+from vcon_app.queries import export_log, imports, provenance, sources
+from vcon_app.services.documents import event_bytes
+from vcon_app.services.exports import export_jobs, export_options
+from vcon_app.services.redaction import legal_basis
+from vcon_app.services.trust import anchors
 
 register = template.Library()
 
@@ -20,7 +23,7 @@ register = template.Library()
 def export_menu(context: template.Context, session: Session) -> dict[str, Any]:
     """The ways to take a session away, what can be chosen for each, and whether its legal basis lets it go."""
     bases = legal_basis.of(session, timezone.now())
-    signed, sealed = exports.signed_formats(), export_options.encrypting_formats()
+    signed, sealed = export_jobs.signed_formats(), export_options.encrypting_formats()
     ways = [
         {
             "name": name,
@@ -29,16 +32,16 @@ def export_menu(context: template.Context, session: Session) -> dict[str, Any]:
             "is_sealed": name in signed and name in sealed,
             "options": [_option(option) for option in export_options.options_of(name)],
         }
-        for name in exports.formats_of(session)
+        for name in export_jobs.formats_of(session)
     ]
     return {
         "session": session,
         "ways": ways,
-        "recipients": trust.recipients(session.workspace_id) if any(way["is_sealed"] for way in ways) else [],
-        "goes_on": exports.goes_on(session),
+        "recipients": anchors.recipients(session.workspace_id) if any(way["is_sealed"] for way in ways) else [],
+        "goes_on": export_jobs.goes_on(session),
         "bases": bases,
         "handing_on": legal_basis.handing_on(bases),
-        "taken": taken.summary(session.pk),
+        "taken": export_log.summary(session.pk),
         "may_redact": context["member"].role != Role.VIEWER,
     }
 
@@ -48,14 +51,14 @@ def _option(option: Option) -> dict[str, Any]:
 
 
 def _title(name: str) -> str:
-    return "the file as it came in" if name == exports.ORIGINAL else registry.get(name).TITLE
+    return "the file as it came in" if name == export_jobs.ORIGINAL else registry.get(name).TITLE
 
 
 @register.inclusion_tag("sources/_taken.html")
 def taken_away(session: Session) -> dict[str, Any]:
     """Who took the session away, when, and in which form."""
-    found = list(taken.of(session.pk)[: taken.SHOWN + 1])
-    return {"session": session, "taken": found[: taken.SHOWN], "more": len(found) > taken.SHOWN}
+    found = list(export_log.of(session.pk)[: export_log.SHOWN + 1])
+    return {"session": session, "taken": found[: export_log.SHOWN], "more": len(found) > export_log.SHOWN}
 
 
 @register.simple_tag
@@ -110,6 +113,6 @@ def source_bytes(session: Session, event: Event) -> dict[str, Any]:
     if link is None:
         return {"session": session, "event": event, "link": None}
     try:
-        return {"session": session, "event": event, "link": link, "found": records.read(event, link.document)}
-    except records.NotShown as reason:
+        return {"session": session, "event": event, "link": link, "found": event_bytes.read(event, link.document)}
+    except event_bytes.NotShown as reason:
         return {"session": session, "event": event, "link": link, "problem": str(reason)}

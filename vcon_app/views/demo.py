@@ -8,7 +8,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from sessions_app.views import access
-from vcon_app.services import demo
+from vcon_app.services.imports import demo
 
 
 @require_POST

@@ -9,7 +9,7 @@ from asgiref.sync import sync_to_async
 from django.http import StreamingHttpResponse
 from django.utils.http import content_disposition_header
 
-from vcon_app.services.documents import CHUNK
+from vcon_app.services.documents.documents import CHUNK
 
 OPAQUE = "application/octet-stream"
 

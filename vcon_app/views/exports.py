@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from sessions_app.views import access
 from sessions_app.views.pages import page_or_fragment
-from vcon_app.services import export_options, exports
+from vcon_app.services.exports import export_jobs, export_options
 
 
 @require_safe
@@ -20,8 +20,8 @@ def report(request: access.DeskRequest, session_id: UUID) -> HttpResponse:
     format = request.GET.get("format", "")
     context = {"session": session, "format": format, "template": "sources/_loss.html", "losses": [], "problem": ""}
     try:
-        context["losses"] = exports.report(session, format, _options(request))
-    except exports.CannotExport as error:
+        context["losses"] = export_jobs.report(session, format, _options(request))
+    except export_jobs.CannotExport as error:
         context["problem"] = str(error)
     context["title"] = f"What {format} would leave out" if not context["problem"] else "No such export"
     status = 422 if context["problem"] else 200

@@ -17,7 +17,8 @@ from sessions_app.views import access
 from sessions_app.views.pages import page_or_fragment, wants_fragment
 from vcon_app.models import Import
 from vcon_app.queries import imports as queries
-from vcon_app.services import documents, imports
+from vcon_app.services.documents import documents
+from vcon_app.services.imports import import_jobs
 
 from .downloads import attachment
 
@@ -53,8 +54,8 @@ def _upload(request: access.DeskRequest) -> HttpResponse:
     for file in files:
         try:
             _take(request, file, agent)
-        except (documents.TooLarge, imports.UnknownFormat) as refused:
-            problems.append(f"{imports.clean_filename(file.name)}: {refused}")
+        except (documents.TooLarge, import_jobs.UnknownFormat) as refused:
+            problems.append(f"{import_jobs.clean_filename(file.name)}: {refused}")
     if problems:
         return _page(request, 422, problems=problems)
     return _page(request) if wants_fragment(request) else redirect("import-list")
@@ -66,13 +67,13 @@ def _take(request: access.DeskRequest, file: UploadedFile, agent: Agent | None) 
             f"the file has {numbers.size(file.size)}, the limit is {numbers.size(settings.MAX_UPLOAD_BYTES)}; "
             "ask an admin to raise COUNTERSIGN_MAX_UPLOAD_BYTES"
         )
-    return imports.start_import(
+    return import_jobs.start_import(
         request.member.workspace,
         file.name,
         file.chunks(documents.CHUNK),
         by=access.actor(request),
         agent=agent,
-        format=request.POST.get("format") or imports.AUTO,
+        format=request.POST.get("format") or import_jobs.AUTO,
     )
 
 

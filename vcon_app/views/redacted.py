@@ -15,8 +15,8 @@ from sessions_app.views import access
 from sessions_app.views.pages import page_or_fragment
 from vcon_app.models import Redaction
 from vcon_app.queries import redactions as queries
-from vcon_app.services import redactions
-from vcon_app.services.redaction_rules import BadRule
+from vcon_app.services.redaction import redactions
+from vcon_app.services.redaction.redaction_rules import BadRule
 
 LEAKS = 50
 """Places that the page lists; the API tells 200."""

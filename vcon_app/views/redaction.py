@@ -21,8 +21,10 @@ from sessions_app.views.session.addresses import number
 from vcon_app.formats.vcon.redacting.redact import EVERY, PARTS, WHOLE
 from vcon_app.models import Redaction
 from vcon_app.queries import redactions as queries
-from vcon_app.services import exports, redaction_rules, redactions, trust
-from vcon_app.services.redaction_rules import CONTAINING, ONE_OF_FILE, BadRule, Rule
+from vcon_app.services.exports import export_jobs
+from vcon_app.services.redaction import redaction_rules, redactions
+from vcon_app.services.redaction.redaction_rules import CONTAINING, ONE_OF_FILE, BadRule, Rule
+from vcon_app.services.trust import anchors
 
 KINDS = {
     "reasoning": "all reasoning",
@@ -140,8 +142,8 @@ def _chosen(draft: Redaction) -> dict[str, Any]:
         "events": len({rule["seq"] for rule in draft.rules if "seq" in rule}),
         "others": sum("seq" not in rule and rule["what"] != CONTAINING for rule in draft.rules),
         "types": TYPES,
-        "can_sign": "vcon" in exports.signed_formats() and not exports.goes_on(draft.session),
-        "recipients": trust.recipients(draft.workspace_id),
+        "can_sign": "vcon" in export_jobs.signed_formats() and not export_jobs.goes_on(draft.session),
+        "recipients": anchors.recipients(draft.workspace_id),
     }
 
 
@@ -225,8 +227,8 @@ def make(request: access.DeskRequest, session_id: UUID) -> HttpResponse:
     draft = redactions.draft_of(session, actor)
     signed, kind = request.POST.get("signed") == "true", request.POST.get("type", "")
     try:
-        readers = trust.anchors(session.workspace_id, request.POST.getlist("encrypt_for"))
+        readers = anchors.anchors(session.workspace_id, request.POST.getlist("encrypt_for"))
         made = redactions.make(session, draft.rules, kind, by=actor, signed=signed, encrypt_for=readers)
-    except (BadRule, exports.CannotExport) as error:
+    except (BadRule, export_jobs.CannotExport) as error:
         return _page(request, session, 422, problem=str(error), type=kind)
     return redirect("redacted", session.pk, made.pk)

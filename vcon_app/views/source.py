@@ -12,7 +12,7 @@ from sessions_app.models import Event
 from sessions_app.views import access
 from sessions_app.views.pages import page_or_fragment
 from vcon_app.queries import sources
-from vcon_app.services import records
+from vcon_app.services.documents import event_bytes
 
 from .downloads import attachment
 
@@ -33,8 +33,8 @@ def event_source(request: access.DeskRequest, session_id: UUID, seq: int) -> Htt
     try:
         if request.GET.get("download"):
             return _download(event, link)
-        found, problem = records.read(event, link.document), ""
-    except records.NotShown as reason:
+        found, problem = event_bytes.read(event, link.document), ""
+    except event_bytes.NotShown as reason:
         found, problem = None, str(reason)
     context = {
         "session": session,
@@ -49,5 +49,5 @@ def event_source(request: access.DeskRequest, session_id: UUID, seq: int) -> Htt
 
 
 def _download(event: Event, link: sources.ImportedSession) -> HttpResponse | HttpResponseBase:
-    found = records.read(event, link.document, records.WHOLE)
+    found = event_bytes.read(event, link.document, event_bytes.WHOLE)
     return attachment(io.BytesIO(found.data), f"event-{event.seq}.json", len(found.data))

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST
 from sessions_app.views import access
 from sessions_app.views.settings import workspace
 from vcon_app.models import TrustAnchor
-from vcon_app.services import trust
+from vcon_app.services.trust import anchors
 from vcon_app.signing.keys import LONGEST_PEM
 
 
@@ -42,10 +42,10 @@ def add(request: access.DeskRequest) -> HttpResponse:
     entered = form.cleaned_data
     pem = _text(entered["file"]) if entered["file"] else entered["pem"]
     try:
-        anchor = trust.add(
+        anchor = anchors.add(
             request.member.workspace, pem, name=entered["name"], origin=entered["origin"], by=access.actor(request)
         )
-    except trust.Refused as refused:
+    except anchors.Refused as refused:
         form.add_error("pem", str(refused))
         if "PRIVATE KEY" in pem:
             form.data = form.data | {"pem": ""}  # it is not sent back either
@@ -58,7 +58,7 @@ def add(request: access.DeskRequest) -> HttpResponse:
 @access.admin
 def remove(request: access.DeskRequest, anchor_id: UUID) -> HttpResponse:
     anchor = access.one(TrustAnchor.objects.all(), request, anchor_id)
-    trust.remove(anchor, by=access.actor(request))
+    anchors.remove(anchor, by=access.actor(request))
     messages.success(request, f'"{anchor}" is not trusted any more. What hung on it is being checked again.')
     return redirect("settings")
 

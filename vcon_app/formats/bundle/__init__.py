@@ -4,8 +4,7 @@ Original, vCon, audit records and losses stand in it beside a manifest of their 
 bytes of the manifest. What is in it stands in ``layout``, how it is checked in ``verify`` and in ``docs/bundle.md``.
 """
 
-from ..vcon import OPTIONS
-from ..vcon.file import uuid8
+from ..vcon import OPTIONS, uuid8
 from .layout import NAME
 from .verify import Report, is_bundle, session_in, verify
 from .write import AuditRow, Original, Parts, write

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from sessions_app.services import audit, people
-from vcon_app.services import demo
+from vcon_app.services.imports import demo
 
 
 class Command(BaseCommand):

@@ -12,7 +12,7 @@ from sessions_app.management.arguments import session_of
 from sessions_app.services import audit
 from vcon_app.drafts import Option
 from vcon_app.models import Export
-from vcon_app.services import export_options, exports
+from vcon_app.services.exports import export_jobs, export_options
 from vcon_app.signing.keys import Anchor
 
 POLL_SECONDS = 0.2
@@ -38,8 +38,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, session: str, format: str, output: Path | None, **options: Any) -> None:
         try:
             wanted = _wanted(options)
-            export = exports.start_export(session_of(session), format, by=audit.COMMAND, options=wanted)
-        except exports.CannotExport as error:
+            export = export_jobs.start_export(session_of(session), format, by=audit.COMMAND, options=wanted)
+        except export_jobs.CannotExport as error:
             raise CommandError(str(error)) from None
         export = _written(export)
         if export.status == Export.Status.FAILED:
@@ -78,7 +78,7 @@ def _help(found: list[tuple[str, Option]]) -> str:
 
 def _written(export: Export) -> Export:
     """The export with its file there. A large one is left to a worker, but here nobody else waits."""
-    exports.run(export.pk)
+    export_jobs.run(export.pk)
     while True:
         export = Export.objects.select_related("session").get(pk=export.pk)
         if export.status in (Export.Status.DONE, Export.Status.FAILED):
@@ -87,7 +87,7 @@ def _written(export: Export) -> Export:
 
 
 def _copy(export: Export, output: Path | None) -> None:
-    with exports.path_of(export).open("rb") as source:
+    with export_jobs.path_of(export).open("rb") as source:
         if output is None:
             shutil.copyfileobj(source, sys.stdout.buffer)
             sys.stdout.buffer.flush()

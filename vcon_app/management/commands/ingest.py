@@ -21,7 +21,8 @@ from vcon_app.api.imports import Import as Shape
 from vcon_app.management.progress import Progress, printable, result_line
 from vcon_app.models import Import
 from vcon_app.queries.imports import complete
-from vcon_app.services import documents, folders, imports
+from vcon_app.services.documents import documents, folders
+from vcon_app.services.imports import import_jobs
 
 POLL_SECONDS = 0.2
 TAKE_OVER_AFTER = timedelta(seconds=5)
@@ -35,7 +36,8 @@ class Command(BaseCommand):
         parser.add_argument("paths", nargs="+", metavar="PATH", type=Path, help="hidden files of folders are left out")
         parser.add_argument("--agent", metavar="NAME", help="whose sessions these are; default: what the file says")
         parser.add_argument(
-            "--format", default=imports.AUTO, choices=[imports.AUTO, *sorted(registry.readers())], metavar="FORMAT",
+            "--format", metavar="FORMAT",
+            default=import_jobs.AUTO, choices=[import_jobs.AUTO, *sorted(registry.readers())],
             help="default: %(default)s, which recognises the content; else one of %(choices)s",
         )  # fmt: skip
         add_workspace(parser)
@@ -66,7 +68,7 @@ class Command(BaseCommand):
             try:
                 with path.open("rb") as file:
                     chunks = documents.chunks_of(file)
-                    started = imports.start_import(
+                    started = import_jobs.start_import(
                         workspace, _name(path.name), chunks, by=audit.COMMAND, agent=agent, format=format
                     )
             except OSError as error:
@@ -85,7 +87,7 @@ class Command(BaseCommand):
             self.progress.show(sum(row.progress for row in rows if row.pk in waiting))
             left_alone = [row for row in rows if _is_left_alone(row)]
             if left_alone:
-                imports.run(left_alone[0].pk)
+                import_jobs.run(left_alone[0].pk)
             elif waiting:
                 time.sleep(POLL_SECONDS)
 

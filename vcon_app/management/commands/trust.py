@@ -11,7 +11,7 @@ from sessions_app.services import audit, people
 from vcon_app.management.pem import text_of
 from vcon_app.management.progress import printable
 from vcon_app.models import TrustAnchor
-from vcon_app.services import own_keys, signatures, trust
+from vcon_app.services.trust import anchors, own_keys, signatures
 from vcon_app.signing.keys import BadKey, fingerprint
 
 
@@ -64,8 +64,8 @@ class Command(BaseCommand):
 
     def _add(self, workspace: Workspace, path: Path, name: str, origin: str) -> None:
         try:
-            anchor = trust.add(workspace, text_of(path), name=name, origin=origin, by=audit.COMMAND)
-        except trust.Refused as error:
+            anchor = anchors.add(workspace, text_of(path), name=name, origin=origin, by=audit.COMMAND)
+        except anchors.Refused as error:
             raise CommandError(f"{printable(path)}: {error}") from None
         self.stdout.write(f"trusted: {_line(anchor)}")
 
@@ -76,7 +76,7 @@ class Command(BaseCommand):
         if len(found) != 1:
             there = "\n".join(map(_line, known)) or "none"
             raise CommandError(f'"{printable(named)}" means {len(found)} trust anchors; there are:\n{there}')
-        trust.remove(found[0], by=audit.COMMAND)
+        anchors.remove(found[0], by=audit.COMMAND)
         self.stdout.write(f"no longer trusted: {_line(found[0])}")
 
 

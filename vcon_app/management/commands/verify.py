@@ -10,8 +10,8 @@ from sessions_app.management.arguments import add_workspace, workspace_named
 from vcon_app.drafts import FormatError
 from vcon_app.management.pem import text_of
 from vcon_app.management.progress import printable
-from vcon_app.services import own_keys, trust, verification
-from vcon_app.services.verification import Verdict
+from vcon_app.services.trust import anchors, own_keys, verification
+from vcon_app.services.trust.verification import Verdict
 from vcon_app.signing.keys import Anchor, BadKey, anchor_of
 
 WORDS = {
@@ -52,7 +52,7 @@ class Command(BaseCommand):
     def _trusted(self, workspace: str, has_key: bool) -> list[Anchor]:
         """What the workspace trusts; with a key, given or our own, nobody has to have a database to check a file."""
         try:
-            return list(trust.keyring(workspace_named(workspace).pk).anchors)
+            return list(anchors.keyring(workspace_named(workspace).pk).anchors)
         except OperationalError:
             ours = list(filter(None, (own_keys.anchor(),)))
             if not has_key and not ours:

@@ -12,7 +12,7 @@ from sessions_app.management.arguments import add_workspace, workspace_named
 from sessions_app.services import agents
 from vcon_app.management.progress import printable, result_line
 from vcon_app.models import Import
-from vcon_app.services.watch import Outcome, Watch
+from vcon_app.services.imports.watch import Outcome, Watch
 
 
 class Command(BaseCommand):

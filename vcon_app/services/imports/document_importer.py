@@ -19,11 +19,13 @@ from vcon_app.formats.common.zips import Archive
 from vcon_app.formats.vcon.file import vconz
 from vcon_app.models import Companion, Import, ImportedSession
 
-from . import archives, companions, documents, families, signatures, trust
-from .attempts import may_pass
-from .digest import Digest
+from ..documents import archives, documents
+from ..documents.attempts import may_pass
+from ..documents.heartbeat import Heartbeat
+from ..trust import anchors, signatures
+from . import companions, sub_agents_by_file
+from .file_importer import Digest
 from .findings import Findings
-from .heartbeat import Heartbeat
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +56,7 @@ class Intake:
     def __init__(self, imported: Import, heartbeat: Heartbeat) -> None:
         self.imported = imported
         self.heartbeat = heartbeat
-        self.ring = trust.keyring(imported.workspace_id)
+        self.ring = anchors.keyring(imported.workspace_id)
         self.findings = Findings()
         self.gained: list[Gained] = []
         self.checked: list[signatures.Checked] = []
@@ -154,7 +156,7 @@ class Intake:
         sessions = {gained.session for gained in self.gained}
         for name in sorted(self.companions.keys() | {session.source_format for session in sessions}):
             own = [session for session in sessions if session.source_format == name]
-            families.settle(self.imported.workspace_id, name, own, self.companions.get(name, []))
+            sub_agents_by_file.settle(self.imported.workspace_id, name, own, self.companions.get(name, []))
 
     def _leave_out(self, member: ZipInfo, severity: str, rule: str, message: str) -> None:
         self.findings.note(Finding(f"zip.{rule}", severity, member.filename, message))

@@ -18,7 +18,8 @@ from vcon_app.formats.vcon.file import vconz
 from vcon_app.signing import states
 from vcon_app.signing.keys import Anchor
 
-from . import archives, own_keys
+from ..documents import archives
+from . import own_keys
 
 
 @dataclass(slots=True)

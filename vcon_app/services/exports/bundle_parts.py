@@ -13,7 +13,8 @@ from vcon_app.formats import bundle
 from vcon_app.models import Export
 from vcon_app.queries import sources
 
-from . import originals, own_keys
+from ..documents import originals
+from ..trust import own_keys
 
 
 def parts(export: Export, *, goes_on: bool) -> bundle.Parts:

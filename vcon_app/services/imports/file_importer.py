@@ -23,7 +23,7 @@ from vcon_app import registry
 from vcon_app.drafts import Draft, EventDraft, Finding, FormatError, SessionDraft, Signature
 from vcon_app.models import Import
 
-from . import own_keys, signatures, trust
+from ..trust import anchors, own_keys, signatures
 from .findings import Findings
 
 OBJECTS_BETWEEN_COLLECTIONS = 200_000
@@ -45,7 +45,7 @@ class Digest:
     """Reads one file, a source document or a member of one, into sessions."""
 
     def __init__(
-        self, imported: Import, ring: trust.Keyring, on_progress: Callable[[int], None], place: str = ""
+        self, imported: Import, ring: anchors.Keyring, on_progress: Callable[[int], None], place: str = ""
     ) -> None:
         """``on_progress`` is told the number of bytes read; ``place`` says where in the document the file is."""
         self.imported = imported

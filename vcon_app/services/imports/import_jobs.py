@@ -19,10 +19,12 @@ from vcon_app import registry
 from vcon_app.drafts import FormatError, Signature
 from vcon_app.models import Import, ImportedSession
 
-from . import companions, documents, signatures
-from .attempts import may_pass
-from .heartbeat import Heartbeat
-from .intake import Intake, Superseded
+from ..documents import documents
+from ..documents.attempts import may_pass
+from ..documents.heartbeat import Heartbeat
+from ..trust import signatures
+from . import companions
+from .document_importer import Intake, Superseded
 
 log = logging.getLogger(__name__)
 

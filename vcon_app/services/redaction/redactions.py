@@ -16,7 +16,7 @@ from vcon_app.formats.vcon.redacting import redact
 from vcon_app.models import Export, Redaction
 from vcon_app.signing.keys import Anchor
 
-from . import exports
+from ..exports import export_jobs
 from .redaction_rules import BadRule, Rule, settled, without
 
 LONGEST_TYPE = 200
@@ -78,7 +78,7 @@ def make(
         redaction.type, redaction.rules, redaction.actor_name = kind, rules, by.name
         redaction.save()
         wrapped = {"encrypt_for": encrypt_for} if encrypt_for else {"signed": True} if signed else {}
-        exports.start_export(session, FORMAT, by=by, options=wrapped, redaction=str(redaction.pk))
+        export_jobs.start_export(session, FORMAT, by=by, options=wrapped, redaction=str(redaction.pk))
     return Redaction.objects.select_related("export").get(pk=redaction.pk)
 
 
@@ -115,9 +115,9 @@ def file_of(redaction: Redaction) -> Path:
     state = state_of(redaction)
     if state != "ready":
         raise NotReady(_WHY[state])
-    path = exports.path_of(redaction.export)
+    path = export_jobs.path_of(redaction.export)
     if not path.exists():
-        exports.write_again(redaction.export)
+        export_jobs.write_again(redaction.export)
         redaction.refresh_from_db()
         state = state_of(redaction)
         if state != "ready":

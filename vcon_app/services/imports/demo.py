@@ -11,9 +11,9 @@ from sessions_app.services import audit
 from sessions_app.services.approvals import decisions
 from vcon_app.models import Import
 
-from . import imports
+from . import import_jobs
 
-FOLDER = Path(__file__).parent.parent / "demo"
+FOLDER = Path(__file__).parents[2] / "demo"
 ASKS = "order-4711-refund.vcon"
 REFUND_AGENT = audit.Actor("api_key", name="Refund agent")
 DAY = 24 * 60 * 60
@@ -26,8 +26,8 @@ def load(workspace: Workspace, *, by: audit.Actor) -> list[Import]:
         if Import.objects.filter(workspace=workspace, filename=path.name, requested_by=by.name).exists():
             continue
         with path.open("rb") as file:
-            imported = imports.start_import(workspace, path.name, [file.read()], by=by)
-        imports.run(imported.id)
+            imported = import_jobs.start_import(workspace, path.name, [file.read()], by=by)
+        import_jobs.run(imported.id)
         imported.refresh_from_db()
         made.append(imported)
         if path.name == ASKS and imported.status == Import.Status.DONE:

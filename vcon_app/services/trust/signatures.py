@@ -22,8 +22,9 @@ from vcon_app.formats.common.zips import Archive
 from vcon_app.models import Import, ImportedSession
 from vcon_app.signing.states import rank
 
-from . import archives, documents, own_keys, trust
-from .attempts import may_pass
+from ..documents import archives, documents
+from ..documents.attempts import may_pass
+from . import anchors, own_keys
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +57,7 @@ class Rechecked:
         return self.parts.get(member, self.whole).signature
 
 
-def check(format: registry.Format, source: BinaryIO, read: Signature, ring: trust.Keyring) -> Checked:
+def check(format: registry.Format, source: BinaryIO, read: Signature, ring: anchors.Keyring) -> Checked:
     """The signature of a document with what is trusted now; ``read`` is what its reader found.
 
     Raises ``FormatError``.
@@ -75,7 +76,7 @@ def worst(parts: Sequence[Checked]) -> Checked:
     return Checked(shown.signature, [row for part in parts for row in part.findings], against)
 
 
-def of_bundle(archive: Archive, ring: trust.Keyring) -> Checked:
+def of_bundle(archive: Archive, ring: anchors.Keyring) -> Checked:
     """The signature of a bundle, and what in it is not as it was signed. Raises ``FormatError``."""
     report = bundle.verify(archive, ring.anchors, timezone.now())
     return Checked(columns(report.signature), [_row(finding) for finding in report.findings], ring.stamp)
@@ -114,7 +115,7 @@ def check_again(workspace_id: UUID) -> int:
 @transaction.atomic
 def _check_next(workspace_id: UUID) -> bool | None:
     """Whether the next import that is due got another state; None when none is due."""
-    ring = trust.keyring(workspace_id)
+    ring = anchors.keyring(workspace_id)
     due = _due(workspace_id, ring.stamp, timezone.now())
     imported = due.select_for_update(skip_locked=True, of=("self",)).select_related("document").order_by("pk").first()
     if imported is None:
@@ -146,7 +147,7 @@ def _due(workspace_id: UUID, stamp: str, now: datetime) -> QuerySet[Import]:
     )
 
 
-def _checked(imported: Import, ring: trust.Keyring) -> Rechecked:
+def _checked(imported: Import, ring: anchors.Keyring) -> Rechecked:
     """Never fails for what is wrong with one document: the others are checked all the same."""
     try:
         with documents.open_document(imported.document) as source:
@@ -166,7 +167,7 @@ def _checked(imported: Import, ring: trust.Keyring) -> Rechecked:
     return Rechecked(Checked(columns(Signature("uncheckable", detail=reason)), against=ring.stamp))
 
 
-def _of_archive(source: BinaryIO, ring: trust.Keyring) -> Rechecked:
+def _of_archive(source: BinaryIO, ring: anchors.Keyring) -> Rechecked:
     """Raises ``FormatError``."""
     archive = archives.opened(source)
     contents = archives.contents(archive)
@@ -179,7 +180,7 @@ def _of_archive(source: BinaryIO, ring: trust.Keyring) -> Rechecked:
     return Rechecked(replace(seal, findings=seal.findings + own), under_it)
 
 
-def _of_members(archive: Archive, contents: archives.Contents, ring: trust.Keyring) -> Iterator[tuple[str, Checked]]:
+def _of_members(archive: Archive, contents: archives.Contents, ring: anchors.Keyring) -> Iterator[tuple[str, Checked]]:
     """Each member of an archive that a session was read from, by its name."""
     for member in contents.members:
         try:
@@ -206,7 +207,7 @@ def sweep() -> int:
     """Ring for workspaces with imports that are due, whose message was lost; how many."""
     signed = Import.objects.exclude(checked_against="").order_by().values_list("workspace_id", flat=True).distinct()
     now = timezone.now()
-    due = [id_ for id_ in signed if _due(id_, trust.keyring(id_).stamp, now).exists()]
+    due = [id_ for id_ in signed if _due(id_, anchors.keyring(id_).stamp, now).exists()]
     for workspace_id in due:
         task_queue.ring(task_queue.CHECK_SIGNATURES, workspace_id)
     return len(due)

@@ -21,7 +21,7 @@ from sessions_app.services.log.sanitise import storable, text
 from vcon_app import registry
 from vcon_app.models import Companion
 
-from . import adoptions
+from . import sub_agents_by_prompt
 
 LOCK = "SELECT pg_advisory_xact_lock(hashtext('families'), hashtext(%s))"
 PROMPT = 2_000
@@ -59,7 +59,7 @@ def settle(workspace_id: UUID, format_name: str, sessions: Iterable[Session], ke
     with connection.cursor() as cursor:
         cursor.execute(LOCK, [str(workspace_id)])  # two of a family at once would not see each other
     if by != "beside":
-        adoptions.settle(workspace_id, format_name, by, starters, sessions)
+        sub_agents_by_prompt.settle(workspace_id, format_name, by, starters, sessions)
         return
     mine = Session.objects.filter(workspace_id=workspace_id, source_format=format_name)
     roots = {session.external_id.partition("/")[0] for session in sessions}

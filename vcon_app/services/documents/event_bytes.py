@@ -16,7 +16,8 @@ from vcon_app.drafts import FormatError
 from vcon_app.formats.common import jsonio
 from vcon_app.models import SourceDocument
 
-from . import archives, documents, own_keys
+from ..trust import own_keys
+from . import archives, documents
 
 SHOWN = 256 * 1024
 """Bytes of a record that a page shows."""

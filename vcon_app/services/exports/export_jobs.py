@@ -32,12 +32,15 @@ from vcon_app.queries import sources
 from vcon_app.signing.keys import BadKey
 from vcon_app.signing.signers import Signer
 
-from . import documents, export_options, handover, legal_basis, originals, own_keys, redacting, review
-from .attempts import may_pass
+from ..documents import documents, originals
+from ..documents.attempts import may_pass
+from ..documents.heartbeat import Heartbeat
+from ..log_reader import LogEvents, session_draft
+from ..redaction import legal_basis, redacted_export
+from ..trust import own_keys
+from . import bundle_parts, export_options, verdicts
 from .export_options import CannotExport
-from .heartbeat import Heartbeat
-from .log_reader import LogEvents, session_draft
-from .nested import NestedEvents, descendants_of
+from .sub_agents import NestedEvents, descendants_of
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +72,7 @@ def start_export(
     and what the format declares in its ``OPTIONS``. ``redaction``: id of the one it is written for, which tells the
     audit log itself when it is done.
     """
-    chosen = _chosen(session, format, options) | ({redacting.OPTION: redaction} if redaction else {})
+    chosen = _chosen(session, format, options) | ({redacted_export.OPTION: redaction} if redaction else {})
     with transaction.atomic():
         Session.objects.select_for_update(no_key=True).only("id").get(pk=session.pk)  # two at once get the same ids
         export = Export.objects.create(
@@ -82,7 +85,7 @@ def start_export(
             requested_by=by.name,
         )
         if redaction:
-            redacting.begin(export)
+            redacted_export.begin(export)
         else:
             _tell(export, by)
     if _is_small(session, format, chosen):
@@ -254,7 +257,7 @@ def _stamp(session: Session, format: str, chosen: dict[str, Any]) -> str:
         return ""
     told = {
         "options": content,
-        "review": review.of(session) if content.get("verdicts") else None,
+        "review": verdicts.of(session) if content.get("verdicts") else None,
         **(
             {"family": [(str(one.pk), one.last_seq) for one in descendants_of(session)]}
             if content.get("children")
@@ -307,9 +310,9 @@ def _chunks(export: Export, losses: Losses) -> Iterator[bytes]:
         return originals.chunks_of(sources.original(session))
     writer, options = _writing(session, export.format, chosen, export.identity)
     if export.format == bundle.NAME:
-        options["parts"] = handover.parts(export, goes_on=goes_on(session))
-    if redacting.OPTION in chosen:
-        chunks = redacting.written(export, writer, losses, options)
+        options["parts"] = bundle_parts.parts(export, goes_on=goes_on(session))
+    if redacted_export.OPTION in chosen:
+        chunks = redacted_export.written(export, writer, losses, options)
     else:
         events = _events(session, export.format, chosen, losses)
         chunks = writer.write(session_draft(session), events, losses, options=options)
@@ -336,7 +339,7 @@ def _writing(
         **_links(session),
         "document": original.document.sha256 if original else None,
         "costs": _costs(session),
-        "review": review.of(session) if chosen.get("verdicts") else None,
+        "review": verdicts.of(session) if chosen.get("verdicts") else None,
         "family": list(_family(session)) if chosen.get("children") and format == upg.NAME else [],
     }
     return registry.get(format), options

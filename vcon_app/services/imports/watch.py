@@ -20,7 +20,8 @@ from vcon_app import registry
 from vcon_app.formats.common.head import Head
 from vcon_app.models import Import
 
-from . import archives, companions, documents, folders, imports
+from ..documents import archives, documents, folders
+from . import companions, import_jobs
 
 TEMPORARY = ("~", ".tmp", ".temp", ".swp", ".part", ".partial", ".crdownload", ".download", ".lock")
 KEPT_PER_SECOND = 256 * 1024
@@ -114,11 +115,11 @@ class Watch:
     def _run(self, path: Path, size: int) -> Import:
         """Import so many bytes of a file: here, or by a worker when one is faster."""
         with path.open("rb") as stream:
-            started = imports.start_import(
+            started = import_jobs.start_import(
                 self.workspace, path.name, _first(stream, size), by=audit.COMMAND, agent=self.agent
             )
         while started.status in (Import.Status.QUEUED, Import.Status.RUNNING):
-            imports.run(started.pk)
+            import_jobs.run(started.pk)
             started.refresh_from_db()
             if started.status == Import.Status.RUNNING:
                 time.sleep(POLL_SECONDS)

@@ -17,8 +17,8 @@ from vcon_app.signing.algorithms import kind_of
 from vcon_app.signing.feeds import host_of
 from vcon_app.signing.keys import Anchor, BadKey, anchor_of, fingerprint, normal_pem
 
+from ..exports.export_options import CannotExport, why_not
 from . import own_keys
-from .export_options import CannotExport, why_not
 
 Refused = BadKey
 """What was given cannot be a trust anchor; the message says why and what to do."""
