@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
-from config import postgres
+from config.database import postgres
 
 from . import checks, corpus
 from .corpus import CORPUS, File

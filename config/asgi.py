@@ -8,7 +8,7 @@ from django.conf import settings  # noqa: E402
 from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler  # noqa: E402
 from django.core.asgi import get_asgi_application  # noqa: E402
 
-from config import pool  # noqa: E402
+from config.database import pool  # noqa: E402
 from config.gateway import BodyLimit, StaticFiles  # noqa: E402
 
 pool.share(10)

@@ -9,8 +9,9 @@ from celery.signals import beat_embedded_init, celeryd_init, worker_process_init
 from django.db import connection
 from kombu.transport import TRANSPORT_ALIASES
 
-from config import env, pool
-from config.process import die_with_parent
+from config import env
+from config.database import pool
+from config.processes.system import die_with_parent
 
 PONG_CHANNEL = "countersign_pong"
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import sys
 
-from config import env, postgres, supervisor
+from config import env
+from config.database import postgres
+from config.processes import supervisor
 
 WITHOUT_DATABASE = frozenset({"check", "collectstatic", "help", "makemessages", "prepare", "version"})
 """``prepare`` is run by `up`, which has started the database already."""

@@ -12,7 +12,7 @@ from psycopg.conninfo import conninfo_to_dict
 from whitenoise.compress import Compressor
 
 from config import broker, env
-from config.postgres import Cluster, make_data_dir
+from config.database.postgres import Cluster, make_data_dir
 
 BASE_DIR = env.BASE_DIR
 env.load_dotenv()
@@ -159,7 +159,7 @@ STORAGES = {
 
 
 def _database(parameters: dict[str, str]) -> dict:
-    """Django's form of libpq's parameters. Processes with many threads add a pool (``config.pool``)."""
+    """Django's form of libpq's parameters. Processes with many threads add a pool (``config.database.pool``)."""
     own = {"host": "HOST", "port": "PORT", "dbname": "NAME", "user": "USER", "password": "PASSWORD"}
     options = {name: value for name, value in parameters.items() if name not in own}
     return {

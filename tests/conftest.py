@@ -19,7 +19,8 @@ import pytest
 from django.conf import settings
 from pytest_django import DjangoDbBlocker
 
-from config import env, postgres
+from config import env
+from config.database import postgres
 
 # Not below pytest's own temporary directory: root's database server runs as another user, who has to reach it.
 DATA_DIR = Path(tempfile.mkdtemp(prefix="countersign-test-"))

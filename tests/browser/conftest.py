@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import connection
 from django.test import Client
 
-from config.postgres import wait_until
+from config.database.postgres import wait_until
 from sessions_app.models import Member, Role, Workspace
 from sessions_app.services import audit, people
 

@@ -13,7 +13,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from config.process import die_with_parent
+from config.processes.system import die_with_parent
 from sessions_app.models import Session
 from tests.services.files import transcript, vcon
 

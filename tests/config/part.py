@@ -1,4 +1,4 @@
-"""A part that ``config.forks`` starts in the tests: says what it is, and leaves with a status of its own."""
+"""A part that the fork server starts in the tests: says what it is, and leaves with a status of its own."""
 
 import json
 import os

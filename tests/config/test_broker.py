@@ -17,8 +17,8 @@ from pgmq.base import PGMQConfig
 from psycopg.conninfo import conninfo_to_dict
 
 from config import broker, doctor
+from config.database.postgres import wait_until
 from config.env import BASE_DIR
-from config.postgres import wait_until
 from tests.config.tasks import sign_in_and_stay
 
 AWKWARD = {

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from config.postgres import NAME
+from config.database.postgres import NAME
 
 ROOT = Path(__file__).parents[2]
 AT_ONCE = 6
 ASKING = """
 import multiprocessing, sys
-from config.postgres import server_user
+from config.database.postgres import server_user
 
 def ask(barrier):
     barrier.wait()

@@ -12,9 +12,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from config import postgres
+from config.database import postgres
+from config.database.postgres import Cluster
 from config.env import ConfigError
-from config.postgres import Cluster
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from config.children import Process, spawn
+from config.database.postgres import wait_until
 from config.env import BASE_DIR
-from config.forks import Forked, Forker
-from config.postgres import wait_until
+from config.processes.children import Process, spawn
+from config.processes.fork_client import Forked, Forker
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no process can adopt another")
 DJANGO = {"DJANGO_SETTINGS_MODULE": "config.settings"}
@@ -100,8 +100,8 @@ def test_nobody_else_is_adopted(loaded):
 def test_a_part_without_its_supervisor_ends(logs):
     """The supervisor is killed: the forker and what it forked go with it, as what was started does."""
     code = (
-        "import os, sys, time; from pathlib import Path; from config.forks import Forker; "
-        "from config.postgres import wait_until; "
+        "import os, sys, time; from pathlib import Path; from config.processes.fork_client import Forker; "
+        "from config.database.postgres import wait_until; "
         f"forker = Forker({DJANGO!r}, Path({str(logs)!r})); wait_until(forker.settled, 60); "
         "part = forker.launch('part', ['tests.config.part', 'stay'], {}, 2, 2); "
         "print(part.pid, flush=True); time.sleep(60)"

@@ -19,8 +19,8 @@ from urllib.request import urlopen
 import psutil
 import pytest
 
+from config.database.postgres import wait_until
 from config.env import BASE_DIR
-from config.postgres import wait_until
 
 MANAGE = [sys.executable, str(BASE_DIR / "manage.py")]
 COMMANDS = {"postgres": "postgres -D", "turns": "turns@", "web": "uvicorn", "worker": "worker@"}

@@ -16,8 +16,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from config import postgres
 from config.broker import QUEUE
+from config.database import postgres
 from sessions_app.models import Event, Session
 from vcon_app.models import Import
 from vcon_app.services.imports import import_jobs

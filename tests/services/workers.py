@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from config.process import die_with_parent
+from config.processes.system import die_with_parent
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (

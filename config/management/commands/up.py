@@ -1,10 +1,10 @@
-"""``manage.py up``: starts everything. ``manage.py`` itself goes to ``config.supervisor`` without loading Django."""
+"""``manage.py up`` for ``help``: ``manage.py`` itself goes to the supervisor without loading Django."""
 
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from config import supervisor
+from config.processes import supervisor
 
 
 class Command(BaseCommand):

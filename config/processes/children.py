@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from config.env import BASE_DIR
-from config.process import die_with_parent
+from config.processes.system import die_with_parent
 
 LOG_BYTES = 5_000_000
 SETTLED_SECONDS = 60
@@ -27,7 +27,7 @@ LONGEST_WAIT = 30.0
 
 
 class Process(Protocol):
-    """What is asked of ``subprocess.Popen`` here, and answered by ``config.forks.Forked`` as well."""
+    """What is asked of ``subprocess.Popen`` here, and answered by ``config.processes.fork_client.Forked`` as well."""
 
     pid: int
     returncode: int | None

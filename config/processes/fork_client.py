@@ -1,4 +1,4 @@
-"""The supervisor's side of ``config.forker``: asks for a part, and adopts it."""
+"""The supervisor's side of ``config.processes.fork_server``: asks for a part, and adopts it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from config.children import Child, Process, spawn
-from config.process import adopting
+from config.processes.children import Child, Process, spawn
+from config.processes.system import adopting
 
 ANSWER_SECONDS, ANSWER_BYTES = 5, 32
 
@@ -45,12 +45,12 @@ class Forked:
 
 
 class Forker:
-    """A running ``config.forker``; when it has ended, parts start by themselves and take more memory, no more."""
+    """A running ``fork_server``; when it has ended, parts start by themselves and take more memory, no more."""
 
     def __init__(self, env: Mapping[str, str], logs: Path) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.settimeout(ANSWER_SECONDS)
-        module = ["config.forker", str(theirs.fileno()), str(os.getpid())]
+        module = ["config.processes.fork_server", str(theirs.fileno()), str(os.getpid())]
         self._child = Child("forker", module, env, logs, partial(spawn, pass_fds=(theirs.fileno(),)))
         with theirs:
             self._child.start()

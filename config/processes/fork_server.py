@@ -1,7 +1,7 @@
-"""``python -m config.forker``: a process that has loaded everything once and forks the parts of the installation.
+"""``python -m config.processes.fork_server``: a process that has loaded everything once and forks the parts.
 
 Web server, workers and beat share the pages of what is loaded: at rest the installation takes 275 MB, and 370 when each
-loads for itself. The supervisor asks over a socket (``config.forks``) and adopts what is forked, so a part does not
+loads for itself. The supervisor asks over a socket (``fork_client``) and adopts what is forked, so a part does not
 notice when this process ends.
 """
 
@@ -17,7 +17,7 @@ import time
 from importlib import import_module
 from pathlib import Path
 
-from config.process import die_with_parent, name_process
+from config.processes.system import die_with_parent, name_process
 
 LOADED = b"loaded"
 MESSAGE_BYTES = 65_536

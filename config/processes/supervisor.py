@@ -16,11 +16,12 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from config import broker, env, postgres
-from config.children import Child, Launch, spawn
+from config import broker, env
+from config.database import postgres
 from config.env import ConfigError
-from config.forks import Forker
-from config.process import open_lock, try_lock
+from config.processes.children import Child, Launch, spawn
+from config.processes.fork_client import Forker
+from config.processes.system import open_lock, try_lock
 
 READY_SECONDS = 60
 POLL_SECONDS = 0.2

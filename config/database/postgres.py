@@ -26,7 +26,7 @@ from functools import partial
 from pathlib import Path
 
 from config.env import ConfigError
-from config.process import die_with_parent, locked, open_lock, try_lock
+from config.processes.system import die_with_parent, locked, open_lock, try_lock
 
 MAJOR = 18
 NAME = "countersign"
