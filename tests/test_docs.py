@@ -5,14 +5,13 @@ from __future__ import annotations
 import io
 import re
 import tomllib
-from pathlib import Path
 from types import ModuleType
 
+from tests.places import ROOT
 from vcon_app import registry
 from vcon_app.drafts import EventDraft, Finding, SessionDraft
 from vcon_app.formats.common.head import Head
 
-ROOT = Path(__file__).parent.parent
 CHAT = b"chat-log Kitchen\nkim: is the oven on?\nagent: Yes, at 180 degrees.\n(door opens)\n"
 
 

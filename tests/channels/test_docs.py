@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from urllib.request import Request
 
 import pytest
@@ -11,10 +10,11 @@ from django.test import Client
 
 from sessions_app.models import TriggerRun, WebhookDelivery
 from sessions_app.services.triggers import cron_times, webhook_payloads, webhook_signatures
+from tests.places import DOCS
 
 from .conftest import at
 
-PAGE = (Path(__file__).parents[2] / "docs/triggers.md").read_text()
+PAGE = (DOCS / "triggers.md").read_text()
 
 
 def block(language: str) -> str:

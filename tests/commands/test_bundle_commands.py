@@ -20,6 +20,7 @@ from sessions_app.models import Session, Workspace
 from sessions_app.services import people
 from tests.formats.corpus import needs_corpus
 from tests.formats.test_bundle import members, packed
+from tests.places import DOCS
 from tests.services.files import transcript, vcon
 from tests.services.test_imports import drop
 from tests.signing.make import ec_key, private_pem
@@ -28,7 +29,7 @@ from vcon_app.services.trust import anchors, own_keys
 from vcon_app.signing.keys import fingerprint
 
 pytestmark = pytest.mark.django_db
-DOCS = Path(__file__).parents[2] / "docs" / "bundle.md"
+PAGE = DOCS / "bundle.md"
 VCONZ = CORPUS / "vcon-spec-examples" / "made-here"
 
 
@@ -151,7 +152,7 @@ def test_the_vconz_of_the_corpus(workspace, capsys):
 
 @pytest.mark.skipif(not shutil.which("openssl") or not shutil.which("sha256sum"), reason="needs openssl and sha256sum")
 def test_the_check_by_hand_of_the_docs_works_and_fails_on_what_was_changed(path):
-    script = "set -eu\n" + "\n".join(re.findall(r"```sh\n(.+?)```", DOCS.read_text(), re.S))
+    script = "set -eu\n" + "\n".join(re.findall(r"```sh\n(.+?)```", PAGE.read_text(), re.S))
     good = by_hand(script, path)
     assert good.returncode == 0, good.stderr
     assert "Signature Verified Successfully" in good.stdout and "original/clock.jsonl: OK" in good.stdout
@@ -170,7 +171,7 @@ def by_hand(script: str, path: Path) -> subprocess.CompletedProcess:
 
 
 def test_the_table_of_the_docs_is_what_is_in_a_bundle(path):
-    told = re.findall(r"^\| `([^`]+)` \|", DOCS.read_text(), re.M)
+    told = re.findall(r"^\| `([^`]+)` \|", PAGE.read_text(), re.M)
     held = zipfile.ZipFile(io.BytesIO(path.read_bytes())).namelist()
     assert told == [name.replace("clock.jsonl", "NAME") for name in held]
 

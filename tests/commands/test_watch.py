@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from functools import partial
-from pathlib import Path
 
 import pytest
 from django.core.management import call_command
@@ -15,9 +14,8 @@ from django.core.management.base import CommandError
 
 from config.processes.system import die_with_parent
 from sessions_app.models import Session
+from tests.places import ROOT
 from tests.services.files import transcript, vcon
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.django_db

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from config.database.postgres import NAME
+from tests.places import ROOT
 
-ROOT = Path(__file__).parents[2]
 AT_ONCE = 6
 ASKING = """
 import multiprocessing, sys

@@ -14,7 +14,7 @@ ASK = "; from django.conf import settings; print(settings.DATABASES['default']['
 WORKER = "import django; django.setup(); from config import celery; celery.listen_for_messages(celery.app.conf)"
 COUNT = """
 import threading, django; django.setup()
-from config import pool; from django.db import connection, connections
+from config.database import pool; from django.db import connection, connections
 pool.share(2)
 backends = set()
 def ask():

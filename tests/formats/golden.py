@@ -17,7 +17,6 @@ from typing import Any, BinaryIO
 
 from vcon_app.drafts import Draft
 
-SAMPLES = Path(__file__).parent.parent / "samples"
 SUFFIX = ".expected"
 
 

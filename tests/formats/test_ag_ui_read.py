@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.drafts import FormatError
 from vcon_app.formats import ag_ui
 from vcon_app.formats.common.head import Head
 
-from .golden import SAMPLES
 from .reads import assert_sound, counted, events, findings, kinds, mutants, read, sessions
 
 SAMPLE = [json.loads(line) for line in (SAMPLES / "ag-ui" / "thread.jsonl").read_text().splitlines()]

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.drafts import FormatError
 from vcon_app.formats import agnt5
 from vcon_app.formats.common.head import Head
 
-from .golden import SAMPLES
 from .reads import CORPUS, assert_sound, claimed, counted, events, findings, kinds, mutants, read, sessions
 
 DATA = (SAMPLES / "agnt5-jsonl" / "session.jsonl").read_bytes()

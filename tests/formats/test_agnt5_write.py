@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.drafts import EventDraft, FormatError, Losses, SessionDraft, ToolDraft, Usage
 from vcon_app.formats import agnt5
 from vcon_app.formats.common.head import Head
 
-from .golden import SAMPLES, check
+from .golden import check
 from .reads import CORPUS, assert_sound, claimed, events, mutants, read, sessions
 from .test_llmfeed_write import SESSION, everything
 from .vcon_tools import Log, model

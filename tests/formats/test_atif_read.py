@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.drafts import FormatError, Usage
 from vcon_app.formats import atif
 from vcon_app.formats.common.head import Head
 
-from .golden import SAMPLES
 from .reads import assert_sound, events, findings, kinds, mutants, read, sessions, tokens
 
 SAMPLE = json.loads((SAMPLES / "atif" / "trajectory.json").read_bytes())

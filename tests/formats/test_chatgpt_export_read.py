@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.drafts import FormatError
 from vcon_app.formats import chatgpt_export
 from vcon_app.formats.chatgpt_export.content import plain
 from vcon_app.formats.common.head import Head
 
-from .golden import SAMPLES
 from .reads import assert_sound, events, findings, kinds, mutants, read, sessions
 
 SAMPLE = json.loads((SAMPLES / "chatgpt-export" / "conversations.json").read_bytes())

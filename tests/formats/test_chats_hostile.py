@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.drafts import FormatError
 from vcon_app.formats import ag_ui, agnt5, chatgpt_export, claude_export, managed_agents, openai_chat
 from vcon_app.formats.common.head import Head
 
-from .golden import SAMPLES
 from .reads import assert_sound, events, read
 
 FORMATS = (ag_ui, agnt5, chatgpt_export, claude_export, managed_agents, openai_chat)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.formats import claude_code
 from vcon_app.formats.common.head import Head
 
-from .golden import SAMPLES, check_reading
+from .golden import check_reading
 
 OURS = SAMPLES / "claude-code"
 FILES = ("session.jsonl", "sub-agent.jsonl", "stream.jsonl", "web.json")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.places import CORPUS, SAMPLES
 from vcon_app.drafts import EventDraft
 
 from .claude_code_lines import (
@@ -22,10 +23,9 @@ from .claude_code_lines import (
     text,
     user,
 )
-from .golden import SAMPLES
 
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus" / "transcripts" / "claude-code"
-FILES = [SAMPLES / "claude-code" / "session.jsonl", *sorted(CORPUS.rglob("*.jsonl"))]
+TRANSCRIPTS = CORPUS / "transcripts" / "claude-code"
+FILES = [SAMPLES / "claude-code" / "session.jsonl", *sorted(TRANSCRIPTS.rglob("*.jsonl"))]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.drafts import FormatError
 from vcon_app.formats import codex
 from vcon_app.formats.common.head import Head
 
 from .checks import check_odd_values, drafts_of, events, findings, jsonl
 from .codex_lines import META, event, item, line, said
-from .golden import SAMPLES
 
 
 def sample_lines() -> list[dict[str, Any]]:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.drafts import Draft, EventDraft, FormatError
 from vcon_app.formats import copilot_cli
 from vcon_app.formats.common.head import Head
 
 from .checks import check_odd_documents, check_odd_values, drafts_of, events, jsonl, session
-from .golden import SAMPLES
 
 START = {"type": "session.start", "id": "s", "data": {"sessionId": "c0ffee", "selectedModel": "claude-sonnet-4.6"}}
 

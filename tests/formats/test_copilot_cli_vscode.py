@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.drafts import EventDraft, FormatError
 from vcon_app.formats import copilot_cli
 from vcon_app.formats.copilot_cli import vscode
 
 from .checks import ODD, check_odd_documents, drafts_of, events, jsonl
-from .golden import SAMPLES
 
 
 def told(*parts: Any, **more: Any) -> list[EventDraft]:

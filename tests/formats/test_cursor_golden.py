@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.formats import cursor
 from vcon_app.formats.common.head import Head
 
 from .checks import check_growth
-from .golden import SAMPLES, check_reading
+from .golden import check_reading
 
 OURS = SAMPLES / "cursor"
 FILES = ("transcript.jsonl", "stream.jsonl", "transcript.txt")

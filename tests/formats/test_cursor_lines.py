@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.drafts import Draft, EventDraft, FormatError
 from vcon_app.formats import cursor
 from vcon_app.formats.common.head import Head
 
 from .checks import check_odd_values, drafts_of, events, findings, jsonl, session
-from .golden import SAMPLES
 
 
 def text(words: str) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.drafts import Draft, EventDraft, Usage
 from vcon_app.formats import cursor
 
 from .checks import check_odd_values, drafts_of, events, findings, jsonl, session
-from .golden import SAMPLES
 
 INIT = {"type": "system", "subtype": "init", "session_id": "s", "cwd": "/srv", "model": "Composer 1.5"}
 

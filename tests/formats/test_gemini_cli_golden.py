@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.formats import gemini_cli
 from vcon_app.formats.common.head import Head
 
 from .checks import check_growth, drafts_of, events
-from .golden import SAMPLES, check_reading
+from .golden import check_reading
 
 OURS = SAMPLES / "gemini-cli"
 by_sample = pytest.mark.parametrize("name", ["session.json", "session.jsonl"])

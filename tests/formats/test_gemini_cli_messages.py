@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.drafts import EventDraft, FormatError, Usage
 from vcon_app.formats import gemini_cli
 from vcon_app.formats.common.head import Head
 
 from .checks import check_odd_values, drafts_of, events, findings, jsonl, session
-from .golden import SAMPLES
 
 META = {
     "sessionId": "s",

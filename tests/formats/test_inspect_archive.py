@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.drafts import FormatError
 from vcon_app.formats import inspect_ai
 from vcon_app.formats.common.head import SIZES, Head
 from vcon_app.formats.inspect_ai import archive
 
-from .golden import SAMPLES
 from .reads import assert_sound, events, findings, read, sessions
 
 LOG = json.loads((SAMPLES / "inspect" / "jars.json").read_bytes())

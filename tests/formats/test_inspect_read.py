@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.drafts import Usage
 from vcon_app.formats import inspect_ai
 from vcon_app.formats.common.head import Head
 
-from .golden import SAMPLES
 from .reads import assert_sound, counted, events, findings, kinds, mutants, read, sessions
 
 LOG = json.loads((SAMPLES / "inspect" / "jars.json").read_bytes())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from tests.places import SAMPLES
 from vcon_app.formats import langfuse
 from vcon_app.formats.common.head import Head
 
-from .golden import SAMPLES, check_reading
+from .golden import check_reading
 
 SAMPLE = SAMPLES / "langfuse" / "kiln.trace.json"
 

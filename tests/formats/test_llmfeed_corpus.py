@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.places import CORPUS
 from vcon_app.drafts import EventDraft, FormatError, SessionDraft
 from vcon_app.formats import llmfeed
 from vcon_app.formats.common.head import Head
@@ -15,8 +16,8 @@ from vcon_app.formats.common.head import Head
 from .test_llmfeed_read import events, session
 from .test_llmfeed_write import again, without_place, written
 
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus" / "llmfeed"
-FILES = sorted(CORPUS.glob("*/*.json"))
+FEEDS = CORPUS / "llmfeed"
+FILES = sorted(FEEDS.glob("*/*.json"))
 SESSIONS = ("session", "session-feed", "session-replay")
 pytestmark = pytest.mark.skipif(
     not FILES, reason="the corpus does not lie beside the project (../shared/corpus/llmfeed)"

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.drafts import EventDraft, Finding, SessionDraft, Signature, Usage
 from vcon_app.formats import llmfeed
 from vcon_app.formats.common.head import Head
 
-from .golden import SAMPLES, check_reading
+from .golden import check_reading
 
 OURS = SAMPLES / "llmfeed"
 NAMES = sorted(path.name for path in OURS.glob("*.json"))

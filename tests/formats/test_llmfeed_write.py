@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.drafts import EventDraft, Losses, SessionDraft, ToolDraft, Usage
 from vcon_app.formats import llmfeed
 from vcon_app.formats.common.head import Head
 
-from .golden import SAMPLES, check
+from .golden import check
 from .test_llmfeed_read import NAMES, events, sample, session
 
 START = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.formats import managed_agents
 from vcon_app.formats.common.head import Head
 
-from .golden import SAMPLES, check_reading
+from .golden import check_reading
 
 OURS = SAMPLES / "managed-agents"
 FILES = ("session.jsonl", "stream.sse", "page.json")

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.drafts import FormatError
 from vcon_app.formats import managed_agents
 from vcon_app.formats.common.head import Head
 
-from .golden import SAMPLES
 from .reads import assert_sound, counted, events, findings, kinds, mutants, read, sessions
 
 SAMPLE = [json.loads(line) for line in (SAMPLES / "managed-agents" / "session.jsonl").read_text().splitlines()]

@@ -11,11 +11,12 @@ from html.parser import HTMLParser
 import pytest
 from markdown_it import MarkdownIt
 
+from tests.places import SAMPLES
 from vcon_app.drafts import EventDraft, Losses, SessionDraft, ToolDraft, Usage
 from vcon_app.formats import markdown
 from vcon_app.formats.markdown.prose import fence, line, prose, span
 
-from .golden import SAMPLES, check
+from .golden import check
 from .test_llmfeed_write import SESSION, START, Log, everything
 
 STRICT = MarkdownIt("commonmark", {"html": True})

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.formats import mini_swe_agent
 from vcon_app.formats.common.head import Head
 
-from .golden import SAMPLES, check_reading
+from .golden import check_reading
 
 by_sample = pytest.mark.parametrize("name", ["seeds.traj.json", "old.traj.json"])
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app import registry
 from vcon_app.drafts import FormatError, Usage
 from vcon_app.formats import mini_swe_agent
 from vcon_app.formats.common.head import Head
 
-from .golden import SAMPLES
 from .reads import assert_sound, counted, events, findings, kinds, mutants, read, sessions
 
 SAMPLE = json.loads((SAMPLES / "mini-swe-agent" / "seeds.traj.json").read_bytes())

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.formats import openai_chat
 from vcon_app.formats.common.head import Head
 
-from .golden import SAMPLES, check_reading
+from .golden import check_reading
 
 OURS = SAMPLES / "openai-chat"
 FILES = ("log.jsonl", "chat.sse", "response.json", "cut-off.sse", "messages.json", "run-state.json", "updates.json")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.formats import openai_chat
 
-from .golden import SAMPLES
 from .reads import counted, events, findings, kinds, read, sessions
 from .test_openai_chat_read import answer, call, response
 

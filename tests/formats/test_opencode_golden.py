@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.drafts import EventDraft
 from vcon_app.formats import opencode
 from vcon_app.formats.common.head import Head
 
 from .checks import check_growth, drafts_of, events
-from .golden import SAMPLES, check_reading
+from .golden import check_reading
 
 OURS = SAMPLES / "opencode"
 by_sample = pytest.mark.parametrize("name", ["export.json", "dump.jsonl", "run.jsonl"])

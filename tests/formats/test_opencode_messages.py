@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.drafts import Draft, EventDraft, FormatError, Usage
 from vcon_app.formats import opencode
 from vcon_app.formats.common.head import Head
 
 from .checks import check_odd_values, drafts_of, events, findings, jsonl, session
-from .golden import SAMPLES
 
 SES = {"sessionID": "s"}
 TOKENS = {"input": 10, "output": 5, "reasoning": 2, "cache": {"read": 3, "write": 1}}

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.drafts import FormatError, Usage
 from vcon_app.formats import otel_genai
 from vcon_app.formats.common.head import Head
 
-from .golden import SAMPLES
 from .reads import assert_sound, counted, events, findings, kinds, mutants, read, sessions, tokens
 
 SAMPLE = (SAMPLES / "otel-genai" / "tides.jsonl").read_bytes()

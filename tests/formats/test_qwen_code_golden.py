@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tests.places import SAMPLES
 from vcon_app.formats import qwen_code
 from vcon_app.formats.common.head import Head
 
 from .checks import check_growth
-from .golden import SAMPLES, check_reading
+from .golden import check_reading
 
 OURS = SAMPLES / "qwen-code"
 by_sample = pytest.mark.parametrize("name", ["session.jsonl", "sub-agent.jsonl"])

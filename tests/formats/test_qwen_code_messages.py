@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from bench.corpus import calls_in
+from tests.places import SAMPLES
 from vcon_app.drafts import Draft, EventDraft, Usage
 from vcon_app.formats import qwen_code
 from vcon_app.formats.common.head import Head
 
 from .checks import check_odd_values, drafts_of, events, findings, jsonl, session
-from .golden import SAMPLES
 
 SESSION = "6f1d2c3b-0000-4000-8000-000000000001"
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.places import ROOT
 from vcon_app.drafts import EventDraft, FormatError
 from vcon_app.formats import vcon
 from vcon_app.formats.vcon.file.tree import SMALL
 from vcon_app.formats.vcon.trace.steps import Step
 
-PROJECT = Path(__file__).parent.parent.parent
 STATUS = Path("/proc/self/status")
 READS = """
 import sys
@@ -47,7 +47,7 @@ def test_a_session_larger_than_what_is_read_at_once_takes_a_small_multiple_of_it
     file.write_bytes(with_entries(20_000, 200))
     assert file.stat().st_size > SMALL
 
-    said = subprocess.run([sys.executable, "-c", READS, file], cwd=PROJECT, check=True, stdout=subprocess.PIPE).stdout
+    said = subprocess.run([sys.executable, "-c", READS, file], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
     events, grown = map(int, said.split())
 
     assert events == 20_000

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.places import SAMPLES as ALL_SAMPLES
 from vcon_app import registry
 from vcon_app.drafts import EventDraft, Losses, SessionDraft, ToolDraft
 from vcon_app.formats import vcon
@@ -16,7 +17,6 @@ from vcon_app.formats.vcon.redacting.check import Removed, Where, check
 from vcon_app.formats.vcon.redacting.redact import EVERY, PARTS, WHOLE, Selection
 from vcon_app.formats.vcon.redacting.session import Prepared, prepare
 
-from .golden import SAMPLES as ALL_SAMPLES
 from .vcon_shape import core_faults, vac_faults
 from .vcon_tools import CREATED, NEW_UUID, Log, bytes_of, drafts, events, findings, sample, session, sessions, written
 from .vcon_tools import SAMPLES as VCONS

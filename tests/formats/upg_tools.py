@@ -8,10 +8,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from tests.places import SAMPLES
 from vcon_app.drafts import Draft, EventDraft, Finding, Losses, SessionDraft
 from vcon_app.formats import upg
 
-from .golden import SAMPLES
 from .vcon_tools import Log
 
 SAMPLE = SAMPLES / "upg" / "kiln.upg"

@@ -8,10 +8,10 @@ import struct
 from datetime import UTC, datetime
 from typing import Any
 
+from tests.places import SAMPLES
 from vcon_app.drafts import Draft, EventDraft, Losses, SessionDraft
 from vcon_app.formats import vac
 
-from .golden import SAMPLES
 from .vcon_tools import Log
 
 SAMPLE = SAMPLES / "vac" / "harbour.vac.json"

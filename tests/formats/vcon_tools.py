@@ -6,16 +6,16 @@ import io
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import places
 from vcon_app.drafts import Draft, EventDraft, Finding, Losses, SessionDraft, Signature
 from vcon_app.formats import vcon
 
-SAMPLES = Path(__file__).parent.parent / "samples" / "vcon"
-CORPUS = Path(__file__).parent.parent.parent.parent / "shared" / "corpus"
+SAMPLES = places.SAMPLES / "vcon"
+CORPUS = places.CORPUS
 NEW_UUID = "0199d2aa-4c00-8fff-9f3c-5a1d0e7b2cff"
 CREATED = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 needs_corpus = pytest.mark.skipif(

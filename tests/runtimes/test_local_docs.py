@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
 from sessions_app.runtimes.tools import entries
 from tests.fakes.messages_api import call, text
+from tests.places import DOCS
 
 from .conftest import say, work
 from .local import event, texts
 
 pytestmark = pytest.mark.django_db(transaction=True)
-PAGE = (Path(__file__).parents[2] / "docs" / "agents.md").read_text()
+PAGE = (DOCS / "agents.md").read_text()
 
 
 def block(language: str) -> str:

@@ -7,7 +7,6 @@ import json
 import stat
 import zipfile
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from django.db import connection
@@ -16,6 +15,7 @@ from django.utils import timezone
 from bench.corpus import CORPUS
 from sessions_app.models import Event, Session
 from tests.formats.corpus import needs_corpus
+from tests.places import SAMPLES
 from tests.signing import make
 from vcon_app.formats import claude_code
 from vcon_app.formats.common import zips
@@ -31,7 +31,6 @@ from .test_imports import BY, drop, keys
 
 pytestmark = pytest.mark.django_db
 OTHER = "7d1c2a90-55aa-4c11-8f00-9a8b7c6d5e4f"
-SAMPLES = Path(__file__).parents[1] / "samples"
 BUNDLES = CORPUS / "vcon-spec-examples" / "made-here"
 TWO = {"a/one.jsonl": transcript(4), "two.vcon": vcon("Hello", "Good day")}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from sessions_app.models import AuditEntry, Event, Session
 from sessions_app.services import agents, audit
 from sessions_app.services.log.projections import rebuild
+from tests.places import SAMPLES
 from vcon_app.models import Import, SourceDocument
 from vcon_app.services.documents import documents
 from vcon_app.services.imports import import_jobs
@@ -19,7 +19,6 @@ from vcon_app.services.imports import import_jobs
 from .files import OWNER, START, transcript, vcon
 
 pytestmark = pytest.mark.django_db
-SAMPLES = Path(__file__).parents[1] / "samples"
 DAY = "2026-11-01T08:00:00Z"
 BY = audit.Actor("member", "m", "Ines")
 

@@ -13,11 +13,11 @@ from sessions_app.services import audit
 from sessions_app.services.approvals import decisions
 from sessions_app.services.log import events, projections
 from sessions_app.services.log.events import NewEvent, Tool
+from tests.places import SAMPLES
 
 from .test_imports import drop
 
 pytestmark = pytest.mark.django_db
-SAMPLES = Path(__file__).parents[1] / "samples"
 TOLD = {
     "ag-ui/thread.jsonl": ["approved"],
     "claude-code/stream.jsonl": ["denied"],

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from config.processes.system import die_with_parent
+from tests.places import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (
     sys.executable, "-m", "celery", "-A", "config.celery", "--quiet", "worker", "--beat",
     "--scheduler", "celery.beat:Scheduler",

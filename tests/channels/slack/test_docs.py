@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 from django.urls import resolve
 
@@ -12,8 +11,8 @@ from config import env
 from sessions_app.channels.slack import app, manifest
 from sessions_app.views.settings import slack as views
 from tests.fakes.slack import SECRET
+from tests.places import DOCS
 
-DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "slack.md").read_text()
 MANIFEST = json.loads((DOCS / "slack-manifest.json").read_text())
 
