@@ -11,7 +11,7 @@ from functools import cached_property
 from io import BytesIO
 from typing import Any
 
-from tests.formats.vcon_shape import core_faults, vac_faults
+from tests.formats.vcon.shape import core_faults, vac_faults
 from vcon_app import registry
 from vcon_app.drafts import Draft, EventDraft, Finding, FormatError, Losses, SessionDraft
 

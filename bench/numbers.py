@@ -32,16 +32,16 @@ COLUMNS = (*checks.CHECKS, *STORED)
 DETECTED = 0.99
 """Part of the files that must be claimed by their own format; of everything else all."""
 SUITES = {
-    "the fixtures of made-here/expected.json": ("tests/formats/test_vcon_fixtures.py", "all_that_is_expected"),
-    "… and what its notes speak of": ("tests/formats/test_vcon_fixtures.py", "notes_speak"),
-    "bundles (.vconz), imported": ("tests/services/test_archives.py", "bundles_of_the_corpus"),
-    "vCons of others: read, refused, and out again": ("tests/formats/test_vcon_corpus.py", ""),
+    "the fixtures of made-here/expected.json": ("tests/formats/vcon/test_fixtures.py", "all_that_is_expected"),
+    "… and what its notes speak of": ("tests/formats/vcon/test_fixtures.py", "notes_speak"),
+    "bundles (.vconz), imported": ("tests/services/documents/test_archives.py", "bundles_of_the_corpus"),
+    "vCons of others: read, refused, and out again": ("tests/formats/vcon/test_corpus.py", ""),
     "signed examples, fixtures and feeds": ("tests/signing/test_signature_corpus.py", "not golden"),
     "golden llmfeed files": ("tests/signing/test_signature_corpus.py", "golden"),
-    "published llmfeed files": ("tests/formats/test_llmfeed_corpus.py", ""),
-    "validator-results.json of UPG": ("tests/formats/test_upg_reference.py", ""),
-    "seals and bytes of UPG's reference": ("tests/formats/test_upg_canon.py", "reference"),
-    "VAC records of the draft's translator": ("tests/formats/test_vac_corpus.py", ""),
+    "published llmfeed files": ("tests/formats/llmfeed/test_corpus.py", ""),
+    "validator-results.json of UPG": ("tests/formats/upg/test_reference.py", ""),
+    "seals and bytes of UPG's reference": ("tests/formats/upg/test_canon.py", "reference"),
+    "VAC records of the draft's translator": ("tests/formats/vac/test_corpus.py", ""),
 }
 """Outcomes that are known one by one: tests, and which of them (pytest's -k)."""
 

@@ -14,7 +14,7 @@ from sessions_app.services.approvals import decisions
 from tests.services.build import at_once
 
 from .client import ok, pointers, refused
-from .live import connections_open, elsewhere
+from .sessions.live import connections_open, elsewhere
 
 FIELDS = {
     "id",

@@ -21,7 +21,7 @@ from vcon_app.services.imports import import_jobs
 from vcon_app.services.trust import own_keys
 
 from .client import ok, pointers, refused
-from .live import elsewhere
+from .sessions.live import elsewhere
 from .test_imports import file
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -14,7 +14,7 @@ from sessions_app.services import audit
 from sessions_app.services.log import events
 from tests.services.build import user
 from tests.services.files import vcon as vcon_file
-from tests.services.test_imports import drop
+from tests.services.imports.test_imports import drop
 from tests.signing.make import public_pem, rsa_key
 from vcon_app.formats import vcon
 from vcon_app.services.trust import anchors

@@ -19,10 +19,10 @@ from bench.corpus import CORPUS
 from sessions_app.models import Session, Workspace
 from sessions_app.services import people
 from tests.formats.corpus import needs_corpus
-from tests.formats.test_bundle import members, packed
+from tests.formats.written.test_bundle import members, packed
 from tests.places import DOCS
 from tests.services.files import transcript, vcon
-from tests.services.test_imports import drop
+from tests.services.imports.test_imports import drop
 from tests.signing.make import ec_key, private_pem
 from vcon_app.management.commands import verify as verify_command
 from vcon_app.services.trust import anchors, own_keys

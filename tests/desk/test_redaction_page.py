@@ -10,7 +10,7 @@ from sessions_app.models import Session
 from sessions_app.services.log import events
 from sessions_app.services.log.events import NewEvent, Tool
 from tests.services.files import vcon
-from tests.services.test_imports import BY, drop
+from tests.services.imports.test_imports import BY, drop
 from tests.signing.make import ed_key, public_pem, rsa_key
 from vcon_app.models import Redaction
 from vcon_app.services.redaction import redactions

@@ -3,7 +3,7 @@
 from vcon_app.formats import upg
 
 from .golden import check, check_reading
-from .upg_tools import SAMPLE, sessions, written
+from .upg.tools import SAMPLE, sessions, written
 
 
 def test_a_graph_is_read_as_it_was():

@@ -4,7 +4,7 @@ from vcon_app.formats import vac, vcon
 from vcon_app.formats.common.head import Head
 
 from .golden import check_reading
-from .vac_tools import SAMPLE
+from .vac.tools import SAMPLE
 
 
 def test_a_record_is_read_as_it_was():

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sessions_app.models import Session
-from tests.formats.claude_code_lines import assistant, call, jsonl, result, text, user
-from tests.services.test_copies import BILLED, FORKED, ORIGINAL, RESTAMPED
-from tests.services.test_imports import drop
-from tests.services.test_sub_agents import FILES, MAIN
+from tests.formats.claude_code.lines import assistant, call, jsonl, result, text, user
+from tests.services.imports.test_imports import drop
+from tests.services.imports.test_sub_agents import FILES, MAIN
+from tests.services.log.test_shared_responses import BILLED, FORKED, ORIGINAL, RESTAMPED
 
 from .build import Page, path_of
 

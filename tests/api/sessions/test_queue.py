@@ -1,0 +1,73 @@
+"""Messages that wait behind a turn, as a program sees them."""
+
+from __future__ import annotations
+
+import pytest
+
+from sessions_app.models import Role
+from sessions_app.runtimes import worker
+from sessions_app.services import agents, audit
+
+from ..client import ok, refused
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def parrot(workspace):
+    return agents.create(workspace.id, "Parrot", by=audit.SYSTEM, runtime="scripted")
+
+
+@pytest.fixture
+def path(api, parrot):
+    """A session in whose first turn the agent is."""
+    sessions = f"/dashboard/agents/{parrot.pk}/sessions"
+    return f"{sessions}/{ok(api.post(sessions, {'message': 'one'}), 201)['id']}"
+
+
+def waiting(api, path) -> list[str]:
+    return [row["text"] for row in ok(api.get(f"{path}/queue"))["items"]]
+
+
+def test_what_waits_is_listed_in_its_order_and_can_be_taken_back(api, path, key_for, workspace):
+    for text in ("two", "three"):
+        ok(api.post(f"{path}/messages", {"text": text}), 202)
+    ok(api.post(f"{path}/messages", {"text": "at once", "interrupt": True}), 202)
+    assert waiting(api, path) == ["at once", "two", "three"]
+    first, second, _ = ok(api.get(f"{path}/queue"))["items"]
+    assert (first["interrupts"], second["interrupts"]) == (True, False)
+    one = f"{path}/queue/{second['id']}"
+    refused(key_for(workspace, Role.VIEWER).send("DELETE", one, ""), 403)
+    assert api.send("DELETE", one, "").status_code == 204
+    refused(api.send("DELETE", one, ""), 404)
+    assert waiting(api, path) == ["at once", "three"]
+
+
+def test_what_was_held_back_is_sent_when_somebody_says_so(api, path, parrot):
+    refused(api.post(f"{path}/go-on"), 409)
+    ok(api.post(f"{path}/messages", {"text": "two"}), 202)
+    ok(api.patch(f"agents/{parrot.pk}", {"status": "paused"}))
+    session_id = path.rsplit("/", 1)[-1]
+    worker.run(session_id)
+    assert waiting(api, path) == ["two"]
+    refused(api.post(f"{path}/go-on"), 409)
+    ok(api.patch(f"agents/{parrot.pk}", {"status": "active"}))
+    assert ok(api.post(f"{path}/go-on"), 202)["status"] == "running"
+    assert waiting(api, path) == []
+
+
+def test_a_turn_is_tried_again(api, path):
+    refused(api.post(f"{path}/retry"), 409)
+    worker.run(path.rsplit("/", 1)[-1])
+    assert ok(api.post(f"{path}/retry"), 202)["status"] == "running"
+    log = ok(api.get(f"{path}/events"))["items"]
+    assert log[-1]["data"]["status"] == "retry"
+
+
+def test_a_session_says_how_many_messages_wait(api, parrot):
+    session = ok(api.post(f"/dashboard/agents/{parrot.pk}/sessions", {"message": "one"}), 201)
+    assert (session["status"], session["queued_messages"], session["agent_version"]) == ("running", 0, 1)
+    path = f"/dashboard/agents/{parrot.pk}/sessions/{session['id']}"
+    assert ok(api.post(f"{path}/messages", {"text": "two"}), 202) == {"seq": None, "queued": True}
+    assert ok(api.get(path))["queued_messages"] == 1
+    assert [row["queued_messages"] for row in ok(api.get("sessions"))["items"]] == [1]

@@ -1,0 +1,191 @@
+"""Agents are defined and changed on pages; each change is a version, and nobody overwrites what they have not seen."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from sessions_app.models import Agent, AgentVersion, AuditEntry, Budget, Session
+from sessions_app.services import agents, audit
+
+from ..build import words
+from ..test_query_counts import queries
+
+ADA = audit.Actor("member", "a", "Ada")
+FORM = {
+    "name": "Refund desk", "description": "Pays back", "model": "m-1", "instructions": "Be brief.\r\nAsk.", "tools": "",
+    "environment": "", "policy_default": "ask", "expires_minutes": "", "budget": "", "runtime": "scripted",
+}  # fmt: skip
+
+
+@pytest.fixture
+def parrot(workspace) -> Agent:
+    policy = {"default": "ask", "tools": {"ls": "allow"}}
+    return agents.create(workspace.id, "Parrot", by=ADA, runtime="scripted", instructions="One", policy=policy)
+
+
+def form(**changes: Any) -> dict[str, Any]:
+    return FORM | changes
+
+
+def test_an_agent_is_defined_with_its_first_version(admin):
+    rows = {"policy_tool": ["shop/issue_refund", "", "ls"], "policy_verdict": ["deny", "ask", "allow"]}
+    tools = '[{"type": "builtin", "name": "ls"}]'
+    response = admin.post("/agents/+/", form(**rows, tools=tools, expires_minutes="30", budget="2.50"))
+    assert response.headers["Location"] == "/agents/refund-desk/"
+    agent = Agent.objects.get()
+    assert (agent.runtime, agent.model, agent.instructions) == ("scripted", "m-1", "Be brief.\nAsk.")
+    assert agent.tools == [{"type": "builtin", "name": "ls"}]
+    assert agent.policy == {"tools": {"shop/issue_refund": "deny", "ls": "allow"}, "expires_in": 1800}
+    assert AgentVersion.objects.get().definition["policy"] == agent.policy
+    assert Budget.objects.get().amount == Decimal("2.5")
+    page = words(admin.get("/agents/refund-desk/"))
+    assert "asks by default; allows 1, denies 1 by name" in page and "$0.00 of $2.50 today" in page
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"name": " "}, "This field is required"),
+        ({"tools": "[{]"}, "this is no JSON: "),
+        ({"tools": "{}"}, "this has to be a list"),
+        ({"tools": '[{"type": "mcp"}]'}, "tool 1 has no name"),
+        ({"tools": "[" * 5_000}, "this is no JSON: "),
+        ({"environment": "[]"}, "this has to be an object"),
+        ({"policy_tool": ["a", "a"], "policy_verdict": ["ask", "deny"]}, '"a" is named twice'),
+        ({"policy_tool": ["a"], "policy_verdict": ["perhaps"]}, '"perhaps" is no choice'),
+        ({"budget": "-1"}, "greater than or equal to 0"),
+        ({"runtime": "cloud"}, "Select a valid choice"),
+    ],
+)
+def test_what_is_wrong_is_said_and_nothing_is_lost(admin, wrong, told):
+    response = admin.post("/agents/+/", form(**wrong))
+    assert response.status_code == 422
+    assert told in words(response)
+    assert "Pays back" in response.content.decode()
+    assert not Agent.objects.exists()
+
+
+def test_a_name_that_is_taken_is_said(admin, parrot):
+    response = admin.post("/agents/+/", form(name="PARROT"))
+    assert response.status_code == 422
+    assert 'there is an agent "parrot"' in words(response)
+
+
+def changed(parrot: Agent, **changes: Any) -> dict[str, Any]:
+    return form(
+        name="Parrot", description="", model="", instructions="One", version=parrot.version, policy_tool=["ls"],
+        policy_verdict=["allow"],
+    ) | changes  # fmt: skip
+
+
+def test_saving_without_a_change_makes_no_version(reviewer, parrot):
+    assert reviewer.post("/agents/parrot/edit/", changed(parrot)).status_code == 302
+    parrot.refresh_from_db()
+    assert (parrot.version, AgentVersion.objects.count()) == (1, 1)
+
+
+def test_each_change_is_a_version_with_a_diff(reviewer, parrot):
+    page = reviewer.get("/agents/parrot/edit/").content.decode()
+    assert 'value="ls"' in page and ">One</textarea>" in page
+    reviewer.post("/agents/parrot/edit/", changed(parrot, instructions="Two", name="Cockatoo"))
+    parrot.refresh_from_db()
+    assert (parrot.version, parrot.name, parrot.slug, parrot.instructions) == (2, "Cockatoo", "parrot", "Two")
+    page = words(reviewer.get("/agents/parrot/versions/"))
+    assert "name, instructions" in page and "Rosa" in page
+    assert "From 1 to 2" in page and "- One" in page and "+ Two" in page
+    assert "One" in words(reviewer.get("/agents/parrot/versions/1/"))
+    assert reviewer.get("/agents/parrot/versions/9/").status_code == 404
+    assert reviewer.get("/agents/parrot/versions/?from=1&to=9").status_code == 404
+
+
+def test_who_saves_an_older_version_sees_what_changed_and_may_save_again(reviewer, parrot):
+    agents.change(parrot, {"model": "m-2"}, by=ADA)
+    late = reviewer.post("/agents/parrot/edit/", changed(parrot, instructions="Mine"))
+    assert late.status_code == 409
+    assert "version 2 was made meanwhile by Ada, with changes: model" in words(late)
+    assert "+ m-2" in words(late) and ">Mine</textarea>" in late.content.decode()
+    parrot.refresh_from_db()
+    assert (parrot.instructions, parrot.version) == ("One", 2)
+    assert reviewer.post("/agents/parrot/edit/", changed(parrot, instructions="Mine")).status_code == 302
+    parrot.refresh_from_db()
+    assert (parrot.instructions, parrot.version) == ("Mine", 3)
+
+
+def test_only_an_admin_sets_the_budget(admin, reviewer, parrot):
+    assert 'name="budget"' not in reviewer.get("/agents/parrot/edit/").content.decode()
+    reviewer.post("/agents/parrot/edit/", changed(parrot, budget="9"))
+    assert not Budget.objects.exists()
+    admin.post("/agents/parrot/edit/", changed(parrot, budget="9"))
+    assert Budget.objects.get().agent == parrot
+    admin.post("/agents/parrot/edit/", changed(parrot, budget=""))
+    assert not Budget.objects.exists()
+
+
+def test_an_agent_is_paused_resumed_and_archived(reviewer, parrot):
+    for status, told in (
+        ("paused", "paused: begins no turns"),
+        ("active", "is at work again"),
+        ("archived", "archived"),
+    ):
+        response = reviewer.post("/agents/parrot/status/", {"status": status}, follow=True)
+        assert told in words(response)
+    parrot.refresh_from_db()
+    assert (parrot.status, parrot.version) == ("archived", 1)
+    assert AuditEntry.objects.filter(action="agent.changed").count() == 3
+
+
+def test_the_list_says_what_an_agent_is(viewer, reviewer, parrot):
+    assert "scripted · version 1" in words(viewer.get("/agents/"))
+    assert "Chat" not in words(viewer.get("/agents/"))
+    assert "/agents/parrot/chat/" in reviewer.get("/agents/").content.decode()
+
+
+def test_typing_on_the_chat_page_begins_a_session(reviewer, parrot):
+    assert "Chat with Parrot" in words(reviewer.get("/agents/parrot/chat/"))
+    response = reviewer.post("/agents/parrot/chat/", {"text": " Where is order 4711?\nIt is late. "})
+    session = Session.objects.get()
+    assert response.headers["Location"] == f"/dashboard/sub-agents/{parrot.pk}/chat/{session.pk}#follow"
+    assert (session.title, session.origin, session.status) == ("Where is order 4711?", "chat", "running")
+    assert (session.user_id, session.agent_version) == ("Rosa", 1)
+    assert "Where is order 4711?" in words(reviewer.get("/agents/parrot/chat/"))
+
+
+def test_a_session_that_cannot_begin_leaves_nothing_but_what_was_typed(admin, parrot, workspace, agent):
+    Budget.objects.create(workspace=workspace, agent=parrot, amount=0)
+    response = admin.post("/agents/parrot/chat/", {"text": "Hello there"})
+    assert response.status_code == 409
+    assert "the budget of Parrot is used up" in words(response) and "Hello there" in words(response)
+    agents.change(parrot, {"status": "paused"}, by=ADA)
+    assert admin.post("/agents/parrot/chat/", {"text": "Hello"}).status_code == 409
+    assert "runs elsewhere" in words(admin.get(f"/agents/{agent.slug}/chat/"))
+    assert not Session.objects.filter(agent=parrot).exists()
+
+
+def test_viewers_read_and_strangers_find_nothing(viewer, charlie, parrot):
+    for path in ("", "versions/", "versions/1/"):
+        assert viewer.get(f"/agents/parrot/{path}").status_code == 200
+        assert charlie.get(f"/agents/parrot/{path}").status_code == 404
+    for path in ("/agents/+/", "/agents/parrot/edit/", "/agents/parrot/chat/"):
+        assert viewer.get(path).status_code == 403
+    assert charlie.post("/agents/parrot/status/", {"status": "paused"}).status_code == 404
+    assert charlie.post("/agents/parrot/chat/", {"text": "x"}).status_code == 404
+    assert viewer.post("/agents/parrot/status/", {"status": "paused"}).status_code == 403
+
+
+def test_versions_cost_the_same_queries_however_many_there_are(admin, parrot):
+    agents.change(parrot, {"model": "m"}, by=ADA)
+    before = queries(admin, "/agents/parrot/versions/")
+    for number in range(35):
+        agents.change(parrot, {"model": f"m-{number}"}, by=ADA)
+    assert queries(admin, "/agents/parrot/versions/") == before
+    page = admin.get("/agents/parrot/versions/").content.decode()
+    assert "?below=8" in page
+    assert "first" in words(admin.get("/agents/parrot/versions/?below=8"))
+
+
+def test_an_agent_that_a_file_named_has_a_version_too(admin, workspace):
+    agents.named(workspace.id, "Imported")
+    assert "made by a file or an event" in words(admin.get("/agents/imported/versions/"))

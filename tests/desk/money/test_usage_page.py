@@ -1,0 +1,227 @@
+"""One picture, one table under it, and both wallets apart from what ran elsewhere."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from html import unescape
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from sessions_app.models import ModelRequest, Turn, TurnInFlight
+from sessions_app.services import agents
+
+from ..build import words
+from ..test_strict_pages import HOSTILE, complaints
+from .spending import ran
+
+MIDNIGHT = datetime(2026, 3, 3, tzinfo=UTC)
+
+
+def table(client, query: str = "") -> list[list[str]]:
+    """The rows of the table as people read them, without its head."""
+    html = client.get(f"/usage/{query}").content.decode()
+    body = html.split('<table class="table usage"', 1)[1].split("</thead>", 1)[1].split("</table>", 1)[0]
+    rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.S) for row in re.findall(r"<tr>(.*?)</tr>", body, re.S)]
+    return [[" ".join(unescape(re.sub(r"<[^>]+>", "", cell)).split()) for cell in row] for row in rows]
+
+
+def download(client, query: str = "") -> list[list[str]]:
+    answer = client.get(f"/usage/table.csv{query}")
+    assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
+    return list(csv.reader(io.StringIO(answer.content.decode())))
+
+
+def days(client, query: str = "") -> dict[str, dict]:
+    """What the picture is drawn from, by day."""
+    data = re.search(r'data-days="([^"]*)"', client.get(f"/usage/{query}").content.decode()).group(1)
+    return {point["day"]: point for point in json.loads(unescape(data))}
+
+
+def test_both_wallets_and_what_ran_elsewhere_stand_apart(viewer, agent):
+    ran(agent, "0.50", tool="lookup", price="0.02")
+    ran(agent, "0.25", here=False, origin="import")
+    (row, total) = table(viewer)
+    assert row[1:] == ["2", "2", "2.0 k", "—", "—", "400", "1.5 s", "$0.50", "$0.020", "$0.25", "$0.77"]
+    assert row[1:] == total[1:]
+    today = days(viewer)[f"{timezone.now():%Y-%m-%d}"]
+    assert (today["amounts"], today["texts"]) == ([0.5, 0.02, 0.25], ["$0.50", "$0.020", "$0.25"])
+
+
+@pytest.mark.parametrize("by", ["day", "agent", "model", "tool", "session"])
+def test_every_grouping_adds_up_to_the_same(viewer, agent, by):
+    ran(agent, "0.50", tool="lookup", price="0.02", model="m-1")
+    ran(agents.named(agent.workspace_id, "Other"), "0.25", here=False, title="Elsewhere", model="m-2")
+    rows = download(viewer, f"?by={by}")
+    money = [[Decimal(cell or 0) for cell in row[-5:-1]] for row in rows[1:]]
+    assert [sum(column) for column in zip(*money[:-1], strict=True)] == money[-1]
+    assert money[-1] == [Decimal("0.5"), Decimal("0.02"), Decimal("0.25"), Decimal("0.77")]
+    assert len(rows) == {"day": 3, "tool": 4}.get(by, 4)
+
+
+def test_a_turn_that_is_still_running_is_one_of_ours(viewer, agent):
+    session = ran(agent, "0.25", here=False)
+    TurnInFlight.objects.create(session=session, turn=1)
+    assert table(viewer)[-1][-4:] == ["$0.25", "—", "", "$0.25"]
+
+
+def test_a_failed_call_costs_nothing(viewer, agent):
+    ran(agent, tool="lookup", price="0.02", status="error")
+    assert table(viewer)[-1][-3] == "—"
+
+
+def test_a_response_that_another_session_repeats_counts_once(viewer, agent):
+    first, copy = ran(agent, "0.50", here=False), ran(agent, "0.50", here=False)
+    ModelRequest.objects.filter(session=copy).update(counted_in=first)
+    rows = table(viewer, "?by=model")
+    assert (rows[0][3], rows[0][-1]) == ("1.0 k", "$0.50")
+
+
+def test_a_cost_that_lacks_a_part_is_at_least_and_an_unknown_one_is_a_dash(viewer, agent):
+    ran(agent, None, title="Unpriced", here=False)
+    assert table(viewer)[-1][-1] == "—"
+    ran(agent, "0.50", title="Priced")
+    assert table(viewer)[-1][-1] == "≥ $0.50"
+    assert {row[0]: row[-1] for row in table(viewer, "?by=session")} == {
+        "Unpriced": "—", "Priced": "$0.50", "Total": "≥ $0.50",
+    }  # fmt: skip
+    assert download(viewer)[-1][-2:] == ["0.5000000000", "yes"]
+
+
+def test_output_that_was_not_counted_to_the_end_is_at_least(viewer, agent):
+    session = ran(agent)
+    Turn.objects.filter(session=session).update(under_reported=1)
+    assert table(viewer)[-1][6] == "≥ 200"
+
+
+def test_a_day_begins_at_midnight_utc(viewer, agent):
+    ran(agent, "1", at=MIDNIGHT - timedelta(microseconds=1))
+    ran(agent, "2", at=MIDNIGHT)
+    assert [(row[0], row[-1]) for row in table(viewer, "?from=ever")[:-1]] == [
+        ("2026-03-03", "$2.00"), ("2026-03-02", "$1.00"),
+    ]  # fmt: skip
+    assert table(viewer, "?from=2026-03-03&to=2026-03-03")[-1][-1] == "$2.00"
+    assert table(viewer, "?from=2026-03-03T01:00%2B02:00")[-1][-1] == "$3.00", "23:00 UTC of the day before"
+
+
+def test_without_a_period_the_last_thirty_days_count(viewer, agent):
+    first = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=29)
+    ran(agent, "1", at=first)
+    ran(agent, "2", at=first - timedelta(microseconds=1))
+    assert table(viewer)[-1][-1] == "$1.00"
+    picture = days(viewer)
+    assert (len(picture), min(picture)) == (30, f"{first:%Y-%m-%d}")
+    assert table(viewer, "?from=ever")[-1][-1] == "$3.00"
+
+
+def test_filters_are_those_of_the_session_list(viewer, agent):
+    ran(agent, "1", origin="slack", tags=["late"])
+    ran(agents.named(agent.workspace_id, "Other"), "2", origin="chat")
+    for query, cost in (("agent=refund-agent", 1), ("agent=other", 2), ("origin=chat", 2), ("tag=late", 1)):
+        assert table(viewer, f"?{query}")[-1][-1] == f"${cost}.00"
+        assert sum(point["amounts"][0] for point in days(viewer, f"?{query}").values()) == cost
+
+
+@pytest.mark.parametrize("by", ["day", "agent", "model", "tool"])
+def test_every_row_leads_to_its_sessions(viewer, agent, by):
+    long_ago = timezone.now() - timedelta(days=40)
+    ran(agent, title="Meant", tool="lookup", model="m-1")
+    ran(agents.named(agent.workspace_id, "Other"), title="Older", tool="other", model="m-2", at=long_ago)
+    html = viewer.get(f"/usage/?by={by}").content.decode()
+    link = unescape(re.search(r'data-row class="untrusted" href="([^"]*)"', html).group(1))
+    page = words(viewer.get(link))
+    assert "Meant" in page and "1 session" in page and "Older" not in page
+
+
+def test_a_row_of_a_session_leads_to_it_and_a_bar_to_its_day(viewer, agent):
+    session = ran(agent)
+    path = f"/dashboard/sub-agents/{agent.id}/chat/{session.id}"
+    assert f'href="{path}"' in viewer.get("/usage/?by=session").content.decode()
+    bar = days(viewer)[f"{timezone.now():%Y-%m-%d}"]
+    assert "Order 4711" in words(viewer.get(bar["url"]))
+
+
+def test_the_csv_is_the_table(viewer, agent):
+    for number in range(3):
+        ran(agent, f"0.1{number}", title=f"Session {number}")
+    shown, written = table(viewer, "?by=session"), download(viewer, "?by=session")
+    assert [row[0] for row in shown] == [row[0] for row in written[1:]]
+    assert [row[2] for row in shown] == [row[2] for row in written[1:]]
+    assert written[-1][3] == "3000"
+
+
+@pytest.mark.parametrize("title", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", '=HYPERLINK("http://x.example")'])
+def test_a_spreadsheet_runs_no_name_of_a_stranger(viewer, agent, title):
+    ran(agent, title=title)
+    assert download(viewer, "?by=session")[1][0] == f"'{title.strip()}" or title.startswith("\t")
+    assert not download(viewer, "?by=session")[1][0].startswith(("=", "+", "-", "@", "\t"))
+
+
+def test_hostile_names_stay_text(viewer, agent):
+    evil = HOSTILE.replace("\0", "")
+    ran(agents.named(agent.workspace_id, evil), tool=evil, model=evil, title=evil, price="0.01")
+    for by in ("agent", "tool", "model", "session"):
+        page = viewer.get(f"/usage/?by={by}")
+        html = page.content.decode()
+        assert complaints(html) == [] and "<script>alert" not in html and "<img" not in html
+        row = re.search(r'data-row class="untrusted" href="([^"]*)"', html).group(1)
+        assert viewer.get(unescape(row)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["by=mood", "from=tomorrow", "to=2026-13-01", "origin=dream", "from=2026-03-02&to=2026-03-01", "agent=%00",
+     "tag=" + "x" * 1001, "to=9999-12-31", "from=0001-01-01T00:00%2B23:00"],
+)  # fmt: skip
+def test_a_value_that_means_nothing_is_told(viewer, agent, query):
+    ran(agent)
+    page = viewer.get(f"/usage/?{query}")
+    assert page.status_code == 400
+    assert 'role="alert"' in page.content.decode()
+    assert viewer.get(f"/usage/table.csv?{query}").status_code == 400
+
+
+def test_nothing_used_says_so(viewer, workspace):
+    assert "Nothing was used in this period" in words(viewer.get("/usage/"))
+    assert "Nothing was used in this period" in words(viewer.get("/usage/?from=ever&by=tool"))
+
+
+def test_other_workspaces_are_not_counted(charlie, agent):
+    ran(agent, title="Secret")
+    for query in ("", "?by=session", "?by=agent&from=ever", "?agent=refund-agent"):
+        assert "Nothing was used" in words(charlie.get(f"/usage/{query}"))
+    assert len(download(charlie, "?by=session")) == 2
+
+
+def test_queries_do_not_grow(viewer, agent):
+    def count(by: str) -> int:
+        with CaptureQueriesContext(connection) as captured:
+            assert viewer.get(f"/usage/?by={by}").status_code == 200
+        return len(captured)
+
+    for number in range(2):
+        ran(agents.named(agent.workspace_id, f"A{number}"), tool=f"t{number}", price="0.01", title=f"S{number}")
+    before = {by: count(by) for by in ("day", "agent", "model", "tool", "session")}
+    for number in range(2, 20):
+        ran(agents.named(agent.workspace_id, f"A{number}"), tool=f"t{number}", price="0.01", title=f"S{number}")
+    assert {by: count(by) for by in before} == before
+    assert max(before.values()) <= 12
+
+
+def test_a_long_table_says_how_many_rows_it_leaves_out(viewer, agent, monkeypatch):
+    monkeypatch.setattr("sessions_app.views.money.usage.ROWS", 2)
+    for cost in ("1", "3", "2"):
+        ran(agent, cost, title=f"For {cost}")
+    page = words(viewer.get("/usage/?by=session"))
+    assert "These are the 2 that cost most of 3." in page and "For 1" not in page
+    rows = table(viewer, "?by=session")
+    assert [row[0] for row in rows] == ["For 3", "For 2", "All 3"]
+    assert rows[-1][-1] == "$6.00"
+    assert len(table(viewer, "?by=session&all=1")) == 4

@@ -1,0 +1,133 @@
+"""Members, keys and the workspace: changed by admins, secrets shown once, everything in the audit log."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.test import Client
+
+from sessions_app.models import ApiKey, AuditEntry, Member, Role
+from sessions_app.services import people
+from vcon_app.services.trust import own_keys
+from vcon_app.signing.keys import fingerprint
+
+from ..build import words
+
+
+def the_member(name: str) -> Member:
+    return Member.objects.get(user__first_name=name)
+
+
+def actions() -> list[str]:
+    return list(AuditEntry.objects.order_by("seq").values_list("action", flat=True))
+
+
+def test_an_invited_member_comes_in_by_the_link_that_is_shown_once(admin):
+    answer = admin.post("/settings/members/", {"name": "Kim", "email": "kim@example.org", "role": "reviewer"})
+    path = re.search(r"http://testserver(/sign-in/[^<]+/)", answer.content.decode())[1]
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert path not in admin.get("/settings/").content.decode()
+    guest = Client()
+    guest.get(path)
+    assert "You are reviewer in Default" in words(guest.get("/settings/"))
+    assert actions()[-1] == "member.added"
+
+
+@pytest.mark.parametrize(
+    ("form", "says"),
+    [
+        ({"name": "Kim", "email": "kim", "role": "viewer"}, "Enter a valid email address"),
+        ({"name": "", "email": "kim@example.org", "role": "viewer"}, "Name: This field is required"),
+        ({"name": "Kim", "email": "kim@example.org", "role": "emperor"}, "Select a valid choice"),
+        ({"name": "Kim\0", "email": "kim@example.org", "role": "viewer"}, "Null characters are not allowed"),
+        ({"name": "Ada", "email": "ADA@example.org", "role": "viewer"}, "is a member of this workspace already"),
+    ],
+)
+def test_a_form_that_is_wrong_says_so_and_keeps_what_was_typed(admin, form, says):
+    answer = admin.post("/settings/members/", form)
+    assert answer.status_code == 422
+    assert says in words(answer)
+    assert form["email"] in answer.content.decode()
+
+
+def test_a_lost_link_is_replaced_and_the_old_one_ends(admin, viewer):
+    member = the_member("Vito")
+    old = people.sign_in_path(member.user)
+    answer = admin.post(f"/settings/members/{member.id}/link/")
+    new = re.search(r"http://testserver(/sign-in/[^<]+/)", answer.content.decode())[1]
+    assert Client().get(old).status_code == 410
+    assert Client().get(new).status_code == 302
+
+
+def test_a_role_changes(admin, viewer):
+    admin.post(f"/settings/members/{the_member('Vito').id}/role/", {"role": "reviewer"})
+    assert the_member("Vito").role == Role.REVIEWER
+    assert "Vito is reviewer now" in words(admin.get("/settings/"))
+
+
+def test_a_role_that_there_is_not_is_refused(admin, viewer):
+    assert admin.post(f"/settings/members/{the_member('Vito').id}/role/", {"role": "x"}).status_code == 422
+    assert the_member("Vito").role == Role.VIEWER
+
+
+@pytest.mark.parametrize("what", ["role", "remove"])
+def test_the_last_admin_stays(admin, what):
+    Member.objects.exclude(user__first_name="Ada").delete()
+    admin.post(f"/settings/members/{the_member('Ada').id}/{what}/", {"role": "viewer"})
+    assert the_member("Ada").role == Role.ADMIN
+    assert "only admin of this workspace" in words(admin.get("/settings/"))
+
+
+def test_a_member_is_removed(admin, viewer):
+    admin.post(f"/settings/members/{the_member('Vito').id}/remove/")
+    assert not Member.objects.filter(user__first_name="Vito").exists()
+    assert actions()[-1] == "member.removed"
+
+
+def test_a_key_is_shown_once_and_works_until_it_is_revoked(admin):
+    answer = admin.post("/settings/keys/", {"name": "robot", "role": "reviewer"})
+    secret = re.search(r'id="secret">(cs_[^<]+)<', answer.content.decode())[1]
+    assert f"Authorization: Bearer {secret}" in words(answer).replace("&quot;", '"')
+    assert secret not in admin.get("/settings/").content.decode()
+    assert people.find_api_key(secret).name == "robot"
+    admin.post(f"/settings/keys/{ApiKey.objects.get().id}/revoke/")
+    assert people.find_api_key(secret) is None
+    assert "revoked" in words(admin.get("/settings/"))
+    assert actions()[-2:] == ["api_key.created", "api_key.revoked"]
+
+
+def test_the_workspace_gets_another_name(admin, workspace):
+    admin.post("/settings/workspace/", {"name": "Claims <b>desk</b>"})
+    page = admin.get("/settings/")
+    assert "Claims <b>desk</b>" in words(page)
+    assert "<b>desk" not in page.content.decode()
+    assert admin.post("/settings/workspace/", {"name": " "}).status_code == 422
+
+
+@pytest.mark.parametrize("path", ["members/", "keys/", "workspace/", "workspace/switch/"])
+def test_nothing_changes_by_a_get(admin, path):
+    assert admin.get(f"/settings/{path}").status_code == 405
+
+
+def test_a_form_from_another_site_is_refused(admin):
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(the_member("Ada").user)
+    answer = strict.post("/settings/keys/", {"name": "robot", "role": "admin"})
+    assert answer.status_code == 403
+    assert "The page was too old" in words(answer)
+    assert not ApiKey.objects.exists()
+
+
+def test_the_public_half_of_our_key_is_there_for_others_to_pin(viewer, settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+    ours = own_keys.signer()
+    page = viewer.get("/settings/").content.decode()
+    assert fingerprint(ours.key.public_key()) in page and ours.public_pem.decode() in page
+    assert "PRIVATE KEY" not in page
+
+
+def test_a_key_that_cannot_be_used_is_told(admin, settings, tmp_path):
+    settings.SIGNING_KEY = tmp_path / "own.key"
+    settings.SIGNING_KEY.write_text("nonsense")
+    assert "The key that exports are signed with cannot be used" in words(admin.get("/settings/"))

@@ -1,0 +1,181 @@
+"""ATIF trajectories: who said what, what it cost, where sub-agents stand; and what is odd about a file."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tests.places import SAMPLES
+from vcon_app.drafts import FormatError, Usage
+from vcon_app.formats import atif
+from vcon_app.formats.common.head import Head
+
+from ..reads import assert_sound, events, findings, kinds, mutants, read, sessions, tokens
+
+SAMPLE = json.loads((SAMPLES / "atif" / "trajectory.json").read_bytes())
+
+
+def trajectory(*steps: Any, **more: Any) -> dict[str, Any]:
+    agent = {"name": "pomona", "version": "1"}
+    return {"schema_version": "ATIF-v1.7", "session_id": "s1", "agent": agent, "steps": list(steps), **more}
+
+
+def step(source: str, message: Any = "", **more: Any) -> dict[str, Any]:
+    return {"step_id": 1, "source": source, "message": message, **more}
+
+
+def call(id: str, name: str = "prune", **arguments: Any) -> dict[str, Any]:
+    return {"tool_call_id": id, "function_name": name, "arguments": arguments}
+
+
+def drafts(*steps: Any, **more: Any) -> list[Any]:
+    return read(atif, trajectory(*steps, **more))
+
+
+def test_one_trajectory_a_list_and_lines_are_claimed_and_read() -> None:
+    one, other = trajectory(step("user", "Hi")), trajectory(step("user", "Ho"), session_id="s2")
+    for data in (json.dumps([one, other]).encode(), b"\n".join(json.dumps(value).encode() for value in (one, other))):
+        assert atif.detect(Head(data))
+        assert [session.external_id for session in sessions(read(atif, data))] == ["s1", "s2"]
+
+
+@pytest.mark.parametrize("value", [{"schema_version": "1.0", "steps": []}, {"steps": []}, ["ATIF-v1.7"], "ATIF-v1.7"])
+def test_what_states_no_version_of_it_is_not_claimed(value: Any) -> None:
+    assert not atif.detect(Head(json.dumps(value).encode()))
+
+
+def test_cached_tokens_are_part_of_the_prompt_and_the_cost_is_the_stated_one() -> None:
+    metrics = {"prompt_tokens": 100, "completion_tokens": 7, "cached_tokens": 60, "cost_usd": 0.25}
+    (event,) = events(drafts(step("agent", "Done.", metrics=metrics)))
+    assert event.usage == Usage(input_tokens=40, cache_read_tokens=60, output_tokens=7)
+    assert event.cost == Decimal("0.25")
+
+
+def test_what_is_not_stated_is_not_known() -> None:
+    (event,) = events(drafts(step("agent", "Done.", metrics={"completion_tokens": 7})))
+    assert event.usage == Usage(output_tokens=7) and event.cost is None
+    assert events(drafts(step("agent", "Done.", metrics={"logprobs": []})))[0].usage is None
+
+
+def test_a_prompt_smaller_than_what_is_cached_does_not_contain_it() -> None:
+    (event,) = events(drafts(step("agent", "x", metrics={"prompt_tokens": 10, "cached_tokens": 60})))
+    assert event.usage == Usage(input_tokens=10, cache_read_tokens=60)
+
+
+def test_tokens_stand_with_the_last_thing_the_model_said() -> None:
+    found = events(drafts(
+        step("agent", "Now.", reasoning_content="Hm.", tool_calls=[call("c")], metrics={"prompt_tokens": 5},
+             observation={"results": [{"source_call_id": "c", "content": "ok"}]}),
+    ))  # fmt: skip
+    assert [event.kind for event in found] == ["reasoning", "agent_message", "tool_call", "tool_result"]
+    assert [event.usage is not None for event in found] == [False, False, True, False]
+
+
+def test_context_copied_from_another_file_opens_no_turn_and_is_not_counted() -> None:
+    copied = {"is_copied_context": True, "metrics": {"prompt_tokens": 900}, "tool_calls": [call("c")]}
+    found = drafts(step("user", "Earlier.", **copied), step("agent", "Earlier too.", **copied))
+    assert kinds(found) == ["injected_context"] * 2
+    assert tokens(found)["input"] == 0
+
+
+def test_a_continuation_is_a_session_below_the_first() -> None:
+    agent = {"name": "terminus", "extra": {"continuation_index": 2}}
+    (session,) = sessions(drafts(step("user", "Go on."), agent=agent))
+    assert (session.external_id, session.parent_external_id) == ("s1/cont-2", "s1")
+
+
+def test_two_trajectories_of_one_id_stay_apart() -> None:
+    both = [trajectory(step("user", "Hi")), trajectory(step("user", "Ho"))]
+    assert [session.external_id for session in sessions(read(atif, both))] == ["s1", "s1#2"]
+
+
+def test_sub_agents_are_told_below_the_call_that_started_them() -> None:
+    found = events(read(atif, SAMPLE))
+    inner = [event for event in found if event.depth == 1]
+    handoff = next(event for event in found if event.kind == "handoff")
+    assert [event.text for event in inner] == ["Count the crates in the shed.", "39."]
+    assert {event.parent for event in inner} == {handoff.key}
+    assert [(event.kind, event.actor_kind) for event in inner] == [
+        ("user_message", "agent"), ("agent_message", "subagent"),
+    ]  # fmt: skip
+    assert tokens(read(atif, SAMPLE))["output"] == SAMPLE["final_metrics"]["total_completion_tokens"]
+
+
+def test_embedded_trajectories_that_nothing_points_to_are_told_too() -> None:
+    inner = trajectory(step("agent", "Alone."))
+    found = events(drafts(step("user", "Hi"), subagent_trajectories=[inner, inner]))
+    assert [(event.text, event.depth) for event in found] == [("Hi", 0), ("Alone.", 1), ("Alone.", 1)]
+
+
+def test_steps_of_a_side_chain_stand_below_the_last_call_before_them() -> None:
+    aside = {"extra": {"is_sidechain": True}}
+    found = events(
+        drafts(step("agent", tool_calls=[call("c")]), step("user", "Look.", **aside), step("agent", "Seen.", **aside))
+    )
+    assert [(event.depth, event.parent) for event in found] == [(0, None), (1, found[0].key), (1, found[0].key)]
+
+
+def test_sub_agents_nested_to_no_purpose_are_cut() -> None:
+    value = trajectory(step("agent", "deepest"))
+    for _ in range(60):
+        value = trajectory(step("agent", "x"), subagent_trajectories=[value])
+    found = read(atif, value)
+    assert_sound(found)
+    assert max(event.depth for event in events(found)) < 30
+    assert "atif.unknown-type" in findings(found)
+
+
+def test_a_call_that_is_repeated_beside_its_result_is_one_call() -> None:
+    results = {"results": [{"source_call_id": "c", "content": "ok"}]}
+    found = drafts(
+        step("agent", "Now.", tool_calls=[call("c")]), step("agent", tool_calls=[call("c")], observation=results)
+    )
+    assert kinds(found) == ["agent_message", "tool_call", "tool_result"]
+    assert events(found)[2].parent == events(found)[1].key
+
+
+def test_totals_stand_for_steps_that_state_nothing() -> None:
+    found = drafts(step("agent", "Done."), final_metrics={"total_prompt_tokens": 9, "total_cost_usd": 0.5})
+    assert events(found)[-1].usage == Usage(input_tokens=9, quality="aggregate")
+    assert events(found)[-1].cost == Decimal("0.5")
+
+
+def test_totals_that_differ_are_told() -> None:
+    counted = step("agent", "x", metrics={"prompt_tokens": 5, "cost_usd": 0.5})
+    found = drafts(counted, final_metrics={"total_prompt_tokens": 9, "total_cost_usd": 0.75})
+    message = findings(found)["atif.totals-differ"].message
+    assert "9 prompt tokens where its steps have 5" in message and "$0.7500" in message
+
+
+def test_several_model_calls_in_a_step_are_an_aggregate() -> None:
+    (event,) = events(drafts(step("agent", "x", metrics={"prompt_tokens": 5}, llm_call_count=3)))
+    assert event.usage and event.usage.quality == "aggregate"
+
+
+def test_a_trajectory_that_went_on_tells_the_same_events_and_then_more() -> None:
+    whole = [event.key for event in events(read(atif, SAMPLE))]
+    for count in range(3, len(SAMPLE["steps"])):
+        before = [event.key for event in events(read(atif, SAMPLE | {"steps": SAMPLE["steps"][:count]}))]
+        assert whole[: len(before)] == before
+
+
+def test_a_step_whose_results_come_later_is_the_same_step() -> None:
+    result = {"observation": {"results": [{"source_call_id": "c", "content": "ok"}]}}
+    waiting = events(drafts(step("agent", "Now.", tool_calls=[call("c")])))
+    done = events(drafts(step("agent", "Now.", tool_calls=[call("c")], **result)))
+    assert [event.key for event in waiting] == [event.key for event in done][:2]
+
+
+def test_what_is_no_trajectory_is_told_and_what_is_no_json_refused() -> None:
+    assert findings(read(atif, {"schema_version": "ATIF-v1.7"}))["atif.no-trajectory"].severity == "warning"
+    with pytest.raises(FormatError):
+        read(atif, b'{"schema_version": "ATIF-v1.7", "steps": [')
+
+
+def test_any_part_of_a_file_may_be_anything() -> None:
+    for value in mutants(SAMPLE):
+        if isinstance(value, (list, dict)):
+            assert_sound(read(atif, value))

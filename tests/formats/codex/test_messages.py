@@ -1,0 +1,96 @@
+"""Who said what, told once: Codex writes most texts for the model and again for the screen."""
+
+from __future__ import annotations
+
+import pytest
+
+from ..checks import events
+from .lines import drafts, event, item, line, said
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [said("user", "Prune."), event("user_message", message="Prune.")],
+        [event("user_message", message="Prune."), said("user", "Prune.")],
+        [said("assistant", "Prune."), event("agent_message", message="Prune.")],
+        [
+            event("agent_reasoning", text="**One**"),
+            event("agent_reasoning", text="**Two**"),
+            item(
+                "reasoning",
+                summary=[{"type": "summary_text", "text": "**One**"}, {"type": "summary_text", "text": "**Two**"}],
+            ),
+        ],
+    ],
+)
+def test_what_was_told_is_not_told_again(lines: list[dict[str, object]]) -> None:
+    found = events(drafts(*lines))[1:]
+    assert [bool(event.text) for event in found] == [True] * (len(lines) - 1) + [False]
+    assert found[-1].kind == "system" and found[-1].data["repeated"] is True
+
+
+def test_the_same_words_in_another_turn_are_said_again() -> None:
+    twice = [said("user", "Go on."), event("user_message", message="Go on.")] * 2
+    assert [found.kind for found in events(drafts(*twice))[1:]] == ["user_message", "system"] * 2
+
+
+def test_a_completed_item_repeats_both() -> None:
+    done = event("item_completed", item={"type": "AgentMessage", "content": [{"type": "Text", "text": "Done."}]})
+    found = events(drafts(said("assistant", "Done."), event("agent_message", message="Done."), done))
+    assert [event.kind for event in found[1:]] == ["agent_message", "system", "system"]
+
+
+@pytest.mark.parametrize(
+    ("text", "tag"),
+    [
+        ("<environment_context>\n  <cwd>/srv</cwd>\n</environment_context>", "environment_context"),
+        ("<user_instructions>\nBe brief.\n</user_instructions>", "user_instructions"),
+        ("# AGENTS.md instructions for /srv\n\n<INSTRUCTIONS>", "AGENTS.md"),
+        ("<turn_aborted>\nThe user stopped it.", "turn_aborted"),
+        ("<subagent_notification>\n{}", "subagent_notification"),
+    ],
+)
+def test_what_codex_puts_into_the_users_place_starts_no_turn(text: str, tag: str) -> None:
+    for found in (events(drafts(said("user", text))), events(drafts(event("user_message", message=text)))):
+        assert (found[1].kind, found[1].data["type"], found[1].text) == ("injected_context", tag, text)
+
+
+def test_a_persons_own_tags_are_a_persons_words() -> None:
+    assert events(drafts(said("user", "<context>Look here.</context>")))[1].kind == "user_message"
+
+
+def test_context_and_prompt_of_one_message_are_told_apart() -> None:
+    found = events(drafts(said("user", "<environment_context>x</environment_context>", "Prune.", "And graft.")))[1:]
+    assert [(event.kind, event.text) for event in found][1:] == [("user_message", "Prune.\n\nAnd graft.")]
+    assert len({event.key for event in found}) == 2
+
+
+def test_encrypted_thoughts_say_so() -> None:
+    found = events(drafts(item("reasoning", summary=[], encrypted_content="gAAA")))[1]
+    assert (found.kind, found.text, found.data) == ("reasoning", "", {"encrypted": True})
+
+
+def test_pictures_are_told_without_their_bytes() -> None:
+    picture = {"type": "input_image", "image_url": "data:image/png;base64,QUJD"}
+    message = item("message", role="user", content=[picture, {"type": "input_text", "text": "This one."}])
+    assert events(drafts(message))[1].data["attachments"] == [
+        {"type": "input_image", "media_type": "image/png", "bytes": 3}
+    ]
+
+
+def test_messages_between_agents_are_handed_over() -> None:
+    sealed = {"type": "encrypted_content", "encrypted_content": "gAAA"}
+    message = item("agent_message", author="root", recipient="scout", content=[sealed])
+    found = events(drafts(message))[1]
+    assert (found.kind, found.data["recipient"], found.data["encrypted"]) == ("handoff", "scout", True)
+
+
+def test_a_compaction_tells_what_it_kept() -> None:
+    found = events(drafts(line("compacted", message="Pears were pruned.", replacement_history=[{}, {}])))[1]
+    assert (found.kind, found.text, found.data["replacement_history"]) == ("compaction", "Pears were pruned.", 2)
+
+
+def test_an_error_of_a_turn_is_an_error() -> None:
+    found = events(drafts(event("task_complete", turn_id="t", error={"message": "overloaded"}, duration_ms=4)))[1]
+    assert (found.kind, found.text, found.data["duration_ms"]) == ("error", "overloaded", 4)

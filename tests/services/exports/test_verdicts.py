@@ -1,0 +1,86 @@
+"""What reviewers said here goes out when it is asked for: decisions with their votes, and notes of people."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sessions_app.models import Approval, Role, Session
+from sessions_app.services import audit, people
+from sessions_app.services.approvals import decisions
+from vcon_app.formats.vcon.writing.verdicts import SCHEMA
+from vcon_app.models import Export
+from vcon_app.services.exports import export_jobs, verdicts
+
+from ..build import append, call, event, user
+from ..imports.test_imports import BY, drop
+from .test_exports import content, export
+
+
+@pytest.fixture
+def rosa(workspace) -> decisions.Decider:
+    member = people.add_member(workspace, "rosa@example.org", "Rosa", Role.REVIEWER, by=audit.COMMAND)[0]
+    return decisions.Decider(audit.Actor("member", str(member.pk), "Rosa"), Role.REVIEWER, "web", member.pk)
+
+
+@pytest.fixture
+def decided(session, rosa) -> Session:
+    """A session in which Rosa denied one call, another one still waits, and both a person and a program left notes."""
+    append(session, user("Order the part"), call("c1", "order_part"))
+    asked = decisions.request(session, "order_part", {"part": 7}, by=BY, client_id="c1")
+    decisions.decide(asked, rosa, "deny", version=asked.version, digest=asked.digest, reason="too dear")
+    decisions.request(session, "call_again", {}, by=BY)
+    append(
+        session, event("note", actor_kind="person", actor_name="Rosa", text="Ask the shop."), event("note", text="x")
+    )
+    session.phase = "completed"
+    session.save()
+    return session
+
+
+def verdicts_in(written: Export) -> list:
+    return [item for item in json.loads(content(written))["analysis"] if item.get("schema") == SCHEMA]
+
+
+def test_only_what_was_decided_and_said_by_people_here_is_told(decided):
+    Approval.objects.create(
+        workspace_id=decided.workspace_id, session=decided, tool_name="elsewhere", arguments={}, digest="0" * 64,
+        status="approved", recorded=True, requested_at=decided.created_at,
+    )  # fmt: skip
+    told = verdicts.of(decided)
+    [approval], [note] = told["approvals"], told["notes"]
+    assert (approval["status"], approval["decision"]["reason"]) == ("denied", "too dear")
+    assert approval["tool"] == {"name": "order_part"} and approval["arguments"] == {"part": 7}
+    [vote] = approval["votes"]
+    assert (vote["by"], vote["verdict"], vote["reason"], vote["channel"]) == ("Rosa", "deny", "too dear", "web")
+    assert (note["by"], note["text"]) == ("Rosa", "Ask the shop.")
+    json.dumps(told)
+
+
+def test_it_leaves_only_when_it_is_asked_for(decided):
+    assert verdicts_in(export(decided, "vcon")) == []
+    [item] = verdicts_in(export(decided, "vcon", options={"verdicts": "true"}))
+    assert item["body"]["approvals"][0]["votes"][0]["by"] == "Rosa"
+    assert item["body"]["notes"][0]["text"] == "Ask the shop."
+
+
+def test_the_same_verdicts_are_the_same_file_and_another_decision_another(decided, rosa):
+    first, same = (export(decided, "vcon", options={"verdicts": "true"}) for _ in range(2))
+    assert content(first) == content(same)
+    waiting = Approval.objects.get(status="pending")
+    decisions.decide(waiting, rosa, "approve", version=waiting.version, digest=waiting.digest)
+    assert export(decided, "vcon", options={"verdicts": "true"}).identity["uuid"] != first.identity["uuid"]
+
+
+def test_it_comes_back_as_the_session_with_the_report_kept(workspace, decided):
+    written = export(decided, "vcon", options={"verdicts": "true"})
+    [link] = drop(workspace, content(written), "back.vcon").session_links.all()
+    assert link.events == decided.event_count
+    back = link.session
+    assert SCHEMA in [one.get("schema") for one in back.metadata["analyses"]]
+    assert verdicts_in(export(back, "vcon")) == verdicts_in(written)
+
+
+def test_a_report_of_what_is_lost_counts_nothing_for_the_verdicts(decided):
+    assert export_jobs.report(decided, "vcon", {"verdicts": "true"}) == export_jobs.report(decided, "vcon")

@@ -1,0 +1,45 @@
+"""Two workers at two files that belong together, or at the same one."""
+
+from __future__ import annotations
+
+import pytest
+
+from sessions_app.models import Session
+from vcon_app.models import Import
+from vcon_app.services.imports import import_jobs
+
+from ..build import at_once
+from ..files import OWNER, transcript
+from .test_imports import start
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def together(*waiting: Import) -> None:
+    """Run imports in parallel; all of them come to a good end."""
+    assert at_once(*(lambda one=one: import_jobs.run(one.pk) for one in waiting)) == [None] * len(waiting)
+    assert {one.status for one in Import.objects.filter(pk__in=[one.pk for one in waiting])} == {Import.Status.DONE}
+
+
+@pytest.mark.parametrize("lengths", [(1_500, 20), (20, 1_500), (200, 200)])
+def test_a_session_and_its_sub_agents_find_each_other(workspace, lengths):
+    main, side = (transcript(length) for length in lengths)
+    agents = [side.replace(b'"isSidechain": false', b'"isSidechain": true, "agentId": "a%d"' % n) for n in (1, 2)]
+    together(*(start(workspace, data) for data in (main, *agents)))
+    parent = Session.objects.get(external_id=OWNER)
+    children = Session.objects.exclude(pk=parent.pk)
+    assert {child.external_id for child in children} == {f"{OWNER}/agent-a1", f"{OWNER}/agent-a2"}
+    assert {child.parent_id for child in children} == {parent.pk}
+
+
+def test_two_lengths_of_one_transcript_become_one_session_with_every_event_once(workspace):
+    together(start(workspace, transcript(700)), start(workspace, transcript(900)))
+    session = Session.objects.get()
+    assert (session.event_count, session.last_seq) == (900, 900)
+    assert sum(Import.objects.values_list("events", flat=True)) == 900
+
+
+def test_one_import_that_is_rung_for_twice_runs_once(workspace):
+    waiting = start(workspace, transcript(300))
+    together(waiting, waiting)
+    assert (Import.objects.get().attempt, Session.objects.get().event_count) == (1, 300)

@@ -1,0 +1,283 @@
+"""What cannot be imported says why in one line, leaves nothing by half, and never runs for ever."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import timedelta
+
+import pytest
+from django.db import OperationalError, connection
+from django.utils import timezone
+
+from sessions_app.models import Agent, Event, Session
+from vcon_app import registry
+from vcon_app.drafts import EventDraft, Finding, FormatError, SessionDraft, ToolDraft
+from vcon_app.models import Import
+from vcon_app.services.documents import documents, heartbeat
+from vcon_app.services.imports import import_jobs
+
+from ..build import at_once
+from ..files import transcript, vcon
+from .test_imports import drop, start
+
+pytestmark = pytest.mark.django_db
+
+
+class Scripted:
+    """A format whose reader does what a test says."""
+
+    NAME, TITLE, GROWS = "scripted", "Scripted", "lines"
+
+    def __init__(self, read) -> None:
+        self.read = lambda source: read()
+
+    def detect(self, head) -> bool:
+        return head.data.startswith(b"scripted")
+
+
+@pytest.fixture
+def scripted(monkeypatch, workspace):
+    """Import a file that is read by the given generator function."""
+
+    def run(read, name: str = "file") -> Import:
+        monkeypatch.setattr(registry, "all_formats", lambda: {"scripted": Scripted(read)})
+        return drop(workspace, b"scripted " + str(time.monotonic_ns()).encode(), name)
+
+    return run
+
+
+def nothing_stored() -> bool:
+    return not Session.objects.exists() and not Event.objects.exists() and not Agent.objects.filter(slug="x").exists()
+
+
+@pytest.mark.parametrize(
+    "data, why",
+    [
+        (b"", "empty"), (b"   \n", "blank"), (b"{", "."), (b"hello", "."), (b"\x00" * 5_000, "."),
+        (b"%PDF-1.7", "PDF"), (b"PK\x03\x04..", "zip"),
+        (b"\x1f\x8b\x08broken", "gzip"), (b"[" * 100_000, "."), (b'{"a":' * 5_000, "."),
+        (b"NaN", "."), (b'"\\ud800"', "."), (b"9" * 10_000, "."),
+    ],
+    ids=lambda value: repr(value)[:20],
+)  # fmt: skip
+def test_a_file_of_no_known_kind_fails_with_its_name_and_the_reason(workspace, data, why):
+    failed = drop(workspace, data, "../../etc/odd.bin")
+    assert (failed.status, failed.events) == (Import.Status.FAILED, 0)
+    assert failed.error.startswith("odd.bin: ") and why in failed.error and "\n" not in failed.error
+    assert nothing_stored()
+
+
+def test_a_reader_that_refuses_in_the_middle_leaves_nothing(scripted):
+    def read():
+        yield SessionDraft("s", agent_name="x")
+        yield from (EventDraft("note", f"k{n}") for n in range(5_000))
+        raise FormatError("line 5,001 is no JSON")
+
+    failed = scripted(read, "half.log")
+    assert (failed.status, failed.error) == (Import.Status.FAILED, "half.log: line 5,001 is no JSON")
+    assert nothing_stored()
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        KeyError("x"),
+        RecursionError(),
+        MemoryError(),
+        RuntimeError("x"),
+        OSError("x"),
+        UnicodeDecodeError("utf-8", b"", 0, 1, "x"),
+    ],
+)
+def test_a_fault_of_a_reader_fails_the_import_and_is_not_tried_for_ever(scripted, fault):
+    def read():
+        yield SessionDraft("s", agent_name="x")
+        yield EventDraft("note", "k")
+        raise fault
+
+    failed = scripted(read)
+    assert (failed.status, failed.attempt) == (Import.Status.FAILED, 1)
+    assert type(fault).__name__ in failed.error and "the bytes are kept" in failed.error
+    assert nothing_stored()
+
+
+def test_a_file_without_a_session_says_so(scripted):
+    failed = scripted(lambda: iter([Finding("r", "info", "", "odd")]))
+    assert failed.error == "file: read as Scripted it holds no session"
+
+
+def test_hostile_values_everywhere_are_imported(scripted):
+    bad = "\0\ud800<script>" + "x" * 20_000
+
+    def read():
+        yield Finding(bad, "warning", bad, bad)
+        yield SessionDraft(
+            bad, title=bad, agent_name=bad, user_id=bad, summary=bad, tags=(bad, ""), parent_external_id=bad + "p",
+            metadata={bad: [bad, 2**70, float("nan")]}, record={bad: bad},
+        )  # fmt: skip
+        yield EventDraft(
+            "unknown", bad, actor_name=bad, text=bad, tool=ToolDraft(bad, bad, bad, {bad: bad}, [bad], bad),
+            model=bad, request=bad,
+            parent=bad, data={bad: bad}, pointer=bad,
+        )  # fmt: skip
+
+    first = scripted(read, bad)
+    assert (first.status, first.events, first.error) == (Import.Status.DONE, 1, None)
+    again = scripted(read, bad)
+    assert (again.status, again.events, Session.objects.count()) == (Import.Status.DONE, 0, 1)
+
+
+def test_a_hostile_reason_is_shown(scripted):
+    def read():
+        raise FormatError("bad key '\0\ud800'")
+        yield
+
+    assert scripted(read).error == "file: bad key '\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}'"
+
+
+def test_what_postgresql_refuses_for_good_fails_at_once(scripted):
+    def read():
+        yield SessionDraft("s", agent_name="x")
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT repeat('[', 100000)::jsonb")  # "stack depth limit exceeded" is an OperationalError
+        yield EventDraft("note", "k")
+
+    failed = scripted(read)
+    assert (failed.status, failed.attempt) == (Import.Status.FAILED, 1)
+
+
+def test_a_database_that_goes_away_leaves_the_import_to_the_next_worker(scripted):
+    def read():
+        yield SessionDraft("s")
+        raise OperationalError("server closed the connection unexpectedly")
+
+    with pytest.raises(OperationalError):
+        scripted(read)
+    left = Import.objects.get()
+    assert (left.status, left.attempt, left.error) == (Import.Status.RUNNING, 1, None)
+    import_jobs.run(left.pk)
+    assert Import.objects.get().attempt == 1, "nobody else may take it while its heartbeat is fresh"
+
+
+def silent(imported) -> None:
+    Import.objects.filter(pk=imported.pk).update(
+        heartbeat_at=timezone.now() - import_jobs.SILENT_AFTER - timedelta(seconds=1)
+    )
+
+
+def dead(workspace, attempt: int = 1, data: bytes = transcript(6)) -> Import:
+    """An import whose worker was killed after it had claimed it."""
+    left = start(workspace, data)
+    Import.objects.filter(pk=left.pk).update(status=Import.Status.RUNNING, attempt=attempt, started_at=timezone.now())
+    silent(left)
+    return left
+
+
+def test_an_import_whose_worker_died_is_rung_again_and_finishes_with_every_event_once(
+    workspace, django_capture_on_commit_callbacks
+):
+    left = dead(workspace)
+    with django_capture_on_commit_callbacks() as rung:
+        assert import_jobs.sweep() == 1
+    assert len(rung) == 1
+    import_jobs.run(left.pk)
+    left.refresh_from_db()
+    assert (left.status, left.attempt, left.events) == (Import.Status.DONE, 2, 6)
+    assert Session.objects.get().event_count == 6
+
+
+def test_a_lost_message_is_rung_again_a_fresh_one_is_not(workspace):
+    waiting = start(workspace, transcript(2))
+    assert import_jobs.sweep() == 0
+    Import.objects.filter(pk=waiting.pk).update(
+        created_at=timezone.now() - import_jobs.UNRUNG_AFTER - timedelta(seconds=1)
+    )
+    assert import_jobs.sweep() == 1
+    import_jobs.run(waiting.pk)
+    assert import_jobs.sweep() == 0
+
+
+def test_an_import_that_kills_every_worker_is_given_up(workspace):
+    left = dead(workspace, attempt=import_jobs.MAX_ATTEMPTS)
+    import_jobs.run(left.pk)
+    left.refresh_from_db()
+    assert left.status == Import.Status.FAILED and f"{import_jobs.MAX_ATTEMPTS} times" in left.error
+    assert import_jobs.sweep() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_that_was_given_up_too_early_does_not_finish_beside_the_next(scripted):
+    """Its heartbeat was not seen (a paused machine), another took over, and then it wakes up and comes to the end."""
+
+    def read():
+        yield SessionDraft("s")
+        yield EventDraft("note", "k")
+        at_once(lambda: Import.objects.update(attempt=2))
+
+    slow = scripted(read)
+    assert (slow.status, slow.attempt) == (Import.Status.RUNNING, 2)
+    assert not Session.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_that_was_given_up_does_not_fail_what_another_has_done(scripted):
+    def read():
+        at_once(lambda: Import.objects.update(attempt=2, status=Import.Status.DONE))
+        raise FormatError("no")
+        yield
+
+    assert (scripted(read).status, Import.objects.get().error) == (Import.Status.DONE, None)
+
+
+def test_a_document_that_is_gone_from_the_disk_is_a_clear_failure(workspace):
+    waiting = start(workspace, transcript(2))
+    documents.path_of(waiting.document.sha256).unlink()
+    import_jobs.run(waiting.pk)
+    waiting.refresh_from_db()
+    assert waiting.status == Import.Status.FAILED and "FileNotFoundError" in waiting.error
+
+
+def test_many_findings_of_a_rule_are_counted(scripted):
+    def read():
+        yield SessionDraft("s")
+        yield from (Finding("rule", "warning", f"L{n}", "odd") for n in range(60))
+        yield Finding("other", "info", "", "odd too")
+
+    findings = scripted(read).findings
+    assert len(findings) == 52
+    assert findings[-1] == {"rule": "rule", "severity": "warning", "path": "", "message": "10 more like this"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_progress_and_heartbeat_are_seen_from_outside_while_it_runs(scripted, monkeypatch):
+    monkeypatch.setattr(heartbeat, "EVERY_SECONDS", 0.02)
+    seen = []
+
+    def read():
+        yield SessionDraft("s")
+        for n in range(6_000):
+            if n % 1_000 == 0:
+                time.sleep(0.1)
+                seen.extend(at_once(lambda: Import.objects.values_list("heartbeat_at", "status").get()))
+            yield EventDraft("note", f"k{n}")
+
+    done = scripted(read)
+    assert done.status == Import.Status.DONE
+    beats = [beat for beat, _ in seen]
+    assert beats == sorted(beats) and len(set(beats)) > 3
+    assert all(status == Import.Status.RUNNING for _, status in seen)
+
+
+def test_bad_json_in_a_vcon_names_the_file(workspace):
+    failed = drop(workspace, vcon("Hello")[:-40], "cut.vcon")
+    assert failed.status == Import.Status.FAILED and failed.error.startswith("cut.vcon: ")
+    assert nothing_stored()
+
+
+def test_a_vcon_of_scripts_is_kept_as_it_is(workspace):
+    script = "<script>alert(1)</script>"
+    assert drop(workspace, vcon(script, script, subject=script)).status == Import.Status.DONE
+    session = Session.objects.get()
+    assert session.title == script and session.events.first().text == script
+    assert json.dumps(session.metadata)

@@ -1,0 +1,70 @@
+"""Turns: what belongs to which, and what stands at their head."""
+
+from __future__ import annotations
+
+import pytest
+
+from ..build import answer, append, call, event, user
+
+pytestmark = pytest.mark.django_db
+
+
+def test_what_comes_before_the_first_message_is_turn_0(session):
+    append(session, event("system"), event(), user("Hello"), event())
+    rows = list(session.turns.order_by("index").values_list("index", "first_seq", "last_seq", "event_count", "prompt"))
+    assert rows == [(0, 1, 2, 2, ""), (1, 3, 4, 2, "Hello")]
+    assert session.turn_count == 1
+
+
+def test_a_session_without_messages_has_no_turn_but_turn_0(session):
+    append(session, event())
+    assert (session.turn_count, session.last_turn, session.turns.count()) == (0, 0, 1)
+
+
+def test_sub_agents_work_inside_the_turn(session):
+    append(session, user("Go"), call(), user("You are a scout", depth=1), event(depth=1), event())
+    turn = session.turns.get()
+    assert (turn.index, turn.event_count, turn.prompt) == (1, 5, "Go")
+
+
+def test_a_turn_grows_with_later_appends(session):
+    append(session, user("Go"), call())
+    append(session, call(), event("error"))
+    turn = session.turns.get()
+    assert (turn.event_count, turn.last_seq, turn.tool_calls, turn.errors) == (4, 4, 2, 1)
+
+
+def test_a_long_prompt_is_kept_to_2000_characters(session):
+    append(session, user("é" * 5_000))
+    assert session.turns.get().prompt == "é" * 2_000
+
+
+def test_a_session_without_a_title_is_called_by_its_first_prompt(session):
+    append(session, event(), user("  Mend\n the   clock  " + "x" * 200))
+    assert session.title == ("Mend the clock " + "x" * 200)[:120]
+    append(session, user("Another"))
+    assert session.title.startswith("Mend")
+
+
+def test_a_title_that_is_there_stays(session):
+    session.title = "Mine"
+    session.save()
+    append(session, user("Yours"))
+    assert session.title == "Mine"
+
+
+def test_earlier_turns_are_left_as_they_are(session):
+    append(session, user("one"), event())
+    append(session, user("two"), event(), event())
+    assert list(session.turns.order_by("index").values_list("index", "event_count", "first_seq")) == [
+        (1, 2, 1),
+        (2, 3, 3),
+    ]
+    assert (session.event_count, session.turn_count, session.last_turn) == (5, 2, 2)
+
+
+def test_models_are_known_from_their_messages_where_no_tokens_are_recorded(session):
+    append(session, user(), event("agent_message", model="gpt-5"), event("agent_message", model="gpt-4o"))
+    append(session, user(), answer(model="claude-opus-4-5", input_tokens=1), event("reasoning", model="a draft"))
+    session.refresh_from_db()
+    assert session.model_names == ["claude-opus-4-5", "gpt-4o", "gpt-5"]

@@ -1,0 +1,216 @@
+"""A redaction: rules become a vCon without what they name, and nothing of it is handed out that says it still."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from base64 import urlsafe_b64decode
+
+import pytest
+
+from sessions_app.models import AuditEntry, Session
+from sessions_app.services import audit
+from vcon_app.models import Export, Redaction
+from vcon_app.services.exports import export_jobs
+from vcon_app.services.redaction import redactions
+from vcon_app.services.redaction.redaction_rules import BadRule
+
+from ..build import append, call, event, result, user
+from ..files import transcript, vcon
+from ..imports.test_imports import BY, drop
+
+pytestmark = pytest.mark.django_db
+UUID = "0195c5f0-7d1e-8a00-b5d3-0e2a7c1f9b44"
+SECRET = "My card is 4711 0815 2342"
+
+
+def make(session, *rules, kind="PII Redaction", **more) -> Redaction:
+    session.refresh_from_db()
+    return redactions.make(session, list(rules), kind, by=BY, **more)
+
+
+def content(redaction: Redaction) -> dict:
+    return json.loads(redactions.file_of(redaction).read_bytes())
+
+
+@pytest.fixture
+def chat(workspace):
+    drop(workspace, vcon(SECRET, "Thank you, Ana", "And the weather?", "It rains"), "chat.vcon")
+    return Session.objects.get()
+
+
+def test_a_removed_message_is_a_placeholder_and_the_file_says_what_it_comes_from(chat):
+    done = make(chat, {"what": "event", "seq": 1})
+    written = content(done)
+    assert written["redacted"] == {"uuid": UUID, "type": "PII Redaction"}
+    assert written["uuid"] not in (UUID, export_jobs.start_export(chat, "vcon", by=BY).identity["uuid"])
+    assert written["dialog"][0] == {"type": "text"}
+    assert [one.get("body") for one in written["dialog"]][1:] == ["Thank you, Ana", "And the weather?", "It rains"]
+    assert "amended" not in written
+    assert "4711" not in json.dumps(written)
+
+
+def test_it_is_an_export_with_a_name_that_says_nothing(chat):
+    done = make(chat, {"what": "title"})
+    assert (done.export.format, done.export.options) == ("vcon", {"redaction": str(done.pk)})
+    assert "clock" not in done.export.filename.lower()
+    assert "subject" not in content(done)
+    assert {"what": "removed: title", "why": "redaction: PII Redaction", "count": 1} in done.export.losses
+
+
+def test_the_audit_log_tells_kinds_and_numbers_and_never_words(chat):
+    make(chat, {"what": "containing", "words": "4711 0815"}, {"what": "people"})
+    entry = AuditEntry.objects.filter(action="session.redacted").get()
+    assert entry.details["removed"] == {"text": 1, "people": 1}
+    assert "0815" not in json.dumps(list(AuditEntry.objects.values("details", "subject_id")))
+    assert not AuditEntry.objects.filter(action="session.exported").exists()
+
+
+def test_words_that_still_stand_hold_the_file_back_until_somebody_accepts(workspace):
+    drop(workspace, vcon(SECRET, f"I repeat: {SECRET}!"), "chat.vcon")
+    done = make(Session.objects.get(), {"what": "text", "seq": 1})
+    assert redactions.state_of(done) == "held"
+    [leak] = done.leaks
+    assert (leak["pointer"], leak["seq"], leak["source"]) == ("/dialog/1/body", 2, "1")
+    with pytest.raises(redactions.NotReady, match="still stand"):
+        redactions.file_of(done)
+    redactions.accept(done, by=BY)
+    assert SECRET in json.dumps(content(done))
+    assert AuditEntry.objects.get(action="session.redaction_accepted").details["still_there"] == 1
+
+
+def test_what_was_found_can_be_removed_too(workspace):
+    drop(workspace, vcon(SECRET, f"I repeat: {SECRET}!", subject=SECRET), "chat.vcon")
+    session = Session.objects.get()
+    held = make(session, {"what": "text", "seq": 1})
+    assert {leak["pointer"] for leak in held.leaks} == {"/dialog/1/body", "/subject"}
+    done = make(session, *redactions.rules_for_leaks(held))
+    assert redactions.state_of(done) == "ready"
+    assert "4711" not in json.dumps(content(done))
+
+
+def test_every_place_that_contains_words_goes_by_the_part_that_contains_them(session):
+    append(session, user("Book it"), call("c1"), result("c1", text="seat 14 for Maria"))
+    done = make(session, {"what": "containing", "words": "MARIA"})
+    assert done.counts == {"text": 1}
+    assert redactions.state_of(done) == "ready"
+    entries = content(done)["analysis"][0]["body"]["session"]["entries"]
+    assert [entry["type"] for entry in entries] == ["user", "tool-call", "tool-result"]
+    assert entries[2]["output"] == ""
+
+
+def test_all_arguments_and_results_and_all_reasoning_go_at_once(session):
+    append(session, user("Book it"), event("reasoning", text="They want a seat"), call("c1"), result("c1", text="14"))
+    done = make(session, *({"what": what} for what in ("reasoning", "arguments", "result")))
+    assert done.counts == {"text": 1, "arguments": 1, "result": 1}
+    entries = content(done)["analysis"][0]["body"]["session"]["entries"]
+    assert (entries[1]["content"], entries[2]["input"], entries[3]["output"]) == ("", None, "")
+    assert content(done)["redacted"] == {"type": "PII Redaction"}
+
+
+def test_persons_lose_their_data_and_stay_apart(chat):
+    done = make(chat, {"what": "people"}, {"what": "text", "seq": 2})
+    assert [party["name"] for party in content(done)["parties"]] == ["Person 1", "Person 2"]
+
+
+def test_a_name_that_is_said_is_told(workspace):
+    drop(workspace, vcon("I am Annika", parties=[{"name": "Annika", "mailto": "annika@example.org"}]), "chat.vcon")
+    held = make(Session.objects.get(), {"what": "people"})
+    assert [(leak["words"], leak["seq"]) for leak in held.leaks] == [("annika", 1)]
+
+
+def test_it_can_be_fetched_again_when_the_file_was_cleared_away_and_the_session_grew(session):
+    append(session, user("Keep this"), user("Remove this secret"))
+    done = make(session, {"what": "text", "seq": 2})
+    before = redactions.file_of(done).read_bytes()
+    append(session, user("Remove this secret, said later"))
+    path = export_jobs.path_of(done.export)
+    os.utime(path, (time.time() - export_jobs.KEPT.total_seconds() - 60,) * 2)
+    export_jobs.sweep()
+    assert not path.exists()
+    again = Redaction.objects.select_related("export__session").get(pk=done.pk)
+    assert redactions.file_of(again).read_bytes() == before
+    assert AuditEntry.objects.filter(action="session.redacted").count() == 1
+
+
+def test_the_redacted_file_is_another_version_when_it_is_imported(workspace, chat):
+    done = make(chat, {"what": "event", "seq": 1}, {"what": "text", "seq": 3})
+    [link] = drop(workspace, redactions.file_of(done).read_bytes(), "redacted.vcon").session_links.all()
+    assert link.session != chat
+    assert link.session.metadata["vcon"]["redacted"] == {"uuid": UUID, "type": "PII Redaction"}
+    assert link.session.metadata["version_of"] == str(chat.pk)
+    assert link.session.event_count == chat.event_count
+    assert "R109" in {finding["rule"] for finding in link.imported.findings}
+
+
+def test_a_large_session_is_left_to_a_worker(chat, monkeypatch):
+    monkeypatch.setattr(export_jobs, "INLINE_EVENTS", 1)
+    waiting = make(chat, {"what": "event", "seq": 1})
+    assert redactions.state_of(waiting) == "writing"
+    with pytest.raises(redactions.NotReady, match="still being written"):
+        redactions.file_of(waiting)
+    export_jobs.run(waiting.export_id)
+    assert redactions.state_of(Redaction.objects.select_related("export").get()) == "ready"
+
+
+def test_a_transcript_of_another_tool_is_redacted_the_same_way(workspace):
+    drop(workspace, transcript(6), "clock.jsonl")
+    done = make(Session.objects.get(), {"what": "containing", "words": "part2"}, {"what": "environment"})
+    written = content(done)
+    assert written["redacted"] == {"type": "PII Redaction"}
+    assert not {"part2", "/home/dev/clock"} & set(json.dumps(written).split('"'))
+    assert len(written["dialog"]) == 6
+
+
+BAD = [
+    ([{"what": "event", "seq": 99}], "/remove/0/seq", "the last one is 4"),
+    ([{"what": "title"}, {"what": "stone"}], "/remove/1/what", "use one of event, "),
+    ([{"what": "event"}], "/remove/0/seq", 'needs "seq"'),
+    ([{"what": "title", "seq": 1}], "/remove/0/seq", 'takes no "seq"'),
+    ([{"what": "containing", "words": "x"}], "/remove/0/words", "2 to 200"),
+    ([{"what": "attachment", "index": 3}], "/remove/0/index", "it has none"),
+    ([], "/remove", "nothing is chosen"),
+]
+
+
+@pytest.mark.parametrize(("rules", "pointer", "message"), BAD)
+def test_a_rule_that_cannot_be_followed_is_told_with_its_place(chat, rules, pointer, message):
+    with pytest.raises(BadRule, match=message) as caught:
+        make(chat, *rules)
+    assert caught.value.pointer == pointer
+    assert not Export.objects.exists()
+
+
+@pytest.mark.parametrize("kind", ["", "  ", "x" * 201])
+def test_it_has_to_say_what_kind_it_is(chat, kind):
+    with pytest.raises(BadRule) as caught:
+        make(chat, {"what": "title"}, kind=kind)
+    assert caught.value.pointer == "/type"
+
+
+def test_a_draft_is_everybodys_own(chat):
+    other = audit.Actor("member", "m2", "Rosa")
+    redactions.change(chat, BY, add=[{"what": "event", "seq": 1}, {"what": "title"}])
+    redactions.change(chat, BY, add=[{"what": "text", "seq": 1}], seen=[1, 2], drop=[{"what": "title"}])
+    assert redactions.draft_of(chat, BY).rules == [{"what": "text", "seq": 1}]
+    assert redactions.draft_of(chat, other).rules == []
+    redactions.discard(chat, BY)
+    assert not Redaction.objects.exists()
+
+
+def test_it_is_signed_by_us_when_that_is_asked_for(chat):
+    chat.phase = Session.Phase.COMPLETED
+    chat.save()
+    done = make(chat, {"what": "event", "seq": 1}, signed=True)
+    sealed = content(done)
+    payload = json.loads(urlsafe_b64decode(sealed["payload"] + "=="))
+    assert payload["dialog"][0] == {"type": "text"}
+    assert len(sealed["signatures"]) == 1
+
+
+def test_what_still_goes_on_is_not_signed(chat):
+    Session.objects.update(phase=Session.Phase.ACTIVE)
+    with pytest.raises(export_jobs.CannotExport, match="still goes on"):
+        make(chat, {"what": "title"}, signed=True)
+    assert not Redaction.objects.exists()
