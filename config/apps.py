@@ -6,7 +6,7 @@ from django.apps import AppConfig
 
 
 class CompositionConfig(AppConfig):
-    """Loads Celery with Django; without it ``delay()`` would ring a default broker that is not there."""
+    """Loads Celery with Django; without it ``delay()`` would send to a default broker that is not there."""
 
     name = "config"
     default = True

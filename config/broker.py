@@ -10,7 +10,7 @@ URL = "pgmq://database"
 QUEUE = "countersign"
 TURNS = "countersign_turns"
 """Turns of agents wait for models most of the time: many at once in threads, apart from imports, which compute."""
-# A job row's heartbeat, not this, says that a worker died: the sweep rings again within 45 s. This is for tasks
+# A job row's heartbeat, not this, says that a worker died: the sweep enqueues it again within 45 s. This is for tasks
 # without a row. A task that takes longer is delivered twice, finds its row claimed, and ends.
 VISIBILITY_SECONDS = 120
 

@@ -1,4 +1,4 @@
-"""The Celery application. ``config.apps`` imports it, so that every Django process rings the same bell."""
+"""The Celery application. ``config.apps`` imports it, so that every Django process uses the same queue."""
 
 import os
 import warnings

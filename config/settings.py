@@ -212,7 +212,7 @@ CELERY_BEAT_SCHEDULE = {
         "sessions_app.tasks.sweep_slack",
     )
 }
-# Schedules have minutes: rung as each begins they are a second late, the sweep alone would make it fifteen.
+# Schedules have minutes: called as each begins they are a second late, the sweep alone would make it fifteen.
 CELERY_BEAT_SCHEDULE["the minute begins"] = {
     "task": "sessions_app.tasks.fire_schedules", "schedule": crontab(), "options": {"expires": 55}
 }  # fmt: skip

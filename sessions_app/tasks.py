@@ -1,4 +1,4 @@
-"""Celery's doors into the desk: each takes ids, may run twice, and finds its place again."""
+"""Celery tasks of the desk. Each takes an id at most, may run twice, and finds in the rows what is left to do."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from .services.triggers import schedules
 
 @shared_task
 def expire_approvals() -> int:
-    """Rung by beat: deny what nobody decided in time."""
+    """Called every 15 s by beat: deny what nobody decided in time."""
     return decisions.expire_due()
 
 
 @shared_task
 def fire_schedules() -> int:
-    """Rung by beat as each minute begins, and by its sweep: schedules that are due."""
+    """Called by beat as each minute begins, and every 15 s: fire the schedules that are due."""
     return schedules.fire_due()
 
 
 @shared_task
 def index_session(session_id: str) -> None:
-    """Rung after a bulk import: make its text searchable."""
+    """Enqueued after a bulk import: make its text searchable."""
     search_index.index(UUID(session_id))
 
 
 @shared_task
 def index_sessions_left_over() -> int:
-    """Rung by beat: index what a lost message left unindexed."""
+    """Called every 15 s by beat: index what a lost message left unindexed."""
     left = list(search_index.sessions_behind())
     for session_id in left:
         search_index.index(session_id)
@@ -44,53 +44,53 @@ def index_sessions_left_over() -> int:
 
 @shared_task
 def run_turn(session_id: str) -> None:
-    """Rung when a turn begins, and when a person decided what it waited for."""
+    """Enqueued when a turn begins, and when a person decided what it waited for."""
     worker.run(UUID(session_id), beside=replies.following)
 
 
 @shared_task
 def close_session(session_id: str) -> None:
-    """Rung when a session is archived that a runtime elsewhere holds, too."""
+    """Enqueued when a session is archived that its runtime keeps at the provider, too."""
     worker.close(UUID(session_id))
 
 
 @shared_task
 def look_again() -> int:
-    """Rung by beat: what may have changed at a runtime elsewhere."""
+    """Called every 2 min by beat: resume turns that may have been answered at the provider."""
     return upkeep.look_again()
 
 
 @shared_task
 def sweep_turns() -> int:
-    """Rung by beat: turns that lost their worker."""
+    """Called every 15 s by beat: enqueue turns again that lost their worker or their message."""
     return turns.sweep()
 
 
 @shared_task
 def remove_old() -> int:
-    """Rung by beat four times a day: what was kept long enough."""
+    """Called four times a day by beat: delete what was kept long enough."""
     return retention.forget_answers() + retention.empty_deliveries()
 
 
 @shared_task
 def read_slack(event_id: str) -> None:
-    """Rung when Slack sent a message or a click."""
+    """Enqueued when Slack sent a message or a click."""
     messages.read(UUID(event_id))
 
 
 @shared_task
 def tell_of_approval(approval_id: str) -> None:
-    """Rung when an approval is asked for, and when it is decided."""
+    """Enqueued when an approval is asked for, and when it is decided."""
     escalation.tell_of_approval(UUID(approval_id))
 
 
 @shared_task
 def tell_of_budget(budget_id: str) -> None:
-    """Rung when a budget is used up, once in its period."""
+    """Enqueued when a budget is used up, once in its period."""
     escalation.tell_of_budget(UUID(budget_id))
 
 
 @shared_task
 def sweep_slack() -> int:
-    """Rung by beat: what Slack sent or is to be told, and a lost message or Slack itself kept from being done."""
+    """Called every 15 s by beat: what Slack sent or is to be sent, and what a lost message or Slack itself held up."""
     return sweep.sweep()

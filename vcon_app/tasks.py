@@ -1,4 +1,4 @@
-"""Celery's doors into imports and exports. Each takes an id; the row behind it is the truth."""
+"""Celery tasks of imports, exports and signatures. Each takes the id of a row and may run twice."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def check_signatures(workspace_id: str) -> None:
 
 @shared_task
 def sweep() -> int:
-    """Rung by beat: ring again for what lost its message or its worker."""
+    """Called every 15 s by beat: enqueues again what lost its message or its worker."""
     return import_jobs.sweep() + export_jobs.sweep() + signatures.sweep()

@@ -64,4 +64,4 @@ def archive(session: Session, *, by: audit.Actor) -> None:
     audit.record(session.workspace_id, by, "session.archived", subject=("session", session.pk))
     notify.session_changed(session.pk, session.last_seq)
     if Session.objects.filter(pk=session.pk).exclude(runtime_id="").exists():
-        task_queue.ring(task_queue.CLOSE_SESSION, session.pk)
+        task_queue.enqueue(task_queue.CLOSE_SESSION, session.pk)

@@ -11,22 +11,19 @@ CHANNEL = "countersign"
 
 
 def session_changed(session_id: UUID, last_seq: int) -> None:
-    _send({"session": str(session_id), "seq": last_seq})
+    send({"session": str(session_id), "seq": last_seq})
 
 
 def said(session_id: UUID, request: str, offset: int, text: str) -> None:
     """A piece of a message that is being written, and where in it the piece begins. The log has it when it is whole."""
-    _send({"session": str(session_id), "said": {"request": request, "offset": offset, "text": text}})
+    send({"session": str(session_id), "said": {"request": request, "offset": offset, "text": text}})
 
 
 def approval_changed(approval_id: UUID, session_id: UUID) -> None:
-    _send({"approval": str(approval_id), "session": str(session_id)})
+    send({"approval": str(approval_id), "session": str(session_id)})
 
 
-def import_changed(import_id: UUID) -> None:
-    _send({"import": str(import_id)})
-
-
-def _send(message: dict[str, object]) -> None:
+def send(message: dict[str, object]) -> None:
+    """One notice: ``{KIND: ID, ...}``, at most 8,000 bytes as JSON (a limit of NOTIFY)."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, orjson.dumps(message).decode()])

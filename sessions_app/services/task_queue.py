@@ -1,4 +1,4 @@
-"""Rings for a worker. Tasks are named, not imported: they stand above the services and call these."""
+"""Messages to the workers. Tasks are named, not imported: they stand above the services and call these."""
 
 from __future__ import annotations
 
@@ -13,14 +13,11 @@ CLOSE_SESSION = "sessions_app.tasks.close_session"
 READ_SLACK = "sessions_app.tasks.read_slack"
 TELL_OF_APPROVAL = "sessions_app.tasks.tell_of_approval"
 TELL_OF_BUDGET = "sessions_app.tasks.tell_of_budget"
-RUN_IMPORT = "vcon_app.tasks.run_import"
-RUN_EXPORT = "vcon_app.tasks.run_export"
-CHECK_SIGNATURES = "vcon_app.tasks.check_signatures"
 
 
-def ring(task: str, row_id: UUID) -> None:
-    """Send a message that names a row, once the transaction that changed the row is committed.
+def enqueue(task: str, row_id: UUID) -> None:
+    """Queue a task for a row, once the transaction that changed the row is committed.
 
-    The row counts, not the message: a broker that is away is logged, and a sweep rings again.
+    The row says what is to be done, not the message: a broker that is away is logged, and a sweep enqueues again.
     """
     transaction.on_commit(lambda: current_app.send_task(task, args=[str(row_id)]), robust=True)

@@ -180,7 +180,7 @@ def rest(flight: TurnInFlight, busy_ms: int) -> None:
         rung_at=timezone.now() if go_on else None,
     )  # fmt: skip
     if let_go and go_on:
-        task_queue.ring(task_queue.RUN_TURN, flight.session_id)
+        task_queue.enqueue(task_queue.RUN_TURN, flight.session_id)
 
 
 @transaction.atomic
@@ -241,7 +241,7 @@ def sweep() -> int:
     )
     ids = list(lost.values_list("session_id", flat=True))
     for session_id in ids:
-        task_queue.ring(task_queue.RUN_TURN, session_id)
+        task_queue.enqueue(task_queue.RUN_TURN, session_id)
     return len(ids)
 
 
@@ -260,7 +260,7 @@ def _fly(session: Session, turn: int) -> None:
         status=Session.Status.RUNNING, phase=Session.Phase.ACTIVE, updated_at=now
     )
     notify.session_changed(session.pk, session.last_seq)
-    task_queue.ring(task_queue.RUN_TURN, session.pk)
+    task_queue.enqueue(task_queue.RUN_TURN, session.pk)
 
 
 def _log(message: QueuedMessage) -> events.Appended:

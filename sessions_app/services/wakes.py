@@ -14,4 +14,4 @@ from . import task_queue
 def wake(session_id: UUID) -> None:
     """Have a worker go on with the turn in flight, where there is one that none is at."""
     if TurnInFlight.objects.filter(session_id=session_id, worker=None).update(rung_at=timezone.now()):
-        task_queue.ring(task_queue.RUN_TURN, session_id)
+        task_queue.enqueue(task_queue.RUN_TURN, session_id)

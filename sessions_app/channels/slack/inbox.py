@@ -76,4 +76,4 @@ def _keep(installation: SlackInstallation, message: str, key: str, event_id: str
         defaults={"conversation_key": key, "event_id": event_id, "payload": storable(payload)},
     )
     if is_new:
-        task_queue.ring(task_queue.READ_SLACK, kept.pk)
+        task_queue.enqueue(task_queue.READ_SLACK, kept.pk)

@@ -27,7 +27,7 @@ def look_again() -> int:
     for session_id in waiting:
         wake(session_id)
     for session_id in open_there:
-        task_queue.ring(task_queue.CLOSE_SESSION, session_id)
+        task_queue.enqueue(task_queue.CLOSE_SESSION, session_id)
     return len(waiting) + len(open_there)
 
 

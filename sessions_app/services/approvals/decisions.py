@@ -314,4 +314,4 @@ def _settle(approval: Approval) -> None:
     waiting = Approval.objects.filter(session_id=approval.session_id, status=Approval.Status.PENDING).count()
     Session.objects.filter(pk=approval.session_id).update(pending_approvals=waiting)
     notify.approval_changed(approval.pk, approval.session_id)
-    task_queue.ring(task_queue.TELL_OF_APPROVAL, approval.pk)
+    task_queue.enqueue(task_queue.TELL_OF_APPROVAL, approval.pk)

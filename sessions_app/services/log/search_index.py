@@ -28,7 +28,7 @@ ON CONFLICT (session_id, seq) DO NOTHING
 
 
 def index_if_small(session_id: UUID) -> None:
-    """Index now when little is new; a bulk import rings ``tasks.index_session`` after its commit instead."""
+    """Index now when little is new; a bulk import enqueues ``tasks.index_session`` after its commit instead."""
     indexed, last = _watermark(session_id)
     if last - indexed <= SMALL:
         index(session_id)

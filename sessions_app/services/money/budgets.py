@@ -107,7 +107,7 @@ def _tell_once(budget: Budget, spent: Decimal) -> None:
             budget.workspace_id, audit.SYSTEM, "budget.reached", subject=("budget", budget.pk), of=_whose(budget),
             spent=str(spent), amount=str(budget.amount), period=period,
         )  # fmt: skip
-        task_queue.ring(task_queue.TELL_OF_BUDGET, budget.pk)
+        task_queue.enqueue(task_queue.TELL_OF_BUDGET, budget.pk)
 
 
 def _why(budget: Budget, spent: Decimal) -> str:

@@ -191,7 +191,7 @@ def test_a_lost_message_is_rung_again_a_fresh_one_is_not(workspace):
     waiting = start(workspace, transcript(2))
     assert import_jobs.sweep() == 0
     Import.objects.filter(pk=waiting.pk).update(
-        created_at=timezone.now() - import_jobs.UNRUNG_AFTER - timedelta(seconds=1)
+        created_at=timezone.now() - import_jobs.LOST_AFTER - timedelta(seconds=1)
     )
     assert import_jobs.sweep() == 1
     import_jobs.run(waiting.pk)

@@ -9,8 +9,9 @@ from uuid import UUID
 from django.db import DatabaseError, InterfaceError, connection
 from django.utils import timezone
 
-from sessions_app.services import notify
 from vcon_app.models import Job
+
+from .. import import_notices
 
 EVERY_SECONDS = 2.0
 
@@ -45,6 +46,6 @@ class Heartbeat:
             self._model.objects.filter(pk=self._job_id, status=Job.Status.RUNNING).update(
                 heartbeat_at=timezone.now(), progress=self.progress
             )
-            notify.import_changed(self._job_id)
+            import_notices.import_changed(self._job_id)
         except (DatabaseError, InterfaceError):
             connection.close()  # the database is away; the work itself reports it, the next beat connects again

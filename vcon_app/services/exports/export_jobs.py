@@ -32,6 +32,7 @@ from vcon_app.queries import sources
 from vcon_app.signing.keys import BadKey
 from vcon_app.signing.signers import Signer
 
+from .. import task_names
 from ..documents import documents, originals
 from ..documents.attempts import may_pass
 from ..documents.heartbeat import Heartbeat
@@ -91,7 +92,7 @@ def start_export(
     if _is_small(session, format, chosen):
         run(export.id)
     else:
-        task_queue.ring(task_queue.RUN_EXPORT, export.id)
+        task_queue.enqueue(task_names.RUN_EXPORT, export.id)
     export.refresh_from_db()
     return export
 
@@ -137,7 +138,7 @@ def write_again(export: Export) -> None:
     if _is_small(export.session, export.format, export.options):
         run(export.pk)
     else:
-        task_queue.ring(task_queue.RUN_EXPORT, export.pk)
+        task_queue.enqueue(task_names.RUN_EXPORT, export.pk)
     export.refresh_from_db()
 
 
@@ -388,7 +389,7 @@ def sweep() -> int:
     )
     ids = list(lost.values_list("id", flat=True))
     for export_id in ids:
-        task_queue.ring(task_queue.RUN_EXPORT, export_id)
+        task_queue.enqueue(task_names.RUN_EXPORT, export_id)
     _forget(now - KEPT)
     return len(ids)
 

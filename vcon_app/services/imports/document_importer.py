@@ -12,13 +12,14 @@ from django.db import transaction
 from django.utils import timezone
 
 from sessions_app.models import Session
-from sessions_app.services import notify, task_queue
+from sessions_app.services import task_queue
 from vcon_app import registry
 from vcon_app.drafts import Finding, FormatError, Signature
 from vcon_app.formats.common.zips import Archive
 from vcon_app.formats.vcon.file import vconz
 from vcon_app.models import Companion, Import, ImportedSession
 
+from .. import import_notices
 from ..documents import archives, documents
 from ..documents.attempts import may_pass
 from ..documents.heartbeat import Heartbeat
@@ -195,9 +196,9 @@ class Intake:
         if not done:
             raise Superseded
         ImportedSession.objects.bulk_create(self._links())
-        notify.import_changed(imported.id)
+        import_notices.import_changed(imported.id)
         for session in dict.fromkeys(gained.session for gained in self.gained):
-            task_queue.ring(task_queue.INDEX_SESSION, session.pk)
+            task_queue.enqueue(task_queue.INDEX_SESSION, session.pk)
 
     def _links(self) -> Iterator[ImportedSession]:
         for gained in self.gained:

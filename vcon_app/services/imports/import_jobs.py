@@ -13,12 +13,13 @@ from django.db.models import Q
 from django.utils import timezone
 
 from sessions_app.models import Agent, Workspace
-from sessions_app.services import audit, notify, task_queue
+from sessions_app.services import audit, task_queue
 from sessions_app.services.log.sanitise import text
 from vcon_app import registry
 from vcon_app.drafts import FormatError, Signature
 from vcon_app.models import Import, ImportedSession
 
+from .. import import_notices, task_names
 from ..documents import documents
 from ..documents.attempts import may_pass
 from ..documents.heartbeat import Heartbeat
@@ -30,7 +31,7 @@ log = logging.getLogger(__name__)
 
 SILENT_AFTER = timedelta(seconds=20)
 """A running import whose heartbeat is older than this has lost its worker."""
-UNRUNG_AFTER = timedelta(seconds=30)
+LOST_AFTER = timedelta(seconds=30)
 MAX_ATTEMPTS = 5
 AUTO = "auto"
 
@@ -49,7 +50,7 @@ def start_import(
     agent: Agent | None = None,
     format: str = AUTO,
 ) -> Import:
-    """Keep the bytes, write the row, ring for a worker. Raises ``documents.TooLarge``, ``UnknownFormat``.
+    """Keep the bytes, write the row, enqueue its task. Raises ``documents.TooLarge``, ``UnknownFormat``.
 
     Bytes that were imported before are the same import: the row says so and nothing is read again.
     """
@@ -69,7 +70,7 @@ def start_import(
         _repeat(new, before)
     else:
         new.save()
-        task_queue.ring(task_queue.RUN_IMPORT, new.id)
+        task_queue.enqueue(task_names.RUN_IMPORT, new.id)
     audit.record(
         workspace.id, by, "import.started", subject=("import", new.id), filename=new.filename, sha256=document.sha256
     )
@@ -114,7 +115,7 @@ def run(import_id: UUID) -> None:
     """Digest one import, if nobody else is at it. May be called any number of times for the same row.
 
     A file that cannot be read is a failed import. When the database goes away the row stays running, and
-    ``sweep`` rings again: nothing of the attempt was committed.
+    ``sweep`` enqueues it again: nothing of the attempt was committed.
     """
     imported = _claim(import_id)
     if imported is None:
@@ -171,17 +172,17 @@ def _fail(imported: Import, reason: str, signature: Signature | None = None) -> 
         signature=signatures.columns(signature) if signature else {},
         finished_at=timezone.now(),
     )
-    notify.import_changed(imported.pk)
+    import_notices.import_changed(imported.pk)
 
 
 def sweep() -> int:
     """Ring again for imports that lost their message or their worker; how many."""
     now = timezone.now()
     lost = Import.objects.filter(
-        Q(status=Import.Status.QUEUED, created_at__lt=now - UNRUNG_AFTER)
+        Q(status=Import.Status.QUEUED, created_at__lt=now - LOST_AFTER)
         | Q(status=Import.Status.RUNNING, heartbeat_at__lt=now - SILENT_AFTER)
     )
     ids = list(lost.values_list("id", flat=True))
     for import_id in ids:
-        task_queue.ring(task_queue.RUN_IMPORT, import_id)
+        task_queue.enqueue(task_names.RUN_IMPORT, import_id)
     return len(ids)

@@ -17,6 +17,7 @@ from vcon_app.signing.algorithms import kind_of
 from vcon_app.signing.feeds import host_of
 from vcon_app.signing.keys import Anchor, BadKey, anchor_of, fingerprint, normal_pem
 
+from .. import task_names
 from ..exports.export_options import CannotExport, why_not
 from . import own_keys
 
@@ -115,7 +116,7 @@ def _tell(anchor: TrustAnchor, action: str, by: audit.Actor) -> None:
         anchor.workspace_id, by, action, subject=("trust_anchor", anchor.pk),
         name=anchor.name, kind=anchor.kind, fingerprint=anchor.fingerprint, origin=anchor.origin,
     )  # fmt: skip
-    task_queue.ring(task_queue.CHECK_SIGNATURES, anchor.workspace_id)
+    task_queue.enqueue(task_names.CHECK_SIGNATURES, anchor.workspace_id)
 
 
 def _checked_origin(origin: str) -> str:

@@ -22,6 +22,7 @@ from vcon_app.formats.common.zips import Archive
 from vcon_app.models import Import, ImportedSession
 from vcon_app.signing.states import rank
 
+from .. import import_notices, task_names
 from ..documents import archives, documents
 from ..documents.attempts import may_pass
 from . import anchors, own_keys
@@ -198,7 +199,7 @@ def _tell(imported: Import, before: str, after: str) -> None:
         imported.workspace_id, audit.SYSTEM, "import.signature_changed", subject=("import", imported.pk),
         filename=imported.filename, before=before, after=after,
     )  # fmt: skip
-    notify.import_changed(imported.pk)
+    import_notices.import_changed(imported.pk)
     for link in imported.session_links.select_related("session"):
         notify.session_changed(link.session_id, link.session.last_seq)
 
@@ -209,5 +210,5 @@ def sweep() -> int:
     now = timezone.now()
     due = [id_ for id_ in signed if _due(id_, anchors.keyring(id_).stamp, now).exists()]
     for workspace_id in due:
-        task_queue.ring(task_queue.CHECK_SIGNATURES, workspace_id)
+        task_queue.enqueue(task_names.CHECK_SIGNATURES, workspace_id)
     return len(due)
