@@ -44,15 +44,15 @@ def as_text(drafts: Iterable[Draft]) -> str:
 
 
 def as_dict(draft: Any) -> dict[str, Any]:
-    return {"": type(draft).__name__, **dict(_told(draft))}
+    return {"": type(draft).__name__, **dict(_set_fields(draft))}
 
 
-def _told(draft: Any) -> Iterator[tuple[str, Any]]:
+def _set_fields(draft: Any) -> Iterator[tuple[str, Any]]:
     for field in dataclasses.fields(draft):
         value = getattr(draft, field.name)
         default = field.default_factory() if callable(field.default_factory) else field.default
         if value != default:
-            yield field.name, dict(_told(value)) if dataclasses.is_dataclass(value) else value
+            yield field.name, dict(_set_fields(value)) if dataclasses.is_dataclass(value) else value
 
 
 def _plain(value: Any) -> str:

@@ -100,3 +100,11 @@ def test_a_log_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     first = {"kind": 0, "v": {"version": 3, "sessionId": "v1", "requests": []}}
     with pytest.raises(FormatError, match="is not read"):
         drafts_of(copilot_cli, jsonl(first, *[{"kind": 1, "k": ["a"], "v": "x" * 50}] * 3))
+
+
+def test_log_of_changes_gives_the_events_of_its_document() -> None:
+    document, log = (
+        events(drafts_of(copilot_cli, (SAMPLES / "copilot-cli" / name).read_bytes()))
+        for name in ("vscode.json", "vscode-log.jsonl")
+    )
+    assert document == log

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from bench.corpus import calls_in, tokens_in
+from tests.places import SAMPLES
 from vcon_app.drafts import Draft
 from vcon_app.formats import gemini_cli
 
@@ -86,3 +87,15 @@ def test_a_document_that_was_rewritten_only_adds_events() -> None:
 def test_a_line_that_holds_the_whole_session_is_read() -> None:
     found = drafts_of(gemini_cli, jsonl(META | {"messages": [ASK, answer()]}))
     assert [event.pointer for event in events(found)] == ["L1/messages/0/content", "L1/messages/1/content"]
+
+
+def test_session_moved_from_a_document_to_lines_keeps_its_keys() -> None:
+    """Gemini CLI does that when an old session is resumed."""
+    old, new = (
+        {event.key: event for event in events(drafts_of(gemini_cli, (SAMPLES / "gemini-cli" / name).read_bytes()))}
+        for name in ("session.json", "session.jsonl")
+    )
+    both = old.keys() & new.keys()
+    assert {old[key].kind for key in both} >= {"user_message", "agent_message", "tool_call", "tool_result"}
+    assert all((old[key].kind, old[key].text, old[key].usage) == (new[key].kind, new[key].text, new[key].usage)
+               for key in both)  # fmt: skip

@@ -182,3 +182,24 @@ def test_a_file_without_a_session_is_refused_with_a_reason(data: bytes) -> None:
 )
 def test_what_others_write_is_not_claimed(value: dict[str, Any]) -> None:
     assert not opencode.detect(Head(jsonl(value)))
+
+
+def events_of_sample(name: str) -> list[EventDraft]:
+    return events(drafts_of(opencode, (SAMPLES / "opencode" / name).read_bytes()))
+
+
+def test_export_dump_and_run_give_the_same_event_the_same_key() -> None:
+    export, dump, run = (
+        {event.key: event for event in events_of_sample(name)} for name in ("export.json", "dump.jsonl", "run.jsonl")
+    )
+    assert {event.kind for event in run.values()} >= {"agent_message", "tool_call", "tool_result", "model_request"}
+    assert [key for key, event in run.items() if key not in dump and event.kind not in ("error", "system")] == []
+    assert {key for key, event in export.items() if event.data.get("type") != "todo"} <= dump.keys()
+
+
+def test_dump_cut_anywhere_gives_the_first_keys_of_the_whole() -> None:
+    data = (SAMPLES / "opencode" / "dump.jsonl").read_bytes()
+    whole = [event.key for event in events_of_sample("dump.jsonl")]
+    for cut in range(len(data) // 10, len(data), len(data) // 10):
+        before = [event.key for event in events(drafts_of(opencode, data[:cut]))]
+        assert before == whole[: len(before)]

@@ -12,9 +12,6 @@ import pytest
 from tests.places import SAMPLES
 from vcon_app.drafts import EventDraft, Finding, SessionDraft, Signature, Usage
 from vcon_app.formats import llmfeed
-from vcon_app.formats.common.head import Head
-
-from ..golden import check_reading
 
 OURS = SAMPLES / "llmfeed"
 NAMES = sorted(path.name for path in OURS.glob("*.json"))
@@ -35,16 +32,6 @@ def session(drafts: list[Any]) -> SessionDraft:
 def sample(name: str) -> list[Any]:
     with (OURS / name).open("rb") as source:
         return list(llmfeed.read(source))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_sample_gives_the_expected_drafts(name: str) -> None:
-    check_reading(OURS / name, llmfeed.read)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_sample_is_recognised_by_its_content(name: str) -> None:
-    assert llmfeed.detect(Head((OURS / name).read_bytes()))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,6 +10,7 @@ import pytest
 from vcon_app.drafts import EventDraft, Finding, FormatError, Losses, SessionDraft, ToolDraft, Usage
 from vcon_app.formats.upg import canon
 
+from ..golden import check
 from ..llmfeed.test_write import SESSION, everything
 from ..reads import mutants
 from ..vcon_tools import CORPUS, needs_corpus
@@ -183,3 +184,7 @@ def test_an_edge_from_what_is_no_name_is_written_all_the_same(odd):
     ((session, events),) = sessions(document)
     call = EventDraft("tool_call", "c", tool=ToolDraft("t", "rub"))
     assert json.loads(written(session, [*events, call], target_version="0.11.0"))
+
+
+def test_written_session_of_the_sample_equals_the_stored_file():
+    check(SAMPLE.with_name("kiln.upg.written"), written(*sessions(SAMPLE.read_bytes())[0]).decode())
