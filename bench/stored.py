@@ -11,9 +11,9 @@ from sessions_app.services import audit, people
 from vcon_app import registry
 from vcon_app.drafts import EventDraft
 from vcon_app.models import Export, Import
+from vcon_app.queries.log_reader import LogEvents
 from vcon_app.services.exports import export_jobs
 from vcon_app.services.imports import import_jobs
-from vcon_app.services.log_reader import LogEvents
 
 from .checks import NOT_BY_VCON
 from .corpus import File

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, path
 
-from .views import demo, exports, imports, redacted, redaction, source, trust
+from .views import demo, exports, imports, redacted_file, redaction_draft, source, trust
 
 import_urls = [
     path("imports/", imports.index, name="import-list"),
@@ -18,15 +18,19 @@ trust_urls = [
 ]
 
 redaction_urls = [
-    path("sessions/<uuid:session_id>/redact/", redaction.page, name="redaction"),
-    path("sessions/<uuid:session_id>/redact/events/", redaction.tick, name="redaction-tick"),
-    path("sessions/<uuid:session_id>/redact/kinds/", redaction.kinds, name="redaction-kinds"),
-    path("sessions/<uuid:session_id>/redact/words/", redaction.words, name="redaction-words"),
-    path("sessions/<uuid:session_id>/redact/discard/", redaction.discard, name="redaction-discard"),
-    path("sessions/<uuid:session_id>/redact/make/", redaction.make, name="redaction-make"),
-    path("sessions/<uuid:session_id>/redactions/<uuid:redaction_id>/", redacted.detail, name="redacted"),
-    path("sessions/<uuid:session_id>/redactions/<uuid:redaction_id>/accept/", redacted.accept, name="redacted-accept"),
-    path("sessions/<uuid:session_id>/redactions/<uuid:redaction_id>/more/", redacted.more, name="redacted-more"),
+    path("sessions/<uuid:session_id>/redact/", redaction_draft.page, name="redaction"),
+    path("sessions/<uuid:session_id>/redact/events/", redaction_draft.tick, name="redaction-tick"),
+    path("sessions/<uuid:session_id>/redact/kinds/", redaction_draft.kinds, name="redaction-kinds"),
+    path("sessions/<uuid:session_id>/redact/words/", redaction_draft.words, name="redaction-words"),
+    path("sessions/<uuid:session_id>/redact/discard/", redaction_draft.discard, name="redaction-discard"),
+    path("sessions/<uuid:session_id>/redact/make/", redaction_draft.make, name="redaction-make"),
+    path("sessions/<uuid:session_id>/redactions/<uuid:redaction_id>/", redacted_file.detail, name="redacted"),
+    path(
+        "sessions/<uuid:session_id>/redactions/<uuid:redaction_id>/accept/",
+        redacted_file.accept,
+        name="redacted-accept",
+    ),
+    path("sessions/<uuid:session_id>/redactions/<uuid:redaction_id>/more/", redacted_file.more, name="redacted-more"),
 ]
 
 urlpatterns: list[URLPattern | URLResolver] = [

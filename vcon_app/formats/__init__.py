@@ -24,7 +24,7 @@ A format is a module with these names:
                 the API and the command are made of them; ``options`` of ``write`` holds each under its name, checked,
                 with the default of what was not said. The names format, signed and encrypt_for are taken.
                 Who declares a switch named ``verdicts`` and is asked for it finds what reviewers said in
-                ``options["review"]`` (``vcon_app.services.exports.verdicts``)
+                ``options["review"]`` (``vcon_app.queries.verdicts``)
 
 and, for formats whose files are signed or encrypted (all optional):
 

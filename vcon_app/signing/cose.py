@@ -10,7 +10,7 @@ from typing import Any
 from cryptography import x509
 
 from ..drafts import Finding, Signature
-from . import cbor, states, verdict
+from . import cbor, one_signature, states
 from .chain import LONGEST
 from .keys import UNREADABLE, Anchor, whole
 
@@ -76,7 +76,7 @@ def _state(envelope: Envelope, anchors: Sequence[Anchor], at: datetime, detached
     signed = b"\x84" + b"\x6aSignature1" + _bytes(envelope.protected) + b"\x40" + _bytes(payload)
     if X5CHAIN in envelope.header or X5CHAIN in envelope.unprotected:
         return _by_chain(envelope, algorithm, signed, anchors, at)
-    if found := verdict.by_anchors(algorithm, envelope.value, signed, anchors, at):
+    if found := one_signature.by_anchors(algorithm, envelope.value, signed, anchors, at):
         return found[0]
     return Signature("uncheckable", detail=f"{algorithm}; no trust anchor verifies it.{_claimed(envelope)}")
 
@@ -87,7 +87,7 @@ def _by_chain(envelope: Envelope, algorithm: str, signed: bytes, anchors: Sequen
     try:
         ders = chain if isinstance(chain, list) else [chain]
         certificates = [whole(x509.load_der_x509_certificate(der)) for der in ders[:LONGEST]]
-        return verdict.by_certificate(algorithm, envelope.value, signed, certificates, anchors, at)[0]
+        return one_signature.by_certificate(algorithm, envelope.value, signed, certificates, anchors, at)[0]
     except (*UNREADABLE, IndexError) as error:
         return Signature("uncheckable", detail=f"Its certificate (x5chain) cannot be read: {str(error)[:100]}.")
 

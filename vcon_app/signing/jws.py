@@ -17,7 +17,7 @@ from typing import Any
 from cryptography import x509
 
 from ..drafts import Finding, Json, Signature
-from . import algorithms, states, verdict
+from . import algorithms, one_signature, states
 from .chain import LONGEST, Judgement
 from .keys import UNREADABLE, Anchor, whole
 from .signers import Signer
@@ -100,14 +100,14 @@ def _by_certificate(
         certificates = certificates_of(entry.header["x5c"])
     except UNREADABLE as error:
         return Signature("uncheckable", detail=f"Its certificate (x5c) cannot be read: {str(error)[:100]}."), None
-    return verdict.by_certificate(algorithm, entry.value, entry.signed, certificates, anchors, at)
+    return one_signature.by_certificate(algorithm, entry.value, entry.signed, certificates, anchors, at)
 
 
 def _by_anchors(
     entry: _Entry, algorithm: str, anchors: Sequence[Anchor], at: datetime
 ) -> tuple[Signature, Judgement | None]:
     """Without a certificate in the file (core s5.2.2 demands one) only a key that is trusted here can tell."""
-    found = verdict.by_anchors(algorithm, entry.value, entry.signed, anchors, at)
+    found = one_signature.by_anchors(algorithm, entry.value, entry.signed, anchors, at)
     if found:
         return found
     where = "only the address of one (x5u), which is not fetched" if "x5u" in entry.header else "no certificate (x5c)"

@@ -10,10 +10,9 @@ from django.utils import timezone
 from sessions_app.models import Event, Role, Session
 from vcon_app import registry
 from vcon_app.drafts import Option
-from vcon_app.queries import export_log, imports, provenance, sources
+from vcon_app.queries import export_log, imports, legal_basis, provenance, sources
 from vcon_app.services.documents import event_bytes
 from vcon_app.services.exports import export_jobs, export_options
-from vcon_app.services.redaction import legal_basis
 from vcon_app.services.trust import anchors
 
 register = template.Library()

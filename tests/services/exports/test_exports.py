@@ -79,7 +79,7 @@ def test_tokens_stand_once_however_often_the_log_repeats_them(session):
 
 
 def test_parents_are_written_across_pages(session, monkeypatch):
-    from vcon_app.services import log_reader
+    from vcon_app.queries import log_reader
 
     monkeypatch.setattr(log_reader, "PAGE", 3)
     append(session, call("a", key="c"), *(event() for _ in range(7)), result(parent="c"))

@@ -11,7 +11,8 @@ from sessions_app.services import audit, people
 from sessions_app.services.approvals import decisions
 from vcon_app.formats.vcon.writing.verdicts import SCHEMA
 from vcon_app.models import Export
-from vcon_app.services.exports import export_jobs, verdicts
+from vcon_app.queries import verdicts
+from vcon_app.services.exports import export_jobs
 
 from ..build import append, call, event, user
 from ..imports.test_imports import BY, drop

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from sessions_app.models import AuditEntry, Session
+from vcon_app.queries import legal_basis
 from vcon_app.services.exports import export_jobs
-from vcon_app.services.redaction import legal_basis
 
 from ..build import append, user
 from ..imports.test_imports import BY

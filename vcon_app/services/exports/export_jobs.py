@@ -32,14 +32,15 @@ from vcon_app.queries import sources
 from vcon_app.signing.keys import BadKey
 from vcon_app.signing.signers import Signer
 
+from ...queries import legal_basis, verdicts
+from ...queries.log_reader import LogEvents, session_draft
 from .. import task_names
 from ..documents import documents, originals
-from ..documents.attempts import may_pass
 from ..documents.heartbeat import Heartbeat
-from ..log_reader import LogEvents, session_draft
-from ..redaction import legal_basis, redacted_export
+from ..documents.jobs import may_pass
+from ..redaction import redacted_file
 from ..trust import own_keys
-from . import bundle_parts, export_options, verdicts
+from . import bundle_parts, export_options
 from .export_options import CannotExport
 from .sub_agents import NestedEvents, descendants_of
 
@@ -73,7 +74,7 @@ def start_export(
     and what the format declares in its ``OPTIONS``. ``redaction``: id of the one it is written for, which tells the
     audit log itself when it is done.
     """
-    chosen = _chosen(session, format, options) | ({redacted_export.OPTION: redaction} if redaction else {})
+    chosen = _chosen(session, format, options) | ({redacted_file.OPTION: redaction} if redaction else {})
     with transaction.atomic():
         Session.objects.select_for_update(no_key=True).only("id").get(pk=session.pk)  # two at once get the same ids
         export = Export.objects.create(
@@ -86,7 +87,7 @@ def start_export(
             requested_by=by.name,
         )
         if redaction:
-            redacted_export.begin(export)
+            redacted_file.begin(export)
         else:
             _tell(export, by)
     if _is_small(session, format, chosen):
@@ -312,8 +313,8 @@ def _chunks(export: Export, losses: Losses) -> Iterator[bytes]:
     writer, options = _writing(session, export.format, chosen, export.identity)
     if export.format == bundle.NAME:
         options["parts"] = bundle_parts.parts(export, goes_on=goes_on(session))
-    if redacted_export.OPTION in chosen:
-        chunks = redacted_export.written(export, writer, losses, options)
+    if redacted_file.OPTION in chosen:
+        chunks = redacted_file.written(export, writer, losses, options)
     else:
         events = _events(session, export.format, chosen, losses)
         chunks = writer.write(session_draft(session), events, losses, options=options)

@@ -9,7 +9,7 @@ from sessions_app.models import Session
 from vcon_app.drafts import EventDraft
 from vcon_app.formats.vcon.trace.steps import NATIVE
 
-from ..log_reader import LogEvents
+from ...queries.log_reader import LogEvents
 
 
 def children_of(session: Session) -> list[Session]:

@@ -21,8 +21,8 @@ from vcon_app.models import Companion, Import, ImportedSession
 
 from .. import import_notices
 from ..documents import archives, documents
-from ..documents.attempts import may_pass
 from ..documents.heartbeat import Heartbeat
+from ..documents.jobs import may_pass
 from ..trust import anchors, signatures
 from . import companions, sub_agents_by_file
 from .file_importer import Digest

@@ -21,8 +21,8 @@ from vcon_app.models import Import, ImportedSession
 
 from .. import import_notices, task_names
 from ..documents import documents
-from ..documents.attempts import may_pass
 from ..documents.heartbeat import Heartbeat
+from ..documents.jobs import may_pass
 from ..trust import signatures
 from . import companions
 from .document_importer import Intake, Superseded

@@ -24,7 +24,7 @@ from vcon_app.signing.states import rank
 
 from .. import import_notices, task_names
 from ..documents import archives, documents
-from ..documents.attempts import may_pass
+from ..documents.jobs import may_pass
 from . import anchors, own_keys
 
 log = logging.getLogger(__name__)

@@ -1,7 +1,7 @@
 """What reviewers said, as an analysis of type ``report`` (core s4.5): no extension is needed, and others may ignore it.
 
 The drafts have no word for a human approval. Body: ``session`` (its id in the trace), ``approvals`` and ``notes`` as
-``vcon_app.services.exports.verdicts`` gives them, each with ``event``: the id of the trace entry that it is about.
+``vcon_app.queries.verdicts`` gives them, each with ``event``: the id of the trace entry that it is about.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from vcon_app.formats.vcon.redacting.session import Prepared, prepare
 from vcon_app.models import Export, Redaction
 from vcon_app.registry import Format
 
-from ..log_reader import LogEvents, session_draft
+from ...queries.log_reader import LogEvents, session_draft
 from .redaction_rules import Rule, resolved
 
 OPTION = "redaction"
