@@ -1,22 +1,23 @@
-// What HTML cannot say on any page: failed requests, menus that close, keys of lists, copying.
-"use strict";
+// Every page: the line for failed requests, menus that close, keys of lists, buttons that copy.
 
-const errorLine = () => document.getElementById("error-line");
+import { isTyping } from "./keyboard.js";
 
-function say(text) {
-  const line = errorLine();
+let hidingError = null;
+
+function showError(text) {
+  const line = document.getElementById("error-line");
   line.textContent = text;
   line.hidden = false;
-  clearTimeout(say.timer);
-  say.timer = setTimeout(() => { line.hidden = true; }, 8000);
+  clearTimeout(hidingError);
+  hidingError = setTimeout(() => { line.hidden = true; }, 8000);
 }
 
-document.addEventListener("htmx:sendError", () => say("The server cannot be reached. Nothing was changed; try again."));
+document.addEventListener("htmx:sendError", () => showError("The server cannot be reached. Nothing was changed; try again."));
 document.addEventListener("htmx:responseError", (event) => {
   const status = event.detail.xhr.status;
-  if (status === 403) say("This was refused: your role is too low, or the page is too old. Load it again.");
-  else if (status === 404) say("This is not there any more. Load the page again.");
-  else say(`The server answered ${status}. Nothing was changed; load the page again.`);
+  if (status === 403) showError("This was refused: your role is too low, or the page is too old. Load it again.");
+  else if (status === 404) showError("This is not there any more. Load the page again.");
+  else showError(`The server answered ${status}. Nothing was changed; load the page again.`);
 });
 
 document.addEventListener("click", (event) => {
@@ -41,16 +42,12 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// On a phone the bar is wider than the screen: where somebody is stands in sight.
-function showWhere() {
+// On a phone the navigation bar is wider than the screen: scrolled so that the current page is in sight.
+function showCurrentPage() {
   const here = document.querySelector(".nav [aria-current]");
   if (here) here.parentElement.scrollLeft = here.offsetLeft - (here.parentElement.clientWidth - here.offsetWidth) / 2;
 }
-showWhere();
-
-function isTyping(element) {
-  return element.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName);
-}
+showCurrentPage();
 
 // j and k walk the rows of a page (what has data-row); on a link Enter then does what it does on links.
 function step(by) {

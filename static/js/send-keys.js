@@ -9,7 +9,7 @@ document.addEventListener("keydown", (event) => {
   if (!button.disabled) field.form.requestSubmit(button);
 });
 
-// What was sent leaves the field when it is taken in; what somebody typed behind it meanwhile stays.
+// What was sent leaves the field once the server has it; what somebody typed behind it meanwhile stays.
 let sent = "";
 document.addEventListener("htmx:configRequest", (event) => {
   if (event.target.id === "composer") sent = document.getElementById("say-text").value;

@@ -1,6 +1,5 @@
 // Files go off one after the other as they are chosen or dropped, each with its progress.
 // Without this file the same form sends them all at once.
-"use strict";
 
 const form = document.getElementById("drop");
 const input = document.getElementById("files");
@@ -17,18 +16,18 @@ form.addEventListener("submit", (event) => event.preventDefault());
 
 let depth = 0; // dragenter and dragleave come for every child too
 addEventListener("dragenter", (event) => { if (hasFiles(event)) { depth += 1; document.body.classList.add("dropping"); } });
-addEventListener("dragleave", (event) => { if (hasFiles(event) && --depth <= 0) rest(); });
+addEventListener("dragleave", (event) => { if (hasFiles(event) && --depth <= 0) endDrag(); });
 addEventListener("dragover", (event) => { if (hasFiles(event)) event.preventDefault(); });
 addEventListener("drop", (event) => {
   if (!hasFiles(event)) return;
   event.preventDefault();
-  rest();
+  endDrag();
   add(event.dataTransfer.files);
 });
 addEventListener("beforeunload", (event) => { if (busy) event.preventDefault(); });
 
 function hasFiles(event) { return [...event.dataTransfer.types].includes("Files"); }
-function rest() { depth = 0; document.body.classList.remove("dropping"); }
+function endDrag() { depth = 0; document.body.classList.remove("dropping"); }
 
 function add(files) {
   for (const file of files) {
@@ -64,13 +63,13 @@ function makeRow(file) {
 
 function next() {
   if (busy) return;
-  if (!queue.length) return elsewhere();
+  if (!queue.length) return showListOfImports();
   busy = true;
   send(queue.shift(), () => { busy = false; next(); });
 }
 
-// On a page without the list the rows are to be seen on theirs, once everything is sent and nothing failed.
-function elsewhere() {
+// On a page without the list of imports: to the page that has it, once everything is sent and nothing failed.
+function showListOfImports() {
   if (sent && !document.getElementById("imports") && !uploads.children.length) location.assign(form.action);
 }
 

@@ -1,14 +1,14 @@
-// The picture over the usage table: a bar a day, stacked, each leading to the day's sessions. The table has the numbers.
-"use strict";
+// The chart over the usage table: a stacked bar a day, each leading to the day's sessions. The table has the numbers.
+// uPlot is no module: a script before this one makes it a global.
 
 const NAMES = [["ai", "AI wallet"], ["data", "data wallet"], ["elsewhere", "elsewhere"]];
 const dark = matchMedia("(prefers-color-scheme: dark)");
 let drawn = null;
 
-function colour(of, property) {
+function colour(parent, property) {
   const probe = document.createElement("span");
   probe.style.color = `var(${property})`;
-  of.append(probe);
+  parent.append(probe);
   const value = getComputedStyle(probe).color;
   probe.remove();
   return value;

@@ -178,7 +178,8 @@ def test_pieces_join_by_where_they_begin_and_a_gap_waits_for_the_whole(open_page
     written = page.locator(".writing-row .plain")
 
     def said(offset: int, text: str) -> None:
-        page.evaluate("piece => window.writing.said(piece)", {"request": "r", "offset": offset, "text": text})
+        piece = {"request": "r", "offset": offset, "text": text}
+        page.evaluate("async piece => (await import('/static/js/session/writing.js')).addText(piece)", piece)
 
     said(0, "A 🦜 says")
     said(8, " <b>hi")  # characters of Unicode: the parrot is one, and two units of the browser

@@ -1,6 +1,10 @@
-// A session that goes on: the stream rings, and the pieces that changed are fetched. Nothing above is moved.
+// A session that goes on: the event stream says what changed, and those parts of the page are fetched. Nothing above is
+// moved.
 
-const { renew, renewById, fetchInPlace } = window.pieces;
+import { base, go, markTurn } from "./navigation.js";
+import { fetchInPlace, refresh, refreshById } from "./pieces.js";
+import { addText, expectRow } from "./writing.js";
+
 const live = document.getElementById("live");
 const tail = () => document.getElementById("tail");
 const unread = document.getElementById("unread");
@@ -8,31 +12,31 @@ const toggle = document.querySelector("[data-follow-toggle]");
 let source = null;
 let after = live.dataset.after;
 let follow = false;
-let fresh = 0;
+let unseen = 0;
 let headTimer = null;
-let standingTimer = null;
+let turnStateTimer = null;
 let outlineTimer = null;
 let outlineFrom = Infinity;
 
 function open() {
   if (source || !live.dataset.stream || document.hidden) return;
   source = new EventSource(`${live.dataset.stream}?after=${after}`);
-  source.addEventListener("open", renewAll); // what a request lost while the network was away
+  source.addEventListener("open", refreshAll); // what a request lost while the network was away
   source.addEventListener("event", (message) => {
     after = message.lastEventId || after;
-    arrived(JSON.parse(message.data));
+    addEvent(JSON.parse(message.data));
   });
   source.addEventListener("said", (message) => {
-    window.writing.said(JSON.parse(message.data));
+    addText(JSON.parse(message.data));
     if (follow) toTheEnd();
   });
   source.addEventListener("session", (message) => {
     const { status, event_count, pending_approvals, queued_messages } = JSON.parse(message.data);
-    const told = [status, event_count, pending_approvals, queued_messages].join();
-    if (told !== live.dataset.known) { renewHead(); renewStanding(); }
-    live.dataset.known = told;
+    const state = [status, event_count, pending_approvals, queued_messages].join();
+    if (state !== live.dataset.known) { refreshHead(); refreshTurnState(); }
+    live.dataset.known = state;
   });
-  source.addEventListener("approval", (message) => renewCard(JSON.parse(message.data)));
+  source.addEventListener("approval", (message) => refreshCard(JSON.parse(message.data)));
 }
 
 // A browser opens six connections to a host: pages that nobody looks at give theirs back.
@@ -42,22 +46,22 @@ function close() {
 }
 document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
 
-function arrived(event) {
-  fresh += 1;
-  window.writing.logged(event);
-  if (tail()) renewTail();
+function addEvent(event) {
+  unseen += 1;
+  expectRow(event);
+  if (tail()) refreshTail();
   else announce();
-  if (event.kind === "tool_result") renewOpenCalls();
-  if (["user_message", "approval", "error"].includes(event.kind)) renewOutline(event.turn);
-  renewHead();
-  renewStanding();
+  if (event.kind === "tool_result") refreshOpenCalls();
+  if (["user_message", "approval", "error"].includes(event.kind)) refreshOutline(event.turn);
+  refreshHead();
+  refreshTurnState();
 }
 
 // Turns that began or changed since the outline came; where it ends before them, its own link leads on to them.
-function renewOutline(turn) {
+function refreshOutline(turn) {
   outlineFrom = Math.min(outlineFrom, turn);
   clearTimeout(outlineTimer);
-  outlineTimer = setTimeout(() => renew("outline", fetchOutline), 400);
+  outlineTimer = setTimeout(() => refresh("outline", fetchOutline), 400);
 }
 
 async function fetchOutline() {
@@ -66,23 +70,23 @@ async function fetchOutline() {
   const after = Math.min(outlineFrom, Number(last?.dataset.turn ?? -1) + 1) - 1;
   outlineFrom = Infinity;
   if (last && !last.dataset.turn) return;
-  await htmx.ajax("GET", `${window.session.base()}/outline${after < 0 ? "" : `?after=${after}`}`, { source: outline, target: outline, swap: "beforeend" });
+  await htmx.ajax("GET", `${base()}/outline${after < 0 ? "" : `?after=${after}`}`, { source: outline, target: outline, swap: "beforeend" });
   for (const mark of document.querySelectorAll("#outline li[data-turn]")) {
     if (mark !== [...document.querySelectorAll(`#outline li[data-turn="${mark.dataset.turn}"]`)].at(-1)) mark.remove();
   }
-  document.dispatchEvent(new Event("scroll")); // which turn is being read is marked again
+  markTurn();
 }
 
-function renewStanding() {
-  clearTimeout(standingTimer);
-  standingTimer = setTimeout(() => renewById("standing"), 250);
+function refreshTurnState() {
+  clearTimeout(turnStateTimer);
+  turnStateTimer = setTimeout(() => refreshById("standing"), 250);
 }
 
-function renewHead() {
+function refreshHead() {
   clearTimeout(headTimer);
   headTimer = setTimeout(() => {
     const head = document.getElementById("s-head");
-    if (!head.querySelector("details[open]")) renewById("s-head");
+    if (!head.querySelector("details[open]")) refreshById("s-head");
   }, 600);
 }
 
@@ -92,45 +96,45 @@ document.addEventListener("htmx:beforeSwap", (event) => {
 });
 
 // A result belongs to a call that is shown already: those without one are asked for again.
-function renewOpenCalls() {
-  for (const call of [...document.querySelectorAll("#timeline .call.is-none")].slice(-12)) renewRow(call.dataset.seq);
+function refreshOpenCalls() {
+  for (const call of [...document.querySelectorAll("#timeline .call.is-none")].slice(-12)) refreshRow(call.dataset.seq);
 }
 
-// What a sub-agent did lies below the line of its call, perhaps open: then the line alone is renewed.
-function renewRow(seq) {
+// What a sub-agent did lies below the line of its call, perhaps open: then the line alone is refreshed.
+function refreshRow(seq) {
   const line = () => {
     const row = document.getElementById(`e-${seq}`);
     return row?.closest(".line") ?? row;
   };
   const select = line()?.nextElementSibling?.matches(".below") ? ".line" : null;
-  renew(`row ${seq}`, () => fetchInPlace(line, `${window.session.base()}/rows?only=${seq}`, select));
+  refresh(`row ${seq}`, () => fetchInPlace(line, `${base()}/rows?only=${seq}`, select));
 }
 
-// What somebody is typing is worth more than the newest state: the server says so again when they send it.
-function renewCard(approval) {
+// A card that somebody types on stays: its newest state is in the answer of the server when they send it.
+function refreshCard(approval) {
   const card = document.getElementById(`approval-${approval.id}`);
   if (!card) return;
   const typed = [...card.querySelectorAll("textarea")].some((field) => field.value !== field.defaultValue);
   if (typed) return;
   const row = card.closest(".asked");
-  if (row && approval.status !== "pending") renewRow(row.dataset.seq); // its edge says whether it waits, too
-  else renewById(card.id);
+  if (row && approval.status !== "pending") refreshRow(row.dataset.seq); // its edge says whether it waits, too
+  else refreshById(card.id);
 }
 
-// A page of rows that was full, or came while more were written, may not be all there is.
-const renewTail = () => renew("tail", async () => {
+// data-more: the answer was a full page of rows, or more were written while it was made.
+const refreshTail = () => refresh("tail", async () => {
   await fetchInPlace(tail);
-  if (tail()?.matches("[data-more]")) setTimeout(renewTail, 400);
+  if (tail()?.matches("[data-more]")) setTimeout(refreshTail, 400);
 });
 
-function renewAll() {
-  renewTail();
-  renewHead();
-  renewStanding();
+function refreshAll() {
+  refreshTail();
+  refreshHead();
+  refreshTurnState();
 }
-document.addEventListener("decided", renewAll);
+document.addEventListener("decided", refreshAll);
 document.addEventListener("said", () => {
-  renewAll();
+  refreshAll();
   document.getElementById("say-text")?.focus({ preventScroll: true });
   setFollow(true); // who says something waits for the answer
   announce();
@@ -144,13 +148,13 @@ document.addEventListener("htmx:afterSettle", (event) => {
 
 function announce() {
   if (follow) {
-    fresh = 0;
+    unseen = 0;
     toTheEnd();
-  } else if (fresh && (!tail() || belowSight(tail()))) {
-    unread.querySelector("span").textContent = `${fresh} new`;
+  } else if (unseen && (!tail() || belowSight(tail()))) {
+    unread.querySelector("span").textContent = `${unseen} new`;
     unread.hidden = false;
   } else {
-    fresh = 0;
+    unseen = 0;
   }
 }
 
@@ -175,12 +179,12 @@ tick();
 
 unread.addEventListener("click", () => {
   unread.hidden = true;
-  fresh = 0;
+  unseen = 0;
   if (tail()) tail().scrollIntoView({ block: "end" });
-  else window.session.go(`${window.session.base()}?until=999999999`);
+  else go(`${base()}?until=999999999`);
 });
 document.addEventListener("scroll", () => {
-  if (!unread.hidden && tail() && !belowSight(tail())) { unread.hidden = true; fresh = 0; }
+  if (!unread.hidden && tail() && !belowSight(tail())) { unread.hidden = true; unseen = 0; }
 }, { passive: true });
 
 function setFollow(on) {

@@ -1,13 +1,13 @@
-// Messages as they are written: plain text at the end of the timeline, until the log has them and their row stands above.
+// Messages while they are written: plain text at the end of the timeline, until the row of their event is above it.
 
 const writing = () => document.getElementById("writing");
 const isLoaded = (seq) => Boolean(document.getElementById(`e-${seq}`));
 const open = new Map(); // by request: what has come so far, and the seq of its event once that is known
 const done = new Set();
-const GIVE_UP = 4000; // ms after which a row that this depth of the page does not show is not waited for
+const GIVE_UP = 4000; // ms: how much the page shows may leave the row out
 
-// A piece says where it begins, in characters of Unicode. One that is missing shows: then the whole is waited for.
-function said({ request, offset, text }) {
+// `offset` counts characters of Unicode. After one beyond the end the row is marked until the whole message comes.
+export function addText({ request, offset, text }) {
   if (done.has(request)) return;
   const piece = Array.from(text);
   const one = open.get(request) ?? begin(request);
@@ -32,20 +32,20 @@ function begin(request) {
   return one;
 }
 
-// A message of the agent is the one begun first; what ends a turn or comes after a message ends every one.
-function logged(event) {
+// An event of the log: a message of the agent is the one begun first; what ends a turn or follows a message ends them all.
+export function expectRow(event) {
   if (event.depth) return;
   const waiting = [...open.values()].filter((one) => one.seq === null);
   const ends = ["tool_call", "error", "user_message"].includes(event.kind) || event.data?.status === "interrupted";
   for (const one of event.kind === "agent_message" ? waiting.slice(0, 1) : ends ? waiting : []) {
     one.seq = event.seq;
-    setTimeout(() => settle(true), GIVE_UP);
+    setTimeout(() => removeLogged(true), GIVE_UP);
   }
-  settle(false);
+  removeLogged(false);
 }
 
-// In the same frame as the row comes the text goes, so that nothing jumps.
-function settle(late) {
+// The text goes in the same frame as its row comes, so that nothing jumps; when `late` also without its row.
+function removeLogged(late) {
   for (const [request, one] of open) {
     if (one.seq !== null && (late || isLoaded(one.seq))) {
       one.row.remove();
@@ -54,6 +54,4 @@ function settle(late) {
     } else if (!one.row.isConnected) writing()?.append(one.row);
   }
 }
-document.addEventListener("htmx:afterSwap", () => settle(false));
-
-window.writing = { said, logged };
+document.addEventListener("htmx:afterSwap", () => removeLogged(false));

@@ -1,6 +1,8 @@
 // Keys of the session page. Each one has a button or link as well; none needs AltGr.
 
-const typing = (element) => element.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName);
+import { chooseOnCard, isTyping } from "../keyboard.js";
+import { base, closeInspector, closeSearch, go, reveal } from "./navigation.js";
+
 const stops = () => [...document.querySelectorAll("#timeline [data-seq], #timeline .group, #timeline .nested")].filter((one) => one.checkVisibility());
 const current = () => {
   const here = document.activeElement;
@@ -48,7 +50,7 @@ function next(what) {
   const marks = [...document.querySelectorAll(what === "error" ? "#timeline [data-error]" : "#timeline [data-waits]")];
   const after = seqHere();
   const mark = marks.find((one) => Number(one.dataset.seq) > after);
-  if (mark) return window.session.reveal(mark);
+  if (mark) return reveal(mark);
   const link = document.querySelector(`a[data-next=${what}]`);
   if (link) { const address = new URL(link.href); address.searchParams.set("after", after); location.assign(address); }
 }
@@ -74,23 +76,16 @@ function hit(by) {
 
 function end(which) {
   const more = document.querySelector(`#timeline > .more.${which === "end" ? "after" : "before"}`);
-  if (more) window.session.go(`${window.session.base()}?${which === "end" ? "until=999999999" : "from=0"}`);
+  if (more) go(`${base()}?${which === "end" ? "until=999999999" : "from=0"}`);
   else window.scrollTo({ top: which === "end" ? document.documentElement.scrollHeight : 0 });
 }
 
 // On a card that waits the letters of its buttons decide; elsewhere they lead on.
-function choose(name) {
-  const card = document.activeElement.closest(".asked.waits, .card.is-open");
-  const choice = card?.querySelector(`[data-choice=${name}]`);
-  if (!choice) return false;
-  if (choice.matches("textarea")) choice.focus();
-  else if (choice.matches("details")) { choice.open = true; choice.querySelector("textarea, .choice-inside button").focus(); } else choice.click();
-  return true;
-}
+const choose = (name) => chooseOnCard(document.activeElement.closest(".asked.waits, .card.is-open"), name);
 
 function escape() {
-  if (document.querySelector("#inspector > *")) window.session.closeInspector();
-  else if (document.querySelector("#found > *")) window.session.closeSearch();
+  if (document.querySelector("#inspector > *")) closeInspector();
+  else if (document.querySelector("#found > *")) closeSearch();
 }
 
 const keys = {
@@ -104,8 +99,8 @@ const keys = {
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-  if (event.key === "Escape") { if (typing(event.target)) event.target.blur(); else escape(); return; }
-  if (typing(event.target) || !keys[event.key]) return;
+  if (event.key === "Escape") { if (isTyping(event.target)) event.target.blur(); else escape(); return; }
+  if (isTyping(event.target) || !keys[event.key]) return;
   event.preventDefault();
   keys[event.key]();
 });

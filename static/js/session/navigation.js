@@ -1,0 +1,169 @@
+// Moving about in a session: windows of rows that join, links that stay on the page, the inspector beside it.
+
+const byId = (id) => document.getElementById(id);
+export const base = () => byId("timeline").dataset.base;
+const rowOf = (seq) => byId(`e-${seq}`);
+
+// Windows of one turn become one section again; the later one brings the newer totals of the turn.
+function join() {
+  for (const section of document.querySelectorAll(".turn.continued")) {
+    const before = section.previousElementSibling;
+    if (!before?.matches(".turn") || before.dataset.turn !== section.dataset.turn) continue;
+    const moved = [...section.querySelector(":scope > .rows").children];
+    before.querySelector(":scope > .rows").append(...moved);
+    for (const row of moved) htmx.process(row); // it would look for them in the section that is gone
+    before.querySelector(":scope > .turn-head .turn-facts")?.replaceWith(section.querySelector(".turn-facts"));
+    section.remove();
+  }
+}
+
+// What comes in above must not move what is being read: not every browser anchors the scroll position.
+let anchor = null;
+document.addEventListener("htmx:beforeSwap", (event) => {
+  if (!event.detail.target.matches?.(".more.before")) return;
+  const row = [...document.querySelectorAll("#timeline [data-seq]")].find((one) => one.getBoundingClientRect().bottom > 0);
+  anchor = row && { row, top: row.getBoundingClientRect().top };
+});
+document.addEventListener("htmx:afterSwap", () => {
+  join();
+  if (anchor) window.scrollBy({ top: anchor.row.getBoundingClientRect().top - anchor.top, behavior: "instant" });
+  anchor = null;
+  markTurn();
+});
+
+// Earlier rows come when somebody scrolls towards them, not when the page opens below them.
+let last = window.scrollY;
+let waiting = false;
+document.addEventListener("scroll", () => {
+  if (waiting) return;
+  waiting = true;
+  requestAnimationFrame(() => {
+    waiting = false;
+    const up = window.scrollY < last;
+    last = window.scrollY;
+    const more = document.querySelector("#timeline > .more.before");
+    if (up && more && more.getBoundingClientRect().bottom > -800 && !more.dataset.asked) {
+      more.dataset.asked = "1";
+      htmx.trigger(more, "wanted");
+    }
+    markTurn();
+  });
+}, { passive: true });
+
+// The outline shows which turn is being read.
+export function markTurn() {
+  const turns = [...document.querySelectorAll(".turn")];
+  const here = turns.findLast((turn) => turn.getBoundingClientRect().top < 140) ?? turns[0];
+  const mark = here && document.querySelector(`#outline li[data-turn="${here.dataset.turn}"]`);
+  if (!mark || mark.classList.contains("here")) return;
+  for (const old of document.querySelectorAll("#outline .here")) {
+    old.classList.remove("here");
+    old.firstElementChild.removeAttribute("aria-current");
+  }
+  mark.classList.add("here");
+  mark.firstElementChild.setAttribute("aria-current", "true");
+  const rail = byId("rail");
+  const [top, bottom] = [mark.offsetTop, mark.offsetTop + mark.offsetHeight];
+  if (top < rail.scrollTop || bottom > rail.scrollTop + rail.clientHeight) rail.scrollTop = top - rail.clientHeight / 3;
+}
+
+// Opens everything a row lies in, and shows it.
+export function reveal(row) {
+  for (let fold = row.parentElement?.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  row.scrollIntoView({ block: row.matches(".turn-head") ? "start" : "center" });
+  (row.matches("details") ? row.querySelector("summary") : row).focus({ preventScroll: true });
+}
+
+export async function go(href, seq) {
+  htmx.trigger("#panes", "htmx:abort"); // where somebody wants to go last counts
+  const loaded = await htmx.ajax("GET", href.replace(/#.*/, ""), { source: "#panes", target: "#timeline", swap: "outerHTML" }).then(() => true, () => false);
+  if (!loaded) return;
+  history.pushState({ seq }, "", href);
+  const row = seq && rowOf(byId("timeline").dataset.target || seq);
+  if (row) reveal(row);
+  else window.scrollTo({ top: byId("panes").offsetTop - byId("tools").offsetHeight });
+  markTurn();
+}
+
+function inspect(seq, href) {
+  for (const old of document.querySelectorAll(".is-inspected")) old.classList.remove("is-inspected");
+  rowOf(seq)?.classList.add("is-inspected");
+  byId("panes").classList.add("with-inspector");
+  htmx.ajax("GET", `${base()}/events/${seq}`, { source: "#inspector", target: "#inspector", swap: "innerHTML" });
+  if (href) history.pushState({ seq }, "", href);
+}
+
+export function closeInspector() {
+  const seq = byId("inspector").querySelector("[data-event]")?.dataset.event;
+  byId("inspector").replaceChildren();
+  byId("panes").classList.remove("with-inspector");
+  const row = document.querySelector(".is-inspected") ?? (seq && rowOf(seq));
+  row?.classList.remove("is-inspected");
+  (row?.matches("details") ? row.querySelector("summary") : row)?.focus({ preventScroll: true });
+  const address = new URL(location);
+  address.searchParams.delete("event");
+  address.searchParams.delete("tab");
+  history.pushState({}, "", address.pathname + address.search);
+}
+window.addEventListener("popstate", () => {
+  const seq = new URL(location).searchParams.get("event");
+  if (seq && rowOf(seq)) inspect(seq);
+  else if (!seq && byId("inspector").firstChild) { byId("inspector").replaceChildren(); byId("panes").classList.remove("with-inspector"); }
+});
+
+document.addEventListener("click", (event) => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+  const link = event.target.closest("a");
+  if (!link) return;
+  const own = link.closest("#outline a[href*='turn='], .turn-no, a[data-hit], a[data-inspect], [data-close-inspector], [data-close-search], [data-open-facts], .depths a, .more > a");
+  if (!own) return;
+  const address = new URL(link.href);
+  const turn = address.searchParams.get("turn");
+  const seq = address.searchParams.get("event");
+  if (link.matches(".depths a")) {
+    const here = document.querySelector("#outline .here")?.dataset.turn;
+    if (here) link.href = `${address.pathname}${address.search}&turn=${here}#t-${here}`;
+    return;
+  }
+  event.preventDefault();
+  if (link.matches(".more > a")) return; // htmx hears the click on what is around it
+  if (link.matches("[data-inspect]")) inspect(link.dataset.inspect, link.href);
+  else if (link.matches("[data-close-inspector]")) closeInspector();
+  else if (link.matches("[data-close-search]")) closeSearch();
+  else if (link.matches("[data-open-facts]")) { document.querySelector(".s-facts").open = true; }
+  else if (link.matches("[data-hit]")) {
+    for (const old of document.querySelectorAll("a[data-hit][aria-current]")) old.removeAttribute("aria-current");
+    link.setAttribute("aria-current", "true");
+    if (rowOf(seq)) { reveal(rowOf(seq)); history.pushState({ seq }, "", link.href); } else go(link.href, seq);
+  } else {
+    const here = byId(`t-${turn}`);
+    if (here) { here.scrollIntoView({ block: "start" }); history.pushState({}, "", link.href); markTurn(); } else go(link.href);
+  }
+  if (byId("rail").matches(":popover-open")) byId("rail").hidePopover();
+});
+
+export function closeSearch() {
+  byId("found").replaceChildren();
+  document.querySelector(".s-search input").value = "";
+}
+document.querySelector(".s-search input")?.addEventListener("input", (event) => { if (!event.target.value) byId("found").replaceChildren(); });
+document.querySelector(".s-search").addEventListener("htmx:afterRequest", () => {
+  if (getComputedStyle(byId("rail")).position === "fixed" || !byId("rail").checkVisibility()) byId("rail").showPopover();
+});
+
+// The fragment of #e-87 never reached the server; with ?event=87 the page holds that event.
+function showRequestedEvent() {
+  const target = byId("timeline").dataset.target;
+  const named = location.hash.match(/^#e-(\d{1,9})$/)?.[1];
+  const row = rowOf(target || named);
+  if (row) {
+    reveal(row);
+    if (target) row.classList.add("is-inspected");
+  } else if (named && !new URL(location).searchParams.get("event")) {
+    const address = new URL(location);
+    address.searchParams.set("event", named);
+    location.replace(address);
+  }
+  markTurn();
+}
+showRequestedEvent();
