@@ -22,7 +22,7 @@ from vcon_app.formats import vcon
 from vcon_app.formats.common.head import SIZES, Head
 from vcon_app.models import Export
 from vcon_app.services.exports import export_jobs, export_options
-from vcon_app.services.trust import anchors
+from vcon_app.services.trust import anchors, recipients
 from vcon_app.signing import jwe
 from vcon_app.signing.keys import anchor_of
 
@@ -180,7 +180,10 @@ def test_a_recipient_stays_one_when_the_anchor_is_removed_before_a_worker_writes
     monkeypatch.setattr(export_jobs, "INLINE_EVENTS", 0)
     with django_capture_on_commit_callbacks():
         waiting = export_jobs.start_export(
-            session, "vcon", by=audit.COMMAND, options={"encrypt_for": anchors.anchors(workspace.pk, [str(row.pk)])}
+            session,
+            "vcon",
+            by=audit.COMMAND,
+            options={"encrypt_for": recipients.recipients_named(workspace.pk, [str(row.pk)])},
         )
         anchors.remove(row, by=audit.COMMAND)
     export_jobs.run(waiting.pk)

@@ -19,12 +19,13 @@ from sessions_app.api.sessions import session_read
 from sessions_app.live.threads import in_thread, release
 from vcon_app.models import Export
 from vcon_app.services.exports import export_jobs, export_options
-from vcon_app.services.trust import anchors
+from vcon_app.services.trust import recipients
 from vcon_app.views.downloads import attachment
 
 router = Router(tags=["exports"])
 FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
     export_jobs.CannotExport: lambda error: invalid(f"/{error.parameter}", str(error)),
+    recipients.NoRecipient: lambda error: invalid("/encrypt_for", str(error)),
 }
 MAX_WAIT = 300.0
 POLL_SECONDS = 0.25
@@ -132,7 +133,7 @@ def _options(request: HttpRequest) -> dict[str, Any]:
     said: dict[str, Any] = {}
     for name, values in request.GET.lists():
         if name == "encrypt_for":
-            said[name] = anchors.anchors(request.auth.workspace.id, values)
+            said[name] = recipients.recipients_named(request.auth.workspace.id, values)
         elif len(values) > 1:
             raise invalid(f"/{name}", f'"{name}" is given {len(values)} times; which one counts?')
         elif name != "format":

@@ -22,7 +22,7 @@ from vcon_app import models
 from vcon_app.queries import redactions as queries
 from vcon_app.services.exports import export_jobs
 from vcon_app.services.redaction import redaction_rules, redactions
-from vcon_app.services.trust import anchors
+from vcon_app.services.trust import recipients
 from vcon_app.views.downloads import attachment
 
 router = Router(tags=["redactions"])
@@ -114,12 +114,14 @@ def create_redaction(request: HttpRequest, session_id: UUID, redaction: NewRedac
     session = session_read(request, session_id)
     rules = [rule.model_dump(exclude_none=True) for rule in redaction.remove]
     try:
-        readers = anchors.anchors(request.auth.workspace.id, redaction.encrypt_for)
+        readers = recipients.recipients_named(request.auth.workspace.id, redaction.encrypt_for)
         made = redactions.make(
             session, rules, redaction.type, by=request.auth.actor, signed=redaction.signed, encrypt_for=readers
         )
     except export_jobs.CannotExport as error:
         raise invalid(f"/{error.parameter}", str(error)) from None
+    except recipients.NoRecipient as error:
+        raise invalid("/encrypt_for", str(error)) from None
     if redaction.accept and redactions.state_of(made) == "held":
         redactions.accept(made, by=request.auth.actor)
     return reply(Redaction.of(made), 201)

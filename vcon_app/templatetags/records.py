@@ -13,7 +13,7 @@ from vcon_app.drafts import Option
 from vcon_app.queries import export_log, imports, legal_basis, provenance, sources
 from vcon_app.services.documents import event_bytes
 from vcon_app.services.exports import export_jobs, export_options
-from vcon_app.services.trust import anchors
+from vcon_app.services.trust import recipients
 
 register = template.Library()
 
@@ -36,7 +36,7 @@ def export_menu(context: template.Context, session: Session) -> dict[str, Any]:
     return {
         "session": session,
         "ways": ways,
-        "recipients": anchors.recipients(session.workspace_id) if any(way["is_sealed"] for way in ways) else [],
+        "recipients": recipients.candidates(session.workspace_id) if any(way["is_sealed"] for way in ways) else [],
         "goes_on": export_jobs.goes_on(session),
         "bases": bases,
         "handing_on": legal_basis.handing_on(bases),

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import template
 
-from vcon_app.services.trust import anchors, own_keys
+from vcon_app.services.trust import own_keys, recipients
 from vcon_app.signing.algorithms import kind_of
 from vcon_app.signing.keys import BadKey, fingerprint
 
@@ -21,7 +21,7 @@ def trust_anchors(context: template.Context) -> dict[str, Any]:
         "csrf_token": context["csrf_token"],
         "workspace": workspace,
         "can_change": context["can_change"],
-        "anchors": anchors.recipients(workspace.pk),
+        "anchors": recipients.candidates(workspace.pk),
         "form": context.get("anchor_form"),
         "own": _own_key(),
     }

@@ -24,7 +24,7 @@ from vcon_app.queries import redactions as queries
 from vcon_app.services.exports import export_jobs
 from vcon_app.services.redaction import redaction_rules, redactions
 from vcon_app.services.redaction.redaction_rules import CONTAINING, ONE_OF_FILE, BadRule, Rule
-from vcon_app.services.trust import anchors
+from vcon_app.services.trust import recipients
 
 KINDS = {
     "reasoning": "all reasoning",
@@ -143,7 +143,7 @@ def _chosen(draft: Redaction) -> dict[str, Any]:
         "others": sum("seq" not in rule and rule["what"] != CONTAINING for rule in draft.rules),
         "types": TYPES,
         "can_sign": "vcon" in export_jobs.signed_formats() and not export_jobs.goes_on(draft.session),
-        "recipients": anchors.recipients(draft.workspace_id),
+        "recipients": recipients.candidates(draft.workspace_id),
     }
 
 
@@ -227,8 +227,8 @@ def make(request: access.DeskRequest, session_id: UUID) -> HttpResponse:
     draft = redactions.draft_of(session, actor)
     signed, kind = request.POST.get("signed") == "true", request.POST.get("type", "")
     try:
-        readers = anchors.anchors(session.workspace_id, request.POST.getlist("encrypt_for"))
+        readers = recipients.recipients_named(session.workspace_id, request.POST.getlist("encrypt_for"))
         made = redactions.make(session, draft.rules, kind, by=actor, signed=signed, encrypt_for=readers)
-    except (BadRule, export_jobs.CannotExport) as error:
+    except (BadRule, export_jobs.CannotExport, recipients.NoRecipient) as error:
         return _page(request, session, 422, problem=str(error), type=kind)
     return redirect("redacted", session.pk, made.pk)

@@ -14,7 +14,7 @@ from sessions_app.models import Agent, Event, Session
 from vcon_app import registry
 from vcon_app.drafts import EventDraft, Finding, FormatError, SessionDraft, ToolDraft
 from vcon_app.models import Import
-from vcon_app.services.documents import documents, heartbeat
+from vcon_app.services.documents import documents, jobs
 from vcon_app.services.imports import import_jobs
 
 from ..build import at_once
@@ -161,9 +161,7 @@ def test_a_database_that_goes_away_leaves_the_import_to_the_next_worker(scripted
 
 
 def silent(imported) -> None:
-    Import.objects.filter(pk=imported.pk).update(
-        heartbeat_at=timezone.now() - import_jobs.SILENT_AFTER - timedelta(seconds=1)
-    )
+    Import.objects.filter(pk=imported.pk).update(heartbeat_at=timezone.now() - jobs.SILENT_AFTER - timedelta(seconds=1))
 
 
 def dead(workspace, attempt: int = 1, data: bytes = transcript(6)) -> Import:
@@ -251,7 +249,7 @@ def test_many_findings_of_a_rule_are_counted(scripted):
 
 @pytest.mark.django_db(transaction=True)
 def test_progress_and_heartbeat_are_seen_from_outside_while_it_runs(scripted, monkeypatch):
-    monkeypatch.setattr(heartbeat, "EVERY_SECONDS", 0.02)
+    monkeypatch.setattr(jobs, "HEARTBEAT_SECONDS", 0.02)
     seen = []
 
     def read():

@@ -20,6 +20,7 @@ from config.broker import QUEUE
 from config.database import postgres
 from sessions_app.models import Event, Session
 from vcon_app.models import Import
+from vcon_app.services.documents import jobs
 from vcon_app.services.imports import import_jobs
 
 from ..files import transcript
@@ -71,7 +72,7 @@ def test_an_import_whose_worker_gets_kill_9_finishes_with_the_next_and_has_every
     worker.kill()
     assert (status(waiting), Session.objects.count()) == (Import.Status.RUNNING, 0)
 
-    Import.objects.update(heartbeat_at=timezone.now() - import_jobs.SILENT_AFTER - timedelta(seconds=1))  # 20 s pass
+    Import.objects.update(heartbeat_at=timezone.now() - jobs.SILENT_AFTER - timedelta(seconds=1))  # 20 s pass
     until(lambda: not in_the_middle(), 20, "rolled back", worker)
     assert import_jobs.sweep() == 1
     worker = workers()

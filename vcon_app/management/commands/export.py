@@ -13,6 +13,7 @@ from sessions_app.services import audit
 from vcon_app.drafts import Option
 from vcon_app.models import Export
 from vcon_app.services.exports import export_jobs, export_options
+from vcon_app.services.trust import recipients
 from vcon_app.signing.keys import Anchor
 
 POLL_SECONDS = 0.2
@@ -39,7 +40,7 @@ class Command(BaseCommand):
         try:
             wanted = _wanted(options)
             export = export_jobs.start_export(session_of(session), format, by=audit.COMMAND, options=wanted)
-        except export_jobs.CannotExport as error:
+        except (export_jobs.CannotExport, recipients.NoRecipient) as error:
             raise CommandError(str(error)) from None
         export = _written(export)
         if export.status == Export.Status.FAILED:
@@ -53,7 +54,7 @@ class Command(BaseCommand):
 
 
 def _wanted(options: dict[str, Any]) -> dict[str, Any]:
-    """What was said of the options, as the service takes it. Raises ``CannotExport``."""
+    """What was said of the options, as the service takes it. Raises ``NoRecipient``."""
     said = {name: options[name] for name in export_options.all_options() if options[name] is not None}
     if options["signed"]:
         said["signed"] = True
@@ -67,7 +68,7 @@ def _recipient(path: Path) -> Anchor:
         pem = path.read_text(encoding="ascii", errors="replace")
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror or error}") from None
-    return export_options.recipient_of(pem)
+    return recipients.recipient_from_pem(pem)
 
 
 def _help(found: list[tuple[str, Option]]) -> str:

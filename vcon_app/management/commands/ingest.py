@@ -21,8 +21,8 @@ from vcon_app.api.imports import Import as Shape
 from vcon_app.management.progress import Progress, printable, result_line
 from vcon_app.models import Import
 from vcon_app.queries.imports import complete
-from vcon_app.services.documents import documents, folders
-from vcon_app.services.imports import import_jobs
+from vcon_app.services.documents import documents
+from vcon_app.services.imports import import_jobs, watch
 
 POLL_SECONDS = 0.2
 TAKE_OVER_AFTER = timedelta(seconds=5)
@@ -128,7 +128,7 @@ def _files(paths: Iterable[Path]) -> Iterator[Path]:
     """Each file once, in order of name; a path that does not exist is kept, so that it is told."""
     seen: set[Path] = set()
     for path in paths:
-        for file in folders.files_in(path) if path.is_dir() else [path]:
+        for file in watch.files_in(path) if path.is_dir() else [path]:
             if file not in seen:
                 seen.add(file)
                 yield file

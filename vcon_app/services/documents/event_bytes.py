@@ -16,8 +16,7 @@ from vcon_app.drafts import FormatError
 from vcon_app.formats.common import jsonio
 from vcon_app.models import SourceDocument
 
-from ..trust import own_keys
-from . import archives, documents
+from . import archives, decryption, documents
 
 SHOWN = 256 * 1024
 """Bytes of a record that a page shows."""
@@ -81,7 +80,7 @@ def _readable(event: Event, file: BinaryIO) -> BinaryIO:
     """The document as it was read: pointers lead into what an encrypted one holds."""
     format = registry.readers().get(event.session.source_format)
     try:
-        return own_keys.unsealed(format, file) if format else file
+        return decryption.decrypted(format, file) if format else file
     except FormatError as error:
         raise NotShown(str(error)) from None
 

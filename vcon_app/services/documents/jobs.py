@@ -1,16 +1,84 @@
-"""Whether a job that failed may be tried again."""
+"""Import and export rows as jobs: which are free to take, the heartbeat while one runs, and which errors may pass."""
 
 from __future__ import annotations
 
-from django.db import InterfaceError, OperationalError
+import threading
+from datetime import datetime, timedelta
+from types import TracebackType
+from uuid import UUID
 
-PASSING = ("08", "40", "53", "55", "57", "58")
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
+from django.db.models import Q
+from django.utils import timezone
+
+from vcon_app.models import Job
+
+from .. import import_notices
+
+HEARTBEAT_SECONDS = 2.0
+SILENT_AFTER = timedelta(seconds=20)
+"""A running job whose heartbeat is older than this has lost its worker: ten beats are missing."""
+UNSTARTED_AFTER = timedelta(seconds=30)
+"""A job that is still queued after this has lost its message: a worker that is free begins within 0.1 s."""
+TRANSIENT_SQLSTATES = ("08", "40", "53", "55", "57", "58")
 """Classes of SQLSTATE that say "not now": connection, rollback, resources, locks, shutdown, system errors."""
 
 
-def may_pass(error: Exception) -> bool:
-    """Whether the database was away or busy; "string too long for jsonb" is an ``OperationalError`` too, and stays."""
+def claimable(now: datetime) -> Q:
+    """Jobs that a worker may take: those that wait, and those whose worker is gone."""
+    return Q(status=Job.Status.QUEUED) | Q(status=Job.Status.RUNNING, heartbeat_at__lt=now - SILENT_AFTER)
+
+
+def lost(model: type[Job]) -> list[UUID]:
+    """Ids of the imports or exports that have to be enqueued again: their message or their worker is lost."""
+    now = timezone.now()
+    is_lost = Q(status=Job.Status.QUEUED, created_at__lt=now - UNSTARTED_AFTER)
+    is_lost |= Q(status=Job.Status.RUNNING, heartbeat_at__lt=now - SILENT_AFTER)
+    return list(model.objects.filter(is_lost).values_list("id", flat=True))
+
+
+def is_transient(error: Exception) -> bool:
+    """Whether the database was away or busy, so that the job may be tried again as it is."""
     if not isinstance(error, (OperationalError, InterfaceError)):
         return False
+    # "string too long for jsonb" is an OperationalError, too (class 54): it would fail in the same way for ever
     state = getattr(error.__cause__, "sqlstate", None)
-    return state is None or state.startswith(PASSING)
+    return state is None or state.startswith(TRANSIENT_SQLSTATES)
+
+
+class Heartbeat:
+    """Writes ``heartbeat_at`` and ``progress`` (0 to 1) of a running job from a thread with its own connection.
+
+    The job itself is inside one long transaction, of which nobody else sees anything before its end.
+    """
+
+    def __init__(self, model: type[Job], job_id: UUID) -> None:
+        self.progress = 0.0
+        self._model = model
+        self._job_id = job_id
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._beat, daemon=True)
+
+    def __enter__(self) -> Heartbeat:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _beat(self) -> None:
+        try:
+            while not self._stop.wait(HEARTBEAT_SECONDS):
+                self._write()
+        finally:
+            connection.close()
+
+    def _write(self) -> None:
+        try:
+            self._model.objects.filter(pk=self._job_id, status=Job.Status.RUNNING).update(
+                heartbeat_at=timezone.now(), progress=self.progress
+            )
+            import_notices.import_changed(self._job_id)
+        except (DatabaseError, InterfaceError):
+            connection.close()  # the database is away; the work itself reports it, the next beat connects again

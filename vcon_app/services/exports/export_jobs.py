@@ -36,8 +36,7 @@ from ...queries import legal_basis, verdicts
 from ...queries.log_reader import LogEvents, session_draft
 from .. import task_names
 from ..documents import documents, originals
-from ..documents.heartbeat import Heartbeat
-from ..documents.jobs import may_pass
+from ..documents.jobs import Heartbeat, is_transient
 from ..redaction import redacted_file
 from ..trust import own_keys
 from . import bundle_parts, export_options
@@ -125,7 +124,7 @@ def run(export_id: UUID) -> None:
         try:
             _write(export)
         except Exception as error:  # a writer meets whatever was in a hostile file
-            if may_pass(error):
+            if is_transient(error):
                 raise
             log.exception("export %s failed", export_id)
             export.status, export.error = Export.Status.FAILED, text(f"the file could not be written: {error}")

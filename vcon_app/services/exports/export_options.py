@@ -7,13 +7,13 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_public_key
-from django.utils import timezone
 
 from vcon_app import registry
 from vcon_app.drafts import Option
-from vcon_app.signing.algorithms import kind_of
 from vcon_app.signing.jwe import MOST
-from vcon_app.signing.keys import Anchor, BadKey, anchor_of, fingerprint
+from vcon_app.signing.keys import Anchor, fingerprint
+
+from ..trust import recipients
 
 FORMS = ("signed", "encrypt_for")
 """What is chosen besides the options of the format: it says nothing of the content, only how it is wrapped."""
@@ -80,28 +80,6 @@ def encrypting_formats() -> list[str]:
     return [name for name, format in sorted(registry.writers().items()) if hasattr(format, "encrypt")]
 
 
-def why_not(anchor: Anchor) -> str:
-    """Why nothing can be encrypted for this key now; empty when it can."""
-    if not isinstance(anchor.key, RSAPublicKey):
-        return f"its key is {kind_of(anchor.key)}, and RSA-OAEP needs an RSA key"
-    if anchor.certificate is None:
-        return ""
-    now = timezone.now()
-    if now > anchor.certificate.not_valid_after_utc:
-        return f"its certificate expired on {anchor.certificate.not_valid_after_utc:%-d %B %Y}"
-    if now < anchor.certificate.not_valid_before_utc:
-        return f"its certificate is valid only from {anchor.certificate.not_valid_before_utc:%-d %B %Y}"
-    return ""
-
-
-def recipient_of(pem: str, name: str = "") -> Anchor:
-    """Whose key is in a PEM text. Raises ``CannotExport``."""
-    try:
-        return anchor_of(pem, name)
-    except BadKey as error:
-        raise CannotExport(f"nothing can be encrypted for this key: {error}", "encrypt_for") from None
-
-
 def _recipients(format: str, people: Sequence[Anchor]) -> list[dict[str, str]]:
     if format not in encrypting_formats():
         there = ", ".join(encrypting_formats())
@@ -109,7 +87,7 @@ def _recipients(format: str, people: Sequence[Anchor]) -> list[dict[str, str]]:
     if len(people) > MOST:
         raise CannotExport(f"{len(people)} recipients are too many; {MOST} is the limit", "encrypt_for")
     for anchor in people:
-        if reason := why_not(anchor):
+        if reason := recipients.reason_against(anchor):
             raise CannotExport(f'nothing can be encrypted for "{anchor.title}": {reason}', "encrypt_for")
     found = {fingerprint(anchor.key): anchor for anchor in people}
     return [{"name": anchor.title, "fingerprint": print_, "key": _pem(anchor)} for print_, anchor in found.items()]

@@ -21,8 +21,7 @@ from vcon_app.models import Companion, Import, ImportedSession
 
 from .. import import_notices
 from ..documents import archives, documents
-from ..documents.heartbeat import Heartbeat
-from ..documents.jobs import may_pass
+from ..documents.jobs import Heartbeat, is_transient
 from ..trust import anchors, signatures
 from . import companions, sub_agents_by_file
 from .file_importer import Digest
@@ -122,7 +121,7 @@ class Intake:
         except FormatError as error:
             self._fail(member, error)
         except Exception as error:  # whatever a reader of a hostile file raises concerns that file alone
-            if may_pass(error):
+            if is_transient(error):
                 raise
             log.exception("a member of import %s failed", self.imported.pk)
             self._fail(member, FormatError(f"a fault of ours while reading it ({type(error).__name__})"))

@@ -23,7 +23,8 @@ from vcon_app import registry
 from vcon_app.drafts import Draft, EventDraft, Finding, FormatError, SessionDraft, Signature
 from vcon_app.models import Import
 
-from ..trust import anchors, own_keys, signatures
+from ..documents import decryption
+from ..trust import anchors, signatures
 from .findings import Findings
 
 OBJECTS_BETWEEN_COLLECTIONS = 200_000
@@ -63,7 +64,7 @@ class Digest:
         if limit and source.seek(0, 2) > limit:
             raise FormatError(f"a {self.format.TITLE} file of more than {limit / 1e6:,.0f} MB is not read")
         source.seek(0)
-        readable = own_keys.unsealed(self.format, source)
+        readable = decryption.decrypted(self.format, source)
         self.sealed = readable is not source
         self._read_versions(readable)
         self.checked = signatures.check(self.format, readable, self.signature, self.ring)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from datetime import timedelta
 from pathlib import PurePosixPath
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from sessions_app.models import Agent, Workspace
@@ -20,18 +18,14 @@ from vcon_app.drafts import FormatError, Signature
 from vcon_app.models import Import, ImportedSession
 
 from .. import import_notices, task_names
-from ..documents import documents
-from ..documents.heartbeat import Heartbeat
-from ..documents.jobs import may_pass
+from ..documents import documents, jobs
+from ..documents.jobs import Heartbeat, is_transient
 from ..trust import signatures
 from . import companions
 from .document_importer import Intake, Superseded
 
 log = logging.getLogger(__name__)
 
-SILENT_AFTER = timedelta(seconds=20)
-"""A running import whose heartbeat is older than this has lost its worker."""
-LOST_AFTER = timedelta(seconds=30)
 MAX_ATTEMPTS = 5
 AUTO = "auto"
 
@@ -129,7 +123,7 @@ def run(import_id: UUID) -> None:
         except Superseded:
             log.warning("import %s was taken over by another worker", import_id)
         except Exception as error:  # whatever a reader of a hostile file raises is told, and never tried for ever
-            if may_pass(error):
+            if is_transient(error):
                 raise
             log.exception("import %s failed", import_id)
             _fail(imported, f"a fault of ours while reading it ({type(error).__name__}); the bytes are kept")
@@ -144,8 +138,11 @@ def _digest(imported: Import, heartbeat: Heartbeat) -> None:
 
 def _claim(import_id: UUID) -> Import | None:
     now = timezone.now()
-    free = Q(status=Import.Status.QUEUED) | Q(status=Import.Status.RUNNING, heartbeat_at__lt=now - SILENT_AFTER)
-    imported = Import.objects.filter(free, pk=import_id).select_related("workspace", "document", "agent").first()
+    imported = (
+        Import.objects.filter(jobs.claimable(now), pk=import_id)
+        .select_related("workspace", "document", "agent")
+        .first()
+    )
     if imported is None:
         return None
     claimed = Import.objects.filter(pk=import_id, attempt=imported.attempt, status=imported.status).update(
@@ -176,13 +173,8 @@ def _fail(imported: Import, reason: str, signature: Signature | None = None) -> 
 
 
 def sweep() -> int:
-    """Ring again for imports that lost their message or their worker; how many."""
-    now = timezone.now()
-    lost = Import.objects.filter(
-        Q(status=Import.Status.QUEUED, created_at__lt=now - LOST_AFTER)
-        | Q(status=Import.Status.RUNNING, heartbeat_at__lt=now - SILENT_AFTER)
-    )
-    ids = list(lost.values_list("id", flat=True))
-    for import_id in ids:
+    """Enqueue again the imports that lost their message or their worker; how many."""
+    lost = jobs.lost(Import)
+    for import_id in lost:
         task_queue.enqueue(task_names.RUN_IMPORT, import_id)
-    return len(ids)
+    return len(lost)

@@ -20,7 +20,7 @@ from vcon_app import registry
 from vcon_app.formats.common.head import Head
 from vcon_app.models import Import
 
-from ..documents import archives, documents, folders
+from ..documents import archives, documents
 from . import companions, import_jobs
 
 TEMPORARY = ("~", ".tmp", ".temp", ".swp", ".part", ".partial", ".crdownload", ".download", ".lock")
@@ -74,7 +74,7 @@ class Watch:
         Files that are written as a whole are left until they have not changed between two looks; with ``once`` there
         is no second look, and they are read as they are. Raises ``OSError`` when the folder itself cannot be read.
         """
-        paths = [path for path in folders.files_in(self.folder) if not path.name.endswith(TEMPORARY)]
+        paths = [path for path in files_in(self.folder) if not path.name.endswith(TEMPORARY)]
         self._files = {path: self._files.get(path) or _File() for path in paths}
         for path, file in self._files.items():
             try:
@@ -130,6 +130,17 @@ class Watch:
         file.done = file.seen
         was_ignored, file.is_ignored = file.is_ignored, True
         return None if was_ignored else Outcome(path, reason=reason)
+
+
+def files_in(folder: Path) -> Iterator[Path]:
+    """Files below a folder in order of name, hidden ones and links to folders left out. Raises ``OSError``."""
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith("."):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            yield from files_in(path)
+        elif path.is_file():
+            yield path
 
 
 def _first(stream: BinaryIO, size: int) -> Iterator[bytes]:

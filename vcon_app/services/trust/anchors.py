@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -18,7 +17,6 @@ from vcon_app.signing.feeds import host_of
 from vcon_app.signing.keys import Anchor, BadKey, anchor_of, fingerprint, normal_pem
 
 from .. import task_names
-from ..exports.export_options import CannotExport, why_not
 from . import own_keys
 
 Refused = BadKey
@@ -66,37 +64,6 @@ def add(workspace: Workspace, pem: str, *, name: str = "", origin: str = "", by:
         known = TrustAnchor.objects.filter(workspace=workspace, fingerprint=new.fingerprint, origin=origin).first()
         raise Refused(f'This key is trusted already, as "{known}". To exchange it, remove that one first.') from None
     return new
-
-
-def anchors(workspace_id: UUID, ids: Sequence[str]) -> list[Anchor]:
-    """Those of a workspace with these ids or fingerprints, to encrypt for. Raises ``CannotExport`` for any other."""
-    found: list[Anchor] = []
-    for name in ids:
-        try:
-            named = {"pk": UUID(name)}
-        except ValueError:
-            named = {"fingerprint": name.lower()[:64]}
-        row = TrustAnchor.objects.filter(workspace_id=workspace_id, **named).order_by("pk").first()
-        if row is None:
-            raise CannotExport(
-                f'"{name[:40]}" is no trust anchor of this workspace; Settings lists them', "encrypt_for"
-            )
-        found.append(anchor_of(row.pem, row.name, row.origin))
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class Recipient:
-    """A trust anchor as somebody to encrypt for; ``reason`` says why that cannot be, empty when it can."""
-
-    row: TrustAnchor
-    reason: str
-
-
-def recipients(workspace_id: UUID) -> list[Recipient]:
-    """Every trust anchor of a workspace, the oldest first."""
-    rows = TrustAnchor.objects.filter(workspace_id=workspace_id).order_by("added_at")
-    return [Recipient(row, why_not(anchor_of(row.pem, row.name, row.origin))) for row in rows]
 
 
 @transaction.atomic

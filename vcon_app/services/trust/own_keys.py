@@ -1,22 +1,18 @@
-"""The private keys of this installation: its own, made when it is first needed, or files that its operator names."""
+"""The key that this installation signs with: its own, made when it is first needed, or the one its operator names."""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from django.conf import settings
 from django.utils import timezone
 
-from vcon_app import registry
-from vcon_app.drafts import FormatError
 from vcon_app.signing.keys import Anchor, BadKey
-from vcon_app.signing.signers import Signer, new_key_pem, private_key_of, signer_of
+from vcon_app.signing.signers import Signer, new_key_pem, signer_of
 
 KEY_FILE = "signing_key.pem"
 """In the data directory: the installation's key and its certificate."""
@@ -82,23 +78,3 @@ def _make(path: Path) -> None:
             os.link(aside, path)
     finally:
         aside.unlink(missing_ok=True)
-
-
-def unsealed(format: registry.Format, source: BinaryIO) -> BinaryIO:
-    """A document as it can be read: the one inside where it is encrypted for this installation.
-
-    Raises ``FormatError`` when it is encrypted for others, or the key that is configured is none.
-    """
-    if settings.DECRYPTION_KEY is None or not hasattr(format, "unseal"):
-        return source
-    return format.unseal(source, [_decryption_key()])
-
-
-def _decryption_key() -> RSAPrivateKey:
-    try:
-        key = private_key_of(settings.DECRYPTION_KEY.read_bytes())
-    except (BadKey, OSError) as error:
-        raise FormatError(f"The key that encrypted files are opened with cannot be used: {error}") from None
-    if not isinstance(key, RSAPrivateKey):
-        raise FormatError("The key that encrypted files are opened with is no RSA key, as RSA-OAEP needs it.")
-    return key

@@ -23,9 +23,9 @@ from vcon_app.models import Import, ImportedSession
 from vcon_app.signing.states import rank
 
 from .. import import_notices, task_names
-from ..documents import archives, documents
-from ..documents.jobs import may_pass
-from . import anchors, own_keys
+from ..documents import archives, decryption, documents
+from ..documents.jobs import is_transient
+from . import anchors
 
 log = logging.getLogger(__name__)
 
@@ -155,13 +155,13 @@ def _checked(imported: Import, ring: anchors.Keyring) -> Rechecked:
             if imported.format in archives.KINDS:
                 return _of_archive(source, ring)
             format = registry.get(imported.format)
-            return Rechecked(check(format, own_keys.unsealed(format, source), Signature("uncheckable"), ring))
+            return Rechecked(check(format, decryption.decrypted(format, source), Signature("uncheckable"), ring))
     except (FormatError, registry.UnknownFormat) as error:
         reason = str(error)
     except FileNotFoundError:
         reason = "The bytes of this document are not in the storage any more."
     except Exception as error:  # a fault of ours; the row must not be the first one that is due for ever
-        if may_pass(error):
+        if is_transient(error):
             raise
         log.exception("the signature of import %s could not be checked", imported.pk)
         reason = f"A fault of ours while checking it ({type(error).__name__})."
@@ -188,7 +188,7 @@ def _of_members(archive: Archive, contents: archives.Contents, ring: anchors.Key
             with archive.open(member) as file:
                 format = registry.get(registry.detect(file)[0])
                 read = Signature("uncheckable" if hasattr(format, "verify") else "unsigned")
-                part = check(format, own_keys.unsealed(format, file), read, ring)
+                part = check(format, decryption.decrypted(format, file), read, ring)
         except FormatError:  # was left out when the archive was imported, and that was told
             continue
         yield member.filename, replace(part, findings=part.findings_at(archives.placed(member, "")))

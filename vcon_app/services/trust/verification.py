@@ -18,8 +18,7 @@ from vcon_app.formats.vcon.file import vconz
 from vcon_app.signing import states
 from vcon_app.signing.keys import Anchor
 
-from ..documents import archives
-from . import own_keys
+from ..documents import archives, decryption
 
 
 @dataclass(slots=True)
@@ -40,7 +39,7 @@ def of(path: Path, anchors: Sequence[Anchor]) -> Verdict:
         format = registry.get(registry.detect(source)[0])
         if not hasattr(format, "verify"):
             return Verdict(Signature(detail=f"{format.TITLE} files carry no signature."))
-        return Verdict(*format.verify(own_keys.unsealed(format, source), anchors, now))
+        return Verdict(*format.verify(decryption.decrypted(format, source), anchors, now))
 
 
 def _of_archive(archive: Archive, anchors: Sequence[Anchor], now: datetime) -> Verdict:
@@ -82,7 +81,7 @@ def _vcons(
     for member in vcons:
         try:
             with archive.open(member) as file:
-                signature, findings = vcon.verify(own_keys.unsealed(vcon, file), anchors, now)
+                signature, findings = vcon.verify(decryption.decrypted(vcon, file), anchors, now)
         except FormatError as error:
             signature, findings = Signature("uncheckable", detail=f"{member.filename}: {error}"), []
         placed = [replace(one, path=archives.placed(member, one.path)) for one in findings]
