@@ -25,6 +25,8 @@ PURE = (
     "sessions_app.ids",
 )  # fmt: skip
 """These know no Django, no settings and no other part of an app but those among them."""
+RECORD_ROOMS = ("documents", "trust", "redaction", "exports", "imports")
+"""Folders of ``vcon_app.services``; each may import itself and those before it, imports nothing of exports."""
 EXCEPTIONS: dict[tuple[str, str], str] = {}
 """(module, what it imports): why it may."""
 
@@ -91,6 +93,16 @@ def test_parts_of_an_app_import_only_those_below():
         return mine is not None and theirs is not None and mine < theirs
 
     assert [(a, b) for a, b in edges() if upwards(a, b)] == []
+
+
+def test_services_of_records_depend_one_way():
+    def room(name: str) -> str:
+        return name.removeprefix("vcon_app.services.").split(".")[0]
+
+    among = {(room(a), room(b)) for a, b in edges() if a.startswith("vcon_app.services.") and room(b) in RECORD_ROOMS}
+    allowed = {(a, b) for number, a in enumerate(RECORD_ROOMS) for b in RECORD_ROOMS[: number + 1]}
+    assert among - (allowed - {("imports", "exports"), ("imports", "redaction")}) == set()
+    assert {("exports", "trust"), ("imports", "documents")} <= among
 
 
 def test_every_part_of_an_app_has_its_place():

@@ -13,7 +13,7 @@ from tests.services.files import vcon
 from tests.services.imports.test_imports import BY, drop
 from tests.signing.make import ed_key, public_pem, rsa_key
 from vcon_app.models import Redaction
-from vcon_app.services.redaction import redactions
+from vcon_app.services.exports import redactions
 from vcon_app.services.trust import anchors
 
 from .build import session_of, words

@@ -20,8 +20,8 @@ from sessions_app.api.sessions import session_read
 from sessions_app.live.threads import in_thread, release
 from vcon_app import models
 from vcon_app.queries import redactions as queries
-from vcon_app.services.exports import export_jobs
-from vcon_app.services.redaction import redaction_rules, redactions
+from vcon_app.services.exports import export_jobs, redactions
+from vcon_app.services.redaction import redaction_rules
 from vcon_app.services.trust import recipients
 from vcon_app.views.downloads import attachment
 

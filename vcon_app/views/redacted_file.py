@@ -15,7 +15,7 @@ from sessions_app.views import access
 from sessions_app.views.pages import page_or_fragment
 from vcon_app.models import Redaction
 from vcon_app.queries import redactions as queries
-from vcon_app.services.redaction import redactions
+from vcon_app.services.exports import redactions
 from vcon_app.services.redaction.redaction_rules import BadRule
 
 LEAKS = 50

@@ -21,8 +21,8 @@ from sessions_app.views.session.addresses import number
 from vcon_app.formats.vcon.redacting.redact import EVERY, PARTS, WHOLE
 from vcon_app.models import Redaction
 from vcon_app.queries import redactions as queries
-from vcon_app.services.exports import export_jobs
-from vcon_app.services.redaction import redaction_rules, redactions
+from vcon_app.services.exports import export_jobs, redactions
+from vcon_app.services.redaction import redaction_drafts, redaction_rules
 from vcon_app.services.redaction.redaction_rules import CONTAINING, ONE_OF_FILE, BadRule, Rule
 from vcon_app.services.trust import recipients
 
@@ -72,7 +72,7 @@ def page(request: access.DeskRequest, session_id: UUID) -> HttpResponse:
 
 
 def _page(request: access.DeskRequest, session: Session, status: int = 200, **more: Any) -> HttpResponse:
-    draft = redactions.draft_of(session, access.actor(request))
+    draft = redaction_drafts.draft_of(session, access.actor(request))
     return render(
         request, "redaction/index.html", _list(session, draft, request.GET) | _chosen(draft) | more, status=status
     )
@@ -101,11 +101,12 @@ def _list(session: Session, draft: Redaction, asked: QueryDict) -> dict[str, Any
 
 def _lines(session: Session, draft: Redaction, rows: list[queries.Row]) -> list[Line]:
     seqs = [row.seq for row in rows]
-    ruled = redaction_rules.resolved(session.pk, "", [r for r in draft.rules if "seq" not in r], session.last_seq, seqs)
+    wide_rules = [rule for rule in draft.rules if "seq" not in rule]
+    implied = redaction_rules.selection_of(session.pk, "", wide_rules, session.last_seq, seqs)
     ticked = {(rule["seq"], rule["what"]) for rule in draft.rules if "seq" in rule}
     return [
         Line(row, [
-            Tick(part, label, (row.seq, part) in ticked, part in ruled.asked(row.seq, row.kind))
+            Tick(part, label, (row.seq, part) in ticked, part in implied.asked(row.seq, row.kind))
             for part, label in _parts(row)
         ])
         for row in rows
@@ -172,7 +173,7 @@ def _ticked(value: str) -> Rule | None:
 def kinds(request: access.DeskRequest, session_id: UUID) -> HttpResponse:
     """Whole kinds, parts of the session as a whole, and single objects of its file."""
     session = access.session_read(request, session_id)
-    draft = redactions.draft_of(session, access.actor(request))
+    draft = redaction_drafts.draft_of(session, access.actor(request))
     drop = [rule for rule in draft.rules if "seq" not in rule and rule["what"] != CONTAINING]
     add: list[Rule] = [{"what": what} for what in request.POST.getlist("what") if what in (*EVERY, *WHOLE)]
     for value in request.POST.getlist("of_file"):
@@ -196,9 +197,9 @@ def _changed(request: access.DeskRequest, session: Session, *, is_wide: bool = F
     """The panel to htmx, or the page anew where it shows on other events (``is_wide``); else back to where it was."""
     problem = ""
     try:
-        draft = redactions.change(session, access.actor(request), **changes)
+        draft = redaction_drafts.change(session, access.actor(request), **changes)
     except BadRule as bad:
-        draft, problem = redactions.draft_of(session, access.actor(request)), str(bad)
+        draft, problem = redaction_drafts.draft_of(session, access.actor(request)), str(bad)
     if wants_fragment(request):
         if is_wide and not problem:
             return HttpResponseClientRefresh()
@@ -214,7 +215,7 @@ def _changed(request: access.DeskRequest, session: Session, *, is_wide: bool = F
 @access.reviewer
 def discard(request: access.DeskRequest, session_id: UUID) -> HttpResponse:
     session = access.session_read(request, session_id)
-    redactions.discard(session, access.actor(request))
+    redaction_drafts.discard(session, access.actor(request))
     messages.success(request, "Nothing is chosen any more.")
     return redirect("redaction", session.pk)
 
@@ -224,7 +225,7 @@ def discard(request: access.DeskRequest, session_id: UUID) -> HttpResponse:
 def make(request: access.DeskRequest, session_id: UUID) -> HttpResponse:
     """Write the file that the draft describes, and show what came of it."""
     session, actor = access.session_read(request, session_id), access.actor(request)
-    draft = redactions.draft_of(session, actor)
+    draft = redaction_drafts.draft_of(session, actor)
     signed, kind = request.POST.get("signed") == "true", request.POST.get("type", "")
     try:
         readers = recipients.recipients_named(session.workspace_id, request.POST.getlist("encrypt_for"))

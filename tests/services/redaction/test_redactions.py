@@ -12,8 +12,8 @@ import pytest
 from sessions_app.models import AuditEntry, Session
 from sessions_app.services import audit
 from vcon_app.models import Export, Redaction
-from vcon_app.services.exports import export_jobs
-from vcon_app.services.redaction import redactions
+from vcon_app.services.exports import export_jobs, redactions
+from vcon_app.services.redaction import redaction_drafts
 from vcon_app.services.redaction.redaction_rules import BadRule
 
 from ..build import append, call, event, result, user
@@ -191,11 +191,11 @@ def test_it_has_to_say_what_kind_it_is(chat, kind):
 
 def test_a_draft_is_everybodys_own(chat):
     other = audit.Actor("member", "m2", "Rosa")
-    redactions.change(chat, BY, add=[{"what": "event", "seq": 1}, {"what": "title"}])
-    redactions.change(chat, BY, add=[{"what": "text", "seq": 1}], seen=[1, 2], drop=[{"what": "title"}])
-    assert redactions.draft_of(chat, BY).rules == [{"what": "text", "seq": 1}]
-    assert redactions.draft_of(chat, other).rules == []
-    redactions.discard(chat, BY)
+    redaction_drafts.change(chat, BY, add=[{"what": "event", "seq": 1}, {"what": "title"}])
+    redaction_drafts.change(chat, BY, add=[{"what": "text", "seq": 1}], seen=[1, 2], drop=[{"what": "title"}])
+    assert redaction_drafts.draft_of(chat, BY).rules == [{"what": "text", "seq": 1}]
+    assert redaction_drafts.draft_of(chat, other).rules == []
+    redaction_drafts.discard(chat, BY)
     assert not Redaction.objects.exists()
 
 

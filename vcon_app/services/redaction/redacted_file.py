@@ -20,7 +20,7 @@ from vcon_app.models import Export, Redaction
 from vcon_app.registry import Format
 
 from ...queries.log_reader import LogEvents, session_draft
-from .redaction_rules import Rule, resolved
+from .redaction_rules import Rule, selection_of
 
 OPTION = "redaction"
 """In the options of an export: the id of its redaction."""
@@ -49,7 +49,7 @@ def written(export: Export, writer: Format, losses: Losses, options: dict[str, A
     redaction = Redaction.objects.get(pk=export.options[OPTION])
     session, last = export.session, export.identity["last_seq"]
     session.last_seq = last
-    selection = resolved(session.pk, redaction.type, redaction.rules, last)
+    selection = selection_of(session.pk, redaction.type, redaction.rules, last)
     prepared = prepare(session_draft(session), LogEvents(session), selection)
     options = {**options, OPTION: {"type": redaction.type}}
     content = b"".join(writer.write(prepared.session, prepared.events, losses, options=options))

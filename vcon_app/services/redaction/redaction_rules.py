@@ -1,4 +1,4 @@
-"""The rules of a redaction: what a reviewer or a program says is to go, checked, and resolved for the writer.
+"""The rules of a redaction: what a reviewer or a program says is to go, checked, and resolved to a selection of parts.
 
 A rule is a small object: ``{"what": "event", "seq": 12}``, ``{"what": "reasoning"}``,
 ``{"what": "containing", "words": "4711"}``. See ``NEEDS``.
@@ -40,11 +40,11 @@ class BadRule(ValueError):
         self.pointer = pointer
 
 
-def settled(session: Session, rules: list[Rule]) -> list[Rule]:
+def checked_rules(session: Session, rules: list[Rule]) -> list[Rule]:
     """The rules with what they need and nothing else, each once. Raises ``BadRule``."""
     if len(rules) > MOST:
         raise BadRule("/remove", f"{len(rules):,} rules are too many (at most {MOST:,}); use all of a kind, or words")
-    made = [_settled(rule, f"/remove/{number}") for number, rule in enumerate(rules)]
+    made = [_checked_rule(rule, f"/remove/{number}") for number, rule in enumerate(rules)]
     _check_events(session, made)
     kept = {name: {one["i"] for one in found} for name, found in queries.kept_of(session.source_record).items()}
     for number, rule in enumerate(made):
@@ -58,7 +58,7 @@ def settled(session: Session, rules: list[Rule]) -> list[Rule]:
     return list({tuple(sorted(rule.items())): rule for rule in made}.values())
 
 
-def _settled(rule: Rule, pointer: str) -> Rule:
+def _checked_rule(rule: Rule, pointer: str) -> Rule:
     what = rule.get("what")
     if what not in NEEDS:
         raise BadRule(f"{pointer}/what", f'"{str(what)[:40]}" cannot be removed; use one of {", ".join(NEEDS)}')
@@ -83,7 +83,7 @@ def _check_events(session: Session, rules: list[Rule]) -> None:
             )
 
 
-def resolved(
+def selection_of(
     session_id: UUID, kind: str, rules: Iterable[Rule], last: int, only: Collection[int] | None = None
 ) -> Selection:
     """What the rules come to in a log up to ``last``. ``only``: searches look at these events alone."""
@@ -114,6 +114,6 @@ def resolved(
     )
 
 
-def without(rules: list[Rule], seqs: Collection[int]) -> list[Rule]:
+def rules_without_events(rules: list[Rule], seqs: Collection[int]) -> list[Rule]:
     """The rules but those about single events of these numbers."""
     return [rule for rule in rules if rule.get("seq") not in seqs]

@@ -1,6 +1,6 @@
-"""Redactions: a draft of rules, a file that is searched for what was removed, and its release.
+"""Redacted vCons: made of a draft, written as an export, and released.
 
-A file is handed out when nothing that was removed still stands in it, or when somebody accepted that it does.
+A file is released when nothing that was removed still stands in it, or when somebody accepted that it does.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from vcon_app.formats.vcon.redacting import redact
 from vcon_app.models import Export, Redaction
 from vcon_app.signing.keys import Anchor
 
-from ..exports import export_jobs
-from .redaction_rules import BadRule, Rule, settled, without
+from ..redaction.redaction_drafts import draft_of
+from ..redaction.redaction_rules import BadRule, Rule, checked_rules
+from . import export_jobs
 
 LONGEST_TYPE = 200
 FORMAT = "vcon"
@@ -25,34 +26,6 @@ FORMAT = "vcon"
 
 class NotReady(Exception):
     """The file cannot be handed out; the message says why and what to do."""
-
-
-def draft_of(session: Session, by: audit.Actor) -> Redaction:
-    """The draft that somebody has of a session; a new one, not yet saved, where there is none."""
-    own = {"session": session, "actor_kind": by.kind, "actor_id": by.id}
-    draft = Redaction.objects.filter(export=None, **own).first()
-    draft = draft or Redaction(workspace_id=session.workspace_id, actor_name=by.name, **own)
-    draft.session = session  # as it was read, without a query for it
-    return draft
-
-
-def change(
-    session: Session, by: audit.Actor, *, add: list[Rule] | None = None, drop: list[Rule] | None = None,
-    seen: list[int] | None = None,
-) -> Redaction:  # fmt: skip
-    """Change a draft. ``seen``: what was said of these events before is forgotten. Raises ``BadRule``."""
-    with transaction.atomic():
-        Session.objects.select_for_update(no_key=True).only("id").get(pk=session.pk)
-        draft = draft_of(session, by)
-        kept = [rule for rule in without(draft.rules, set(seen or ())) if rule not in (drop or ())]
-        draft.rules = settled(session, kept + (add or []))
-        draft.save()
-    return draft
-
-
-def discard(session: Session, by: audit.Actor) -> None:
-    """Throw a draft away."""
-    Redaction.objects.filter(session=session, export=None, actor_kind=by.kind, actor_id=by.id).delete()
 
 
 def make(
@@ -69,7 +42,7 @@ def make(
         raise BadRule(
             "/type", f'say in 1 to {LONGEST_TYPE} characters what kind of redaction it is, as "PII Redaction"'
         )
-    rules = settled(session, rules)
+    rules = checked_rules(session, rules)
     if not rules:
         raise BadRule("/remove", "nothing is chosen that could be removed")
     with transaction.atomic():
