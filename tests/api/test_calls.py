@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sessions_app.services import agents
-from tests.desk.money.spending import ran
+from tests.views.money.spending import ran
 
 from .client import ok, pointers, refused
 

@@ -11,7 +11,7 @@ from sessions_app.ids import uuid7
 from sessions_app.models import Budget, LedgerEntry
 from sessions_app.services import audit
 from sessions_app.services.money import budgets, ledger
-from tests.desk.money.spending import ran
+from tests.views.money.spending import ran
 
 from .client import ok, pointers, refused
 

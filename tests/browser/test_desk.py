@@ -8,7 +8,7 @@ import pytest
 
 from sessions_app.models import Approval, Role, Session
 from sessions_app.services import agents, audit, people
-from tests.desk.build import TRANSCRIPT, asks, session_of
+from tests.views.build import TRANSCRIPT, asks, session_of
 from vcon_app.models import Import
 from vcon_app.services.imports import import_jobs
 

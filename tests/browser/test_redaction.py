@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from sessions_app.models import Session
 from sessions_app.services import agents
-from tests.sessions.build import asked, said, session_with
+from tests.views.session.build import asked, said, session_with
 from vcon_app.models import Redaction
 
 from .conftest import PHONE

@@ -9,9 +9,9 @@ from sessions_app.models import Agent, Approval, Role, Session
 from sessions_app.services import agents, audit
 from sessions_app.services.approvals import decisions
 from sessions_app.services.log import events
-from tests.sessions.build import BOT, asked, call, other, path_of, priced, result, said, session_with
-from tests.sessions.test_hostile import ATTACK
-from tests.sessions.test_hostile import session as hostile_session
+from tests.views.session.build import BOT, asked, call, other, path_of, priced, result, said, session_with
+from tests.views.session.test_hostile import ATTACK
+from tests.views.session.test_hostile import session as hostile_session
 
 from .conftest import PHONE
 

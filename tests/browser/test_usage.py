@@ -7,7 +7,7 @@ import re
 import pytest
 
 from sessions_app.services import agents
-from tests.desk.money.spending import ran
+from tests.views.money.spending import ran
 
 from .conftest import PHONE
 

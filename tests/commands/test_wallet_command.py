@@ -10,7 +10,7 @@ from django.core.management.base import CommandError
 
 from sessions_app.models import AuditEntry, LedgerEntry, TurnUsage
 from sessions_app.services import agents, people
-from tests.desk.money.spending import ran
+from tests.views.money.spending import ran
 
 
 def test_money_is_put_in_shown_and_expires(db, capsys):

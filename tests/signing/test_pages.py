@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from sessions_app.models import AuditEntry, Role, Session
 from sessions_app.services import audit, people
-from tests.desk.build import words
-from tests.desk.conftest import member_of, signed_in
+from tests.views.build import words
+from tests.views.conftest import member_of, signed_in
 from vcon_app.models import ImportedSession, TrustAnchor
 from vcon_app.services.trust import anchors, signatures
 

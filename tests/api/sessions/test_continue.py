@@ -8,7 +8,7 @@ import pytest
 
 from sessions_app.models import Agent, Event, Session
 from sessions_app.services import agents, audit
-from tests.sessions.build import asked, said, session_with
+from tests.views.session.build import asked, said, session_with
 
 from ..client import ok, pointers, refused
 

@@ -11,7 +11,7 @@ from sessions_app.models import Budget, CallUsage, TurnUsage
 from sessions_app.queries.money import budgets as queries
 from sessions_app.services import agents, audit
 from sessions_app.services.money import budgets
-from tests.desk.money.spending import ran
+from tests.views.money.spending import ran
 
 BY = audit.Actor("member", "m", "Ada")
 MIDNIGHT = datetime(2026, 3, 3, tzinfo=UTC)

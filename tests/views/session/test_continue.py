@@ -7,7 +7,7 @@ import pytest
 from sessions_app.models import Agent, Event, QueuedMessage, Session, TurnInFlight
 from sessions_app.services import agents, audit, lifecycle
 from sessions_app.services import sessions as session_services
-from tests.desk.build import words
+from tests.views.build import words
 
 from .build import asked, path_of, said, session_with
 

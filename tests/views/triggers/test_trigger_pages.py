@@ -14,9 +14,9 @@ from sessions_app.models import Agent, Schedule, Session, TriggerRun, WebhookDel
 from sessions_app.services import agents, audit
 from sessions_app.services.triggers import schedules, webhook_endpoints
 
-from .build import words
-from .test_query_counts import queries
-from .test_strict_pages import complaints
+from ..build import words
+from ..test_query_counts import queries
+from ..test_strict_pages import complaints
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e"
 FORM = {

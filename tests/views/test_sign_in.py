@@ -12,8 +12,8 @@ from django.utils import timezone
 from sessions_app.models import Role, SignInLink
 from sessions_app.services import people
 
-from ..build import words
-from ..conftest import member_of
+from .build import words
+from .conftest import member_of
 
 PASSWORD = "seven quiet herons"
 

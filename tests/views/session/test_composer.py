@@ -15,8 +15,8 @@ from sessions_app.services import agents, audit, lifecycle, turns
 from sessions_app.services import sessions as session_services
 from sessions_app.services.approvals import decisions
 from sessions_app.services.log.events import NewEvent, append
-from tests.desk.build import words
-from tests.desk.test_query_counts import queries
+from tests.views.build import words
+from tests.views.test_query_counts import queries
 
 from .build import BOT, path_of, said, session_with
 

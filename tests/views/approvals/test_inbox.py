@@ -10,7 +10,7 @@ from sessions_app.models import Approval, Role
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions
 
-from .build import ASKER, asks, session_of, words
+from ..build import ASKER, asks, session_of, words
 
 
 def test_nothing_waits(viewer, workspace):

@@ -9,7 +9,7 @@ from sessions_app.queries.sessions import handover_transcript
 from sessions_app.services import agents, audit, continuations
 from sessions_app.services.approvals import decisions
 from sessions_app.services.log.events import append
-from tests.desk.test_query_counts import CaptureQueriesContext, connection
+from tests.views.test_query_counts import CaptureQueriesContext, connection
 
 from .build import BOT, asked, call, other, result, said, session_with
 

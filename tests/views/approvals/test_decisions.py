@@ -9,7 +9,7 @@ import pytest
 from sessions_app.models import Approval
 from sessions_app.services.approvals import decisions
 
-from .build import BOT, Page, asked, path_of, priced, said, session_with
+from ..session.build import BOT, Page, asked, path_of, priced, said, session_with
 
 FETCHED = {"HTTP_HX_REQUEST": "true"}
 ARGUMENTS = {"order": 4711, "amount": "420.00", "note": "lost in transit " * 100}
