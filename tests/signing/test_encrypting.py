@@ -193,7 +193,7 @@ def test_a_recipient_stays_one_when_the_anchor_is_removed_before_a_worker_writes
 def test_settings_say_who_can_receive(workspace, own):
     anchors.add(workspace, public_pem(ANA), name="Ana", by=audit.COMMAND)
     anchors.add(workspace, public_pem(ec_key()), name="Recorder", by=audit.COMMAND)
-    told = {one.row.name: one.reason for one in anchors.recipients(workspace.pk)}
+    told = {one.row.name: one.reason for one in recipients.candidates(workspace.pk)}
     assert told == {"Ana": "", "Recorder": "its key is secp256r1, and RSA-OAEP needs an RSA key"}
 
 

@@ -188,9 +188,7 @@ def test_an_import_whose_worker_died_is_rung_again_and_finishes_with_every_event
 def test_a_lost_message_is_rung_again_a_fresh_one_is_not(workspace):
     waiting = start(workspace, transcript(2))
     assert import_jobs.sweep() == 0
-    Import.objects.filter(pk=waiting.pk).update(
-        created_at=timezone.now() - import_jobs.LOST_AFTER - timedelta(seconds=1)
-    )
+    Import.objects.filter(pk=waiting.pk).update(created_at=timezone.now() - jobs.UNSTARTED_AFTER - timedelta(seconds=1))
     assert import_jobs.sweep() == 1
     import_jobs.run(waiting.pk)
     assert import_jobs.sweep() == 0
