@@ -45,7 +45,7 @@ def check(file: File) -> dict[str, str]:
     }
     if not any(file.name.endswith(name) for name in NOT_BY_VCON):
         faults["by vCon"] = "; ".join(filter(None, map(through_vcon, found)))
-    if registry.get(file.format).GROWS == "lines" and (half := first_half(file.data)):
+    if registry.get(file.format).SPEC.grows == "lines" and (half := first_half(file.data)):
         faults["by halves"] = _halves(file, half, list(before.values()))
     return faults
 

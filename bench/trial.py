@@ -11,6 +11,7 @@ import logging
 import random
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -36,6 +37,7 @@ from vcon_app.drafts import (
 )
 from vcon_app.formats.common.jsonio import loads
 from vcon_app.formats.common.zips import is_zip
+from vcon_app.formats.contract import Reader, SigningWriter, Unsealer, Verifier
 from vcon_app.services.documents import archives
 from vcon_app.signing.keys import Anchor, anchor_of
 from vcon_app.signing.signers import Signer
@@ -137,24 +139,25 @@ def _read(format: Any, source: BinaryIO, thorough: random.Random | None) -> None
 
 def _check_signature(format: Any, source: BinaryIO) -> None:
     anchors, keys, _ = _keys()
-    for name, given in (("verify", (anchors, AT)), ("unseal", (keys,))):
+    if isinstance(format, Verifier):
         source.seek(0)
-        try:
-            if hasattr(format, name):
-                getattr(format, name)(source, *given)
-        except ALLOWED:
-            continue
+        with suppress(*ALLOWED):
+            format.verify(source, anchors, AT)
+    if isinstance(format, Unsealer):
+        source.seek(0)
+        with suppress(*ALLOWED):
+            format.unseal(source, keys)
 
 
 def _write_all(session: SessionDraft, events: list[EventDraft], dice: random.Random) -> None:
     for format in registry.writers().values():
-        declared = getattr(format, "OPTIONS", ())
+        declared = format.SPEC.options
         chosen = {one.name: dice.choice(one.choices)[0] if one.choices else False for one in declared}
         written = b"".join(format.write(session, events, Losses(), options=OPTIONS | chosen))
         signer = _keys()[2]
-        if hasattr(format, "sign") and format.signs_with(signer):
+        if isinstance(format, SigningWriter) and format.signs_with(signer):
             written = format.sign(written, signer, AT, OPTIONS)
-        if hasattr(format, "read"):
+        if isinstance(format, Reader):
             for draft in islice(_allowed(format.read(io.BytesIO(written))), 2 * WRITTEN):
                 _stored(draft)
 

@@ -11,6 +11,7 @@ from tests.places import ROOT
 from vcon_app import registry
 from vcon_app.drafts import EventDraft, Finding, SessionDraft
 from vcon_app.formats.common.head import Head
+from vcon_app.formats.contract import Reader
 
 CHAT = b"chat-log Kitchen\nkim: is the oven on?\nagent: Yes, at 180 degrees.\n(door opens)\n"
 
@@ -26,7 +27,7 @@ def test_the_table_of_formats_is_the_registry():
     rows = table_under("Files in and out")
     told = {name.strip("`"): (reads == "yes", writes == "yes", title) for name, reads, writes, title in rows}
     known = {
-        name: (name in registry.readers(), name in registry.writers(), format.TITLE)
+        name: (name in registry.readers(), name in registry.writers(), format.SPEC.title)
         for name, format in registry.all_formats().items()
     }
     assert told == known
@@ -48,6 +49,7 @@ def test_the_example_format_reads_what_it_says():
     source = re.search(r"```python\n(.+?)```", (ROOT / "docs/formats.md").read_text(), re.S).group(1)
     chat_log = ModuleType("chat_log")
     exec(source, vars(chat_log))  # noqa: S102 - the page's own example, run as its reader would
+    assert isinstance(chat_log, Reader)
     known = registry.collect([*registry.readers().values(), chat_log])
     assert registry.claims(Head(CHAT), known) == ["chat-log"]
     drafts = list(chat_log.read(io.BytesIO(CHAT)))

@@ -14,6 +14,7 @@ import pytest
 from bench import fuzz, mutate, trial
 from bench.mutate import Original, Pool, mutation
 from bench.places import ROOT
+from vcon_app.formats.contract import Spec
 
 POOL = Pool([Original("a.json", "a", b'{"a": [1, {"b": "x"}]}'), Original("b.jsonl", "b", b'{"c": 1}\n{"d": 2}\n')])
 
@@ -51,8 +52,7 @@ def test_bytes_that_no_json_library_writes_stand_in_documents() -> None:
 class Faulty:
     """A format with a fault that a test chooses."""
 
-    NAME = TITLE = "faulty"
-    GROWS = "lines"
+    SPEC = Spec(name="faulty", title="faulty", grows="lines")
 
     def __init__(self, fault: object) -> None:
         self.fault = fault

@@ -18,6 +18,7 @@ import pytest
 from vcon_app import registry
 from vcon_app.drafts import FormatError
 from vcon_app.formats.common.head import SIZES, Head
+from vcon_app.formats.contract import Spec
 
 FEED = b'{"feed_type": "session", "context": {"user_input": "hi"}}'
 
@@ -29,7 +30,7 @@ def unrecognised(data: bytes) -> str:
 
 
 def make(name: str, **more: Any) -> SimpleNamespace:
-    return SimpleNamespace(NAME=name, __name__=f"somewhere.{name}", **more)
+    return SimpleNamespace(SPEC=Spec(name=name, title=name), __name__=f"somewhere.{name}", **more)
 
 
 def point(value: str, name: str = "other") -> EntryPoint:
@@ -45,14 +46,14 @@ def test_formats_are_found_without_a_list_of_them() -> None:
 
 def test_every_format_has_what_its_kind_needs() -> None:
     for name, format in registry.all_formats().items():
-        assert name == format.NAME
-        assert format.TITLE
+        assert name == format.SPEC.name
+        assert format.SPEC.title
     for format in registry.readers().values():
         assert callable(format.detect)
-        assert format.GROWS in ("lines", "document")
+        assert format.SPEC.grows in ("lines", "document")
     for format in registry.writers().values():
-        assert "/" in format.MEDIA_TYPE
-        assert format.SUFFIX.startswith(".")
+        assert "/" in format.SPEC.media_type
+        assert format.SPEC.suffix.startswith(".")
 
 
 def test_the_names_are_closed_after_loading() -> None:
@@ -63,7 +64,7 @@ def test_the_names_are_closed_after_loading() -> None:
 def test_an_unknown_name_is_told_with_those_that_are_known() -> None:
     with pytest.raises(registry.UnknownFormat, match="no format 'word'.*llmfeed"):
         registry.get("word")
-    assert registry.get("llmfeed").NAME == "llmfeed"
+    assert registry.get("llmfeed").SPEC.name == "llmfeed"
 
 
 def test_two_formats_of_one_name_are_an_error_that_names_both() -> None:
@@ -83,7 +84,7 @@ def test_a_broken_format_of_another_package_is_logged_and_left_out(caplog: pytes
 
 def test_a_format_of_another_package_is_taken_in() -> None:
     (format,) = registry._third_party([point("vcon_app.formats.jsonl")])
-    assert format.NAME == "jsonl"
+    assert format.SPEC.name == "jsonl"
 
 
 def test_a_file_is_recognised_whatever_it_is_called(tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ class FormatError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A choice that a format leaves to whoever exports; ``OPTIONS`` of its module lists them."""
+    """A choice that a format leaves to whoever exports; the ``options`` of its ``Spec`` list them."""
 
     name: str
     """Lower case with ``_``: a parameter in the API, ``--name`` of the command, a key in the options of ``write``."""

@@ -27,12 +27,16 @@ from .common.reading import Keys, Reading, unknown_type
 from .common.streamed import items
 from .common.times import parse
 from .common.values import bounded, count_of, dict_of, light, list_of, text_of
+from .contract import Spec
 
 NAME = "gemini-cli"
-TITLE = "Gemini CLI"
-CHILDREN = "named"
-GROWS = "lines"
-"""Also the old documents: keys are natural, so a rewritten one only adds what is new (see above)."""
+SPEC = Spec(
+    name=NAME,
+    title="Gemini CLI",
+    # Also the old documents: keys are natural, so a rewritten one only adds what is new (see above).
+    grows="lines",
+    children="named",
+)
 
 LARGEST_DOCUMENT = 50 * 1000 * 1000
 """Bytes of an old session in one document; it is held in memory, about six times as large. Lines have no limit."""
@@ -99,7 +103,7 @@ class GeminiReading(Reading):
     """The state of one session while it is read."""
 
     name = NAME
-    title = TITLE
+    title = SPEC.title
 
     def __init__(self) -> None:
         super().__init__()

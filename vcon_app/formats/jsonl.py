@@ -13,11 +13,15 @@ from typing import Any
 from ..drafts import EventDraft, Events, Losses, SessionDraft, ToolDraft, Usage
 from .common.jsonio import dumps
 from .common.times import rfc3339
+from .contract import Spec
 
 NAME = "jsonl"
-TITLE = "JSON Lines, one event a line"
-MEDIA_TYPE = "application/x-ndjson"
-SUFFIX = ".events.jsonl"
+SPEC = Spec(
+    name=NAME,
+    title="JSON Lines, one event a line",
+    media_type="application/x-ndjson",
+    suffix=".events.jsonl",
+)
 
 COUNTED = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
 """The four that never overlap and add up to ``total_tokens``."""

@@ -25,10 +25,13 @@ from .common.spans.parts import Part
 from .common.times import from_epoch
 from .common.unknown import unknown_event
 from .common.values import bounded, count_of, dict_of, light, list_of, text_of
+from .contract import Spec
 
 NAME = "mini-swe-agent"
-TITLE = "mini-swe-agent trajectory"
-GROWS = "document"
+SPEC = Spec(
+    name=NAME,
+    title="mini-swe-agent trajectory",
+)
 
 AGENT: Actor = ("agent", NAME)
 PERSON: Actor = ("person", "")

@@ -16,10 +16,14 @@ from .common.lines import Actor, Line, fingerprint, json_lines
 from .common.parts import REFUSED, STATUSES, answer_in, attachments_in, exit_code_in, parts_of, text_in
 from .common.reading import REMEMBERED, Keys, Reading, unknown_type
 from .common.values import bounded, count_of, dict_of, light, list_of, text_of
+from .contract import Spec
 
 NAME = "qwen-code"
-TITLE = "Qwen Code"
-GROWS = "lines"
+SPEC = Spec(
+    name=NAME,
+    title="Qwen Code",
+    grows="lines",
+)
 
 TEXT_LIMIT = 64 * 1024
 NOT_TYPED = frozenset(
@@ -67,7 +71,7 @@ class QwenReading(Reading):
     """The state of one file while it is read."""
 
     name = NAME
-    title = TITLE
+    title = SPEC.title
 
     def __init__(self) -> None:
         super().__init__()

@@ -20,10 +20,13 @@ from .common.runs import runs
 from .common.spans.parts import Part, call_of, loosened
 from .common.unknown import unknown_event
 from .common.values import bounded, count_of, dict_of, light, list_of, text_of
+from .contract import Spec
 
 NAME = "swe-agent"
-TITLE = "SWE-agent trajectory"
-GROWS = "document"
+SPEC = Spec(
+    name=NAME,
+    title="SWE-agent trajectory",
+)
 
 AGENT: Actor = ("agent", "SWE-agent")
 TYPES = ("system_prompt", "demonstration", "observation", "action", "thought", "user", "system")

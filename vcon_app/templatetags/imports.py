@@ -23,7 +23,7 @@ def drop_zone(context: template.Context, short: bool = False) -> dict[str, Any]:
     agents = Agent.objects.filter(workspace=context["workspace"]).order_by("name")
     return {
         "csrf_token": context["csrf_token"],
-        "formats": [(name, format.TITLE) for name, format in sorted(registry.readers().items())],
+        "formats": [(name, format.SPEC.title) for name, format in sorted(registry.readers().items())],
         "agents": [] if short else agents.only("name", "slug")[:500],
         "limit": settings.MAX_UPLOAD_BYTES,
         "short": short,
@@ -42,7 +42,7 @@ def format_title(name: str) -> str:
     if name == archives.NAME:
         return archives.TITLE
     format = registry.all_formats().get(name)
-    return format.TITLE if format else name
+    return format.SPEC.title if format else name
 
 
 @register.filter

@@ -50,7 +50,7 @@ def _option(option: Option) -> dict[str, Any]:
 
 
 def _title(name: str) -> str:
-    return "the file as it came in" if name == export_jobs.ORIGINAL else registry.get(name).TITLE
+    return "the file as it came in" if name == export_jobs.ORIGINAL else registry.get(name).SPEC.title
 
 
 @register.inclusion_tag("sources/_taken.html")

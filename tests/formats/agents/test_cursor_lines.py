@@ -74,11 +74,11 @@ def test_equal_lines_are_told_apart_by_what_they_follow() -> None:
 
 
 def test_two_sessions_that_begin_alike_differ_from_the_first_line_that_differs() -> None:
-    """The importer compares event by event (``GROWS``): the same name is not yet the same session."""
+    """The importer compares event by event (``grows``): the same name is not yet the same session."""
     begin = [line("user", text("Hello.")), line("assistant", text("Hello. What shall I do?"))]
     one, other = told(*begin, line("user", text("Sort."))), told(*begin, line("user", text("Prune.")))
     same = [before.key == after.key for before, after in zip(one, other, strict=True)]
-    assert same == [True, True, False] and cursor.GROWS == "document"
+    assert same == [True, True, False] and cursor.SPEC.grows == "document"
     assert session(drafts(*begin)).external_id == session(drafts(*begin[:1])).external_id
 
 

@@ -10,6 +10,7 @@ import pytest
 from sessions_app.models import AuditEntry
 from vcon_app import registry
 from vcon_app.drafts import Option
+from vcon_app.formats.contract import Spec
 from vcon_app.models import Export
 from vcon_app.services.exports import export_jobs, export_options
 
@@ -21,10 +22,15 @@ from .test_exports import content, export
 class Chat:
     """A format of somebody else's, with choices."""
 
-    NAME, TITLE, MEDIA_TYPE, SUFFIX = "chat", "Chat", "text/plain", ".txt"
-    OPTIONS = (
-        Option("speaker", "Names", (("full", "in full"), ("first", "first names only"))),
-        Option("times", "With times"),
+    SPEC = Spec(
+        name="chat",
+        title="Chat",
+        media_type="text/plain",
+        suffix=".txt",
+        options=(
+            Option("speaker", "Names", (("full", "in full"), ("first", "first names only"))),
+            Option("times", "With times"),
+        ),
     )
 
     def write(self, session, events, losses, *, options):

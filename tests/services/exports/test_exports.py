@@ -13,6 +13,7 @@ from django.utils import timezone
 from sessions_app.models import AuditEntry, Session
 from sessions_app.services import audit, sessions
 from vcon_app import registry
+from vcon_app.formats.contract import Spec
 from vcon_app.models import Export
 from vcon_app.services.exports import export_jobs
 
@@ -103,7 +104,7 @@ def test_every_format_writes_every_kind_of_session(workspace, session, format):
     for one in (*Session.objects.exclude(pk=empty.pk), empty):
         written = export(one, format)
         assert len(content(written)) == written.size
-        assert written.filename.endswith(registry.get(format).SUFFIX)
+        assert written.filename.endswith(registry.get(format).SPEC.suffix)
 
 
 @pytest.mark.parametrize("format", sorted(registry.writers().keys() - {"bundle"}))  # says when, and by whom
@@ -164,7 +165,7 @@ def test_a_large_session_is_left_to_a_worker(imported, monkeypatch, django_captu
 
 def test_a_writer_that_fails_is_told_and_leaves_no_file(imported, monkeypatch):
     class Broken:
-        NAME, TITLE, MEDIA_TYPE, SUFFIX = "broken", "Broken", "text/plain", ".txt"
+        SPEC = Spec(name="broken", title="Broken", media_type="text/plain", suffix=".txt")
 
         def write(self, session, events, losses, *, options):
             yield b"half"

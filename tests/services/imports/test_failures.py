@@ -13,6 +13,7 @@ from django.utils import timezone
 from sessions_app.models import Agent, Event, Session
 from vcon_app import registry
 from vcon_app.drafts import EventDraft, Finding, FormatError, SessionDraft, ToolDraft
+from vcon_app.formats.contract import Spec
 from vcon_app.models import Import
 from vcon_app.services.documents import documents, jobs
 from vcon_app.services.imports import import_jobs
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.django_db
 class Scripted:
     """A format whose reader does what a test says."""
 
-    NAME, TITLE, GROWS = "scripted", "Scripted", "lines"
+    SPEC = Spec(name="scripted", title="Scripted", grows="lines")
 
     def __init__(self, read) -> None:
         self.read = lambda source: read()

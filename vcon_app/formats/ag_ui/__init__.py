@@ -14,12 +14,15 @@ from typing import BinaryIO
 from ...drafts import Draft
 from ..common.head import Head
 from ..common.records import first_records, records
+from ..contract import Spec
 from .events import CLOSERS, HANDLERS, run_started
 from .reading import Reading
 
 NAME = "ag-ui"
-TITLE = "AG-UI"
-GROWS = "document"
+SPEC = Spec(
+    name=NAME,
+    title="AG-UI",
+)
 
 INPUT = frozenset({"threadId", "runId", "messages"})
 """Keys of the input of a run (``RunAgentInput``)."""

@@ -9,11 +9,7 @@ Written: these five keys first on every line (A13), a message with its calls on 
 them under ``countersign``, so that reading it back gives the same events under the same keys.
 """
 
-from .read import NAME, TITLE, detect, read
+from .read import NAME, SPEC, detect, read
 from .write import write
 
-MEDIA_TYPE = "application/x-ndjson"
-SUFFIX = ".messages.jsonl"
-GROWS = "lines"
-
-__all__ = ["GROWS", "MEDIA_TYPE", "NAME", "SUFFIX", "TITLE", "detect", "read", "write"]
+__all__ = ["NAME", "SPEC", "detect", "read", "write"]

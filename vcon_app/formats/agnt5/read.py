@@ -15,12 +15,19 @@ from ..common.reading import Keys
 from ..common.records import records
 from ..common.times import from_epoch, parse
 from ..common.values import bounded, dict_of, list_of, text_of
+from ..contract import Spec
 from ..openai_chat.pieces import arguments_of, readable
 from ..openai_chat.usage import cost_of, usage_of
 from . import own
 
 NAME = "agnt5-jsonl"
-TITLE = "agnt5 session"
+SPEC = Spec(
+    name=NAME,
+    title="agnt5 session",
+    grows="lines",
+    media_type="application/x-ndjson",
+    suffix=".messages.jsonl",
+)
 REQUIRED = frozenset({"timestamp", "role", "message"})
 BESIDE = frozenset({"metadata", "tool_calls"})
 FOREIGN = frozenset({"type", "uuid", "sessionId", "parentUuid", "content"})
@@ -53,7 +60,7 @@ class Reading(reading.Reading):
     """The state of one file while it is read."""
 
     name = NAME
-    title = TITLE
+    title = SPEC.title
 
     def __init__(self) -> None:
         super().__init__()

@@ -15,11 +15,14 @@ from ..common.lines import Line
 from ..common.reading import Findings
 from ..common.records import records
 from ..common.values import text_of
+from ..contract import Spec
 from .trajectory import Trajectory, external_id
 
 NAME = "atif"
-TITLE = "ATIF trajectory"
-GROWS = "document"
+SPEC = Spec(
+    name=NAME,
+    title="ATIF trajectory",
+)
 
 
 def detect(head: Head) -> bool:

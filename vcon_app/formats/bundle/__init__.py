@@ -4,16 +4,24 @@ Original, vCon, audit records and losses stand in it beside a manifest of their 
 bytes of the manifest. What is in it stands in ``layout``, how it is checked in ``verify`` and in ``docs/bundle.md``.
 """
 
-from ..vcon import OPTIONS, uuid8
+from .. import vcon
+from ..contract import Spec
 from .layout import NAME
 from .verify import Report, is_bundle, session_in, verify
 from .write import AuditRow, Original, Parts, write
 
-TITLE = "Signed bundle to hand over"
-MEDIA_TYPE = "application/zip"
-SUFFIX = ".bundle.zip"
+SPEC = Spec(
+    name=NAME,
+    title="Signed bundle to hand over",
+    media_type="application/zip",
+    suffix=".bundle.zip",
+    options=vcon.SPEC.options,
+    needs=frozenset({"parts"}),
+    always_signed=True,
+    wraps=vcon.NAME,
+    new_uuid=vcon.SPEC.new_uuid,
+)
 
 __all__ = [
-    "MEDIA_TYPE", "NAME", "OPTIONS", "SUFFIX", "TITLE", "AuditRow", "Original", "Parts", "Report", "is_bundle",
-    "session_in", "uuid8", "verify", "write",
+    "NAME", "SPEC", "AuditRow", "Original", "Parts", "Report", "is_bundle", "session_in", "verify", "write",
 ]  # fmt: skip

@@ -125,10 +125,10 @@ def _vcon(
         told.vcon = {"path": layout.VCON, "uuid": options["uuid"], "signed": not reason}
         if reason or parts.signer is None:
             told.vcon["why_not"] = reason
-            yield from packing.add(layout.VCON, vcon.MEDIA_TYPE, _chunks(file), size)
+            yield from packing.add(layout.VCON, vcon.SPEC.media_type, _chunks(file), size)
             return
         signed = vcon.sign(file.read(), parts.signer, options["created_at"], options)
-    yield from packing.add(layout.VCON, vcon.MEDIA_TYPE, [signed])
+    yield from packing.add(layout.VCON, vcon.SPEC.media_type, [signed])
 
 
 def _too_much(size: int) -> str:

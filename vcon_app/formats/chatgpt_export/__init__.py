@@ -17,11 +17,14 @@ from ..common.lines import Line
 from ..common.reading import Findings
 from ..common.records import records
 from ..common.session_ids import SessionIds
+from ..contract import Spec
 from .chat import Chat
 
 NAME = "chatgpt-export"
-TITLE = "ChatGPT export"
-GROWS = "document"
+SPEC = Spec(
+    name=NAME,
+    title="ChatGPT export",
+)
 
 WRAPPER = "conversations"
 NODE_KEYS = ("message", "parent", "children")

@@ -12,6 +12,7 @@ from typing import BinaryIO
 from ...drafts import Draft
 from ..common.head import SIZES, Head, open_gzip
 from ..common.lines import json_lines
+from ..contract import Spec
 from . import stream_json
 from .companions import companions as companions
 from .companions import is_companion as is_companion
@@ -25,11 +26,14 @@ from .reading import Handler, Reading
 from .web import web_lines
 
 NAME = "claude-code"
-TITLE = "Claude Code"
-GROWS = "lines"
-RESPONSE_IDS = "everywhere"
-CHILDREN = "beside"
-STARTS_SESSIONS = SPAWNERS
+SPEC = Spec(
+    name=NAME,
+    title="Claude Code",
+    grows="lines",
+    global_response_ids=True,
+    children="beside",
+    starts_sessions=SPAWNERS,
+)
 
 HANDLERS: dict[str, Handler] = {
     "user": user,

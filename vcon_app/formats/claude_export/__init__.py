@@ -16,11 +16,14 @@ from ..common.lines import Line
 from ..common.reading import Findings
 from ..common.records import records
 from ..common.session_ids import SessionIds
+from ..contract import Spec
 from .chat import Chat
 
 NAME = "claude-export"
-TITLE = "claude.ai export"
-GROWS = "document"
+SPEC = Spec(
+    name=NAME,
+    title="claude.ai export",
+)
 
 WRAPPER = "conversations"
 

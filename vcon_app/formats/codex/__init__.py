@@ -12,12 +12,16 @@ from typing import Any, BinaryIO
 from ...drafts import Draft
 from ..common.head import SIZES, Head, open_gzip
 from ..common.lines import json_lines
+from ..contract import Spec
 from .exec_json import ExecReading, is_exec
 from .reading import RolloutReading
 
 NAME = "codex"
-TITLE = "Codex CLI"
-GROWS = "lines"
+SPEC = Spec(
+    name=NAME,
+    title="Codex CLI",
+    grows="lines",
+)
 
 TYPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state"})
 BARE = frozenset({"id", "timestamp", "instructions"})

@@ -12,14 +12,18 @@ from typing import BinaryIO
 from ...drafts import Draft
 from ..common.head import SIZES, Head, open_gzip
 from ..common.lines import json_lines
+from ..contract import Spec
 from . import older, vscode
 from .detection import detect as detect
 from .reading import EventsReading
 
 NAME = "copilot-cli"
-TITLE = "GitHub Copilot (CLI, VS Code)"
-GROWS = "lines"
-"""Also VS Code's rewritten documents: their keys are natural, so a later one only adds what is new."""
+SPEC = Spec(
+    name=NAME,
+    title="GitHub Copilot (CLI, VS Code)",
+    # Also VS Code's rewritten documents: their keys are natural, so a later one only adds what is new.
+    grows="lines",
+)
 
 
 def read(source: BinaryIO) -> Iterator[Draft]:

@@ -14,19 +14,22 @@ from ..common.head import SIZES, Head, open_gzip
 from ..common.lines import json_lines
 from ..common.reading import Reading
 from ..common.values import dict_of
+from ..contract import Spec
 from .stream import StreamReading, is_stream
 from .text import is_text, text_lines
 from .transcript import TranscriptReading
 
 NAME = "cursor"
-TITLE = "Cursor"
-CHILDREN = "told"
-STARTS_SESSIONS = ("Task", "Subagent")
-GROWS = "document"
-"""Lines are only appended, but a transcript is known by its first prompt alone: comparing event by event tells
-a longer version of it from another session that began with the same words.
-"""
 OTHERS = frozenset({"uuid", "sessionId", "session_id", "type", "id", "timestamp", "sessionID"})
+SPEC = Spec(
+    name=NAME,
+    title="Cursor",
+    # Lines are only appended, but a transcript is known by its first prompt alone: comparing event by event tells
+    # a longer version of it from another session that began with the same words.
+    grows="document",
+    children="prompted",
+    starts_sessions=("Task", "Subagent"),
+)
 
 
 def detect(head: Head) -> bool:

@@ -11,14 +11,19 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...drafts import Events, Losses, SessionDraft
+from ..contract import Spec
 from . import frame, parts
 from .pairs import paired
 from .totals import count, starts_turn
 
 NAME = "html"
-TITLE = "Page that opens offline"
-MEDIA_TYPE = "text/html"
-SUFFIX = ".html"
+SPEC = Spec(
+    name=NAME,
+    title="Page that opens offline",
+    media_type="text/html",
+    suffix=".html",
+    needs=frozenset({"costs"}),
+)
 
 
 def write(session: SessionDraft, events: Events, losses: Losses, *, options: dict[str, Any]) -> Iterator[bytes]:

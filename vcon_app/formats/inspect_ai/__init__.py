@@ -13,12 +13,15 @@ from ...drafts import Draft, Finding
 from ..common.head import Head
 from ..common.lines import Line, named
 from ..common.reading import Findings
+from ..contract import Spec
 from .archive import Archive, header_of, json_samples
 from .sample import Sample
 
 NAME = "inspect"
-TITLE = "Inspect AI eval log"
-GROWS = "document"
+SPEC = Spec(
+    name=NAME,
+    title="Inspect AI eval log",
+)
 
 ZIP = b"PK\x03\x04"
 NAME_LENGTH, NAME_START = 26, 30

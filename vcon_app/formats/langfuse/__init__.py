@@ -15,13 +15,17 @@ from ..common.lines import Line
 from ..common.reading import Findings
 from ..common.records import part_of, records
 from ..common.values import dict_of, list_of, text_of
+from ..contract import Spec
 from .trace import Trace
 
 NAME = "langfuse"
-TITLE = "Langfuse export"
-GROWS = "document"
 MAX_BYTES = 256 * 1024 * 1024
 """Rows of one trace may stand anywhere in a file, so it is held in memory."""
+SPEC = Spec(
+    name=NAME,
+    title="Langfuse export",
+    max_bytes=MAX_BYTES,
+)
 
 ROW = frozenset({"id", "traceId", "type", "startTime"})
 ROWS_OWN = ("parentObservationId", "usageDetails", "costDetails", "completionStartTime")

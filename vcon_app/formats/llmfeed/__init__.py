@@ -16,6 +16,7 @@ specification only names.
 from __future__ import annotations
 
 from ..common.head import Head
+from ..contract import Spec
 from .feed import MAX_BYTES, is_loose
 from .read import read, read_anyway
 from .sign import sign, signs_with
@@ -23,15 +24,17 @@ from .verify import verify
 from .write import write
 
 NAME = "llmfeed"
-TITLE = "llmfeed session"
-MEDIA_TYPE = "application/session+llmfeed"
-ALSO_SERVED_AS = ("application/llmfeed+json",)
-SUFFIX = ".session.llmfeed.json"
-GROWS = "document"
+SPEC = Spec(
+    name=NAME,
+    title="llmfeed session",
+    media_type="application/session+llmfeed",
+    max_bytes=MAX_BYTES,
+    suffix=".session.llmfeed.json",
+    also_served_as=("application/llmfeed+json",),
+)
 
 __all__ = [
-    "GROWS", "MAX_BYTES", "MEDIA_TYPE", "NAME", "SUFFIX", "TITLE", "detect", "read", "read_anyway", "sign",
-    "signs_with", "verify", "write",
+    "NAME", "SPEC", "detect", "read", "read_anyway", "sign", "signs_with", "verify", "write",
 ]  # fmt: skip
 
 

@@ -15,13 +15,17 @@ from ...drafts import Draft
 from ..common.head import Head
 from ..common.records import first_records, records
 from ..common.values import text_of
+from ..contract import Spec
 from .events import HANDLERS
 from .reading import Reading
 from .stream import events_of
 
 NAME = "managed-agents"
-TITLE = "Managed Agents"
-GROWS = "lines"
+SPEC = Spec(
+    name=NAME,
+    title="Managed Agents",
+    grows="lines",
+)
 
 PLACES = ("", "item.", "data.item.", "events.item.", "session.")
 

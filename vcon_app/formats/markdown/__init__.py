@@ -14,6 +14,7 @@ from sessions_app.rendering import numbers
 
 from ...drafts import Events, Losses, SessionDraft
 from ..common.times import rfc3339
+from ..contract import Spec
 from ..html.pairs import paired
 from ..html.parts import shows_all
 from ..html.totals import Tally, count, starts_turn
@@ -21,11 +22,15 @@ from . import parts
 from .prose import line, prose, quoted, span
 
 NAME = "markdown"
-TITLE = "Transcript in Markdown"
-MEDIA_TYPE = "text/markdown"
-SUFFIX = ".md"
 WHY = "a transcript tells what a person reads"
 TOOLS_NAMED = 24
+SPEC = Spec(
+    name=NAME,
+    title="Transcript in Markdown",
+    media_type="text/markdown",
+    suffix=".md",
+    needs=frozenset({"costs"}),
+)
 
 
 def write(session: SessionDraft, events: Events, losses: Losses, *, options: dict[str, Any]) -> Iterator[bytes]:

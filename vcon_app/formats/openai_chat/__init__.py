@@ -14,12 +14,15 @@ from typing import BinaryIO
 from ...drafts import Draft
 from ..common.head import Head
 from ..common.records import records
+from ..contract import Spec
 from .detection import claims
 from .reading import Reading
 
 NAME = "openai-chat"
-TITLE = "OpenAI requests and responses"
-GROWS = "document"
+SPEC = Spec(
+    name=NAME,
+    title="OpenAI requests and responses",
+)
 
 
 def detect(head: Head) -> bool:

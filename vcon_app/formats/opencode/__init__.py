@@ -17,13 +17,17 @@ from typing import BinaryIO
 from ...drafts import Draft
 from ..common.head import Head, open_gzip
 from ..common.lines import Line, json_documents
+from ..contract import Spec
 from .documents import is_ours
 from .reading import OpenCodeReading
 
 NAME = "opencode"
-TITLE = "OpenCode"
-GROWS = "lines"
-"""Also a document that is exported again: keys are natural, so it only adds what is new (see above)."""
+SPEC = Spec(
+    name=NAME,
+    title="OpenCode",
+    # Also a document that is exported again: keys are natural, so it only adds what is new (see above).
+    grows="lines",
+)
 
 LOOKED_AT = 40
 """Documents at the start of a file that may say whose it is."""

@@ -15,14 +15,19 @@ from ..common.lines import Line
 from ..common.reading import Findings
 from ..common.records import records
 from ..common.values import list_of
+from ..contract import Spec
 from .reading import Conversation, Trace, findings_of
 from .span import RESOURCES, is_span, spans_of
 
 NAME = "otel-genai"
-TITLE = "OpenTelemetry GenAI spans"
-GROWS = "lines"
 MAX_BYTES = 256 * 1024 * 1024
 """A session is in order only when all of its spans are known, so a file is held in memory."""
+SPEC = Spec(
+    name=NAME,
+    title="OpenTelemetry GenAI spans",
+    grows="lines",
+    max_bytes=MAX_BYTES,
+)
 
 PLACES = ("", "item.")
 IDS = (("traceId", "spanId"), ("trace_id", "span_id"), ("context.trace_id", "context.span_id"))

@@ -5,14 +5,19 @@ the seal of the reference implementation; ``write_many`` puts several sessions i
 took place and what came of it, no transcript.
 """
 
+from ..contract import Spec
 from .graph import detect
 from .read import read
 from .write import OPTIONS, write, write_many
 
 NAME = "upg"
-TITLE = "Unified Product Graph"
-MEDIA_TYPE = "application/json"
-SUFFIX = ".upg"
-GROWS = "document"
+SPEC = Spec(
+    name=NAME,
+    title="Unified Product Graph",
+    media_type="application/json",
+    suffix=".upg",
+    options=OPTIONS,
+    needs=frozenset({"costs", "family"}),
+)
 
-__all__ = ["GROWS", "MEDIA_TYPE", "NAME", "OPTIONS", "SUFFIX", "TITLE", "detect", "read", "write", "write_many"]
+__all__ = ["NAME", "SPEC", "detect", "read", "write", "write_many"]

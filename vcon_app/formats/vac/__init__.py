@@ -4,6 +4,7 @@ Read: JSON, CBOR and COSE_Sign1 (its payload; ``verify`` checks the signature), 
 CDDL of the draft allows. What a record means is told by the vCon format, whose agent traces are such records.
 """
 
+from ..contract import Spec
 from ..vcon import SUB_AGENTS
 from .forms import detect
 from .read import read
@@ -11,10 +12,12 @@ from .verify import verify
 from .write import write
 
 NAME = "vac"
-TITLE = "Verifiable Agent Conversation (VAC)"
-MEDIA_TYPE = "application/json"
-SUFFIX = ".vac.json"
-GROWS = "document"
-OPTIONS = (SUB_AGENTS,)
+SPEC = Spec(
+    name=NAME,
+    title="Verifiable Agent Conversation (VAC)",
+    media_type="application/json",
+    suffix=".vac.json",
+    options=(SUB_AGENTS,),
+)
 
-__all__ = ["GROWS", "MEDIA_TYPE", "NAME", "OPTIONS", "SUFFIX", "TITLE", "detect", "read", "verify", "write"]
+__all__ = ["NAME", "SPEC", "detect", "read", "verify", "write"]

@@ -10,6 +10,7 @@ D7 in ``mcp``.
 """
 
 from ...drafts import Option
+from ..contract import Spec
 from .file.encrypt import encrypt
 from .file.forms import detect
 from .file.sign import sign, signs_with
@@ -20,10 +21,6 @@ from .reading.read import read
 from .writing.write import write
 
 NAME = "vcon"
-TITLE = "vCon"
-MEDIA_TYPE = "application/vcon"
-SUFFIX = ".vcon"
-GROWS = "document"
 SUB_AGENTS = Option("children", "With its sub-agents", detail="What they did stands under the calls that started them.")
 OPTIONS = (
     SUB_AGENTS,
@@ -40,7 +37,16 @@ OPTIONS = (
     ),
 )
 
+SPEC = Spec(
+    name=NAME,
+    title="vCon",
+    media_type="application/vcon",
+    suffix=".vcon",
+    options=OPTIONS,
+    new_uuid=uuid8,
+)
+
 __all__ = [
-    "GROWS", "MEDIA_TYPE", "NAME", "OPTIONS", "SUB_AGENTS", "SUFFIX", "TITLE", "detect", "encrypt", "read", "sign",
-    "signs_with", "unseal", "uuid8", "verify", "write",
+    "NAME", "OPTIONS", "SPEC", "SUB_AGENTS", "detect", "encrypt", "read", "sign", "signs_with", "unseal", "verify",
+    "write",
 ]  # fmt: skip

@@ -9,6 +9,7 @@ from django.conf import settings
 
 from vcon_app import registry
 from vcon_app.drafts import FormatError
+from vcon_app.formats.contract import Unsealer
 from vcon_app.signing.keys import BadKey
 from vcon_app.signing.signers import private_key_of
 
@@ -18,7 +19,7 @@ def decrypted(format: registry.Format, source: BinaryIO) -> BinaryIO:
 
     Raises ``FormatError`` when it is encrypted for others, or the key that is configured is none.
     """
-    if settings.DECRYPTION_KEY is None or not hasattr(format, "unseal"):
+    if settings.DECRYPTION_KEY is None or not isinstance(format, Unsealer):
         return source
     return format.unseal(source, [_decryption_key()])
 

@@ -26,7 +26,7 @@ from sessions_app.services import audit, task_queue
 from sessions_app.services.log.sanitise import text
 from vcon_app import registry
 from vcon_app.drafts import Events, Losses, SessionDraft
-from vcon_app.formats import bundle, upg, vcon
+from vcon_app.formats.contract import Need, SigningWriter, Writer
 from vcon_app.models import Export
 from vcon_app.queries import sources
 from vcon_app.signing.keys import BadKey
@@ -52,8 +52,6 @@ INLINE_EVENTS = 5_000
 """Sessions up to this size are written while the request waits; larger ones by a worker."""
 INLINE_BYTES = 32 * 1024 * 1024
 """Of the original in a bundle: packing takes a second for each 30 MB."""
-SAME_CONTENT = {bundle.NAME: vcon.NAME, vcon.NAME: bundle.NAME}
-"""A session in these formats is the same vCon, with the same uuid."""
 KEPT = timedelta(hours=24)
 SILENT_AFTER = timedelta(seconds=20)
 
@@ -70,7 +68,7 @@ def start_export(
     """Write a session to a file: at once when it is small, else by a worker. Raises ``CannotExport``.
 
     ``options``: ``signed`` with the key of this installation, ``encrypt_for`` anchors with RSA keys (which signs too),
-    and what the format declares in its ``OPTIONS``. ``redaction``: id of the one it is written for, which tells the
+    and the options that the format declares. ``redaction``: id of the one it is written for, which tells the
     audit log itself when it is done.
     """
     chosen = _chosen(session, format, options) | ({redacted_file.OPTION: redaction} if redaction else {})
@@ -153,16 +151,16 @@ def media_types(format: str) -> tuple[str, ...]:
     """What its files may be served as; the first when nobody asks for another."""
     if format == ORIGINAL:
         return ("application/octet-stream",)
-    writer = registry.get(format)
-    return (writer.MEDIA_TYPE, *getattr(writer, "ALSO_SERVED_AS", ()))
+    spec = registry.get(format).SPEC
+    return (spec.media_type, *spec.also_served_as)
 
 
 def _chosen(session: Session, format: str, options: dict[str, Any] | None) -> dict[str, Any]:
     """The options that are not the default, when this session can be exported with them. Raises ``CannotExport``."""
     _check(session, format)
     said = dict(options or {})
-    if format == bundle.NAME:
-        said.pop("signed", None)  # it always is
+    if format != ORIGINAL and registry.get(format).SPEC.always_signed:
+        said.pop("signed", None)
         _check_key()
     chosen = export_options.settled(format, said)
     if chosen.get("signed"):
@@ -205,7 +203,7 @@ def signed_formats() -> list[str]:
 
 
 def _can_sign(format: registry.Format, ours: Signer) -> bool:
-    return hasattr(format, "sign") and format.signs_with(ours)
+    return isinstance(format, SigningWriter) and format.signs_with(ours)
 
 
 def _check_signing(session: Session, format: str, *, children: bool) -> None:
@@ -233,7 +231,7 @@ def goes_on(session: Session) -> bool:
 
 
 def _is_small(session: Session, format: str, chosen: dict[str, Any]) -> bool:
-    link = sources.original(session) if format == bundle.NAME else None
+    link = sources.original(session) if _needs(format, "parts") else None
     packed = link.document.size if link else 0
     below = sum(one.event_count for one in descendants_of(session)) if chosen.get("children") else 0
     return format == ORIGINAL or (session.event_count + below <= INLINE_EVENTS and packed <= INLINE_BYTES)
@@ -242,9 +240,11 @@ def _is_small(session: Session, format: str, chosen: dict[str, Any]) -> bool:
 def _identity(session: Session, format: str, chosen: dict[str, Any]) -> dict[str, Any]:
     """The ids a file carries, the same each time this session is exported with the same content."""
     content = {"last_seq": session.last_seq, "content": _stamp(session, format, chosen)}
-    same = (format, SAME_CONTENT.get(format, format))
     before = Export.objects.filter(
-        session=session, format__in=same, identity__last_seq=content["last_seq"], identity__content=content["content"]
+        session=session,
+        format__in=_formats_of_same_content(format),
+        identity__last_seq=content["last_seq"],
+        identity__content=content["content"],
     ).first()
     if before:
         return before.identity
@@ -268,8 +268,21 @@ def _stamp(session: Session, format: str, chosen: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
+def _formats_of_same_content(format: str) -> list[str]:
+    """Names of the formats that carry the same uuid for a session: the vCon in a bundle is the one exported alone."""
+    specs = [writer.SPEC for writer in registry.writers().values()]
+    inner = next((spec.wraps for spec in specs if spec.name == format), "") or format
+    return [format, *(spec.name for spec in specs if spec.name != format and inner in (spec.name, spec.wraps))]
+
+
+def _needs(format: str, need: Need) -> bool:
+    writer = registry.writers().get(format)  # none for the original, and for a format that is not installed any more
+    return writer is not None and need in writer.SPEC.needs
+
+
 def _new_ids(format: str) -> dict[str, str]:
-    new_uuid = getattr(registry.writers().get(format), "uuid8", None)
+    writer = registry.writers().get(format)
+    new_uuid = writer.SPEC.new_uuid if writer else None
     host = urlsplit(settings.SITE_URL).hostname or "localhost"
     return {"uuid": new_uuid(timezone.now(), host, os.urandom(2)) if new_uuid else str(uuid7())}
 
@@ -278,7 +291,7 @@ def _filename(session: Session, format: str) -> str:
     if format == ORIGINAL:
         return originals.name_of(sources.original(session))
     stem = slugify(session.title)[:60] or "session"
-    return f"{stem}-{str(session.id)[-6:]}{registry.get(format).SUFFIX}"
+    return f"{stem}-{str(session.id)[-6:]}{registry.get(format).SPEC.suffix}"
 
 
 def _claim(export_id: UUID) -> Export | None:
@@ -310,7 +323,7 @@ def _chunks(export: Export, losses: Losses) -> Iterator[bytes]:
     if export.format == ORIGINAL:
         return originals.chunks_of(sources.original(session))
     writer, options = _writing(session, export.format, chosen, export.identity)
-    if export.format == bundle.NAME:
+    if _needs(export.format, "parts"):
         options["parts"] = bundle_parts.parts(export, goes_on=goes_on(session))
     if redacted_file.OPTION in chosen:
         chunks = redacted_file.written(export, writer, losses, options)
@@ -326,7 +339,7 @@ def _chunks(export: Export, losses: Losses) -> Iterator[bytes]:
 
 def _writing(
     session: Session, format: str, chosen: dict[str, Any], identity: dict[str, Any]
-) -> tuple[registry.Format, dict[str, Any]]:
+) -> tuple[Writer, dict[str, Any]]:
     """The format, and what its writer is told besides the session."""
     made_at, original = datetime.fromisoformat(identity["created_at"]), sources.original(session)
     options = {
@@ -339,11 +352,11 @@ def _writing(
         "origin": settings.SITE_URL,
         **_links(session),
         "document": original.document.sha256 if original else None,
-        "costs": _costs(session),
+        "costs": _costs(session) if _needs(format, "costs") else {},
         "review": verdicts.of(session) if chosen.get("verdicts") else None,
-        "family": list(_family(session)) if chosen.get("children") and format == upg.NAME else [],
+        "family": list(_family(session)) if chosen.get("children") and _needs(format, "family") else [],
     }
-    return registry.get(format), options
+    return registry.writer(format), options
 
 
 def _family(session: Session) -> Iterator[tuple[SessionDraft, LogEvents, dict[str, Any]]]:
@@ -356,7 +369,7 @@ def _family(session: Session) -> Iterator[tuple[SessionDraft, LogEvents, dict[st
 def _events(session: Session, format: str, chosen: dict[str, Any], losses: Losses) -> Events:
     """The log that is written; sub-agents that are sessions of their own are in it only when they are asked for."""
     if chosen.get("children"):
-        return LogEvents(session) if format == upg.NAME else NestedEvents(session)
+        return LogEvents(session) if _needs(format, "family") else NestedEvents(session)
     if left := session.children.count():
         losses.lose("sub-agents", "they are sessions of their own, each with its own export", left)
     return LogEvents(session)

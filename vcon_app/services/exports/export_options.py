@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat,
 
 from vcon_app import registry
 from vcon_app.drafts import Option
+from vcon_app.formats.contract import EncryptingWriter
 from vcon_app.signing.jwe import MOST
 from vcon_app.signing.keys import Anchor, fingerprint
 
@@ -31,7 +32,8 @@ class CannotExport(ValueError):
 
 def options_of(format: str) -> tuple[Option, ...]:
     """The choices that a format leaves; none for what is not written by one (``original``)."""
-    return tuple(getattr(registry.writers().get(format), "OPTIONS", ()))
+    writer = registry.writers().get(format)
+    return writer.SPEC.options if writer else ()
 
 
 def all_options() -> dict[str, list[tuple[str, Option]]]:
@@ -77,7 +79,7 @@ def public_keys(kept: Mapping[str, Any]) -> list[RSAPublicKey]:
 
 def encrypting_formats() -> list[str]:
     """Names of the formats that have an encrypted form."""
-    return [name for name, format in sorted(registry.writers().items()) if hasattr(format, "encrypt")]
+    return [name for name, format in sorted(registry.writers().items()) if isinstance(format, EncryptingWriter)]
 
 
 def _recipients(format: str, people: Sequence[Anchor]) -> list[dict[str, str]]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from sessions_app.services.log.sanitise import identifier, storable, text
 from vcon_app import drafts, registry
+from vcon_app.formats.contract import CompanionReader
 from vcon_app.models import Companion, Import
 
 MAX_BYTES = 16 * 1024 * 1024
@@ -29,7 +30,7 @@ def take(imported: Import, name: str, source: BinaryIO) -> tuple[str, list[Compa
         source.seek(0)
         told = format.companions(name, data) if len(data) <= MAX_BYTES else None
         if told is not None:
-            return format.NAME, [_keep(imported, format.NAME, companion) for companion in told]
+            return format.SPEC.name, [_keep(imported, format.SPEC.name, companion) for companion in told]
     return None
 
 
@@ -40,9 +41,9 @@ def reason(kept: list[Companion]) -> str:
     return f"tells of {names}{more}; it is no transcript itself, and what it says is shown with theirs"
 
 
-def _formats(name: str, asked: str) -> Iterator[Any]:
-    for format in registry.readers().values():
-        if asked in ("auto", format.NAME) and hasattr(format, "is_companion") and format.is_companion(name):
+def _formats(name: str, asked: str) -> Iterator[CompanionReader]:
+    for format_name, format in registry.readers().items():
+        if asked in ("auto", format_name) and isinstance(format, CompanionReader) and format.is_companion(name):
             yield format
 
 

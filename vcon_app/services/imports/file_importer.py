@@ -21,6 +21,7 @@ from sessions_app.services.log.projections import stated_tools
 from sessions_app.services.log.sanitise import identifier, storable, text
 from vcon_app import registry
 from vcon_app.drafts import Draft, EventDraft, Finding, FormatError, SessionDraft, Signature
+from vcon_app.formats.contract import LenientReader, Verifier
 from vcon_app.models import Import
 
 from ..documents import decryption
@@ -59,10 +60,10 @@ class Digest:
 
     def run(self, source: BinaryIO, format_name: str) -> None:
         """Raises ``FormatError`` for what cannot be read. To be called in a transaction."""
-        self.format = registry.get(format_name)
-        limit = getattr(self.format, "MAX_BYTES", None)
+        self.format = registry.reader(format_name)
+        limit = self.format.SPEC.max_bytes
         if limit and source.seek(0, 2) > limit:
-            raise FormatError(f"a {self.format.TITLE} file of more than {limit / 1e6:,.0f} MB is not read")
+            raise FormatError(f"a {self.format.SPEC.title} file of more than {limit / 1e6:,.0f} MB is not read")
         source.seek(0)
         readable = decryption.decrypted(self.format, source)
         self.sealed = readable is not source
@@ -92,12 +93,12 @@ class Digest:
         except (gzip.BadGzipFile, zlib.error, EOFError) as error:
             raise FormatError(f"the compressed data is damaged: {error}") from None
         if not self.accepted:
-            raise FormatError(f"read as {self.format.TITLE} it holds no session")
+            raise FormatError(f"read as {self.format.SPEC.title} it holds no session")
 
     def _reader(self) -> Callable[[BinaryIO], Iterator[Draft]]:
         """The reader: what somebody asked to be read as this format is not refused for saying it is another."""
-        asked = self.imported.format_asked == self.format.NAME
-        return getattr(self.format, "read_anyway", self.format.read) if asked else self.format.read
+        asked = self.imported.format_asked == self.format.SPEC.name
+        return self.format.read_anyway if asked and isinstance(self.format, LenientReader) else self.format.read
 
     def _next_session(self, drafts: Iterator[Draft]) -> SessionDraft | None:
         for draft in drafts:
@@ -111,10 +112,10 @@ class Digest:
         session, known = self._session_for(draft)
         own = _SessionDrafts(self, draft, drafts)
         stream: Iterator[EventDraft] = own
-        if known and self.format.GROWS == "document" and session not in self.accepted:
+        if known and self.format.SPEC.grows == "document" and session not in self.accepted:
             stream = self._only_the_rest(session, own)
         appended = events.append(session.id, stream, document=self.imported.document.sha256, on_progress=self._progress)
-        if appended.accepted or not known or self.format.GROWS == "lines":  # an older version has nothing to add
+        if appended.accepted or not known or self.format.SPEC.grows == "lines":  # an older version has nothing to add
             self._complete(session, own.updates)
         self.accepted[session] = self.accepted.get(session, 0) + appended.accepted
         return own.following
@@ -125,7 +126,7 @@ class Digest:
         self._lock(external_id)
         if draft.parent_external_id:
             self._lock(identifier(draft.parent_external_id), shared=True)
-        known = session_services.find_by_external_id(self.workspace_id, external_id, self.format.NAME)
+        known = session_services.find_by_external_id(self.workspace_id, external_id, self.format.SPEC.name)
         for session in known:
             if session not in self.diverged:
                 return session, True
@@ -142,7 +143,7 @@ class Digest:
         for link in links:
             if isinstance(link, dict) and isinstance(link.get("uuid"), str):
                 return session_services.find_by_external_id(
-                    self.workspace_id, identifier(link["uuid"]), self.format.NAME
+                    self.workspace_id, identifier(link["uuid"]), self.format.SPEC.name
                 )
         return []
 
@@ -152,24 +153,24 @@ class Digest:
         Without the latter, of two imports at once neither would see that the other has its parent or child.
         """
         function = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
-        identity = f"{self.workspace_id}:{self.format.NAME}:{external_id}"
+        identity = f"{self.workspace_id}:{self.format.SPEC.name}:{external_id}"
         with connection.cursor() as cursor:
             cursor.execute(f"SELECT {function}(hashtext('session'), hashtext(%s) %% {LOCKS})", [identity])
 
     def _create(self, draft: SessionDraft, external_id: str) -> Session:
-        agent = self.imported.agent or agents.named(self.workspace_id, draft.agent_name or self.format.TITLE)
+        agent = self.imported.agent or agents.named(self.workspace_id, draft.agent_name or self.format.SPEC.title)
         session = Session.objects.create(
             workspace_id=self.workspace_id,
             agent=agent,
             origin=Session.Origin.IMPORT,
             phase=Session.Phase.COMPLETED,
             external_id=external_id,
-            source_format=self.format.NAME,
-            response_scope=self.format.NAME if getattr(self.format, "RESPONSE_IDS", "") == "everywhere" else "",
+            source_format=self.format.SPEC.name,
+            response_scope=self.format.SPEC.name if self.format.SPEC.global_response_ids else "",
         )
         Session.objects.filter(
             workspace_id=self.workspace_id,
-            source_format=self.format.NAME,
+            source_format=self.format.SPEC.name,
             parent=None,
             metadata__parent_external_id=external_id,
         ).exclude(pk=session.pk).update(parent=session)
@@ -197,7 +198,7 @@ class Digest:
 
     def _may_be_sealed(self) -> bool:
         """Not in an archive: each of a collection holds again what the one before it held."""
-        return hasattr(self.format, "verify") and not self.place
+        return isinstance(self.format, Verifier) and not self.place
 
     def _complete(self, session: Session, drafts: list[SessionDraft]) -> None:
         """Fill in what the drafts say of the session as a whole; a later draft wins, an empty field never does."""
@@ -219,7 +220,7 @@ class Digest:
             session.tools_invoked = sorted({*session.tools_invoked, *stated_tools(session.metadata)})
             session.source_record = _merged(session.source_record, draft.record)
             if self.sealed:
-                session.source_record.setdefault(self.format.NAME, {})[SEALED] = True
+                session.source_record.setdefault(self.format.SPEC.name, {})[SEALED] = True
             self._link_parent(session, draft)
         session.save()
         notify.session_changed(session.id, session.last_seq)
@@ -227,7 +228,7 @@ class Digest:
     def _link_parent(self, session: Session, draft: SessionDraft) -> None:
         if draft.parent_external_id and session.parent_id is None:
             parent_id = session.metadata["parent_external_id"] = identifier(draft.parent_external_id)
-            found = session_services.find_by_external_id(self.workspace_id, parent_id, self.format.NAME)
+            found = session_services.find_by_external_id(self.workspace_id, parent_id, self.format.SPEC.name)
             session.parent = next((parent for parent in found if parent.pk != session.pk), None)
 
     def _progress(self, _: int) -> None:

@@ -52,8 +52,8 @@ class Call:
 
 def settle(workspace_id: UUID, format_name: str, sessions: Iterable[Session], kept: Iterable[Companion]) -> None:
     """Bring the families of these sessions, and of those that companions tell of, up to date. In a transaction."""
-    format = registry.get(format_name)
-    by, starters = getattr(format, "CHILDREN", ""), getattr(format, "STARTS_SESSIONS", ())
+    spec = registry.get(format_name).SPEC
+    by, starters = spec.children, spec.starts_sessions
     if not by:
         return
     with connection.cursor() as cursor:

@@ -28,7 +28,7 @@ WHERE s.workspace_id = %(workspace)s AND s.source_format = %(format)s
   AND (s.id = ANY(%(sessions)s) OR child.id = ANY(%(sessions)s))
 ORDER BY s.started_at, s.external_id, e.seq
 """
-TOLD = f"""
+PROMPTED = f"""
 SELECT child.id, c.session_id, c.seq
 FROM sessions_app_session s
 JOIN sessions_app_toolcall c ON c.session_id = s.id AND c.name = ANY(%(starters)s)
@@ -41,7 +41,7 @@ WHERE s.workspace_id = %(workspace)s AND s.source_format = %(format)s
   AND (s.id = ANY(%(sessions)s) OR child.id = ANY(%(sessions)s))
 ORDER BY s.started_at, s.external_id, c.seq, child.started_at, child.external_id
 """
-BY = {"named": NAMED, "told": TOLD}
+BY = {"named": NAMED, "prompted": PROMPTED}
 
 
 def settle(

@@ -164,7 +164,7 @@ def _is_appended_to(path: Path) -> bool:
             name, head = registry.detect(stream)
         except registry.Ambiguous:
             return False
-    return registry.get(name).GROWS == "lines" and _starts_with_a_line(head)
+    return registry.get(name).SPEC.grows == "lines" and _starts_with_a_line(head)
 
 
 def _starts_with_a_line(head: Head) -> bool:

@@ -13,11 +13,11 @@ from django.db import transaction
 from sessions_app.services import audit
 from sessions_app.services.log.sanitise import storable
 from vcon_app.drafts import Losses
+from vcon_app.formats.contract import Writer
 from vcon_app.formats.vcon.redacting import redact
 from vcon_app.formats.vcon.redacting.check import Leak, Where, check
 from vcon_app.formats.vcon.redacting.session import Prepared, prepare
 from vcon_app.models import Export, Redaction
-from vcon_app.registry import Format
 
 from ...queries.log_reader import LogEvents, session_draft
 from .redaction_rules import Rule, selection_of
@@ -41,7 +41,7 @@ def begin(export: Export) -> None:
     Redaction.objects.filter(pk=export.options[OPTION]).update(export=export)
 
 
-def written(export: Export, writer: Format, losses: Losses, options: dict[str, Any]) -> Iterator[bytes]:
+def written(export: Export, writer: Writer, losses: Losses, options: dict[str, Any]) -> Iterator[bytes]:
     """The file without what goes. Held in memory, because all of it is searched for what was removed.
 
     The same again when it is written again: events that came since are not in it.

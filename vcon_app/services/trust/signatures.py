@@ -19,6 +19,7 @@ from vcon_app import registry
 from vcon_app.drafts import Finding, FormatError, Signature
 from vcon_app.formats import bundle
 from vcon_app.formats.common.zips import Archive
+from vcon_app.formats.contract import Verifier
 from vcon_app.models import Import, ImportedSession
 from vcon_app.signing.states import rank
 
@@ -63,7 +64,7 @@ def check(format: registry.Format, source: BinaryIO, read: Signature, ring: anch
 
     Raises ``FormatError``.
     """
-    if read.state == "unsigned" or not hasattr(format, "verify"):
+    if read.state == "unsigned" or not isinstance(format, Verifier):
         return Checked(columns(read))
     source.seek(0)
     signature, findings = format.verify(source, ring.anchors, timezone.now())
@@ -187,7 +188,7 @@ def _of_members(archive: Archive, contents: archives.Contents, ring: anchors.Key
         try:
             with archive.open(member) as file:
                 format = registry.get(registry.detect(file)[0])
-                read = Signature("uncheckable" if hasattr(format, "verify") else "unsigned")
+                read = Signature("uncheckable" if isinstance(format, Verifier) else "unsigned")
                 part = check(format, decryption.decrypted(format, file), read, ring)
         except FormatError:  # was left out when the archive was imported, and that was told
             continue

@@ -14,6 +14,7 @@ from vcon_app import registry
 from vcon_app.drafts import Finding, FormatError, Signature
 from vcon_app.formats import bundle, vcon
 from vcon_app.formats.common.zips import Archive
+from vcon_app.formats.contract import Verifier
 from vcon_app.formats.vcon.file import vconz
 from vcon_app.signing import states
 from vcon_app.signing.keys import Anchor
@@ -37,8 +38,8 @@ def of(path: Path, anchors: Sequence[Anchor]) -> Verdict:
         if archives.is_archive(source, "auto"):
             return _of_archive(Archive(source), anchors, now)
         format = registry.get(registry.detect(source)[0])
-        if not hasattr(format, "verify"):
-            return Verdict(Signature(detail=f"{format.TITLE} files carry no signature."))
+        if not isinstance(format, Verifier):
+            return Verdict(Signature(detail=f"{format.SPEC.title} files carry no signature."))
         return Verdict(*format.verify(decryption.decrypted(format, source), anchors, now))
 
 
