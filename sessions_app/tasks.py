@@ -9,16 +9,17 @@ from celery import shared_task
 from .channels.slack import escalation, messages, replies, sweep
 from .runtimes import worker
 from .runtimes.managed import upkeep
-from .services import retention, turns
-from .services.approvals import decisions
+from .services import retention
+from .services.approvals import endings
 from .services.log import search_index
 from .services.triggers import schedules
+from .services.turns import in_flight
 
 
 @shared_task
 def expire_approvals() -> int:
     """Called every 15 s by beat: deny what nobody decided in time."""
-    return decisions.expire_due()
+    return endings.expire_due()
 
 
 @shared_task
@@ -63,7 +64,7 @@ def look_again() -> int:
 @shared_task
 def sweep_turns() -> int:
     """Called every 15 s by beat: enqueue turns again that lost their worker or their message."""
-    return turns.sweep()
+    return in_flight.sweep()
 
 
 @shared_task

@@ -13,10 +13,11 @@ from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
 from sessions_app.services import agents as agent_service
-from sessions_app.services import continuations, turns
+from sessions_app.services import continuations
 from sessions_app.services import sessions as session_service
 from sessions_app.services.approvals import decisions as approval_service
 from sessions_app.services.money import budgets, ledger
+from sessions_app.services.turns import messages
 
 from . import agents, approvals, audit, events, sessions, triggers, usage, waiting, wallets
 from .parsing import BodyParser
@@ -33,8 +34,8 @@ Every POST that creates takes an `Idempotency-Key`: its first answer is given ag
 
 FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
     session_service.Archived: lambda error: Problem(409, str(error)),
-    turns.NotActive: lambda error: Problem(409, str(error)),
-    turns.TooLong: lambda error: invalid("/text", str(error)),
+    messages.NotActive: lambda error: Problem(409, str(error)),
+    messages.TooLong: lambda error: invalid("/text", str(error)),
     budgets.Spent: lambda error: Problem(402, str(error)),
     ledger.NotMoney: lambda error: invalid("/amount", str(error)),
     agent_service.NameTaken: lambda error: Problem(409, str(error)),

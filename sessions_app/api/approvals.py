@@ -14,7 +14,7 @@ from ninja import Query, Router
 from sessions_app import models
 from sessions_app.live.hub import hub
 from sessions_app.live.threads import in_thread, release
-from sessions_app.services.approvals import decisions, requests
+from sessions_app.services.approvals import decisions, endings, requests
 
 from . import schemas
 from .auth import Principal, reader, writer
@@ -72,16 +72,20 @@ def ask(request: HttpRequest, question: Question) -> HttpResponse:
     409 when the client id was used for another question, or the session is archived.
     """
     refuse_repaired(request)
-    about = {
-        "by": request.auth.actor, "server": question.tool.server, "context": question.context or "",
-        "risk": question.risk or "", "expires_in": question.expires_in, "client_id": question.client_id or "",
-    }  # fmt: skip
+    asked = requests.Question(
+        question.tool.name,
+        question.tool.arguments,
+        server=question.tool.server,
+        context=question.context or "",
+        risk=question.risk or "",
+        expires_in=question.expires_in,
+        client_id=question.client_id or "",
+    )
+    by = request.auth.actor
     if question.session_id:
-        session = session_read(request, question.session_id)
-        approval = decisions.request(session, question.tool.name, question.tool.arguments, **about)
+        approval = requests.request(session_read(request, question.session_id), asked, by=by)
     else:
-        workspace, tool = request.auth.workspace, question.tool
-        approval = requests.request_for(workspace.id, question.agent, tool.name, tool.arguments, **about)
+        approval = requests.request_in_own_session(request.auth.workspace.id, question.agent, asked, by=by)
     return reply(schemas.Approval.of(approval), 201)
 
 
@@ -95,12 +99,14 @@ def decide(request: HttpRequest, approval_id: UUID, decision: Decision) -> HttpR
     decided = decisions.decide(
         _find(request.auth, approval_id),
         request.auth.decider,
-        decision.verdict,
-        version=decision.version,
-        digest=decision.digest,
-        arguments=decision.arguments,
-        answer=decision.answer or "",
-        reason=decision.reason or "",
+        decisions.Decision(
+            decision.verdict,
+            version=decision.version,
+            digest=decision.digest,
+            arguments=decision.arguments,
+            answer=decision.answer or "",
+            reason=decision.reason or "",
+        ),
     )
     return reply(schemas.Approval.of(decided))
 
@@ -129,10 +135,10 @@ def _current(principal: Principal, approval_id: UUID) -> models.Approval:
     """As it stands now: expired if its time is up, delivered if an API key is told a decision."""
     approval = _find(principal, approval_id)
     if approval.status == Status.PENDING and _seconds_to_expiry(approval) <= 0:
-        decisions.expire_due(approval_id=approval_id)
+        endings.expire_due(approval_id=approval_id)
         approval = _find(principal, approval_id)
     if approval.status != Status.PENDING and principal.api_key_id:
-        decisions.mark_delivered(approval)
+        endings.mark_delivered(approval)
     return approval
 
 

@@ -8,7 +8,6 @@ from decimal import Decimal
 from typing import Annotated, Any
 from uuid import UUID
 
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 from pydantic import BaseModel, BeforeValidator, Field
@@ -16,7 +15,8 @@ from pydantic import BaseModel, BeforeValidator, Field
 from sessions_app import models
 from sessions_app.queries.sessions import provenance, turn_state
 from sessions_app.queries.sessions import session_list as queries
-from sessions_app.services import continuations, lifecycle, sessions
+from sessions_app.services import continuations, sessions
+from sessions_app.services.turns import messages
 
 from . import schemas
 from .agents import agent_read
@@ -126,11 +126,8 @@ def list_agent_sessions(
 @once
 def create_session(request: HttpRequest, agent_id: UUID, session: NewSession = NewSession()) -> HttpResponse:  # noqa: B008
     """Begin a session, with a first message or without."""
-    with transaction.atomic():
-        agent = agent_read(request, agent_id)
-        made = sessions.create(agent, by=request.auth.actor, origin=_origin(request), **session.values())
-        if session.message:
-            lifecycle.add_message(made, session.message, by=request.auth.actor)
+    agent, by = agent_read(request, agent_id), request.auth.actor
+    made = messages.start_session(agent, session.message or "", by=by, origin=_origin(request), **session.values())
     return reply(shown(session_read(request, made.id)), 201)
 
 
@@ -152,21 +149,21 @@ class Accepted(BaseModel):
 def send_message(request: HttpRequest, agent_id: UUID, session_id: UUID, message: NewMessage) -> HttpResponse:
     """A person's message to the agent; ``interrupt`` stops the turn in flight first. 409 when it is archived."""
     session = session_read(request, session_id, agent_id)
-    taken = lifecycle.add_message(session, message.text, by=request.auth.actor, interrupting=message.interrupt)
+    taken = messages.submit(session.pk, message.text, by=request.auth.actor, interrupting=message.interrupt)
     return reply(Accepted(seq=taken.seq, queued=taken.queued), 202)
 
 
 @seed_router.post("/{uuid:agent_id}/sessions/{uuid:session_id}/interrupt", auth=writer, response={202: schemas.Session})
 def interrupt_session(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """Cancel the turn in flight, and what it asks. 409 when the session is archived."""
-    lifecycle.interrupt(session_read(request, session_id, agent_id), by=request.auth.actor)
+    messages.interrupt(session_read(request, session_id, agent_id).pk, by=request.auth.actor)
     return reply(shown(session_read(request, session_id, agent_id)), 202)
 
 
 @seed_router.post("/{uuid:agent_id}/sessions/{uuid:session_id}/archive", auth=writer, response=schemas.Session)
 def archive_session(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """Read-only from now on; a second time changes nothing."""
-    lifecycle.archive(session_read(request, session_id, agent_id), by=request.auth.actor)
+    sessions.archive(session_read(request, session_id, agent_id), by=request.auth.actor)
     return reply(shown(session_read(request, session_id, agent_id)))
 
 

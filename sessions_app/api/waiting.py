@@ -10,7 +10,7 @@ from ninja import Router
 from pydantic import BaseModel, Field
 
 from sessions_app import models
-from sessions_app.services import turns
+from sessions_app.services.turns import messages
 
 from . import schemas
 from .auth import reader, writer
@@ -50,7 +50,7 @@ def list_waiting(request: HttpRequest, agent_id: UUID, session_id: UUID) -> Http
 @seed_router.delete(f"{SESSION}/queue/{{uuid:message_id}}", auth=writer, response={204: None})
 def take_back(request: HttpRequest, agent_id: UUID, session_id: UUID, message_id: UUID) -> HttpResponse:
     """Take back a message that waits. 404 when its turn has begun."""
-    if not turns.drop_queued(session_read(request, session_id, agent_id).pk, message_id):
+    if not messages.take_back(session_read(request, session_id, agent_id).pk, message_id):
         raise not_found("message")
     return HttpResponse(status=204)
 
@@ -58,7 +58,7 @@ def take_back(request: HttpRequest, agent_id: UUID, session_id: UUID, message_id
 @seed_router.post(f"{SESSION}/go-on", auth=writer, response={202: schemas.Session})
 def go_on(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """Send the messages that were held back for want of money, or while the agent was paused. 409 when none was."""
-    if not turns.go_on(session_read(request, session_id, agent_id).pk):
+    if not messages.send_waiting(session_read(request, session_id, agent_id).pk):
         raise Problem(409, "no message is held back")
     return reply(shown(session_read(request, session_id, agent_id)), 202)
 
@@ -66,6 +66,6 @@ def go_on(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpRespons
 @seed_router.post(f"{SESSION}/retry", auth=writer, response={202: schemas.Session})
 def retry(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """Have the agent take its last turn up again, after an error or an interruption. 409 while one is in flight."""
-    if not turns.retry(session_read(request, session_id, agent_id).pk, by=request.auth.actor):
+    if not messages.retry(session_read(request, session_id, agent_id).pk, by=request.auth.actor):
         raise Problem(409, "no turn can be tried again: one is in flight, none was taken, or the agent runs elsewhere")
     return reply(shown(session_read(request, session_id, agent_id)), 202)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+
+import orjson
 from django.db import models
 
 from sessions_app.ids import uuid7
@@ -38,7 +41,7 @@ class Approval(models.Model):
     context = models.TextField(default="")
     """What the agent says of why it asks."""
     digest = models.CharField(max_length=64)
-    """SHA-256 of the canonical JSON of what was shown: see ``services.approvals.digest_of``."""
+    """Of what was shown, see ``digest_of_question``: a decision names it, so that it cannot be about something else."""
     status = models.CharField(max_length=20, choices=Status.choices, default=Status.PENDING)
     version = models.PositiveIntegerField(default=1)
     risk = models.CharField(max_length=40, default="")
@@ -66,6 +69,14 @@ class Approval(models.Model):
             models.Index(fields=["expires_at"], condition=models.Q(status="pending"), name="approval_expires"),
             models.Index(fields=["session", "event_seq"], name="approval_of_event"),
         ]
+
+    def digest_of_question(self) -> str:
+        """SHA-256, in hex, of the canonical JSON (sorted keys, compact, UTF-8) of what a reviewer is shown."""
+        shown = {
+            "session": str(self.session_id), "approval": str(self.pk), "tool": self.tool_name,
+            "server": self.tool_server, "input": self.arguments,
+        }  # fmt: skip
+        return hashlib.sha256(orjson.dumps(shown, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 class Vote(models.Model):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sessions_app.models import Approval, Event
-from sessions_app.services.approvals import decisions
+from sessions_app.services.approvals import endings
 from sessions_app.services.log.events import NewEvent
 from sessions_app.services.money import budgets, usage
 
@@ -76,7 +76,7 @@ def settle_call(turn: TurnRun, call: Event, execute: Execute, people: Collection
         approval = turn.ask(call, context=question(call))
         if approval.status == Status.PENDING:
             return False
-        decisions.mark_delivered(approval)
+        endings.mark_delivered(approval)
         if approval.status not in (Status.APPROVED, Status.APPROVED_EDITED, Status.AUTO_ALLOWED):
             _refuse(turn, call, approval)
             return True

@@ -7,27 +7,25 @@ from collections.abc import Collection, Iterator
 from typing import Any
 from uuid import UUID
 
-from django.db import connections, transaction
+from django.db import connections
 from django.utils import timezone
 
 from sessions_app.models import Agent, Approval, Event, Session, TurnInFlight
-from sessions_app.services import agents, audit, notify, turns
-from sessions_app.services.approvals import decisions
+from sessions_app.services import agents, audit, notify
+from sessions_app.services.approvals import requests
 from sessions_app.services.log import events
 from sessions_app.services.log.events import NewEvent, Tool
 from sessions_app.services.money import budgets
+from sessions_app.services.turns import in_flight
+from sessions_app.services.turns.in_flight import LeaseLost
 
 PAGE = 500
 SAID_AT_ONCE = 2_000
 """Characters in one notice of streamed text: NOTIFY takes 8,000 bytes, and JSON escapes make up to six of one."""
 
 
-class LeaseLost(Exception):
-    """Another worker holds the turn now: this one must not write any more."""
-
-
 class TurnRun:
-    """What a runtime gets. Every write checks that this worker still holds the turn."""
+    """What a runtime gets. Every write checks that this worker still owns the turn."""
 
     def __init__(self, flight: TurnInFlight) -> None:
         self.flight = flight
@@ -61,7 +59,7 @@ class TurnRun:
 
     def beat(self) -> None:
         """Say that a worker is at it, and learn what people want; called every second from outside."""
-        row = turns.held(self.flight)
+        row = in_flight.still_owned(self.flight)
         if not row.update(heartbeat_at=timezone.now()):
             self._lost.set()
             self._stopped.set()
@@ -85,8 +83,7 @@ class TurnRun:
 
     def append(self, *new: NewEvent) -> events.Appended:
         """Add to the log; what it holds already is left out. Raises ``LeaseLost``."""
-        with transaction.atomic():
-            self._hold()
+        with in_flight.owned(self.flight):
             appended = events.append(self.session_id, new)
             if self.flight.said and any(event.kind == "agent_message" and not event.depth for event in new):
                 self._is_logged()
@@ -95,19 +92,18 @@ class TurnRun:
     def save_state(self, **notes: Any) -> None:
         """Keep notes for whoever goes on with this turn. Raises ``LeaseLost``."""
         self.state |= notes
-        with transaction.atomic():
-            self._hold()
-            turns.held(self.flight).update(state=self.state)
+        with in_flight.owned(self.flight):
+            in_flight.still_owned(self.flight).update(state=self.state)
 
     def ask(self, call: Event, *, context: str = "", risk: str = "") -> Approval:
         """The approval of a tool call: the one that exists, or a new one that now waits for a person."""
-        with transaction.atomic():
-            self._hold()
-            return decisions.request(
-                self.session, call.tool_name or "", call.arguments, server=call.tool_server, client_id=call.call_id,
-                by=audit.Actor("agent", str(self.agent.pk), self.agent.name), context=context, risk=risk,
-                expires_in=self.agent.policy.get("expires_in"),
-            )  # fmt: skip
+        question = requests.Question(
+            call.tool_name or "", call.arguments, server=call.tool_server, context=context, risk=risk,
+            expires_in=self.agent.policy.get("expires_in"), client_id=call.call_id,
+        )  # fmt: skip
+        by = audit.Actor("agent", str(self.agent.pk), self.agent.name)
+        with in_flight.owned(self.flight):
+            return requests.request(self.session, question, by=by)
 
     def check_money(self) -> None:
         """Before another model request. Raises ``budgets.Spent`` when this turn used up what there is."""
@@ -122,7 +118,7 @@ class TurnRun:
         flight = self.flight
         begun = flight.said if flight.said_request == request else ""
         flight.said, flight.said_request = begun + text, request
-        if not turns.held(flight).update(said=flight.said, said_request=request):
+        if not in_flight.still_owned(flight).update(said=flight.said, said_request=request):
             raise LeaseLost
         for start in range(0, len(text), SAID_AT_ONCE):
             notify.said(self.session_id, request, len(begun) + start, text[start : start + SAID_AT_ONCE])
@@ -130,7 +126,7 @@ class TurnRun:
     def _is_logged(self) -> None:
         """What was being written stands in the log now: who comes later must not be shown it twice."""
         self.flight.said = self.flight.said_request = ""
-        turns.held(self.flight).update(said="", said_request="")
+        in_flight.still_owned(self.flight).update(said="", said_request="")
 
     # --- words for what happens ---
 
@@ -150,7 +146,3 @@ class TurnRun:
             "tool_result", f"result:{call.call_id}", at=timezone.now(), actor_kind="tool",
             actor_name=call.tool_name or "", text=text, tool=tool, parent=call.client_key, data=data,
         )  # fmt: skip
-
-    def _hold(self) -> None:
-        if not turns.held(self.flight).select_for_update().exists():
-            raise LeaseLost

@@ -16,12 +16,13 @@ from django.utils import timezone
 
 from sessions_app.ids import uuid7
 from sessions_app.models import Session, TurnInFlight
-from sessions_app.services import turns
 from sessions_app.services.log.events import NewEvent
 from sessions_app.services.money import budgets
+from sessions_app.services.turns import in_flight
+from sessions_app.services.turns.in_flight import LeaseLost
 
 from . import Ended, Failed, Outcome, Retry, Waits
-from .run import LeaseLost, TurnRun
+from .run import TurnRun
 
 log = logging.getLogger(__name__)
 BEAT_SECONDS = 1.0
@@ -41,7 +42,7 @@ def run(session_id: UUID, beside: Callable[[TurnInFlight], AbstractContextManage
 
     ``beside`` is entered while this worker is at the turn, and left when the turn rests or is over.
     """
-    flight = turns.claim(session_id)
+    flight = in_flight.claim(session_id)
     if flight is None:
         return
     turn, started = TurnRun(flight), time.monotonic()
@@ -99,19 +100,19 @@ def _waited(turn: TurnRun, retry: Retry) -> bool:
     """Wait as long as was asked, in sight of everybody; True when a person interrupts that."""
     seconds = min(max(retry.seconds, 0.0), LONGEST_WAIT)
     until = timezone.now() + timezone.timedelta(seconds=seconds)
-    turns.held(turn.flight).update(retry_at=until)
+    in_flight.still_owned(turn.flight).update(retry_at=until)
     note = f"{retry.why}; next try in {seconds:.0f} s"
     turn.append(turn.event("status", f"retry:{uuid7()}", note, actor_kind="system", data={"status": "retrying"}))
     interrupted = turn.pause(seconds)
-    turns.held(turn.flight).update(retry_at=None)
+    in_flight.still_owned(turn.flight).update(retry_at=None)
     return interrupted
 
 
 def _settle(turn: TurnRun, outcome: Outcome, busy_ms: int) -> None:
     if isinstance(outcome, Waits):
-        turns.rest(turn.flight, busy_ms)
+        in_flight.park(turn.flight, busy_ms)
     else:
-        turns.finish(turn.flight, busy_ms, outcome.last)
+        in_flight.finish(turn.flight, busy_ms, outcome.last)
 
 
 def error_event(turn: TurnRun, text: str) -> NewEvent:

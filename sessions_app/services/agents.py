@@ -123,6 +123,22 @@ def differing(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     return [name for name in DEFINED if old.get(name) != new.get(name)]
 
 
+@transaction.atomic
+def note_runtime_ref(agent: Agent, more: dict[str, Any]) -> None:
+    """Add to the ids that the runtime gave. Under a lock: other sessions of the agent do this at the same time."""
+    row = Agent.objects.select_for_update().get(pk=agent.pk)
+    for key, value in more.items():
+        row.runtime_ref[key] = row.runtime_ref.get(key, {}) | value if isinstance(value, dict) else value
+    Agent.objects.filter(pk=row.pk).update(runtime_ref=row.runtime_ref)
+    agent.runtime_ref = row.runtime_ref
+
+
+def forget_runtime_ref(agent: Agent) -> None:
+    """Drop the ids that the runtime gave: they are of another key."""
+    Agent.objects.filter(pk=agent.pk).update(runtime_ref={})
+    agent.runtime_ref = {}
+
+
 def slug_of(name: str) -> str:
     """The name for URLs. One in another script keeps a hash of itself: "客服" and "退款" must not be one agent."""
     slug = slugify(name)[:100]

@@ -9,9 +9,10 @@ from sessions_app.ids import uuid7
 from sessions_app.models import Agent, QueuedMessage, Session, Turn
 from sessions_app.queries.sessions import handover_transcript
 
-from . import audit, lifecycle, sessions, turns
+from . import audit, sessions
 from .log import events
 from .money import budgets
+from .turns import in_flight, messages
 
 CONTINUED, HANDED_OVER = " (continued)", " (handed over)"
 
@@ -38,7 +39,7 @@ def continue_session(
 
     What it knows stands as ``injected_context`` at seq 1 of its log. ``message`` begins its first turn. With
     ``handoff`` the agent of ``source`` stops, the messages that waited for it go along, and ``source`` is archived:
-    two agents at one task would act twice. Raises ``CannotContinue``, ``NoSuchTurn``, and like ``turns.submit``.
+    two agents at one task would act twice. Raises ``CannotContinue``, ``NoSuchTurn``, and like ``messages.submit``.
     """
     _check(source, agent, after_turn, handoff=handoff)
     if handoff:
@@ -57,7 +58,7 @@ def continue_session(
     if handoff:
         _close(source, session, agent, by)
     if message:
-        turns.submit(session.pk, message, by=by.name)
+        messages.submit(session.pk, message, by=by)
     elif handoff:
         _go_on(session)
     session.refresh_from_db()
@@ -65,10 +66,10 @@ def continue_session(
 
 
 def _check(source: Session, agent: Agent, after_turn: int | None, *, handoff: bool) -> None:
-    if not turns.runs_here(agent):
+    if not messages.runs_here(agent):
         raise CannotContinue(f"{agent.name} runs elsewhere; choose an agent that runs here")
     if agent.status != Agent.Status.ACTIVE:
-        raise turns.NotActive(f"{agent.name} is {agent.status}: it begins no sessions until somebody resumes it")
+        raise messages.NotActive(f"{agent.name} is {agent.status}: it begins no sessions until somebody resumes it")
     if handoff and source.status == Session.Status.ARCHIVED:
         raise CannotContinue("this session is archived: there is nothing to hand over; continue it instead")
     if handoff and source.origin == Session.Origin.IMPORT:
@@ -99,7 +100,7 @@ def _context(session: Session) -> events.NewEvent:
 def _stop(source: Session, agent: Agent, by: audit.Actor) -> None:
     """The turn in flight ends, and what it asks is withdrawn: the other agent asks for itself."""
     if source.status == Session.Status.RUNNING:
-        lifecycle.interrupt(source, by=by)
+        messages.interrupt(source.pk, by=by)
     note = events.NewEvent(
         "handoff", f"handoff:{uuid7()}", at=timezone.now(), actor_kind="person", actor_name=by.name,
         text=f"{by.name} hands this session over to {agent.name}", data={"to": agent.name},
@@ -109,22 +110,15 @@ def _stop(source: Session, agent: Agent, by: audit.Actor) -> None:
 
 def _close(source: Session, session: Session, agent: Agent, by: audit.Actor) -> None:
     QueuedMessage.objects.filter(session=source).update(session=session)
-    lifecycle.archive(source, by=by)
+    sessions.archive(source, by=by)
 
 
 def _go_on(session: Session) -> None:
     """Messages that came along begin the first turn, when there is money for it; else they wait in sight."""
     try:
-        turns.go_on(session.pk)
+        messages.send_waiting(session.pk)
     except budgets.Spent as spent:
-        events.append(session.pk, [_held_back(str(spent))])
-
-
-def _held_back(why: str) -> events.NewEvent:
-    return events.NewEvent(
-        "status", f"held_back:{uuid7()}", at=timezone.now(), actor_kind="system", actor_name="Countersign", text=why,
-        data={"status": "held_back"},
-    )  # fmt: skip
+        events.append(session.pk, [in_flight.status_event("Countersign", "held_back", str(spent))])
 
 
 def _title(source: Session, *, handoff: bool) -> str:

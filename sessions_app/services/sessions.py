@@ -1,4 +1,4 @@
-"""Sessions: begun here by an agent, a person or a trigger. How they go on and end: see ``lifecycle`` and ``turns``."""
+"""Sessions: created, locked, archived. Their messages and turns: see ``turns``."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Case, F, Value, When
 from django.utils import timezone
 
 from sessions_app.models import Agent, Session
 
-from . import audit
+from . import audit, notify, task_queue
+from .approvals import endings
 from .log import events
 from .log.sanitise import identifier, storable
+from .turns.resume import stop
 
 CLOSED = "this session is archived: it can be read and exported, but not continued"
 
@@ -37,6 +40,23 @@ def create(agent: Agent, *, by: audit.Actor, origin: str = Session.Origin.API, *
     return session
 
 
+def lock(session_id: UUID) -> Session:
+    """The session, with its agent, locked until the transaction ends.
+
+    Sessions are locked before what hangs on them everywhere, so that no two locks wait for each other.
+    """
+    rows = Session.objects.select_for_update(of=("self",)).select_related("agent").defer("source_record")
+    return rows.get(pk=session_id)
+
+
+def lock_open(session_id: UUID) -> Session:
+    """The session, locked. Raises ``Archived``."""
+    session = lock(session_id)
+    if session.status == Session.Status.ARCHIVED:
+        raise Archived(CLOSED)
+    return session
+
+
 def append_to_open(session: Session, new: list[events.NewEvent]) -> events.Appended:
     """``events.append`` for sessions that still take events. Raises ``Archived``."""
     with transaction.atomic():
@@ -44,6 +64,23 @@ def append_to_open(session: Session, new: list[events.NewEvent]) -> events.Appen
         if status == Session.Status.ARCHIVED:
             raise Archived(CLOSED)
         return events.append(session.pk, new)
+
+
+@transaction.atomic
+def archive(session: Session, *, by: audit.Actor) -> None:
+    """Read-only from now on, and ended, so that it can be signed; a turn in flight is stopped. What waits for a person
+    is cancelled, what was queued stays unsent. A second time changes nothing.
+    """
+    changed = Session.objects.filter(pk=session.pk).exclude(status=Session.Status.ARCHIVED)
+    ended = Case(When(phase=Session.Phase.ACTIVE, then=Value(Session.Phase.COMPLETED)), default=F("phase"))
+    if not changed.update(status=Session.Status.ARCHIVED, phase=ended, updated_at=timezone.now()):
+        return
+    stop(session.pk)
+    endings.cancel_all(session.pk, reason="the session was archived", by=by)
+    audit.record(session.workspace_id, by, "session.archived", subject=("session", session.pk))
+    notify.session_changed(session.pk, session.last_seq)
+    if Session.objects.filter(pk=session.pk).exclude(runtime_id="").exists():
+        task_queue.enqueue(task_queue.CLOSE_SESSION, session.pk)
 
 
 def find_by_external_id(workspace_id: UUID, external_id: str, source_format: str) -> list[Session]:

@@ -10,7 +10,7 @@ from django.test import AsyncClient
 from django.utils import timezone
 
 from sessions_app.models import Agent, Approval, AuditEntry, Session
-from sessions_app.services.approvals import decisions
+from sessions_app.services.approvals import endings
 from tests.services.build import at_once
 
 from .client import ok, pointers, refused
@@ -309,4 +309,4 @@ def test_an_agent_that_asks_twice_at_once_asks_once(api):
 
 def test_an_approval_survives_a_second_run_of_the_clock(api, session):
     ask(api, session, expires_in=60)
-    assert decisions.expire_due() == 0
+    assert endings.expire_due() == 0

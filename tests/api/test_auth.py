@@ -10,14 +10,14 @@ from django.test import Client
 
 from sessions_app.models import Member, Role, Session
 from sessions_app.services import audit, people
-from sessions_app.services.approvals import decisions
+from sessions_app.services.approvals import requests
 
 from .client import Api, ok, refused
 
 
 @pytest.fixture
 def asked(session):
-    return decisions.request(session, "refund", {"amount": 4}, by=audit.COMMAND)
+    return requests.request(session, requests.Question("refund", {"amount": 4}), by=audit.COMMAND)
 
 
 def reads(session, asked):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sessions_app.services import audit
-from sessions_app.services.approvals import decisions
+from sessions_app.services.approvals import requests
 from sessions_app.services.log import events
 from tests.services.build import call, result, user
 
@@ -183,7 +183,7 @@ QUERIES = {
 @pytest.fixture
 def places(session):
     events.append(session.id, [user("hello"), call("c1"), result("c1")])
-    asked = decisions.request(session, "t", {"x": 1}, by=audit.COMMAND)
+    asked = requests.request(session, requests.Question("t", {"x": 1}), by=audit.COMMAND)
     return {"agent": session.agent_id, "session": session.id, "approval": asked.id}
 
 

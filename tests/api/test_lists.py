@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from sessions_app.services import agents, audit, sessions
-from sessions_app.services.approvals import decisions
+from sessions_app.services.approvals import decisions, requests
 from sessions_app.services.log import events
 from tests.services.build import answer, call, event, result, user
 
@@ -40,13 +40,11 @@ def test_turns_come_in_order(api, session):
 
 
 def test_approvals_are_listed_by_status(api, session):
-    asked = [decisions.request(session, "t", {"n": number}, by=audit.COMMAND) for number in range(3)]
+    asked = [requests.request(session, requests.Question("t", {"n": number}), by=audit.COMMAND) for number in range(3)]
     decisions.decide(
         asked[0],
         decisions.Decider(audit.COMMAND, decisions.Role.REVIEWER, "api"),
-        "deny",
-        version=1,
-        digest=asked[0].digest,
+        decisions.Decision("deny", version=1, digest=asked[0].digest),
     )
     waiting = api.all("approvals", {"status": "pending", "limit": 1})
     assert [row["id"] for row in waiting] == [str(asked[2].id), str(asked[1].id)]
@@ -65,7 +63,7 @@ def _fill(agent, rows):
     for _ in range(rows):
         session = sessions.create(agent, by=audit.SYSTEM)
         events.append(session.id, [user(), call("c"), result("c"), answer("r", "m", input_tokens=1, output_tokens=2)])
-        decisions.request(session, "t", {}, by=audit.COMMAND)
+        requests.request(session, requests.Question("t", {}), by=audit.COMMAND)
     return session
 
 

@@ -10,8 +10,9 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from sessions_app.models import Session, TurnInFlight
-from sessions_app.services import agents, audit, sessions, turns
+from sessions_app.services import agents, audit, sessions
 from sessions_app.services.log.events import NewEvent, Tool, append
+from sessions_app.services.turns import in_flight, messages
 
 STANDING, ROWS = re.compile(r"/standing$"), re.compile(r"/rows\?only=")
 SLOW = 1_200
@@ -55,7 +56,7 @@ def path_of(session: Session) -> str:
 
 
 def test_a_click_while_the_line_is_fetched_is_not_lost(open_page, session):
-    turns.submit(session.pk, "Wait", by="Rosa")
+    messages.submit(session.pk, "Wait", by=audit.Actor("member", "r", "Rosa"))
     page = open_page(path_of(session))
     expect(page.locator("#standing")).to_contain_text("running")
     with held_back(page, STANDING):
@@ -67,13 +68,13 @@ def test_a_click_while_the_line_is_fetched_is_not_lost(open_page, session):
 
 
 def test_what_happens_while_the_line_is_fetched_is_shown(open_page, session):
-    turns.submit(session.pk, "Wait", by="Rosa")
+    messages.submit(session.pk, "Wait", by=audit.Actor("member", "r", "Rosa"))
     page = open_page(path_of(session))
     with held_back(page, STANDING):
         with page.expect_request(STANDING):
             note(session, "news")
         page.wait_for_timeout(SLOW / 2)
-        turns.finish(turns.claim(session.pk), 10)
+        in_flight.finish(in_flight.claim(session.pk), 10)
         expect(page.locator("#standing")).to_contain_text("idle", timeout=15_000)
 
 

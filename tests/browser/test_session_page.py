@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from sessions_app.models import Agent, Approval, Role, Session
 from sessions_app.services import agents, audit
-from sessions_app.services.approvals import decisions
+from sessions_app.services.approvals import decisions, requests
 from sessions_app.services.log import events
 from tests.views.session.build import BOT, asked, call, other, path_of, priced, result, said, session_with
 from tests.views.session.test_hostile import ATTACK
@@ -48,7 +48,9 @@ def session(agent) -> Session:
 
 def ask(session: Session, **more) -> Approval:
     arguments = {"order": 4711, "note": "lost " * 300}
-    return decisions.request(session, "issue_refund", arguments, by=BOT, context="The carrier lost it.", **more)
+    return requests.request(
+        session, requests.Question("issue_refund", arguments, context="The carrier lost it.", **more), by=BOT
+    )
 
 
 def focused(page: Page) -> str:
@@ -187,7 +189,7 @@ def test_what_somebody_types_is_not_lost_when_another_decides(open_page, session
     page.locator("[data-choice=answer] summary").click()
     page.locator("textarea[name=answer]").fill("Half of it")
     ada = decisions.Decider(audit.Actor("member", "ada", "Ada"), Role.ADMIN, "api")
-    decisions.decide(approval, ada, "approve", version=approval.version, digest=approval.digest)
+    decisions.decide(approval, ada, decisions.Decision("approve", version=approval.version, digest=approval.digest))
     page.wait_for_timeout(1_500)  # the stream has told by now, and the card was left alone
     expect(page.locator("textarea[name=answer]")).to_have_value("Half of it")
     page.get_by_role("button", name="Answer the agent").click()

@@ -10,7 +10,8 @@ import pytest
 
 from sessions_app.models import Agent, Event, Session
 from sessions_app.runtimes import worker
-from sessions_app.services import agents, audit, lifecycle, people, sessions, turns
+from sessions_app.services import agents, audit, people, sessions
+from sessions_app.services.turns import messages
 from tests.fakes import mcp_server, messages_api
 from tests.fakes.managed_agents import KEY, FakeManagedAgents
 
@@ -58,9 +59,9 @@ def managed(make_session, fake) -> Session:
     return make_session("Billing", runtime="managed", model="claude-opus-5-5", tools=tools)
 
 
-def say(session: Session, text: str, **more: Any) -> turns.Submitted:
+def say(session: Session, text: str, **more: Any) -> messages.Submitted:
     session.refresh_from_db()
-    return lifecycle.add_message(session, text, by=BY, **more)
+    return messages.submit(session.pk, text, by=BY, **more)
 
 
 def work(session: Session) -> Session:

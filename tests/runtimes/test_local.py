@@ -10,8 +10,8 @@ from sessions_app.models import CallUsage, ModelRequest, TurnUsage
 from sessions_app.runtimes import run
 from sessions_app.runtimes.local import events
 from sessions_app.runtimes.local.model import Model
-from sessions_app.services import turns
 from sessions_app.services.money import ledger
+from sessions_app.services.turns import in_flight
 from tests.fakes.messages_api import call, text, thinking
 
 from .conftest import BY, say, told, work
@@ -181,7 +181,7 @@ def test_a_worker_that_dies_between_call_and_result_does_not_call_again(seller, 
     say(seller, "Refund 4711")
     work(seller)
     decide(seller, "approve")
-    dead = run.TurnRun(turns.claim(seller.pk))
+    dead = run.TurnRun(in_flight.claim(seller.pk))
     dead.save_state(executing="toolu_9")  # killed while the shop was at it
     lose_the_worker(seller)
     api.says(text("I will look whether it worked."))
@@ -200,7 +200,7 @@ def test_a_worker_that_dies_after_a_response_does_not_ask_for_it_again(session, 
     work(session)
     again = say(session, "Hello again")
     assert not again.queued
-    dead = run.TurnRun(turns.claim(session.pk))
+    dead = run.TurnRun(in_flight.claim(session.pk))
     api.says(text("Hello again yourself"))
     reply = asked[0]  # the same response twice is there once
     assert dead.append(*reply).accepted == 0
@@ -212,7 +212,7 @@ def test_a_worker_that_dies_after_a_response_does_not_ask_for_it_again(session, 
 
 def test_a_turn_whose_last_response_is_in_the_log_only_has_to_end(session, api):
     say(session, "Hello")
-    turn = run.TurnRun(turns.claim(session.pk))
+    turn = run.TurnRun(in_flight.claim(session.pk))
     turn.append(
         turn.event("agent_message", "local:msg_1:0", "Hi", request="msg_1", data={"stop_reason": "end_turn"}),
     )

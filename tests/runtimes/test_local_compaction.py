@@ -8,7 +8,7 @@ import pytest
 
 from sessions_app.models import Event, TurnUsage
 from sessions_app.runtimes.local import compaction
-from sessions_app.services import lifecycle, turns
+from sessions_app.services.turns import messages
 from tests.fakes.messages_api import call, text
 
 from .conftest import BY, say, told, work
@@ -122,7 +122,7 @@ def test_a_response_that_ran_into_the_window_is_followed_by_a_summary(session, a
     say(session, "Hello")
     work(session)
     assert "retry: the session is summarised first" in event(session, "error").text
-    turns.retry(session.pk, by=BY)
+    messages.retry(session.pk, by=BY)
     api.says(text("They said hello."))
     api.says(text("Hello!"))
     work(session)
@@ -164,7 +164,7 @@ def test_a_failure_that_passes_is_waited_for_and_an_interrupt_leaves_no_summary(
     with working(session):
         while len(api.requests) < 5:
             time.sleep(0.02)
-        lifecycle.interrupt(session, by=BY)
+        messages.interrupt(session.pk, by=BY)
     assert not texts(session, "compaction")
     assert told(session)[-1] == ("status", "interrupted")
 

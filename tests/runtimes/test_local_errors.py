@@ -8,7 +8,7 @@ import pytest
 
 from sessions_app.models import TurnInFlight, TurnUsage
 from sessions_app.runtimes import worker
-from sessions_app.services import lifecycle, turns
+from sessions_app.services.turns import messages
 from tests.fakes.messages_api import call, text, thinking
 
 from .conftest import BY, say, told, work
@@ -143,7 +143,7 @@ def test_an_interrupt_closes_the_stream_and_keeps_what_was_said(session, api):
                 break
             time.sleep(0.05)
         assert not api.left.is_set()
-        lifecycle.interrupt(session, by=BY)
+        messages.interrupt(session.pk, by=BY)
         assert api.left.wait(5)
     assert session.status == "idle"
     message = event(session, "agent_message")
@@ -171,7 +171,7 @@ def test_an_interrupt_before_the_first_word_is_noticed_too(session, api):
     say(session, "Hello")
     with working(session):
         time.sleep(0.3)
-        lifecycle.interrupt(session, by=BY)
+        messages.interrupt(session.pk, by=BY)
         assert api.left.wait(5)
     assert told(session)[-1] == ("status", "interrupted")
     assert texts(session, "agent_message") == []
@@ -186,7 +186,7 @@ def test_a_response_that_was_cut_off_is_told_and_its_half_call_is_not_made(sessi
     assert event(session, "note").data["unfinished_call"]["name"] == "escalate_to_human"
     assert event(session, "error").text.startswith("the response was cut off at 32,000 tokens")
     api.says(text("Now whole."))
-    assert turns.retry(session.pk, by=BY)
+    assert messages.retry(session.pk, by=BY)
     work(session)
     assert told(session)[-1] == ("agent_message", "Now whole.")
 
@@ -223,7 +223,7 @@ def test_a_retry_after_a_finished_turn_asks_again(session, api):
     say(session, "Hello")
     work(session)
     api.says(text("Twice"))
-    assert turns.retry(session.pk, by=BY)
+    assert messages.retry(session.pk, by=BY)
     work(session)
     assert texts(session, "agent_message") == ["Once", "Twice"]
     assert content(api.requests[1]["messages"][-1]) == [text("Go on from where you stopped.")]

@@ -10,7 +10,8 @@ from mcp.types import Tool
 
 from sessions_app.models import CallUsage, Event, Secret
 from sessions_app.runtimes.tools import entries, offers, results
-from sessions_app.services import lifecycle, secrets
+from sessions_app.services import secrets
+from sessions_app.services.turns import messages
 from tests.fakes import mcp_server
 from tests.fakes.messages_api import call, text
 
@@ -131,7 +132,7 @@ def test_an_interrupt_does_not_wait_for_a_tool(make_session, api, shop):
     with working(session):
         while not shop.calls and time.monotonic() < started + 10:
             time.sleep(0.05)
-        lifecycle.interrupt(session, by=BY)
+        messages.interrupt(session.pk, by=BY)
     assert time.monotonic() - started < 12
     assert event(session, "tool_result").tool_status == "cancelled"
     assert told(session)[-1] == ("status", "interrupted")

@@ -9,7 +9,8 @@ import pytest
 from sessions_app.models import Approval, TurnInFlight
 from sessions_app.runtimes import worker
 from sessions_app.runtimes.managed import upkeep
-from sessions_app.services import lifecycle
+from sessions_app.services import sessions
+from sessions_app.services.turns import messages as turn_messages
 from tests.fakes.managed_agents import Fault
 from tests.fakes.managed_agents_steps import Calls, Say, SubAgent, Use
 
@@ -268,7 +269,7 @@ def test_a_question_that_the_runtime_has_dropped_is_not_asked_here_for_ever(aski
 
 def test_the_next_message_waits_for_the_unparking(asking, fake):
     fake.switches.unpark_lag = 0.5
-    lifecycle.interrupt(asking, by=BY)
+    turn_messages.interrupt(asking.pk, by=BY)
     say(asking, "Never mind")
     work(work(asking))
     assert (asking.status, messages(asking)) == ("idle", ["Refund order 1182", "Never mind", "Done."])
@@ -292,7 +293,7 @@ def test_a_message_that_is_refused_because_the_session_waits_asks_for_the_answer
 
 def test_interrupting_withdraws_the_question_there(asking, fake):
     fake.switches.interrupt_lag = 0.5
-    lifecycle.interrupt(asking, by=BY)
+    turn_messages.interrupt(asking.pk, by=BY)
     work(asking)
     assert asking.status == "idle"
     assert (fake.session.status, fake.session.parked) == ("idle", {})
@@ -304,9 +305,9 @@ def test_interrupting_withdraws_the_question_there(asking, fake):
 
 def test_an_expired_question_is_a_denial(asking, fake):
     Approval.objects.update(expires_at=asking.created_at)
-    from sessions_app.services.approvals import decisions
+    from sessions_app.services.approvals import endings
 
-    assert decisions.expire_due() == 1
+    assert endings.expire_due() == 1
     work(asking)
     assert sent(fake)[0]["result"] == "deny"
     assert "No reviewer answered in time" in sent(fake)[0]["deny_message"]
@@ -314,7 +315,7 @@ def test_an_expired_question_is_a_denial(asking, fake):
 
 def test_a_session_archived_here_is_archived_there(asking, fake):
     fake.switches.post_idle_lag = 0.5
-    lifecycle.archive(asking, by=BY)
+    sessions.archive(asking, by=BY)
     work(asking)
     assert worker.close(asking.pk)
     assert fake.session.archived_at
@@ -323,7 +324,7 @@ def test_a_session_archived_here_is_archived_there(asking, fake):
 
 
 def test_archiving_there_is_tried_again_when_it_fails(asking, fake):
-    lifecycle.archive(asking, by=BY)
+    sessions.archive(asking, by=BY)
     work(asking)
     fake.faults.append(Fault("/archive", 503, "api_error", "not now"))
     assert not worker.close(asking.pk)
@@ -370,7 +371,7 @@ def test_archiving_rings_for_the_runtime_and_nobody_waits_for_it(asking, fake, m
     rung: list[str] = []
     monkeypatch.setattr("sessions_app.services.task_queue.enqueue", lambda task, row: rung.append(task))
     requests = len(fake.requests)
-    lifecycle.archive(asking, by=BY)
+    sessions.archive(asking, by=BY)
     assert "sessions_app.tasks.close_session" in rung
     assert len(fake.requests) == requests
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from sessions_app.models import Session, TurnInFlight
 from sessions_app.runtimes import run, worker
 from sessions_app.runtimes.managed import client, follow
-from sessions_app.services import lifecycle, turns
+from sessions_app.services.turns import messages as turn_messages
 from tests.fakes.managed_agents import Fault
 from tests.fakes.managed_agents_steps import Calls, Cut, Emit, Pause, Say, Use
 
@@ -165,7 +165,7 @@ def test_a_runtime_that_stays_away_ends_the_turn_and_a_person_can_try_again(mana
     say(managed, "Hello")
     work(managed)
     assert told(managed)[-1][1].startswith("given up after") and "529 Overloaded" in told(managed)[-1][1]
-    assert turns.retry(managed.pk, by=BY)
+    assert turn_messages.retry(managed.pk, by=BY)
     work(managed)
     assert messages(managed) == ["Hello", "Done."]
     assert len(fake.session.sent) == 1
@@ -173,7 +173,9 @@ def test_a_runtime_that_stays_away_ends_the_turn_and_a_person_can_try_again(mana
 
 def test_trying_again_sends_the_message_again_when_the_runtime_is_done_with_it(managed, fake):
     for _ in range(2):
-        say(managed, "Hello") if managed.status == "idle" and not managed.last_turn else turns.retry(managed.pk, by=BY)
+        say(managed, "Hello") if managed.status == "idle" and not managed.last_turn else turn_messages.retry(
+            managed.pk, by=BY
+        )
         work(managed)
     assert [event["type"] for event in fake.session.sent] == ["user.message"] * 2
     assert messages(managed) == ["Hello", "Done.", "Done."]
@@ -189,7 +191,7 @@ def test_trying_again_takes_up_what_went_on_meanwhile(managed, fake, monkeypatch
         work(managed)
     assert (managed.status, managed.error_count) == ("idle", 1)
     time.sleep(1.2)
-    turns.retry(managed.pk, by=BY)
+    turn_messages.retry(managed.pk, by=BY)
     work(managed)
     assert messages(managed) == ["Find it", "Thinking.", "Found it."]
     assert len(fake.session.sent) == 1
@@ -222,7 +224,7 @@ def test_an_interrupt_reaches_the_runtime_also_while_we_wait_for_it(managed, fak
     fake.do(lambda: fake.session.cut_streams(half=False))
     _until(lambda: any(e.data.get("status") == "retrying" for e in of_kind(managed, "status")))
     managed.refresh_from_db()
-    lifecycle.interrupt(managed, by=BY)
+    turn_messages.interrupt(managed.pk, by=BY)
     running.join(10)
     assert [event["type"] for event in fake.session.sent] == ["user.message", "user.interrupt"]
     assert fake.session.status == "idle"

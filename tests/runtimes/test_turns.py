@@ -11,9 +11,10 @@ from django.utils import timezone
 from sessions_app.models import Approval, Event, QueuedMessage, Role, Session, TurnInFlight, TurnUsage
 from sessions_app.queries.sessions import turn_state
 from sessions_app.runtimes import run, scripted, worker
-from sessions_app.services import agents, audit, lifecycle, turns
+from sessions_app.services import agents, audit, sessions
 from sessions_app.services.approvals import decisions
 from sessions_app.services.sessions import Archived
+from sessions_app.services.turns import in_flight, messages
 
 from .conftest import BY, say, told, work
 
@@ -23,11 +24,11 @@ DECIDER = decisions.Decider(BY, Role.REVIEWER, "desk")
 
 def decide(session: Session, verdict: str, **more) -> Approval:
     one = session.approvals.get(status="pending")
-    return decisions.decide(one, DECIDER, verdict, version=one.version, digest=one.digest, **more)
+    return decisions.decide(one, DECIDER, decisions.Decision(verdict, version=one.version, digest=one.digest, **more))
 
 
 def test_a_message_is_answered_and_the_session_is_idle_again(session):
-    assert say(session, "Hello there") == turns.Submitted(1, queued=False)
+    assert say(session, "Hello there") == messages.Submitted(1, queued=False)
     assert Session.objects.get(pk=session.pk).status == "running"
     work(session)
     assert session.status == "idle"
@@ -46,7 +47,7 @@ def test_the_turn_is_booked_once_with_its_tokens_and_cost(session):
 
 def test_messages_wait_behind_the_turn_and_are_answered_in_order(session):
     say(session, "one")
-    assert say(session, "two") == turns.Submitted(None, queued=True)
+    assert say(session, "two") == messages.Submitted(None, queued=True)
     say(session, "three")
     assert told(session) == [("user_message", "one")]
     work(session)
@@ -61,8 +62,8 @@ def test_a_queued_message_can_be_taken_back(session):
     say(session, "one")
     say(session, "two")
     waiting = QueuedMessage.objects.get()
-    assert turns.drop_queued(session.pk, waiting.pk)
-    assert not turns.drop_queued(session.pk, waiting.pk)
+    assert messages.take_back(session.pk, waiting.pk)
+    assert not messages.take_back(session.pk, waiting.pk)
     assert work(session).status == "idle"
 
 
@@ -137,7 +138,7 @@ def test_an_interrupted_turn_stops_and_says_so(session):
     say(session, "/wait 30\nNever said")
     running = threading.Thread(target=worker.run, args=(session.pk,))
     running.start()
-    lifecycle.interrupt(session, by=BY)
+    messages.interrupt(session.pk, by=BY)
     running.join(10)
     session.refresh_from_db()
     assert session.status == "idle"
@@ -147,7 +148,7 @@ def test_an_interrupted_turn_stops_and_says_so(session):
 def test_interrupting_a_turn_that_waits_withdraws_the_question(session):
     say(session, "/tool refund")
     work(session)
-    lifecycle.interrupt(session, by=BY)
+    messages.interrupt(session.pk, by=BY)
     work(session)
     assert (session.status, session.approvals.get().status) == ("idle", "cancelled")
     assert told(session)[-1] == ("status", "interrupted")
@@ -175,7 +176,7 @@ def test_interrupt_and_send_is_read_before_what_waits(session):
 def test_interrupting_an_agent_at_rest_does_nothing(session):
     say(session, "Hello")
     before = told(work(session))
-    lifecycle.interrupt(session, by=BY)
+    messages.interrupt(session.pk, by=BY)
     assert told(work(session)) == before
 
 
@@ -184,7 +185,7 @@ def test_a_failure_is_in_the_log_and_the_turn_can_be_retried(session, monkeypatc
     work(session)
     assert (session.status, session.error_count) == ("idle", 1)
     assert told(session)[-1] == ("error", "out of paper")
-    assert turns.retry(session.pk, by=BY)
+    assert messages.retry(session.pk, by=BY)
     work(session)
     assert [kind for kind, _ in told(session)] == ["user_message", "error", "status", "error"]
     assert TurnUsage.objects.filter(session=session).count() == 1
@@ -200,24 +201,24 @@ def test_a_fault_of_the_runtime_is_told_and_ends_the_turn(session, monkeypatch):
 
 def test_a_turn_that_lost_its_worker_is_found_and_ends_once(session):
     say(session, "Hello\n/tool ls\nBye")
-    lost = turns.claim(session.pk)
+    lost = in_flight.claim(session.pk)
     dead = run.TurnRun(lost)
     scripted._say(dead, f"scripted:{dead.turn}:0", "Hello", "")  # and then its process is killed
-    assert turns.claim(session.pk) is None
-    assert turns.sweep() == 0
+    assert in_flight.claim(session.pk) is None
+    assert in_flight.sweep() == 0
     TurnInFlight.objects.update(heartbeat_at=timezone.now() - timedelta(minutes=1))
-    assert turns.sweep() == 1
+    assert in_flight.sweep() == 1
     work(session)
     with pytest.raises(run.LeaseLost):
         dead.append(dead.event("note", "late", "I am still here"))
     assert [text for kind, text in told(session) if kind == "agent_message"] == ["You said: Hello"]
-    assert not turns.finish(lost, 0)
+    assert not in_flight.finish(lost, 0)
 
 
 def test_a_call_whose_worker_died_is_not_made_twice(make_session):
     session = make_session("Bold", policy={"default": "allow"})
     say(session, "/tool refund\nDone")
-    lost = run.TurnRun(turns.claim(session.pk))
+    lost = run.TurnRun(in_flight.claim(session.pk))
     scripted._call(lost, f"scripted:{lost.turn}:0", "refund", "")
     lost.save_state(executing=Event.objects.get(session=session, kind="tool_call").call_id)  # killed here
     TurnInFlight.objects.update(heartbeat_at=timezone.now() - timedelta(minutes=1))
@@ -229,18 +230,18 @@ def test_a_call_whose_worker_died_is_not_made_twice(make_session):
 
 def test_a_decision_in_the_moment_a_turn_goes_to_rest_is_not_lost(session):
     say(session, "/tool refund")
-    flight = turns.claim(session.pk)
+    flight = in_flight.claim(session.pk)
     turn = run.TurnRun(flight)
     scripted._call(turn, f"scripted:{turn.turn}:0", "refund", "")
     turn.ask(Event.objects.get(session=session, kind="tool_call"))
     decide(session, "approve")  # before the worker lets go
-    turns.rest(flight, 5)
+    in_flight.park(flight, 5)
     assert TurnInFlight.objects.get().rung_at is not None
 
 
 def test_a_paused_agent_begins_no_turns(session):
     agents.change(session.agent, {"status": "paused"}, by=BY)
-    with pytest.raises(turns.NotActive, match="Parrot is paused"):
+    with pytest.raises(messages.NotActive, match="Parrot is paused"):
         say(session, "Hello")
 
 
@@ -257,7 +258,7 @@ def test_what_was_queued_waits_while_the_agent_is_paused(session):
 def test_archiving_ends_the_turn(session):
     say(session, "/tool refund")
     work(session)
-    lifecycle.archive(session, by=BY)
+    sessions.archive(session, by=BY)
     work(session)
     assert session.status == "archived"
     assert not TurnInFlight.objects.exists()
@@ -266,7 +267,7 @@ def test_archiving_ends_the_turn(session):
 
 
 def test_a_message_of_10_mb_is_refused_in_a_sentence(session):
-    with pytest.raises(turns.TooLong, match="1,000,000 characters, this one has 10,000,000"):
+    with pytest.raises(messages.TooLong, match="1,000,000 characters, this one has 10,000,000"):
         say(session, "x" * 10_000_000)
 
 
@@ -279,7 +280,7 @@ def test_an_external_agent_reads_the_log_and_no_turn_begins(make_session):
 
 def test_text_is_shown_as_it_is_written(session, django_capture_on_commit_callbacks):
     say(session, "one two three four five six")
-    flight = turns.claim(session.pk)
+    flight = in_flight.claim(session.pk)
     turn = run.TurnRun(flight)
     turn.say("one ", "r1")
     turn.say("two", "r1")
@@ -291,5 +292,5 @@ def test_text_is_shown_as_it_is_written(session, django_capture_on_commit_callba
 
 def test_what_happens_is_audited(session):
     say(session, "Hello")
-    lifecycle.interrupt(session, by=BY)
+    messages.interrupt(session.pk, by=BY)
     assert audit.AuditEntry.objects.filter(action="session.interrupted").exists()

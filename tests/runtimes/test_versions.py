@@ -6,7 +6,8 @@ import pytest
 
 from sessions_app.models import Agent, AgentVersion, TurnInFlight
 from sessions_app.runtimes.run import TurnRun
-from sessions_app.services import agents, sessions, turns
+from sessions_app.services import agents, sessions
+from sessions_app.services.turns import in_flight, messages
 
 from .conftest import BY, say, told, work
 
@@ -28,7 +29,7 @@ def test_a_runtime_sees_the_version_of_the_session_under_the_name_of_today(make_
     session = make_session("Careful", instructions="One")
     agents.change(session.agent, {"instructions": "Two", "name": "Bold"}, by=BY)
     say(session, "Hello")
-    turn = TurnRun(turns.claim(session.pk))
+    turn = TurnRun(in_flight.claim(session.pk))
     assert (turn.agent.instructions, turn.agent.version, turn.agent.name) == ("One", 1, "Bold")
 
 
@@ -42,7 +43,7 @@ def test_a_version_that_is_not_kept_is_no_reason_to_stop(make_session):
 
 def test_what_is_in_the_log_is_not_being_written_any_more(session):
     say(session, "Hello")
-    turn = TurnRun(turns.claim(session.pk))
+    turn = TurnRun(in_flight.claim(session.pk))
     turn.say("You said", "r1")
     assert TurnInFlight.objects.get().said == "You said"
     turn.append(turn.event("reasoning", "t", "Hm"))
@@ -62,4 +63,4 @@ def test_a_held_back_message_goes_before_a_newer_one(session):
     say(session, "three")
     work(work(session))
     assert [text for kind, text in told(session) if kind == "user_message"] == ["one", "two", "three"]
-    assert not turns.go_on(session.pk)
+    assert not messages.send_waiting(session.pk)

@@ -14,7 +14,7 @@ from django.utils import timezone
 from sessions_app.models import Agent, Approval, Session
 from sessions_app.services import audit
 from sessions_app.services import sessions as session_services
-from sessions_app.services.approvals import decisions
+from sessions_app.services.approvals import requests
 from sessions_app.services.log import events
 from sessions_app.services.log.events import NewEvent, Tokens
 
@@ -43,7 +43,9 @@ def session_of(
 
 
 def asks(session: Session, tool: str = "issue_refund", arguments: Any = None, **fields: Any) -> Approval:
-    return decisions.request(session, tool, arguments or {"order": "4711", "amount": "420.00"}, by=ASKER, **fields)
+    return requests.request(
+        session, requests.Question(tool, arguments or {"order": "4711", "amount": "420.00"}, **fields), by=ASKER
+    )
 
 
 def words(response: HttpResponse) -> str:

@@ -40,9 +40,12 @@ def decide(event: SlackEvent, person: people.Person) -> dict[str, Any]:
         return _told(click, _not_you(installation, approval, person, member is not None))
     actor = audit.Actor("member", str(member.pk), str(member))
     decider = decisions.Decider(actor, Role(member.role), "slack", member_id=member.pk)
-    about = {"version": asked["version"], "digest": str(asked.get("digest"))}
+    decision = decisions.Decision(
+        VERDICTS[click["action"]], version=asked["version"], digest=str(asked.get("digest")),
+        reason=click.get("reason", ""),
+    )  # fmt: skip
     try:
-        decisions.decide(approval, decider, VERDICTS[click["action"]], reason=click.get("reason", ""), **about)
+        decisions.decide(approval, decider, decision)
     except (decisions.Conflict, decisions.NotAllowed, decisions.Invalid) as refused:
         text = f"{refused}. {mrkdwn.link(card_url(installation, approval), 'Open it in Countersign')}"
         return _told(click, text[:1].upper() + text[1:])

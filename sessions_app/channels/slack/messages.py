@@ -11,15 +11,16 @@ from sessions_app.models import Agent, Session, SlackEvent, TriggerRun
 from sessions_app.rendering import mrkdwn
 from sessions_app.rendering.numbers import size
 from sessions_app.rendering.text import first_line
-from sessions_app.services import audit, sessions, turns
+from sessions_app.services import audit, sessions
 from sessions_app.services.log.sanitise import text as storable_text
 from sessions_app.services.money.budgets import Spent
+from sessions_app.services.turns import messages as turn_messages
 
 from . import api, clicks, inbox, people
 from . import context as slack_context
 from .people import Person
 
-REFUSALS = (turns.NotActive, turns.TooLong, Spent, sessions.Archived)
+REFUSALS = (turn_messages.NotActive, turn_messages.TooLong, Spent, sessions.Archived)
 NOBODY = "No agent is set up to answer here yet. An admin can choose one in Countersign under Settings, Slack."
 ARCHIVED = "This session is archived, so it takes no more messages. Start a new thread to go on."
 REJECTED = "Sorry, this agent does not take messages from people outside of this Slack workspace."
@@ -82,7 +83,7 @@ def _take(event: SlackEvent, person: Person, context: str) -> dict[str, Any]:
         with transaction.atomic():
             session, is_new = (before, False) if before else _begin(event, agent, text, person)
             said = f"{text}\n\n{context}" if is_new and context else text
-            turns.submit(session.pk, said, by=person.name, data={"slack": _source(event)})
+            turn_messages.submit(session.pk, said, by=_actor(person), data={"slack": _source(event)})
     except REFUSALS as refused:
         _leave_run(event, TriggerRun.Status.FAILED, text, person, session=before, error=str(refused))
         return _in_thread(event, ARCHIVED if isinstance(refused, sessions.Archived) else _sentence(str(refused)))
@@ -113,11 +114,13 @@ def _session_of(event: SlackEvent) -> Session | None:
 def _begin(event: SlackEvent, agent: Agent, text: str, person: Person) -> tuple[Session, bool]:
     """A new session of the thread; or the one that somebody made meanwhile."""
     if agent.status != Agent.Status.ACTIVE:
-        raise turns.NotActive(f"{agent.name} is {agent.status}: it begins no sessions until an admin resumes it")
+        raise turn_messages.NotActive(
+            f"{agent.name} is {agent.status}: it begins no sessions until an admin resumes it"
+        )
     try:
         with transaction.atomic():
             made = sessions.create(
-                agent, by=audit.Actor("slack", person.id, person.name), origin=Session.Origin.SLACK,
+                agent, by=_actor(person), origin=Session.Origin.SLACK,
                 title=first_line(text, 80), user_id=person.id, slack_conversation_key=event.conversation_key,
                 metadata={"slack": {"team": event.installation.team_id, "channel": event.payload["channel"]}},
             )  # fmt: skip
@@ -140,6 +143,10 @@ def _file(file: dict[str, Any]) -> str:
     bytes_ = file.get("size")
     facts = (file.get("name") or "a file", file.get("mimetype"), size(bytes_) if isinstance(bytes_, int) else None)
     return f"file in Slack, not read: {', '.join(str(fact) for fact in facts if fact)}"
+
+
+def _actor(person: Person) -> audit.Actor:
+    return audit.Actor("slack", person.id, person.name)
 
 
 def _source(event: SlackEvent) -> dict[str, Any]:

@@ -6,12 +6,12 @@ from typing import Any
 
 import orjson
 from anyio.from_thread import start_blocking_portal
-from django.db import transaction
 from django.utils import timezone
 
 from sessions_app.models import Approval, Event
-from sessions_app.services.approvals import decisions
+from sessions_app.services.approvals import endings
 from sessions_app.services.log.events import NewEvent, Tool
+from sessions_app.services.turns import in_flight
 
 from .. import calls
 from ..run import TurnRun
@@ -43,7 +43,7 @@ def withdraw(turn: TurnRun) -> None:
     """What the runtime does not wait for any more is not asked here either: it went on, or has ended."""
     ids = [call.call_id for call in calls.open_calls(turn)]
     for approval in Approval.objects.filter(session_id=turn.session_id, status=Status.PENDING, client_id__in=ids):
-        decisions.settle_elsewhere(approval, "the runtime does not wait for this any more")
+        endings.end_answered_elsewhere(approval, "the runtime does not wait for this any more")
 
 
 def is_custom(call: Event) -> bool:
@@ -78,13 +78,13 @@ def _settle(follower: Follower, call: Event, id_: str) -> bool:
     return True
 
 
-@transaction.atomic
 def _ask(turn: TurnRun, call: Event) -> Approval:
     """A person; but not about the call that a person told the agent to make."""
-    approval = turn.ask(call, context=calls.question(call))
-    if changed := _changed_to(turn, call):
-        decisions.allow_as_changed(approval, changed)
-    return approval
+    with in_flight.owned(turn.flight):
+        approval = turn.ask(call, context=calls.question(call))
+        if changed := _changed_to(turn, call):
+            endings.allow_as_changed(approval, changed)
+        return approval
 
 
 def _changed_to(turn: TurnRun, call: Event) -> Approval | None:
@@ -95,7 +95,7 @@ def _changed_to(turn: TurnRun, call: Event) -> Approval | None:
         tool_name=call.tool_name, tool_server=call.tool_server,
     )  # fmt: skip
     same = (one for one in told if _exactly((one.decision or {}).get("arguments")) == _exactly(call.arguments))
-    return next((one for one in same if not decisions.is_used(one)), None)
+    return next((one for one in same if not endings.has_allowed_a_call(one)), None)
 
 
 def _exactly(arguments: Any) -> bytes:
@@ -140,7 +140,7 @@ def _give_up(follower: Follower, id_: str, approval: Approval | None, stale: Rej
     """The runtime does not wait for it any more, and has no answer either: it was interrupted, or moved on."""
     follower.answered.add(id_)
     if approval:
-        decisions.mark_delivered(approval, elsewhere=True)
+        endings.mark_delivered(approval, elsewhere=True)
     follower.turn.append(
         follower.turn.event(
             "status", f"managed:{id_}:stale", f"the runtime did not take the answer: {stale}", actor_kind="system",

@@ -15,7 +15,7 @@ from typing import Any
 from django.db import connections
 
 from sessions_app.models import Approval, Event
-from sessions_app.services.approvals import decisions
+from sessions_app.services.approvals import endings
 from sessions_app.services.log.events import NewEvent, Tool
 from sessions_app.services.money import usage
 
@@ -227,9 +227,9 @@ class Follower:
         if approval is None:
             return
         if approval.status == Approval.Status.PENDING:
-            decisions.settle_elsewhere(approval, f"answered at the runtime: {said_of(wire)}")
+            endings.end_answered_elsewhere(approval, f"answered at the runtime: {said_of(wire)}")
         elif approval.delivery == "queued":
-            decisions.mark_delivered(approval, elsewhere=self.turn.state.get("answering", {}).get(id_) != said_of(wire))
+            endings.mark_delivered(approval, elsewhere=self.turn.state.get("answering", {}).get(id_) != said_of(wire))
 
     def message_sent_before(self, text: str) -> Json | None:
         """A message of ours that arrived though nobody heard of it: not in the log, and with this text at its end."""

@@ -17,7 +17,7 @@ from django.db import connections
 from django.utils import timezone
 
 from sessions_app.models import Approval, Event, Session
-from sessions_app.services.approvals import decisions
+from sessions_app.services.approvals import endings
 from sessions_app.services.log import events
 from sessions_app.services.log.events import NewEvent
 from sessions_app.services.money import budgets
@@ -214,7 +214,7 @@ class _Turn:
                 self.follower.listen(LISTEN_SECONDS)
         withdrawn = Approval.objects.filter(session_id=self.turn.session_id, status="cancelled", delivery="queued")
         for approval in withdrawn:
-            decisions.mark_delivered(approval)
+            endings.mark_delivered(approval)
         return Ended(calls.cancelled(self.turn))
 
     def _busy(self) -> bool:

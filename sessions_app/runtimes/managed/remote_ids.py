@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from django.db import transaction
-
 from sessions_app.models import Agent, Session
-from sessions_app.services import turns
+from sessions_app.services import agents
+from sessions_app.services.turns import in_flight
 
 from .. import Failed
-from ..run import LeaseLost, TurnRun
+from ..run import TurnRun
 from .client import Conflict, Json, NotFound, Port
 from .definition import agent_of, environment_of
 
@@ -68,15 +65,13 @@ def _created(turn: TurnRun, port: Port, *, again: bool = False) -> str:
     except NotFound:
         if again:
             raise
-        _note(turn.agent, None)  # made with a key of another workspace: this one needs its own
+        agents.forget_runtime_ref(turn.agent)  # made with a key of another workspace: this one needs its own
         return _created(turn, port, again=True)
     return str(made["id"])
 
 
 def _keep(turn: TurnRun, runtime_id: str) -> None:
-    with transaction.atomic():
-        if not turns.held(turn.flight).select_for_update().exists():
-            raise LeaseLost
+    with in_flight.owned(turn.flight):
         Session.objects.filter(pk=turn.session_id).update(runtime_id=runtime_id)
     turn.session.runtime_id = runtime_id
 
@@ -90,9 +85,9 @@ def _agent(turn: TurnRun, port: Port) -> tuple[str, int]:
     try:
         made = port.update_agent(known["agent"], body) if "agent" in known else port.create_agent(body)
     except NotFound:
-        _note(turn.agent, None)
+        agents.forget_runtime_ref(turn.agent)
         made = port.create_agent(body)
-    _note(turn.agent, {"agent": made["id"], "versions": {version: made["version"]}})
+    agents.note_runtime_ref(turn.agent, {"agent": made["id"], "versions": {version: made["version"]}})
     return made["id"], made["version"]
 
 
@@ -107,16 +102,5 @@ def _environment(agent: Agent, port: Port) -> str:
         made = port.create_environment(name, config)
     except Conflict:
         made = next(told for told in port.environments() if told.get("name") == name)
-    _note(agent, {"environments": {name: made["id"]}})
+    agents.note_runtime_ref(agent, {"environments": {name: made["id"]}})
     return made["id"]
-
-
-def _note(agent: Agent, more: dict[str, Any] | None) -> None:
-    """Add to the ids that the runtime gave; None forgets them. Other sessions of the agent do this at the same time."""
-    with transaction.atomic():
-        row = Agent.objects.select_for_update().get(pk=agent.pk)
-        ref = row.runtime_ref if more is not None else {}
-        for key, value in (more or {}).items():
-            ref[key] = ref.get(key, {}) | value if isinstance(value, dict) else value
-        Agent.objects.filter(pk=row.pk).update(runtime_ref=ref)
-    agent.runtime_ref = ref

@@ -11,7 +11,7 @@ from django.utils import timezone
 from sessions_app.models import Agent, Event, Session, TurnInFlight
 from sessions_app.services import secrets, task_queue
 from sessions_app.services.log.events import key_of
-from sessions_app.services.wakes import wake
+from sessions_app.services.turns.resume import resume
 
 ARCHIVED_KEY = "managed:archived"
 """The event that says that the runtime has archived its session, too."""
@@ -19,13 +19,13 @@ TRIED_FOR = timedelta(days=7)
 
 
 def look_again() -> int:
-    """Wake what may have changed at the runtime while nobody looked; how many sessions.
+    """Enqueue sessions that may have changed at the provider while nobody looked; how many.
 
     Those whose question may have been answered there, and those whose archiving it did not take.
     """
     waiting, open_there = _waiting(), _open_there()
     for session_id in waiting:
-        wake(session_id)
+        resume(session_id)
     for session_id in open_there:
         task_queue.enqueue(task_queue.CLOSE_SESSION, session_id)
     return len(waiting) + len(open_there)

@@ -12,7 +12,8 @@ from anyio.from_thread import BlockingPortal
 
 from sessions_app.models import Event
 from sessions_app.runtimes.calls import Result
-from sessions_app.runtimes.run import LeaseLost, TurnRun
+from sessions_app.runtimes.run import TurnRun
+from sessions_app.services.turns.in_flight import LeaseLost
 
 from . import entries, mcp_tools, person_tools, python_tools
 from .offers import Offer, Unusable, named

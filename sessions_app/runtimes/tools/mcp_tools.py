@@ -16,8 +16,9 @@ from mcp import Client, MCPError
 from mcp.types import CONNECTION_CLOSED, Tool
 
 from sessions_app.runtimes.calls import Result
-from sessions_app.runtimes.run import LeaseLost, TurnRun
+from sessions_app.runtimes.run import TurnRun
 from sessions_app.services import secrets
+from sessions_app.services.turns.in_flight import LeaseLost
 
 from .entries import McpEntry
 from .mcp_sessions import CONNECT_SECONDS, Connection, of_command, over_http

@@ -10,12 +10,10 @@ from uuid import UUID
 from django.db import connection
 from django.utils import timezone
 
-from sessions_app.ids import uuid7
 from sessions_app.models import Approval, Event, Session, ToolCall
 
 from .. import notify
 from ..log.sanitise import storable
-from .digests import digest_of
 
 BATCH = 1_000
 Status = Approval.Status
@@ -112,9 +110,7 @@ class _Records:
         call = self.calls.get(event.call_id) or self.calls.get(event.parent_seq)
         arguments = event.arguments if event.arguments is not None or call is None else call.arguments
         name, server = (event.tool_name or (call and call.tool_name) or ""), event.tool_server
-        id_ = uuid7()
-        return Approval(
-            id=id_,
+        approval = Approval(
             recorded=True,
             workspace_id=self.session.workspace_id,
             session=self.session,
@@ -124,11 +120,12 @@ class _Records:
             tool_server=server,
             arguments=storable(arguments),
             context=event.text if event.data.get("decision") == "pending" else "",
-            digest=digest_of(self.session.id, id_, name, server, arguments),
             status=Status.SETTLED_ELSEWHERE,
             risk=str(event.data.get("risk_level") or "")[:40],
             requested_at=event.at or self.session.started_at or self.session.created_at or timezone.now(),
         )
+        approval.digest = approval.digest_of_question()
+        return approval
 
     def _decide(self, approval: Approval, event: Event) -> None:
         told, by = event.data.get("decision"), str(event.data.get("by") or event.actor_name or "")

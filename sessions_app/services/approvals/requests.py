@@ -1,42 +1,113 @@
-"""An agent that has no session here asks: one is made for the question, and found again when it asks again."""
+"""Requests for an approval: by an agent in its session, or by one that has no session here and is given one."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.utils import timezone
 
 from sessions_app.models import Agent, Approval, Session
 
 from .. import agents, audit, sessions
-from ..log.sanitise import identifier
-from . import decisions
+from ..log.sanitise import identifier, storable, text
+from . import record
+from .decisions import Conflict
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The tool call that an agent asks about. ``expires_in`` is in seconds; None waits without end."""
+
+    tool: str
+    arguments: Any
+    server: str | None = None
+    context: str = ""
+    """Why the agent asks, in its words."""
+    risk: str = ""
+    expires_in: int | None = None
+    client_id: str = ""
+    """The asker's own id of the call: the same one again is the same approval."""
 
 
 @transaction.atomic
-def request_for(
-    workspace_id: UUID,
-    agent_name: str,
-    tool: str,
-    arguments: Any,
-    *,
-    by: audit.Actor,
-    client_id: str = "",
-    **about: Any,
-) -> Approval:
-    """``approvals.request`` in a session of its own. The same agent and ``client_id`` again is the same approval.
+def request(session: Session, question: Question, *, by: audit.Actor) -> Approval:
+    """Ask for a decision. The same ``client_id`` again is the same approval.
 
-    Raises ``approvals.Conflict`` when the client id was used for another question.
+    Raises ``sessions.Archived``, or ``Conflict`` when the client id was used for another question.
+    """
+    Session.objects.select_for_update().only("id").get(pk=session.pk)  # the same question twice at once waits here
+    question = _storable(question)
+    if question.client_id:
+        asked = Approval.objects.filter(session=session, client_id=question.client_id).first()
+        if asked and (asked.tool_name, asked.tool_server, asked.arguments) == (
+            question.tool, question.server, question.arguments,
+        ):  # fmt: skip
+            return asked
+        if asked:
+            name = question.client_id
+            raise Conflict(asked, f'client_id "{name}" was used to ask for another call in this session')
+    approval = _new_approval(session, question, by)
+    event = record.event_of(approval, by, f"{by.name} asks to run {question.tool}", actor_kind="agent")
+    approval.event_seq = sessions.append_to_open(session, [event]).last_seq
+    approval.save(force_insert=True)
+    audit.record(
+        session.workspace_id, by, "approval.requested", subject=("approval", approval.pk),
+        session=str(session.pk), tool=question.tool, digest=approval.digest,
+    )  # fmt: skip
+    record.announce(approval)
+    return approval
+
+
+@transaction.atomic
+def request_in_own_session(workspace_id: UUID, agent_name: str, question: Question, *, by: audit.Actor) -> Approval:
+    """Ask for a decision in a session made for the question.
+
+    The same agent and ``client_id`` again is the same approval. Raises ``Conflict`` when the client id was used for
+    another question.
     """
     agent = agents.named(workspace_id, agent_name)
-    session = _asked_in(agent, client_id) if client_id else None
+    session = _session_asked_in(agent, question.client_id) if question.client_id else None
     if session is None:
-        session = sessions.create(agent, by=by, origin=Session.Origin.API, title=f"May it run {tool}?")
-    return decisions.request(session, tool, arguments, by=by, client_id=client_id, **about)
+        title = f"May it run {question.tool}?"
+        session = sessions.create(agent, by=by, origin=Session.Origin.API, title=title)
+    return request(session, question, by=by)
 
 
-def _asked_in(agent: Agent, client_id: str) -> Session | None:
+def _storable(question: Question) -> Question:
+    return replace(
+        question,
+        tool=text(question.tool),
+        server=text(question.server),
+        context=text(question.context),
+        arguments=storable(question.arguments),
+        client_id=identifier(question.client_id),
+    )
+
+
+def _new_approval(session: Session, question: Question, by: audit.Actor) -> Approval:
+    now = timezone.now()
+    approval = Approval(
+        workspace_id=session.workspace_id,
+        session=session,
+        client_id=question.client_id,
+        tool_name=question.tool,
+        tool_server=question.server,
+        arguments=question.arguments,
+        context=question.context,
+        risk=question.risk,
+        requested_by=by.name,
+        requested_at=now,
+        expires_at=now + timedelta(seconds=question.expires_in) if question.expires_in else None,
+    )
+    approval.digest = approval.digest_of_question()
+    return approval
+
+
+def _session_asked_in(agent: Agent, client_id: str) -> Session | None:
     with connection.cursor() as cursor:  # two first questions at once must not make two sessions
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"ask:{agent.id}:{client_id}"])
     asked = Approval.objects.filter(session__agent=agent, client_id=identifier(client_id)).order_by("requested_at")

@@ -17,8 +17,9 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone as clock
 
 from sessions_app.models import Agent, Schedule, Session, TriggerRun
-from sessions_app.services import audit, turns
+from sessions_app.services import audit
 from sessions_app.services.log.sanitise import text
+from sessions_app.services.turns import messages
 
 from . import Refused, cron_times, trigger_runs
 
@@ -106,8 +107,10 @@ def _check(schedule: Schedule) -> None:
         raise Refused("name", f"use 1 to 100 characters, not {len(schedule.name)}")
     if not schedule.input_text.strip():
         raise Refused("input_text", "say what the agent is to do: this is the first message of each session")
-    if len(schedule.input_text) > turns.MAX_MESSAGE:
-        raise Refused("input_text", f"has {len(schedule.input_text):,} characters; use at most {turns.MAX_MESSAGE:,}")
+    if len(schedule.input_text) > messages.MAX_MESSAGE:
+        raise Refused(
+            "input_text", f"has {len(schedule.input_text):,} characters; use at most {messages.MAX_MESSAGE:,}"
+        )
     for field, choices in (("missed", Missed), ("overlap", Overlap)):
         if getattr(schedule, field) not in choices.values:
             raise Refused(field, f'"{getattr(schedule, field)}" is none of {", ".join(choices.values)}')

@@ -8,9 +8,10 @@ from datetime import datetime
 from django.db import Error, transaction
 
 from sessions_app.models import Agent, Schedule, Session, TriggerRun, WebhookDelivery
-from sessions_app.services import audit, sessions, turns
+from sessions_app.services import audit, sessions
 from sessions_app.services.log.sanitise import text as storable_text
 from sessions_app.services.money import budgets
+from sessions_app.services.turns import messages
 
 KEPT_INPUT = 10_000
 """Characters of the first message in the run's own row."""
@@ -21,7 +22,7 @@ class Held(ValueError):
     """Somebody wants it so: the agent is paused, the session of the last fire still runs."""
 
 
-REFUSALS = (Held, turns.NotActive, turns.TooLong, budgets.Spent)
+REFUSALS = (Held, messages.NotActive, messages.TooLong, budgets.Spent)
 Status = TriggerRun.Status
 
 
@@ -72,16 +73,16 @@ def _begin(run: TriggerRun, agent: Agent, input_text: str, title: str, held: str
 
 
 def _start(run: TriggerRun, agent: Agent, input_text: str, title: str, held: str) -> Session:
-    """External agents take no turns here, so their status is asked for before ``turns.submit`` does."""
+    """External agents take no turns here, so their status is asked for before ``messages.submit`` does."""
     if held:
         raise Held(held)
     if agent.status == Agent.Status.PAUSED:
         raise Held(f"{agent.name} is paused; an admin can resume it")
     if agent.status == Agent.Status.ARCHIVED:
-        raise turns.NotActive(f"{agent.name} is archived: it begins no sessions; choose another agent")
+        raise messages.NotActive(f"{agent.name} is archived: it begins no sessions; choose another agent")
     actor = audit.Actor("trigger", str(run.pk), run.name)
     session = sessions.create(agent, by=actor, origin=run.kind, title=title)
-    turns.submit(session.pk, input_text, by=run.name, by_kind="trigger")
+    messages.submit(session.pk, input_text, by=actor)
     return session
 
 

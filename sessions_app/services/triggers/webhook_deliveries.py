@@ -17,8 +17,9 @@ from django.utils import timezone
 
 from sessions_app.encryption import Unreadable
 from sessions_app.models import TriggerRun, WebhookDelivery, WebhookEndpoint
-from sessions_app.services import audit, turns
+from sessions_app.services import audit
 from sessions_app.services.log.sanitise import text
+from sessions_app.services.turns import messages
 
 from . import trigger_runs, webhook_payloads, webhook_signatures
 
@@ -151,11 +152,11 @@ def is_emptied(delivery: WebhookDelivery) -> bool:
 def message_of(delivery: WebhookDelivery) -> str:
     """The first message: the JSON, indented where that is not too long, and no longer than an agent can be given."""
     written = orjson.dumps(delivery.payload, option=orjson.OPT_INDENT_2).decode()
-    if len(written) > turns.MAX_MESSAGE:
+    if len(written) > messages.MAX_MESSAGE:
         written = orjson.dumps(delivery.payload).decode()
-    if len(written) > turns.MAX_MESSAGE:
+    if len(written) > messages.MAX_MESSAGE:
         left = f"\n… cut: the whole of it is delivery {delivery.pk} of {delivery.endpoint.name}"
-        written = written[: turns.MAX_MESSAGE - len(left)] + left
+        written = written[: messages.MAX_MESSAGE - len(left)] + left
     return written
 
 

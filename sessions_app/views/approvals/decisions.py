@@ -40,7 +40,7 @@ def decide(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
     """
     approval = access.approval_read(request, approval_id)
     try:
-        decided = decisions.decide(approval, access.decider(request), **_decision(request.POST))
+        decided = decisions.decide(approval, access.decider(request), _decision(request.POST))
     except decisions.Invalid as invalid:
         return _card(request, approval, 422, errors={invalid.field: str(invalid)}, typed=_typed(request.POST))
     except decisions.Conflict as conflict:
@@ -53,19 +53,19 @@ def decide(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
     return response
 
 
-def _decision(form: QueryDict) -> dict[str, Any]:
-    """What the form says, as ``approvals.decide`` takes it. Raises ``approvals.Invalid``."""
+def _decision(form: QueryDict) -> decisions.Decision:
+    """The decision that the form states. Raises ``decisions.Invalid``."""
     verdict, reason = form.get("verdict", ""), form.get("reason", "").strip()
     if verdict == "deny" and not reason:
         raise decisions.Invalid("reason", "Say why: the agent is told, and so is who reads this later.")
-    return {
-        "verdict": "approve" if verdict == "edit" else verdict,
-        "version": number(form.get("version")) or 0,
-        "digest": form.get("digest", ""),
-        "arguments": _arguments(form.get("arguments", "")) if verdict == "edit" else None,
-        "answer": form.get("answer", "").strip() if verdict == "answer" else "",
-        "reason": reason if verdict == "deny" else "",
-    }
+    return decisions.Decision(
+        "approve" if verdict == "edit" else verdict,
+        version=number(form.get("version")) or 0,
+        digest=form.get("digest", ""),
+        arguments=_arguments(form.get("arguments", "")) if verdict == "edit" else None,
+        answer=form.get("answer", "").strip() if verdict == "answer" else "",
+        reason=reason if verdict == "deny" else "",
+    )
 
 
 def _arguments(typed: str) -> Any:

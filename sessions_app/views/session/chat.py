@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -14,15 +13,16 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from sessions_app.models import Session
 from sessions_app.queries import agents as queries
 from sessions_app.rendering import text
-from sessions_app.services import lifecycle, sessions, turns
+from sessions_app.services import sessions
 from sessions_app.services.money import budgets
+from sessions_app.services.turns import messages
 
 from .. import access
 from ..pages import page_or_fragment, wants_fragment
 from . import composer
 from .addresses import event_url, fragment, session_at
 
-REFUSED = (sessions.Archived, turns.NotActive, turns.TooLong, budgets.Spent)
+REFUSED = (sessions.Archived, messages.NotActive, messages.TooLong, budgets.Spent)
 ALONE = {"template": "sessions/_composer.html", "title": "Message to the agent"}
 """What who comes without htmx gets when something is refused."""
 TITLE = 80
@@ -46,7 +46,7 @@ def message(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> Ht
 
     def say() -> None:
         if said:
-            lifecycle.add_message(session, said, by=by, interrupting="interrupt" in request.POST)
+            messages.submit(session.pk, said, by=by, interrupting="interrupt" in request.POST)
 
     response = _done(request, session, say, typed=said)
     if response.status_code == 200:
@@ -59,7 +59,7 @@ def message(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> Ht
 def interrupt(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """Stop the turn in flight; what it asks is withdrawn."""
     session = session_at(request, agent_id, session_id)
-    return _done(request, session, lambda: lifecycle.interrupt(session, by=access.actor(request)))
+    return _done(request, session, lambda: messages.interrupt(session.pk, by=access.actor(request)))
 
 
 @require_POST
@@ -67,7 +67,7 @@ def interrupt(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> 
 def retry(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """Have the agent take up its last turn again."""
     session = session_at(request, agent_id, session_id)
-    return _done(request, session, lambda: turns.retry(session.pk, by=access.actor(request)))
+    return _done(request, session, lambda: messages.retry(session.pk, by=access.actor(request)))
 
 
 @require_POST
@@ -75,7 +75,7 @@ def retry(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> Http
 def go_on(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """Send the messages that were held back."""
     session = session_at(request, agent_id, session_id)
-    return _done(request, session, lambda: turns.go_on(session.pk))
+    return _done(request, session, lambda: messages.send_waiting(session.pk))
 
 
 @require_POST
@@ -83,7 +83,7 @@ def go_on(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> Http
 def take_back(request: access.DeskRequest, agent_id: UUID, session_id: UUID, message_id: UUID) -> HttpResponse:
     """A message that still waits; one whose turn has begun stays."""
     session = session_at(request, agent_id, session_id)
-    return _done(request, session, lambda: turns.drop_queued(session.pk, message_id))
+    return _done(request, session, lambda: messages.take_back(session.pk, message_id))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -94,20 +94,16 @@ def begin(request: access.DeskRequest, slug: str) -> HttpResponse:
     said, problem = request.POST.get("text", "").strip(), ""
     if request.method == "POST" and said:
         try:
-            return redirect(f"{event_url(_begun(request, agent, said), None)}#follow")
+            session = messages.start_session(
+                agent, said, by=access.actor(request), origin=Session.Origin.CHAT,
+                title=text.first_line(said, TITLE), user_id=str(request.member),
+            )  # fmt: skip
+            return redirect(f"{event_url(session, None)}#follow")
         except REFUSED as refused:
             problem = str(refused)
-    context = {"agent": agent, "typed": said, "problem": problem, "runs_here": turns.runs_here(agent)}
+    context = {"agent": agent, "typed": said, "problem": problem, "runs_here": messages.runs_here(agent)}
     context["sessions"] = queries.recent_chats(agent)[:RECENT]
     return render(request, "agents/chat.html", context, status=409 if problem else 200)
-
-
-@transaction.atomic
-def _begun(request: access.DeskRequest, agent: Any, said: str) -> Session:
-    by, title = access.actor(request), text.first_line(said, TITLE)
-    session = sessions.create(agent, by=by, origin=Session.Origin.CHAT, title=title, user_id=str(request.member))
-    lifecycle.add_message(session, said, by=by)
-    return session
 
 
 def _done(request: access.DeskRequest, session: Session, act: Callable[[], Any], typed: str = "") -> HttpResponse:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from sessions_app.models import Agent, Member, Role, Session
 from sessions_app.queries.sessions import turn_state
-from sessions_app.services import turns
 from sessions_app.services.money import budgets
+from sessions_app.services.turns import messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def _mode(session: Session) -> str:
         return "archived"
     if session.origin == Session.Origin.IMPORT:
         return "imported"
-    if not turns.runs_here(session.agent):
+    if not messages.runs_here(session.agent):
         return "external"
     if session.status == Session.Status.RUNNING and session.pending_approvals:
         return "waits"

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 from sessions_app.models import Session
 from sessions_app.queries.log import event_detail, outline, search
 from sessions_app.queries.log.timeline import DEPTHS, Timeline, Window
-from sessions_app.services import lifecycle
+from sessions_app.services import sessions
 
 from .. import access
 from ..pages import page_or_fragment, wants_fragment
@@ -177,5 +177,5 @@ def next_mark(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> 
 def archive(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """Read-only from now on."""
     session = session_at(request, agent_id, session_id)
-    lifecycle.archive(session, by=access.actor(request))
+    sessions.archive(session, by=access.actor(request))
     return redirect("session-detail", session.agent_id, session.pk)

@@ -9,7 +9,7 @@ import pytest
 from sessions_app.models import Event
 from sessions_app.queries.log import events as queries
 from sessions_app.services import audit
-from sessions_app.services.approvals import decisions
+from sessions_app.services.approvals import requests
 from sessions_app.services.log import events
 from tests.services.build import answer, at_once, call, event, result, user
 
@@ -240,7 +240,9 @@ def test_hostile_text_is_kept_as_near_as_it_can_be(api, session):
 
 
 def test_a_result_of_an_approved_call_is_its_execution(api, session):
-    asked = [decisions.request(session, "t", {}, by=audit.COMMAND, client_id=f"c{n}") for n in range(4)]
+    asked = [
+        requests.request(session, requests.Question("t", {}, client_id=f"c{n}"), by=audit.COMMAND) for n in range(4)
+    ]
     statuses = ("ok", "error", "denied", None)
     send(
         api,

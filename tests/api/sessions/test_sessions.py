@@ -9,7 +9,7 @@ import pytest
 
 from sessions_app.models import Session
 from sessions_app.services import audit, sessions
-from sessions_app.services.approvals import decisions
+from sessions_app.services.approvals import requests
 from sessions_app.services.log import events
 from tests.services.build import answer, call, event, result, user
 
@@ -150,7 +150,7 @@ def test_lists_are_narrowed_down(api, agent, session, seed):
     other = ok(api.post("agents", {"name": "Other"}), 201)
     ok(api.post(f"/dashboard/agents/{other['id']}/sessions", {"title": "Elsewhere"}), 201)
     events.append(session.id, [user("find the zebra"), event("error"), answer("r", cost=Decimal("2.50"))])
-    decisions.request(session, "t", {}, by=audit.COMMAND)
+    requests.request(session, requests.Question("t", {}), by=audit.COMMAND)
     Session.objects.filter(pk=session.pk).update(tags=["vip"])
     mine = [
         {"agent": str(agent.id)},
@@ -219,7 +219,7 @@ def test_a_message_says_something(api, session, seed, text):
 
 
 def test_an_interrupt_withdraws_what_is_asked_and_is_told_in_the_log(api, session, seed):
-    asked = decisions.request(session, "refund", {}, by=audit.COMMAND)
+    asked = requests.request(session, requests.Question("refund", {}), by=audit.COMMAND)
     shown = ok(api.post(f"{seed}/{session.id}/interrupt"), 202)
     assert (shown["status"], shown["pending_approvals"]) == ("idle", 0)
     assert ok(api.get(f"approvals/{asked.id}"))["status"] == "cancelled"
@@ -233,7 +233,7 @@ def test_how_a_session_had_ended_stays_when_it_is_archived(api, session, seed):
 
 
 def test_an_archived_session_is_read_only(api, session, seed):
-    asked = decisions.request(session, "refund", {}, by=audit.COMMAND)
+    asked = requests.request(session, requests.Question("refund", {}), by=audit.COMMAND)
     path = f"{seed}/{session.id}"
     for _ in range(2):
         shown = ok(api.post(f"{path}/archive"))

@@ -12,9 +12,10 @@ from django.test import AsyncClient
 from sessions_app.live import follow, steps
 from sessions_app.live.hub import hub
 from sessions_app.runtimes.run import TurnRun
-from sessions_app.services import agents, audit, lifecycle, sessions, turns
-from sessions_app.services.approvals import decisions
+from sessions_app.services import agents, audit, sessions
+from sessions_app.services.approvals import decisions, requests
 from sessions_app.services.log import events
+from sessions_app.services.turns import in_flight, messages
 from tests.services.build import event, user
 
 from .live import PATIENCE, connections_open, elsewhere, forgotten, stream
@@ -112,11 +113,14 @@ def test_an_approval_is_told_when_it_is_asked_and_when_it_is_decided(api, sessio
     async def run():
         async with stream(api, f"/api/v1/sessions/{session.id}/stream") as opened:
             first = await opened.next("session")
-            asked = await elsewhere(decisions.request, session, "refund", {"amount": 4}, by=audit.COMMAND)
+            asked = await elsewhere(
+                requests.request, session, requests.Question("refund", {"amount": 4}), by=audit.COMMAND
+            )
             pending = await opened.next("approval")
             waiting = await opened.next("session")
             by = decisions.Decider(audit.COMMAND, decisions.Role.REVIEWER, "api")
-            await elsewhere(decisions.decide, asked, by, "deny", version=1, digest=asked.digest, reason="too much")
+            denial = decisions.Decision("deny", version=1, digest=asked.digest, reason="too much")
+            await elsewhere(decisions.decide, asked, by, denial)
             return first, pending, waiting, await opened.next("approval"), await opened.next("session")
 
     first, pending, waiting, denied, after = asyncio.run(run())
@@ -131,7 +135,7 @@ def test_archiving_is_told_though_it_adds_no_event(api, session):
     async def run():
         async with stream(api, f"/api/v1/sessions/{session.id}/stream") as opened:
             before = await opened.next("session")
-            await elsewhere(lifecycle.archive, session, by=audit.COMMAND)
+            await elsewhere(sessions.archive, session, by=audit.COMMAND)
             return before.data["status"], (await opened.next("session")).data["status"]
 
     assert asyncio.run(run()) == ("idle", "archived")
@@ -222,8 +226,8 @@ def test_open_streams_hold_no_database_connection_of_their_own(api, session):
 def test_text_is_streamed_as_it_is_written_and_whoever_comes_later_gets_all_of_it(api, workspace):
     agent = agents.create(workspace.id, "Parrot", by=audit.COMMAND, runtime="scripted")
     made = sessions.create(agent, by=audit.COMMAND)
-    turns.submit(made.pk, "Hello", by="Ines")
-    turn = TurnRun(turns.claim(made.pk))
+    messages.submit(made.pk, "Hello", by=audit.Actor("member", "i", "Ines"))
+    turn = TurnRun(in_flight.claim(made.pk))
 
     async def run():
         path = f"/api/v1/sessions/{made.id}/stream"

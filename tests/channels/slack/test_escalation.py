@@ -7,7 +7,7 @@ import pytest
 from sessions_app.channels.slack import clicks, escalation, sweep
 from sessions_app.models import Approval, AuditEntry, Budget, Role, Session, SlackNotice
 from sessions_app.services import agents, audit, people, sessions
-from sessions_app.services.approvals import decisions
+from sessions_app.services.approvals import decisions, endings, requests
 from sessions_app.services.money import budgets
 from tests.fakes.slack import Fault
 
@@ -24,7 +24,9 @@ def session(agent, installation) -> Session:
 
 def asks(session: Session, tool: str = "issue_refund", arguments=None, **fields) -> Approval:
     arguments = {"order": "4711"} if arguments is None else arguments
-    approval = decisions.request(session, tool, arguments, by=audit.Actor("agent", "a", "Parrot"), **fields)
+    approval = requests.request(
+        session, requests.Question(tool, arguments, **fields), by=audit.Actor("agent", "a", "Parrot")
+    )
     tell()
     return approval
 
@@ -40,7 +42,9 @@ def words(message) -> str:
 
 def decide(approval: Approval, verdict: str = "approve", **more) -> None:
     decider = decisions.Decider(BY, Role.REVIEWER, "web")
-    decisions.decide(approval, decider, verdict, version=approval.version, digest=approval.digest, **more)
+    decisions.decide(
+        approval, decider, decisions.Decision(verdict, version=approval.version, digest=approval.digest, **more)
+    )
     tell()
 
 
@@ -63,7 +67,7 @@ def test_it_is_asked_once_however_often_it_is_rung(slack, session):
 
 
 def test_a_ring_that_was_lost_is_made_up_for(slack, session):
-    decisions.request(session, "issue_refund", {}, by=BY)
+    requests.request(session, requests.Question("issue_refund", {}), by=BY)
     assert sweep.sweep() == 1 and len(slack.posted(PEOPLE)) == 1
     assert sweep.sweep() == 0
 
@@ -84,13 +88,13 @@ def test_the_message_tells_how_it_was_decided_wherever_that_was(slack, session, 
 
 def test_what_was_withdrawn_is_told(slack, session):
     asks(session)
-    decisions.cancel_all(session.pk, reason="interrupted", by=BY)
+    endings.cancel_all(session.pk, reason="interrupted", by=BY)
     sweep.sweep()
     assert "*Cancelled* by Ines: interrupted" in words(slack.posted(PEOPLE)[0])
 
 
 def test_what_is_decided_before_anybody_was_asked_is_not_asked(slack, session):
-    approval = decisions.request(session, "issue_refund", {}, by=BY)
+    approval = requests.request(session, requests.Question("issue_refund", {}), by=BY)
     decide(approval)
     assert slack.messages == {}
 
@@ -200,7 +204,7 @@ def test_an_approval_of_another_workspace_cannot_be_decided_from_here(slack, cli
     asks(session)
     other = people.create_workspace("elsewhere", "Elsewhere")
     theirs = sessions.create(agents.create(other.id, "Owl", by=BY), by=BY)
-    approval = decisions.request(theirs, "issue_refund", {}, by=BY)
+    approval = requests.request(theirs, requests.Question("issue_refund", {}), by=BY)
     message = slack.posted(PEOPLE)[0]
     message.blocks[-1]["elements"][0]["value"] = clicks.value_of(approval)
     slack.clicks(client, message, "Approve", "U0KIM0001")

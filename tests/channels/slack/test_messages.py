@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from sessions_app.channels.slack import messages, sweep
 from sessions_app.models import Event, Session, SlackEvent, TriggerRun
-from sessions_app.services import agents, audit, lifecycle
+from sessions_app.services import agents, audit, sessions
 from tests.fakes.slack import BOT, BOT_ID, TEAM, Fault
 
 from .work import read, said, work
@@ -169,7 +169,7 @@ def test_a_message_to_an_archived_session_is_answered_and_kept(slack, client):
     slack.says(client, "one", ts=ROOT)
     read()
     work()
-    lifecycle.archive(Session.objects.get(), by=BY)
+    sessions.archive(Session.objects.get(), by=BY)
     slack.says(client, "one more thing", thread_ts=ROOT)
     read()
     assert slack.posted("D0KIM0001")[-1].text == messages.ARCHIVED

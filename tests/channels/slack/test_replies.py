@@ -11,8 +11,9 @@ from sessions_app.channels.slack import replies, sweep
 from sessions_app.models import Approval, Budget, Role, Session, SlackInstallation, SlackReply, TurnInFlight
 from sessions_app.rendering import mrkdwn
 from sessions_app.runtimes import scripted, worker
-from sessions_app.services import audit, lifecycle, sessions, turns
+from sessions_app.services import audit, sessions
 from sessions_app.services.approvals import decisions
+from sessions_app.services.turns import messages as turn_messages
 from tests.fakes.slack import Fault
 
 from .work import read, work
@@ -63,7 +64,7 @@ def test_each_turn_has_a_message_of_its_own(slack, client):
 def test_what_was_asked_at_the_desk_is_quoted_in_the_thread(slack, client):
     session = ask(slack, client, "one")
     work()
-    lifecycle.add_message(session, "and <b>two</b>", by=BY)
+    turn_messages.submit(session.pk, "and <b>two</b>", by=BY)
     work()
     quoted = "> *Ines*, in Countersign: and &lt;b&gt;two&lt;/b&gt;"
     assert slack.posted(DM)[1].text == f"{quoted}\n\nYou said: and &lt;b&gt;two&lt;/b&gt;"
@@ -102,7 +103,7 @@ def test_an_error_is_told(slack, client):
 
 def test_an_interruption_is_told(slack, client):
     session = ask(slack, client, "/wait 30")
-    lifecycle.interrupt(session, by=BY)
+    turn_messages.interrupt(session.pk, by=BY)
     work()
     assert slack.posted(DM)[0].text == "_interrupted_"
 
@@ -125,7 +126,7 @@ def test_while_it_waits_for_a_person_the_thread_says_so_and_links_the_card(slack
     assert f"<https://desk.example.org/approvals/{approval.pk}/|decide in Countersign>" in message.text
     assert SlackReply.objects.get().done_at is None
     decider = decisions.Decider(BY, Role.REVIEWER, "web")
-    decisions.decide(approval, decider, "approve", version=approval.version, digest=approval.digest)
+    decisions.decide(approval, decider, decisions.Decision("approve", version=approval.version, digest=approval.digest))
     work()
     assert slack.posted(DM) == [message] and "waits" not in message.text
     assert SlackReply.objects.get().done_at
@@ -134,7 +135,7 @@ def test_while_it_waits_for_a_person_the_thread_says_so_and_links_the_card(slack
 def test_a_second_try_goes_on_in_the_same_message(slack, client):
     session = ask(slack, client, "/fail once")
     work()
-    assert turns.retry(session.pk, by=BY)
+    assert turn_messages.retry(session.pk, by=BY)
     work()
     (message,) = slack.posted(DM)
     assert message.text.count("once") == 2 and "Ines asks to try again" in message.text
@@ -224,13 +225,13 @@ def test_a_message_that_somebody_deleted_is_not_posted_again(slack, client):
     slack.messages.clear()
     approval = Approval.objects.get()
     decider = decisions.Decider(BY, Role.REVIEWER, "web")
-    decisions.decide(approval, decider, "deny", version=approval.version, digest=approval.digest)
+    decisions.decide(approval, decider, decisions.Decision("deny", version=approval.version, digest=approval.digest))
     work()
     assert slack.posted(DM) == [] and SlackReply.objects.get().done_at
 
 
 def test_sessions_from_elsewhere_have_no_answer_in_slack(slack, client, agent):
     session = sessions.create(agent, by=BY)
-    lifecycle.add_message(session, "hello", by=BY)
+    turn_messages.submit(session.pk, "hello", by=BY)
     work()
     assert slack.calls == [] and not SlackReply.objects.exists()

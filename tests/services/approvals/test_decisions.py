@@ -10,8 +10,8 @@ import pytest
 from django.utils import timezone
 
 from sessions_app.models import Approval, AuditEntry, Role
-from sessions_app.services import audit, lifecycle, sessions
-from sessions_app.services.approvals import decisions
+from sessions_app.services import audit, sessions
+from sessions_app.services.approvals import decisions, endings, requests
 from sessions_app.services.approvals.decisions import Conflict, Decider, Invalid, NotAllowed
 
 from ..build import append, log, result
@@ -26,12 +26,14 @@ def decider(name: str = "Ines", role: Role = Role.REVIEWER) -> Decider:
 
 
 def ask(session, arguments=None, **more) -> Approval:
-    return decisions.request(session, "refund", {"amount": 40} if arguments is None else arguments, by=AGENT, **more)
+    return requests.request(
+        session, requests.Question("refund", {"amount": 40} if arguments is None else arguments, **more), by=AGENT
+    )
 
 
 def decide(approval, verdict="approve", by=None, **more) -> Approval:
     shown = {"version": approval.version, "digest": approval.digest} | more
-    return decisions.decide(approval, by or decider(), verdict, **shown)
+    return decisions.decide(approval, by or decider(), decisions.Decision(verdict, **shown))
 
 
 def pending(session) -> int:
@@ -143,11 +145,11 @@ def test_a_decision_that_makes_no_sense_is_refused(session, verdict, more, field
 def test_a_deadline_denies(session):
     approval = ask(session, expires_in=60)
     late(approval)
-    assert decisions.expire_due() == 1
+    assert endings.expire_due() == 1
     approval.refresh_from_db()
     assert (approval.status, approval.decision["by_kind"], approval.delivery) == (Status.EXPIRED, "system", "queued")
     assert pending(session) == 0
-    assert decisions.expire_due() == 0
+    assert endings.expire_due() == 0
 
 
 def test_a_decision_after_the_deadline_comes_too_late_even_if_nobody_swept(session):
@@ -161,12 +163,12 @@ def test_a_decision_after_the_deadline_comes_too_late_even_if_nobody_swept(sessi
 def test_without_a_deadline_it_waits(session):
     ask(session)
     ask(session, expires_in=3600)
-    assert decisions.expire_due() == 0
+    assert endings.expire_due() == 0
 
 
 def test_archiving_cancels_what_waits_and_a_late_decision_says_so(session):
     waiting, decided = ask(session), decide(ask(session))
-    lifecycle.archive(session, by=audit.COMMAND)
+    sessions.archive(session, by=audit.COMMAND)
     waiting.refresh_from_db()
     decided.refresh_from_db()
     assert (waiting.status, decided.status, pending(session)) == (Status.CANCELLED, Status.APPROVED, 0)
@@ -180,7 +182,7 @@ def test_archiving_cancels_what_waits_and_a_late_decision_says_so(session):
 def test_archiving_twice_changes_nothing(session):
     ask(session)
     for _ in range(2):
-        lifecycle.archive(session, by=audit.COMMAND)
+        sessions.archive(session, by=audit.COMMAND)
     assert AuditEntry.objects.filter(action="session.archived").count() == 1
 
 
@@ -204,11 +206,11 @@ def test_questions_without_an_id_are_all_different(session):
 
 def test_an_answer_waits_for_its_asker_and_is_handed_over_once(session):
     approval = ask(session)
-    decisions.mark_delivered(approval)
+    endings.mark_delivered(approval)
     assert Approval.objects.get(pk=approval.pk).delivery == "none"
     decided = decide(approval)
-    decisions.mark_delivered(decided)
-    decisions.mark_delivered(decided)
+    endings.mark_delivered(decided)
+    endings.mark_delivered(decided)
     assert Approval.objects.get(pk=approval.pk).delivery == "delivered"
 
 
@@ -249,13 +251,18 @@ def test_the_digest_covers_everything_that_is_shown(session):
     ids = session.pk, uuid4()
     parts = [(*ids, "tool", "server", {"a": 1}), (*ids, "tool2", "server", {"a": 1}), (*ids, "tool", None, {"a": 1}),
              (*ids, "tool", "server", {"a": 2}), (session.pk, uuid4(), "tool", "server", {"a": 1})]  # fmt: skip
-    assert len({decisions.digest_of(*part) for part in parts}) == 5
-    assert decisions.digest_of(*ids, "t", None, {"a": 1, "b": 2}) == decisions.digest_of(
-        *ids, "t", None, {"b": 2, "a": 1}
-    )
+
+    def digest_of(session_id, approval_id, tool, server, arguments) -> str:
+        asked = {"tool_name": tool, "tool_server": server, "arguments": arguments}
+        return Approval(id=approval_id, session_id=session_id, **asked).digest_of_question()
+
+    assert len({digest_of(*part) for part in parts}) == 5
+    assert digest_of(*ids, "t", None, {"a": 1, "b": 2}) == digest_of(*ids, "t", None, {"b": 2, "a": 1})
 
 
 def test_arguments_are_read_in_the_order_in_which_they_were_sent(session):
-    asked = decisions.request(session, "pay", {"to": "Kim", "amount": "4.20", "a": {"z": 1, "y": 2}}, by=audit.COMMAND)
+    asked = requests.request(
+        session, requests.Question("pay", {"to": "Kim", "amount": "4.20", "a": {"z": 1, "y": 2}}), by=audit.COMMAND
+    )
     asked.refresh_from_db()
     assert json.dumps(asked.arguments) == '{"to": "Kim", "amount": "4.20", "a": {"z": 1, "y": 2}}'

@@ -10,7 +10,7 @@ import pytest
 from sessions_app.models import Approval, Event, Role, Session
 from sessions_app.queries.approvals import decided
 from sessions_app.services import audit
-from sessions_app.services.approvals import decisions
+from sessions_app.services.approvals import decisions, requests
 from sessions_app.services.log import events, projections
 from sessions_app.services.log.events import NewEvent, Tool
 from tests.places import SAMPLES
@@ -81,7 +81,7 @@ def test_a_rebuild_keeps_the_records_and_their_ids(session):
 
 def test_a_question_that_was_asked_here_stays_what_it_is(session):
     asker = audit.Actor("api_key", "k", "Hook")
-    asked = decisions.request(session, "rm", {"path": "/tmp/x"}, by=asker, client_id="c1")
+    asked = requests.request(session, requests.Question("rm", {"path": "/tmp/x"}, client_id="c1"), by=asker)
     (still,) = take(session, told("tool_call", "c"), told(key="yes", decision="approved", by="user"))
     assert (still.pk, still.status, still.recorded) == (asked.pk, "pending", False)
 
@@ -90,7 +90,7 @@ def test_nobody_decides_a_record(session):
     (one,) = take(session, told(key="ask", decision="pending"))
     decider = decisions.Decider(audit.Actor("member", "m", "Ines"), Role.ADMIN, "desk")
     with pytest.raises(decisions.Conflict, match="no longer waits"):
-        decisions.decide(one, decider, "approve", version=one.version, digest=one.digest)
+        decisions.decide(one, decider, decisions.Decision("approve", version=one.version, digest=one.digest))
 
 
 def test_records_are_not_among_the_decisions_of_the_desk(session):

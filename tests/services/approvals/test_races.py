@@ -8,8 +8,8 @@ import pytest
 from django.utils import timezone
 
 from sessions_app.models import Approval, Vote
-from sessions_app.services import audit, lifecycle, sessions
-from sessions_app.services.approvals import decisions
+from sessions_app.services import audit, sessions
+from sessions_app.services.approvals import endings, requests
 from sessions_app.services.approvals.decisions import Conflict
 
 from ..build import at_once, log
@@ -55,7 +55,7 @@ def test_the_same_question_at_once_is_asked_once(session):
 def test_deadline_and_decision_at_the_same_moment_have_one_outcome(session, seconds):
     approval = ask(session)
     Approval.objects.update(expires_at=timezone.now() + timedelta(seconds=seconds))
-    results = at_once(decisions.expire_due, lambda: decide(approval), decisions.expire_due)
+    results = at_once(endings.expire_due, lambda: decide(approval), endings.expire_due)
     status = outcome(approval)
     assert status in (Approval.Status.APPROVED, Approval.Status.EXPIRED)
     assert isinstance(results[1], Approval if status == Approval.Status.APPROVED else Conflict)
@@ -65,11 +65,11 @@ def test_deadline_and_decision_at_the_same_moment_have_one_outcome(session, seco
 def test_archiving_and_deciding_at_once_neither_lock_up_nor_both_win(session):
     for _ in range(8):
         other = sessions.create(session.agent, by=audit.SYSTEM)
-        several = [decisions.request(other, "refund", {"n": n}, by=AGENT) for n in range(3)]
+        several = [requests.request(other, requests.Question("refund", {"n": n}), by=AGENT) for n in range(3)]
         results = at_once(
-            lambda s=other: lifecycle.archive(s, by=audit.COMMAND),
+            lambda s=other: sessions.archive(s, by=audit.COMMAND),
             *(lambda a=a: decide(a) for a in several),
-            lambda s=other: decisions.request(s, "refund", {}, by=AGENT),
+            lambda s=other: requests.request(s, requests.Question("refund", {}), by=AGENT),
         )
         assert not [r for r in results if isinstance(r, Exception) and not isinstance(r, (Conflict, sessions.Archived))]
         statuses = set(Approval.objects.filter(session=other).values_list("status", flat=True))

@@ -13,7 +13,7 @@ from django.utils import timezone
 from sessions_app.models import AuditEntry, Session
 from sessions_app.queries.sessions import provenance
 from sessions_app.services import audit, people
-from sessions_app.services.approvals import decisions
+from sessions_app.services.approvals import requests
 from tests.formats.written.test_bundle import members, packed
 from tests.signing import make
 from tests.signing.make import ec_key, private_pem
@@ -62,7 +62,7 @@ def test_a_bundle_verifies_here_by_our_own_key(workspace, imported, tmp_path):
 
 
 def test_it_holds_the_original_and_the_records_of_the_session(workspace, imported):
-    decisions.request(imported, "issue_refund", {"order": "4711"}, by=BY)
+    requests.request(imported, requests.Question("issue_refund", {"order": "4711"}), by=BY)
     drop(workspace, transcript(2, OTHER), "other.jsonl")
     held = members(handed_over(imported))
     assert held["original/clock_.jsonl"] == transcript(6)

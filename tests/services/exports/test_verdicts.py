@@ -8,7 +8,7 @@ import pytest
 
 from sessions_app.models import Approval, Role, Session
 from sessions_app.services import audit, people
-from sessions_app.services.approvals import decisions
+from sessions_app.services.approvals import decisions, requests
 from vcon_app.formats.vcon.writing.verdicts import SCHEMA
 from vcon_app.models import Export
 from vcon_app.queries import verdicts
@@ -29,9 +29,11 @@ def rosa(workspace) -> decisions.Decider:
 def decided(session, rosa) -> Session:
     """A session in which Rosa denied one call, another one still waits, and both a person and a program left notes."""
     append(session, user("Order the part"), call("c1", "order_part"))
-    asked = decisions.request(session, "order_part", {"part": 7}, by=BY, client_id="c1")
-    decisions.decide(asked, rosa, "deny", version=asked.version, digest=asked.digest, reason="too dear")
-    decisions.request(session, "call_again", {}, by=BY)
+    asked = requests.request(session, requests.Question("order_part", {"part": 7}, client_id="c1"), by=BY)
+    decisions.decide(
+        asked, rosa, decisions.Decision("deny", version=asked.version, digest=asked.digest, reason="too dear")
+    )
+    requests.request(session, requests.Question("call_again", {}), by=BY)
     append(
         session, event("note", actor_kind="person", actor_name="Rosa", text="Ask the shop."), event("note", text="x")
     )
@@ -70,7 +72,7 @@ def test_the_same_verdicts_are_the_same_file_and_another_decision_another(decide
     first, same = (export(decided, "vcon", options={"verdicts": "true"}) for _ in range(2))
     assert content(first) == content(same)
     waiting = Approval.objects.get(status="pending")
-    decisions.decide(waiting, rosa, "approve", version=waiting.version, digest=waiting.digest)
+    decisions.decide(waiting, rosa, decisions.Decision("approve", version=waiting.version, digest=waiting.digest))
     assert export(decided, "vcon", options={"verdicts": "true"}).identity["uuid"] != first.identity["uuid"]
 
 

@@ -162,10 +162,10 @@ def test_a_document_that_changed_is_another_version_and_the_first_stays(workspac
 
 
 def test_events_that_were_added_here_do_not_count_as_a_change_of_the_file(workspace):
-    from sessions_app.services import lifecycle
+    from sessions_app.services.turns import messages
 
     drop(workspace, vcon("Hello"), "a.vcon")
-    lifecycle.add_message(Session.objects.get(), "Is it mended?", by=BY)
+    messages.submit(Session.objects.get().pk, "Is it mended?", by=BY)
     grown = drop(workspace, vcon("Hello", "Good day"), "a.vcon")
     assert (grown.events, Session.objects.get().event_count) == (1, 3)
 

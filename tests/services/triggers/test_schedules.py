@@ -234,7 +234,7 @@ def test_a_crash_between_claim_and_fire_loses_nothing(make_schedule, monkeypatch
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(trigger_runs.turns, "submit", killed)
+        patched.setattr(trigger_runs.messages, "submit", killed)
         schedules.fire_due(at("2026-03-02T08:00:05Z"))
     assert (runs(), Session.objects.count(), next_of(schedule)) == ([], 0, DUE)
     schedules.fire_due(at("2026-03-02T08:00:20Z"))

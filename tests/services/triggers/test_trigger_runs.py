@@ -9,8 +9,9 @@ from django.db import OperationalError
 
 from sessions_app.models import Agent, Budget, Event, QueuedMessage, Session, TriggerRun, TurnInFlight, Wallet
 from sessions_app.queries import triggers as queries
-from sessions_app.services import agents, people, sessions, turns
+from sessions_app.services import agents, people, sessions
 from sessions_app.services.triggers import trigger_runs
+from sessions_app.services.turns import messages
 
 from .conftest import INES, TEXT
 
@@ -78,7 +79,7 @@ def test_an_empty_wallet_begins_nothing(agent):
 
 
 def test_a_message_that_is_too_long_begins_nothing(agent):
-    run = fire(agent, text="x" * (turns.MAX_MESSAGE + 1))
+    run = fire(agent, text="x" * (messages.MAX_MESSAGE + 1))
     assert "at most 1,000,000 characters" in refused(run, "failed")
     assert len(TriggerRun.objects.get().input_text) == trigger_runs.KEPT_INPUT
 

@@ -24,8 +24,9 @@ from sessions_app.models import (
     WebhookDelivery,
     WebhookEndpoint,
 )
-from sessions_app.services import agents, turns
+from sessions_app.services import agents
 from sessions_app.services.triggers import webhook_deliveries, webhook_endpoints, webhook_signatures
+from sessions_app.services.turns import messages
 
 from .conftest import INES
 
@@ -179,11 +180,11 @@ def test_the_size_is_bounded_to_the_byte(http, plain):
 def test_what_is_longer_than_a_message_is_cut_and_says_where_the_whole_is(http, plain):
     taken(post(http, plain, {"a": ["x" * 10] * 70_000}))
     text, delivery = Event.objects.get().text, WebhookDelivery.objects.get()
-    assert len(text) <= turns.MAX_MESSAGE
+    assert len(text) <= messages.MAX_MESSAGE
     assert len(delivery.payload["a"]) == 70_000
     raw = WebhookDelivery(endpoint=plain, payload={"raw": "y" * MOST})
     assert webhook_deliveries.message_of(raw).endswith(f"\n… cut: the whole of it is delivery {raw.pk} of orders")
-    assert len(webhook_deliveries.message_of(raw)) == turns.MAX_MESSAGE
+    assert len(webhook_deliveries.message_of(raw)) == messages.MAX_MESSAGE
 
 
 # --- the door ---------------------------------------------------------------------------------------------------

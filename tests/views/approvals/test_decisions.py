@@ -7,7 +7,7 @@ import json
 import pytest
 
 from sessions_app.models import Approval
-from sessions_app.services.approvals import decisions
+from sessions_app.services.approvals import requests
 
 from ..session.build import BOT, Page, asked, path_of, priced, said, session_with
 
@@ -19,8 +19,12 @@ ARGUMENTS = {"order": 4711, "amount": "420.00", "note": "lost in transit " * 100
 def approval(agent) -> Approval:
     usage = priced("0.031", input_tokens=10, output_tokens=5)
     session = session_with(agent, [asked("p", "Refund it"), said("m", "I will ask", **usage)])
-    return decisions.request(
-        session, "issue_refund", ARGUMENTS, by=BOT, context="The carrier lost it.", expires_in=3_600, client_id="call-1"
+    return requests.request(
+        session,
+        requests.Question(
+            "issue_refund", ARGUMENTS, context="The carrier lost it.", expires_in=3_600, client_id="call-1"
+        ),
+        by=BOT,
     )
 
 
@@ -53,7 +57,7 @@ def test_the_card_shows_the_question_in_full_and_what_it_cost_so_far(reviewer, a
     ("odd", [1, 2], "1, 2"),
 ])  # fmt: skip
 def test_commands_edits_and_odd_arguments_have_their_own_shape(reviewer, agent, tool, arguments, words):
-    asked_for = decisions.request(session_with(agent, []), tool, arguments, by=BOT)
+    asked_for = requests.request(session_with(agent, []), requests.Question(tool, arguments), by=BOT)
     assert words in Page(reviewer.get(f"/approvals/{asked_for.pk}/").content).text
 
 
@@ -148,7 +152,9 @@ def test_a_verdict_nobody_knows_is_refused_in_words(reviewer, approval):
 
 
 def test_high_risk_is_asked_twice(reviewer, agent):
-    risky = decisions.request(session_with(agent, []), "drop_table", {"name": "orders"}, by=BOT, risk="high")
+    risky = requests.request(
+        session_with(agent, []), requests.Question("drop_table", {"name": "orders"}, risk="high"), by=BOT
+    )
     page = Page(reviewer.get(f"/approvals/{risky.pk}/").content)
     assert "Yes, run it" in page.text and "risk: high" in page.text
     assert not page.all("button", **{"data-choice": "approve"})
@@ -162,7 +168,9 @@ def test_the_page_of_a_decided_one_tells_delivered_and_executed_apart(reviewer, 
 
 
 def test_very_large_arguments_stand_whole_on_the_cards_own_page(reviewer, agent):
-    large = decisions.request(session_with(agent, []), "import_orders", {"csv": "order;amount\n" * 5_000}, by=BOT)
+    large = requests.request(
+        session_with(agent, []), requests.Question("import_orders", {"csv": "order;amount\n" * 5_000}), by=BOT
+    )
     inline = Page(reviewer.get(path_of(large.session)).content)
     assert "Read the arguments in full" in inline.text and not inline.all("textarea", name="arguments")
     alone = Page(reviewer.get(f"/approvals/{large.pk}/").content)

@@ -8,7 +8,7 @@ from django.utils.html import escape
 
 from sessions_app.models import Approval, Role
 from sessions_app.services import audit
-from sessions_app.services.approvals import decisions
+from sessions_app.services.approvals import decisions, endings, requests
 
 from ..build import ASKER, asks, session_of, words
 
@@ -75,7 +75,9 @@ def test_after_a_decision_the_next_one_is_there_and_what_became_of_the_last(revi
 
 def test_a_question_is_answered_in_words(reviewer, agent):
     said = {"question": "Refund or replace?"}
-    approval = decisions.request(session_of(agent), "escalate_to_human", said, by=ASKER, context=said["question"])
+    approval = requests.request(
+        session_of(agent), requests.Question("escalate_to_human", said, context=said["question"]), by=ASKER
+    )
     page, read = inbox(reviewer), words(reviewer.get("/approvals/"))
     assert "asks a person Refund or replace?" in read and "Approve without a word" in read
     assert 'name="arguments"' not in page and page.count("Refund or replace?") == 2, "in the list and on the card"
@@ -87,7 +89,7 @@ def test_a_question_is_answered_in_words(reviewer, agent):
 
 def test_what_a_question_comes_with_stands_under_it(reviewer, agent):
     said = {"question": "Refund or replace?", "context": {"order": "4711"}}
-    decisions.request(session_of(agent), "escalate_to_human", said, by=ASKER, context="He is angry")
+    requests.request(session_of(agent), requests.Question("escalate_to_human", said, context="He is angry"), by=ASKER)
     read = words(reviewer.get("/approvals/"))
     assert "He is angry" in read and "4711" in read
 
@@ -95,7 +97,9 @@ def test_what_a_question_comes_with_stands_under_it(reviewer, agent):
 def test_decisions_are_listed_with_who_and_why(viewer, agent):
     approval = asks(session_of(agent))
     decider = decisions.Decider(audit.Actor("member", "1", "Rosa"), Role.REVIEWER, "web")
-    decisions.decide(approval, decider, "deny", version=1, digest=approval.digest, reason="Already refunded")
+    decisions.decide(
+        approval, decider, decisions.Decision("deny", version=1, digest=approval.digest, reason="Already refunded")
+    )
     page = words(viewer.get("/approvals/"))
     assert "Nothing waits for a person" in page
     assert "denied issue_refund Order 4711 Rosa , just now Already refunded" in page
@@ -104,7 +108,7 @@ def test_decisions_are_listed_with_who_and_why(viewer, agent):
 def test_an_expired_question_is_among_the_decisions(viewer, agent):
     approval = asks(session_of(agent), expires_in=60)
     Approval.objects.filter(pk=approval.pk).update(expires_at=timezone.now())
-    decisions.expire_due()
+    endings.expire_due()
     assert "expired, so denied issue_refund" in words(viewer.get("/approvals/"))
 
 

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from sessions_app.services.approvals import decisions
+from sessions_app.services.approvals import requests
 
 from .build import BOT, asked, call, other, path_of, priced, result, said, session_with
 
@@ -52,7 +52,7 @@ def queries(client, path: str) -> int:
 def test_queries_do_not_grow_with_the_session(reviewer, agent, place):
     small, large = (session_with(agent, busy(turns)) for turns in (2, 40))
     for session in (small, large):
-        decisions.request(session, "issue_refund", {"order": 1}, by=BOT)
+        requests.request(session, requests.Question("issue_refund", {"order": 1}), by=BOT)
     before = queries(reviewer, path_of(small) + place)
     assert queries(reviewer, path_of(large) + place) == before
     assert before <= 40
@@ -62,7 +62,7 @@ def test_queries_do_not_grow_with_the_cards_in_a_window(reviewer, agent):
     few, many = session_with(agent, [asked("p", "Go")]), session_with(agent, [asked("p", "Go")])
     for session, count in ((few, 1), (many, 8)):
         for number in range(count):
-            decisions.request(session, "issue_refund", {"order": number}, by=BOT)
+            requests.request(session, requests.Question("issue_refund", {"order": number}), by=BOT)
     assert queries(reviewer, path_of(few)) == queries(reviewer, path_of(many))
 
 
@@ -100,5 +100,5 @@ def test_cards_with_hostile_arguments_stay_within_the_page(reviewer, agent):
     session = session_with(agent, [asked("p", "Go")])
     for number in range(12):
         arguments = {f"key{key}": "&" * (150 if number % 2 else 5_000) for key in range(45)}
-        decisions.request(session, "odd", arguments, by=BOT, context="<" * 20_000)
+        requests.request(session, requests.Question("odd", arguments, context="<" * 20_000), by=BOT)
     assert len(reviewer.get(path_of(session)).content) < PAGE

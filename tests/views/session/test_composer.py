@@ -11,10 +11,11 @@ from django.test import Client
 from django.utils import timezone
 
 from sessions_app.models import Agent, Budget, Event, QueuedMessage, Session, TurnInFlight
-from sessions_app.services import agents, audit, lifecycle, turns
+from sessions_app.services import agents, audit, sessions
 from sessions_app.services import sessions as session_services
-from sessions_app.services.approvals import decisions
+from sessions_app.services.approvals import requests
 from sessions_app.services.log.events import NewEvent, append
+from sessions_app.services.turns import in_flight, messages
 from tests.views.build import words
 from tests.views.test_query_counts import queries
 
@@ -36,13 +37,13 @@ def session(parrot) -> Session:
 
 def say(session: Session, text: str) -> None:
     session.refresh_from_db()
-    lifecycle.add_message(session, text, by=ADA)
+    messages.submit(session.pk, text, by=ADA)
     session.refresh_from_db()
 
 
 def over(session: Session, *last: NewEvent) -> Session:
     """The turn in flight ends like this."""
-    turns.finish(turns.claim(session.pk), 10, list(last))
+    in_flight.finish(in_flight.claim(session.pk), 10, list(last))
     session.refresh_from_db()
     return session
 
@@ -105,7 +106,7 @@ def test_an_error_is_said_with_the_way_on(reviewer, session):
 
 def test_a_session_that_waits_for_a_person_says_so_and_offers_to_interrupt(reviewer, session):
     say(session, "one")
-    decisions.request(session, "refund", {"order": 4711}, by=BOT)
+    requests.request(session, requests.Question("refund", {"order": 4711}), by=BOT)
     assert "waits for a decision" in foot(reviewer, session)
     page = reviewer.get(path_of(session)).content.decode()
     assert 'name="interrupt" value="1">Interrupt and send' in page
@@ -156,7 +157,7 @@ def pause(session: Session) -> None:
 
 
 def archive(session: Session) -> None:
-    lifecycle.archive(session, by=ADA)
+    sessions.archive(session, by=ADA)
 
 
 def imported(session: Session) -> None:

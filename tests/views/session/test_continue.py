@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sessions_app.models import Agent, Event, QueuedMessage, Session, TurnInFlight
-from sessions_app.services import agents, audit, lifecycle
+from sessions_app.services import agents, audit
 from sessions_app.services import sessions as session_services
+from sessions_app.services.turns import messages
 from tests.views.build import words
 
 from .build import asked, path_of, said, session_with
@@ -60,9 +61,9 @@ def test_a_fork_ends_with_its_turn(reviewer, source, parrot):
 def test_a_running_session_is_handed_over_with_what_waits(reviewer, workspace, parrot):
     other = agents.create(workspace.id, "Cockatoo", by=ADA, runtime="scripted")
     session = session_services.create(parrot, by=ADA, origin="chat")
-    lifecycle.add_message(session, "Refund it", by=ADA)
+    messages.submit(session.pk, "Refund it", by=ADA)
     session.refresh_from_db()
-    lifecycle.add_message(session, "And quickly", by=ADA)
+    messages.submit(session.pk, "And quickly", by=ADA)
     assert "Hand over: Parrot stops" in words(reviewer.get(f"{path_of(session)}/continue?handoff=1"))
     reviewer.post(f"{path_of(session)}/continue", {"agent": str(other.pk), "handoff": "1"})
     made = Session.objects.get(agent=other)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sessions_app.models import Session
-from sessions_app.services.approvals import decisions
+from sessions_app.services.approvals import requests
 from sessions_app.services.log import search_index
 
 from .build import BOT, Page, asked, call, other, path_of, result, said, session_with
@@ -39,7 +39,7 @@ def session(agent) -> Session:
     ]  # fmt: skip
     told = {"recorder": {"name": ATTACK}, "environment": {"cwd": ATTACK}, ATTACK: ATTACK}
     session = session_with(agent, new, title=ATTACK, user_id=ATTACK, summary=ATTACK, metadata=told)
-    decisions.request(session, ATTACK, bad, by=BOT, server=ATTACK, context=ATTACK, risk="high")
+    requests.request(session, requests.Question(ATTACK, bad, server=ATTACK, context=ATTACK, risk="high"), by=BOT)
     Session.objects.filter(pk=session.pk).update(phase="completed")
     search_index.index(session.pk)
     return session

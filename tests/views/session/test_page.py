@@ -7,9 +7,10 @@ import re
 import pytest
 
 from sessions_app.models import Session
-from sessions_app.services import agents, lifecycle
-from sessions_app.services.approvals import decisions
+from sessions_app.services import agents, sessions
+from sessions_app.services.approvals import requests
 from sessions_app.services.log import search_index
+from sessions_app.services.turns import messages
 
 from .build import BOT, Page, asked, call, other, path_of, priced, result, said, session_with
 
@@ -172,10 +173,10 @@ def test_a_finished_session_opens_at_its_start_and_a_running_one_at_its_end(view
 
 def test_a_session_opens_where_it_waits(viewer, agent):
     session = session_with(agent, [asked("p", "Go")])
-    decisions.request(session, "issue_refund", {"order": 1}, by=BOT)
-    lifecycle.add_message(session, "Well?", by=BOT)
+    requests.request(session, requests.Question("issue_refund", {"order": 1}), by=BOT)
+    messages.submit(session.pk, "Well?", by=BOT)
     for number in range(3):
-        lifecycle.add_message(session, f"{number}", by=BOT)
+        messages.submit(session.pk, f"{number}", by=BOT)
     Session.objects.filter(pk=session.pk).update(phase="completed")
     page = Page(viewer.get(path_of(session)).content)
     assert "waits for you" in page.text and page.all("div", id="e-2")[0]["data-waits"] is None
@@ -195,7 +196,7 @@ def test_each_piece_comes_alone_to_htmx_and_as_a_page_to_everybody_else(viewer, 
 
 def test_nothing_new_leaves_the_end_of_the_timeline_as_it_is(viewer, session):
     assert viewer.get(f"{path_of(session)}/rows?tail=1&after={session.last_seq}", **FETCHED).status_code == 204
-    lifecycle.add_message(session, "One more thing", by=BOT)
+    messages.submit(session.pk, "One more thing", by=BOT)
     tail = viewer.get(f"{path_of(session)}/rows?tail=1&after={session.last_seq}", **FETCHED)
     assert Page(tail.content).seqs == [11] and b'after=11"' in tail.content
 
@@ -210,7 +211,7 @@ def test_the_outline_of_a_long_session_is_read_in_pieces(viewer, agent):
 
 
 def test_the_outline_marks_errors_and_what_waits_and_the_dearest_turn(viewer, session):
-    decisions.request(session, "issue_refund", {"order": 1}, by=BOT)
+    requests.request(session, requests.Question("issue_refund", {"order": 1}), by=BOT)
     page = Page(viewer.get(path_of(session)).content)
     assert page.all("b", **{"class": "cost-bar w-20"}) and page.all("b", **{"class": "cost-bar w-0"})
     assert page.all("em", **{"class": "is-wrong", "title": "1 error"}) and page.all("em", **{"class": "is-waits"})
@@ -231,7 +232,7 @@ def test_the_next_error_and_the_next_approval_are_found_by_the_server(viewer, se
     following = lambda what, seq: viewer.get(f"{path_of(session)}/next?what={what}&after={seq}").url  # noqa: E731
     assert following("error", 0) == following("error", 9) == f"{path_of(session)}?event=6#e-6"
     assert following("approval", 0) == path_of(session)
-    decisions.request(session, "issue_refund", {"order": 1}, by=BOT)
+    requests.request(session, requests.Question("issue_refund", {"order": 1}), by=BOT)
     assert following("approval", 0) == f"{path_of(session)}?event=11#e-11"
 
 
@@ -306,7 +307,7 @@ def test_a_message_is_added_to_the_end_and_refused_once_archived(reviewer, viewe
     assert viewer.post(f"{path_of(session)}/message", {"text": "Hello"}).status_code == 403
     assert reviewer.post(f"{path_of(session)}/message", {"text": "Hello"}).status_code == 302
     assert session.events.order_by("-seq").values_list("text", "actor_name").first() == ("Hello", "Rosa")
-    lifecycle.archive(session, by=BOT)
+    sessions.archive(session, by=BOT)
     refused = reviewer.post(f"{path_of(session)}/message", {"text": "Too late"}, **FETCHED)
     assert refused.status_code == 409 and "archived" in Page(refused.content).text
 

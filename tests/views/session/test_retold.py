@@ -7,7 +7,7 @@ import pytest
 from sessions_app.models import Role, Session
 from sessions_app.queries.sessions import handover_transcript
 from sessions_app.services import agents, audit, continuations
-from sessions_app.services.approvals import decisions
+from sessions_app.services.approvals import decisions, endings, requests
 from sessions_app.services.log.events import append
 from tests.views.test_query_counts import CaptureQueriesContext, connection
 
@@ -44,10 +44,10 @@ def test_decisions_stand_there_so_that_nobody_is_asked_again(agent):
         (1, "approve", {"arguments": {"order": 2}}),
         (3, "deny", {"reason": "Not on Sundays"}),
     ):
-        one = decisions.request(session, "refund", {"order": order}, by=BOT, server="shop")
-        decisions.decide(one, DECIDER, verdict, version=one.version, digest=one.digest, **more)
-    decisions.request(session, "refund", {"order": 5}, by=BOT)
-    decisions.cancel_all(session.pk, reason="interrupted", by=ADA)
+        one = requests.request(session, requests.Question("refund", {"order": order}, server="shop"), by=BOT)
+        decisions.decide(one, DECIDER, decisions.Decision(verdict, version=one.version, digest=one.digest, **more))
+    requests.request(session, requests.Question("refund", {"order": 5}), by=BOT)
+    endings.cancel_all(session.pk, reason="interrupted", by=ADA)
     text = told(session)
     assert '- shop/refund {"order": 1}: approved edited by Ada; with the arguments changed to: {"order":2}' in text
     assert '- shop/refund {"order": 3}: denied by Ada; reason: Not on Sundays' in text
@@ -56,8 +56,8 @@ def test_decisions_stand_there_so_that_nobody_is_asked_again(agent):
 
 def test_what_was_run_after_its_approval_is_said(agent):
     session = session_with(agent, [asked("p", "Refund it"), call("c", "refund", {"order": 1})])
-    one = decisions.request(session, "refund", {"order": 1}, by=BOT, client_id="c")
-    decisions.decide(one, DECIDER, "approve", version=one.version, digest=one.digest)
+    one = requests.request(session, requests.Question("refund", {"order": 1}, client_id="c"), by=BOT)
+    decisions.decide(one, DECIDER, decisions.Decision("approve", version=one.version, digest=one.digest))
     append(session.pk, [result("c", "paid")])
     assert '- refund {"order": 1}: approved by Ada, and run' in told(session)
 

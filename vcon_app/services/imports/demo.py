@@ -8,7 +8,7 @@ from django.db import transaction
 
 from sessions_app.models import Session, Workspace
 from sessions_app.services import audit
-from sessions_app.services.approvals import decisions
+from sessions_app.services.approvals import requests
 from vcon_app.models import Import
 
 from . import import_jobs
@@ -37,14 +37,22 @@ def load(workspace: Workspace, *, by: audit.Actor) -> list[Import]:
 
 @transaction.atomic
 def _ask(session: Session) -> None:
-    decisions.request(
+    requests.request(
         session,
-        "issue_refund",
-        {"order": "4711", "amount": "420.00", "currency": "EUR", "to": "card ending 8812", "reason": "lost in transit"},
+        requests.Question(
+            "issue_refund",
+            {
+                "order": "4711",
+                "amount": "420.00",
+                "currency": "EUR",
+                "to": "card ending 8812",
+                "reason": "lost in transit",
+            },
+            server="payments",
+            context="Kim Ritter is entitled to a full refund (terms §7). Above 100 EUR a person has to release it.",
+            risk="high",
+            expires_in=DAY,
+            client_id="demo-refund",
+        ),
         by=REFUND_AGENT,
-        server="payments",
-        context="Kim Ritter is entitled to a full refund (terms §7). Above 100 EUR a person has to release it.",
-        risk="high",
-        expires_in=DAY,
-        client_id="demo-refund",
     )

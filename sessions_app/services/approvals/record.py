@@ -1,0 +1,59 @@
+"""What is written when an approval is requested or ends: log, audit log, the session's count, notices to readers."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.utils import timezone
+
+from sessions_app.models import Approval, Session
+
+from .. import audit, notify, task_queue
+from ..log import events
+from ..turns.resume import resume
+
+
+def lock_session_of(approval_id: UUID) -> None:
+    """Sessions are locked before their approvals everywhere, so that archiving and deciding cannot deadlock."""
+    Session.objects.select_for_update(of=("self",)).only("id").get(approvals=approval_id)
+
+
+def event_of(approval: Approval, by: audit.Actor, text: str, actor_kind: str) -> events.NewEvent:
+    """The step of an approval as an event of its session."""
+    return events.NewEvent(
+        kind="approval",
+        key=f"approval:{approval.pk}:{approval.status}",
+        at=timezone.now(),
+        actor_kind=actor_kind,
+        actor_name=by.name,
+        text=text,
+        tool=events.Tool(
+            call_id=approval.client_id or None,
+            name=approval.tool_name,
+            server=approval.tool_server,
+            arguments=approval.arguments,
+        ),
+        data={"approval": str(approval.pk), "status": approval.status, "decision": approval.decision},
+    )
+
+
+def record_ending(approval: Approval, by: audit.Actor, action: str, reason: str) -> None:
+    """Write down that an approval waits no more, and resume the turn that waited for it."""
+    # Archiving cancels what waits after it closed the session, so the event goes into a closed log, too.
+    said = f"{by.name}: {approval.get_status_display().lower()}"
+    actor_kind = "system" if by.kind == "system" else "person"
+    events.append(approval.session_id, [event_of(approval, by, said, actor_kind)])
+    audit.record(
+        approval.workspace_id, by, action, subject=("approval", approval.pk), session=str(approval.session_id),
+        tool=approval.tool_name, status=approval.status, digest=approval.digest, reason=reason,
+    )  # fmt: skip
+    announce(approval)
+    resume(approval.session_id)
+
+
+def announce(approval: Approval) -> None:
+    """Count what the session still asks, and tell open pages and Slack of the change."""
+    waiting = Approval.objects.filter(session_id=approval.session_id, status=Approval.Status.PENDING).count()
+    Session.objects.filter(pk=approval.session_id).update(pending_approvals=waiting)
+    notify.approval_changed(approval.pk, approval.session_id)
+    task_queue.enqueue(task_queue.TELL_OF_APPROVAL, approval.pk)

@@ -1,0 +1,180 @@
+"""Turns in flight: what workers claim, park and finish.
+
+A session whose status is ``running`` has one ``TurnInFlight``. That row, not a Celery message, says what is to be
+done: a worker claims it by compare-and-set, keeps it fresh, and what a dead one left is found by ``sweep`` and gone
+on with from the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from sessions_app.ids import uuid7
+from sessions_app.models import Agent, Approval, QueuedMessage, Session, TurnInFlight
+
+from .. import notify, sessions, task_queue
+from ..log import events
+from ..money import budgets, usage
+
+LEASE = timedelta(seconds=20)
+"""A worker writes a heartbeat every second; silent for so long it is taken for dead."""
+MESSAGE_LOST_AFTER = timedelta(seconds=15)
+"""So long after it was enqueued without a worker that claims it, a turn is enqueued again."""
+
+
+class LeaseLost(Exception):
+    """Another worker holds the turn now: this one must not write any more."""
+
+
+def claim(session_id: UUID) -> TurnInFlight | None:
+    """The turn of a session, owned by the caller from now on; None when there is none, or a worker is at it."""
+    now = timezone.now()
+    free = Q(worker=None) | Q(heartbeat_at__lt=now - LEASE)
+    token = uuid4()
+    claimed = TurnInFlight.objects.filter(free, session_id=session_id)
+    if not claimed.update(worker=token, heartbeat_at=now, attempt=F("attempt") + 1):
+        return None
+    rows = TurnInFlight.objects.select_related("session__agent").defer("session__source_record")
+    return rows.filter(session_id=session_id, worker=token).first()
+
+
+def still_owned(flight: TurnInFlight) -> QuerySet[TurnInFlight]:
+    """The row, as long as the caller still owns it; no row once another worker claimed it."""
+    return TurnInFlight.objects.filter(session_id=flight.session_id, worker=flight.worker)
+
+
+@contextmanager
+def owned(flight: TurnInFlight) -> Iterator[None]:
+    """A transaction in which no other worker can claim the turn. Raises ``LeaseLost`` if one has."""
+    with transaction.atomic():
+        if not still_owned(flight).select_for_update().exists():
+            raise LeaseLost
+        yield
+
+
+@transaction.atomic
+def park(flight: TurnInFlight, busy_ms: int) -> None:
+    """Let go of a turn that waits for a person. If everything was decided meanwhile, it is enqueued again."""
+    sessions.lock(flight.session_id)
+    waits = Approval.objects.filter(session_id=flight.session_id, status=Approval.Status.PENDING).exists()
+    interrupted = TurnInFlight.objects.filter(session_id=flight.session_id).exclude(interrupted_at=None)
+    goes_on = not waits or interrupted.exists()
+    parked = still_owned(flight).update(
+        worker=None, heartbeat_at=None, busy_ms=F("busy_ms") + busy_ms, said="", said_request="",
+        rung_at=timezone.now() if goes_on else None,
+    )  # fmt: skip
+    if parked and goes_on:
+        task_queue.enqueue(task_queue.RUN_TURN, flight.session_id)
+
+
+@transaction.atomic
+def finish(flight: TurnInFlight, busy_ms: int, last: list[events.NewEvent] | None = None) -> bool:
+    """End a turn: log its ``last`` events, book what it used, and begin the next one if a message waits.
+
+    False when the caller does not own the turn any more; then nothing is done.
+    """
+    session = sessions.lock(flight.session_id)
+    row = still_owned(flight).first()
+    if row is None:
+        return False
+    if last:
+        events.append(session.pk, last)
+    row.delete()
+    usage.book_turn(session.pk, row.turn, row.busy_ms + busy_ms)
+    budgets.tell_reached(session)
+    session.refresh_from_db(fields=["last_seq", "last_turn", "status"])
+    if session.status == Session.Status.RUNNING:
+        _begin_next(session)
+    return True
+
+
+def sweep() -> int:
+    """Enqueue turns again that lost their worker or their message; how many."""
+    now = timezone.now()
+    lost = TurnInFlight.objects.filter(
+        Q(worker__isnull=False, heartbeat_at__lt=now - LEASE) | Q(worker=None, rung_at__lt=now - MESSAGE_LOST_AFTER)
+    )
+    ids = list(lost.values_list("session_id", flat=True))
+    for session_id in ids:
+        task_queue.enqueue(task_queue.RUN_TURN, session_id)
+    return len(ids)
+
+
+# --- inside of a transaction that has locked the session ---------------------------------------------------------
+
+
+def begin(session: Session, message: QueuedMessage) -> int:
+    """Log the message and begin its turn; the message's ``seq``."""
+    appended = events.append(session.pk, [message_event(message)])
+    session.refresh_from_db(fields=["last_seq", "last_turn"])
+    put_in_flight(session, session.last_turn)
+    return appended.last_seq
+
+
+def begin_first_waiting(session: Session) -> None:
+    """Begin the turn of the message that waits in front. There is one, and nothing forbids its turn."""
+    message = QueuedMessage.objects.filter(session=session).in_line()[0]
+    QueuedMessage.objects.filter(pk=message.pk).delete()
+    begin(session, message)
+
+
+def put_in_flight(session: Session, turn: int) -> None:
+    """Make the session ``running``, and enqueue a turn of it."""
+    TurnInFlight.objects.create(session=session, turn=turn)
+    Session.objects.filter(pk=session.pk).update(
+        status=Session.Status.RUNNING, phase=Session.Phase.ACTIVE, updated_at=timezone.now()
+    )
+    notify.session_changed(session.pk, session.last_seq)
+    task_queue.enqueue(task_queue.RUN_TURN, session.pk)
+
+
+def message_event(message: QueuedMessage) -> events.NewEvent:
+    return events.NewEvent(
+        kind="user_message",
+        key=f"message:{message.pk}",
+        at=timezone.now(),
+        actor_kind=message.by_kind,
+        actor_name=message.by,
+        text=message.text,
+        data=message.data,
+    )
+
+
+def status_event(by: str, status: str, text: str, *, actor_kind: str = "system", **data: Any) -> events.NewEvent:
+    """A step of the turn itself: ``retry``, ``held_back``."""
+    return events.NewEvent(
+        "status", f"{status}:{uuid7()}", at=timezone.now(), actor_kind=actor_kind, actor_name=by, text=text,
+        data={"status": status} | data,
+    )  # fmt: skip
+
+
+def _begin_next(session: Session) -> None:
+    """Begin the turn of the message that waits in front; without one, or without money for it, be idle."""
+    waits = QueuedMessage.objects.filter(session=session).exists()
+    refused = _why_not(session) if waits else ""
+    if waits and not refused:
+        begin_first_waiting(session)
+        return
+    Session.objects.filter(pk=session.pk).update(status=Session.Status.IDLE, updated_at=timezone.now())
+    if refused:
+        events.append(session.pk, [status_event("Countersign", "held_back", refused, turn=session.last_turn)])
+    notify.session_changed(session.pk, session.last_seq)
+
+
+def _why_not(session: Session) -> str:
+    """Why the session may begin no turn now; empty when it may."""
+    if session.agent.status != Agent.Status.ACTIVE:
+        return f"{session.agent.name} is {session.agent.status}: the next message waits"
+    try:
+        budgets.check(session)
+    except budgets.Spent as spent:
+        return str(spent)
+    return ""
