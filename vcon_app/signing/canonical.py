@@ -11,6 +11,8 @@ import re
 from decimal import Decimal
 from math import isfinite
 
+import rfc8785
+
 from ..drafts import Json
 
 HIGHEST_INDEX = 2**32 - 2
@@ -37,15 +39,23 @@ def _written(value: Json, sort: bool) -> str:
     if isinstance(value, str):
         return _string(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return _number(value)
+        return number(value)
     return json.dumps(value)
 
 
 def _keys(names: list[str], sort: bool) -> list[str]:
-    if sort:
-        names = sorted(names, key=lambda name: name.encode("utf-16-be", "surrogatepass"))
-    indices = sorted((name for name in names if _is_index(name)), key=int)
-    return indices + [name for name in names if not _is_index(name)]
+    return indices_first(sorted(names, key=utf_16_units) if sort else names)
+
+
+def utf_16_units(text: str) -> bytes:
+    """What JavaScript compares strings by: astral characters come before U+E000 to U+FFFF."""
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+def indices_first(names: list[str]) -> list[str]:
+    """As JavaScript keeps an object's keys: whole numbers below 2^32 - 1 in numeric order, then the others."""
+    indices = [name for name in names if _is_index(name)]
+    return sorted(indices, key=int) + [name for name in names if not _is_index(name)] if indices else names
 
 
 def _is_index(name: str) -> bool:
@@ -56,23 +66,14 @@ def _string(text: str) -> str:
     return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
-def _number(value: float) -> str:
-    """ECMA-262, Number::toString: the shortest digits, an exponent below 1e-6 and from 1e21 on."""
+def number(value: int | float | Decimal) -> str:
+    """A number as JavaScript prints it (ECMA-262, Number::toString): 1 for 1.0, 1e-7; ``null`` for what is no double.
+
+    Only numbers are left to the library. RFC 8785 refuses lone surrogates and whole numbers over 2^53, which JavaScript
+    writes, and its keys are sorted by UTF-16 alone: documents in this form verify, documents in that one would not.
+    """
     try:
-        value = float(value)
+        double = float(value)
     except OverflowError:
         return "null"
-    if not isfinite(value):
-        return "null"
-    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
-    text, point = "".join(map(str, digits)), len(digits) + int(exponent)
-    if text == "0":
-        return "0"
-    if 0 < point <= 21:
-        text = text.ljust(point, "0") if point >= len(text) else f"{text[:point]}.{text[point:]}"
-    elif -6 < point <= 0:
-        text = f"0.{'0' * -point}{text}"
-    else:
-        fraction = f".{text[1:]}" if len(text) > 1 else ""
-        text = f"{text[0]}{fraction}e{'+' if point > 0 else '-'}{abs(point - 1)}"
-    return f"-{text}" if sign else text
+    return rfc8785.dumps(double).decode() if isfinite(double) else "null"

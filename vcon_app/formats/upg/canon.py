@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable
-from decimal import Decimal
-from math import isfinite
 from typing import Any
 
 from ...drafts import Json
+from ...signing.canonical import indices_first, number, utf_16_units
 
 FORMAT_VERSION = "1.0.0"
 SPEC_VERSION = "0.41.0"
@@ -31,9 +29,6 @@ INNER = {"provenance": ("tool", "from", "at"), "external_links": ("url", "label"
 REQUIRED = {NODE: ("id", "type", "title"), EDGE: ("id", "source", "target", "type"), PRODUCT: ("id", "title")}
 """These are written also when they are empty."""
 EMPTY: tuple[Json, ...] = (None, "", [], {})
-SAFE = 2**53
-_INDEX = re.compile(r"0|[1-9]\d{0,9}")
-_LAST_INDEX = 2**32 - 2
 
 
 def seal(product: Json, nodes: list[Any], edges: list[Any]) -> str:
@@ -82,7 +77,7 @@ def in_order(tags: Iterable[str]) -> list[str]:
 def _arranged(item: dict[str, Any], names: tuple[str, ...]) -> dict[str, Json]:
     kept = {key: value for key, value in item.items() if value not in EMPTY or key in REQUIRED[names]}
     ordered = [name for name in names if name in kept] + sorted(kept.keys() - set(names), key=_units)
-    return {key: _inner(key, kept[key]) for key in _indices_first(ordered)}
+    return {key: _inner(key, kept[key]) for key in indices_first(ordered)}
 
 
 def _inner(key: str, value: Json) -> Json:
@@ -99,19 +94,12 @@ def _inner(key: str, value: Json) -> Json:
 def ordered(value: Json) -> Json:
     """Keys in order at every level; lists keep theirs, and nothing is dropped."""
     if isinstance(value, dict):
-        return {key: ordered(value[key]) for key in _indices_first(sorted(value, key=_units))}
+        return {key: ordered(value[key]) for key in indices_first(sorted(value, key=_units))}
     return [ordered(item) for item in value] if isinstance(value, list) else value
 
 
-def _indices_first(keys: Iterable[str]) -> list[str]:
-    """As JavaScript keeps an object's keys: whole numbers below 2**32 - 1 in numeric order, then the others."""
-    names = list(keys)
-    indices = [key for key in names if _INDEX.fullmatch(key) and int(key) <= _LAST_INDEX]
-    return sorted(indices, key=int) + [key for key in names if key not in set(indices)] if indices else names
-
-
 def _units(text: Json) -> bytes:
-    return text.encode("utf-16-be", "surrogatepass") if isinstance(text, str) else b""
+    return utf_16_units(text) if isinstance(text, str) else b""
 
 
 def _node_order(node: dict[str, Json]) -> tuple[bytes, ...]:
@@ -146,32 +134,3 @@ def _bracketed(brackets: str, items: list[str], indent: int, level: int) -> str:
 
 def _text(value: str) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def number(value: int | float | Decimal) -> str:
-    """A number as JavaScript prints it: 1 for 1.0, 1e-7, no digits that a double does not hold."""
-    if isinstance(value, int) and abs(value) <= SAFE:
-        return str(value)
-    try:
-        double = float(value)
-    except OverflowError:
-        return "null"
-    if not isfinite(double):
-        return "null"
-    if double == 0:
-        return "0"
-    sign, digits, power = Decimal(repr(double)).normalize().as_tuple()
-    assert isinstance(power, int)  # only NaN and infinities have a letter here
-    return ("-" if sign else "") + _decimal("".join(map(str, digits)), len(digits) + power)
-
-
-def _decimal(digits: str, point: int) -> str:
-    """ECMAScript 2024 s6.1.6.1.20: ``point`` digits stand before the decimal point."""
-    if len(digits) <= point <= 21:
-        return digits + "0" * (point - len(digits))
-    if 0 < point <= 21:
-        return f"{digits[:point]}.{digits[point:]}"
-    if -6 < point <= 0:
-        return f"0.{'0' * -point}{digits}"
-    rest = f".{digits[1:]}" if digits[1:] else ""
-    return f"{digits[0]}{rest}e{'+' if point > 0 else '-'}{abs(point - 1)}"
