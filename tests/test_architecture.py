@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 from tests.places import ROOT
@@ -29,6 +30,9 @@ RECORD_ROOMS = ("documents", "trust", "redaction", "exports", "imports")
 """Folders of ``vcon_app.services``; each may import itself and those before it, imports nothing of exports."""
 EXCEPTIONS: dict[tuple[str, str], str] = {}
 """(module, what it imports): why it may."""
+VCON = "vcon_app.formats.vcon"
+WINGS = ("file", "trace", "rules", "reading", "writing", "redacting")
+"""Parts of the vCon format; each may import those before it, and everybody only what its ``__init__`` names."""
 
 
 @cache
@@ -44,7 +48,14 @@ def name_of(path: Path) -> str:
 
 
 def imports_of(name: str) -> Iterator[str]:
-    """Absolute names of everything a module imports, also inside of functions."""
+    """Absolute names of the modules that a module imports, also inside of functions."""
+    for imported in names_imported_by(name):
+        # `from package import module` imports the module, `from module import name` the module it is in
+        yield imported if imported in modules() else imported.rpartition(".")[0] or imported
+
+
+def names_imported_by(name: str) -> Iterator[str]:
+    """Absolute names of all that a module imports, also inside of functions: ``json``, ``pathlib.Path``."""
     path = modules()[name]
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -53,10 +64,7 @@ def imports_of(name: str) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             base = ".".join(package.split(".")[: len(package.split(".")) - node.level + 1]) if node.level else ""
             source = ".".join(filter(None, (base, node.module)))
-            # `from package import module` imports the module, `from module import name` the module it is in
-            yield from (
-                f"{source}.{alias.name}" if f"{source}.{alias.name}" in modules() else source for alias in node.names
-            )
+            yield from (f"{source}.{alias.name}" for alias in node.names)
 
 
 def edges() -> Iterator[tuple[str, str]]:
@@ -123,6 +131,30 @@ def test_pure_parts_import_neither_django_nor_the_rest_of_the_app():
         and (name, imported) not in EXCEPTIONS
     ]
     assert impure == []
+
+
+def wing(name: str) -> str | None:
+    """The wing of the vCon format that a module is in, if it is in one."""
+    below = name.removeprefix(f"{VCON}.").split(".")[0] if name.startswith(f"{VCON}.") else None
+    return below if below in WINGS else None
+
+
+def test_wings_of_the_vcon_format_import_only_those_below():
+    between = {(wing(a), wing(b)) for a, b in edges() if wing(a) and wing(b) and wing(a) != wing(b)}
+    assert len(between) > 5
+    assert [(a, b) for a, b in between if WINGS.index(a) < WINGS.index(b)] == []
+
+
+def test_a_wing_of_the_vcon_format_is_entered_through_its_face():
+    faces = {f"{VCON}.{part}": import_module(f"{VCON}.{part}") for part in WINGS}
+    named = {*faces, *(f"{face}.{name}" for face, module in faces.items() for name in module.__all__)}
+    inner = [
+        (importer, imported)
+        for importer in modules()
+        for imported in names_imported_by(importer)
+        if wing(imported) and wing(importer) != wing(imported) and imported not in named
+    ]
+    assert inner == []
 
 
 def test_exceptions_are_still_needed():

@@ -18,7 +18,7 @@ from sessions_app.models import Session
 from sessions_app.views import access
 from sessions_app.views.pages import wants_fragment
 from sessions_app.views.session.addresses import number
-from vcon_app.formats.vcon.redacting.redact import EVERY, PARTS, WHOLE
+from vcon_app.formats.vcon.redacting import EVERY, PARTS, WHOLE
 from vcon_app.models import Redaction
 from vcon_app.queries import redactions as queries
 from vcon_app.services.exports import export_jobs, redactions

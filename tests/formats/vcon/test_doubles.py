@@ -66,16 +66,16 @@ def test_a_text_is_passed_as_plain_only_when_it_is_not_nested_too_deep():
     most, more = nested(tree.DEEPEST), nested(tree.DEEPEST + 1)
 
     assert (tree.is_plain(most, json.loads(most)), tree.is_plain(more, json.loads(more))) == (True, False)
-    assert tree.parse(more, Notes()) == json.loads(more)
+    assert tree.parse_json(more, Notes()) == json.loads(more)
     with pytest.raises(FormatError, match="nests deeper than 200 levels"):
-        tree.parse(nested(tree.DEEPEST + 2), Notes())
+        tree.parse_json(nested(tree.DEEPEST + 2), Notes())
 
 
 def test_a_value_that_cannot_be_written_again_is_looked_at_more_closely():
     huge = b'{"a": NaN, "b": 123456789012345678901234567890, "b": 1}'
     notes = Notes()
 
-    assert tree.parse(huge, notes) == {"a": None, "b": 1}
+    assert tree.parse_json(huge, notes) == {"a": None, "b": 1}
     assert [one.message.split(";")[0] for one in notes.drain()] == [
         "The JSON had to be repaired: NaN read as null.",
         "The name 'b' stands more than once in this object",
@@ -99,7 +99,7 @@ LONG = {"slashes": "\\" * 500_000 + '":', "colons": '":' * 500_000, "space": " "
 def test_a_text_made_to_look_like_names_does_not_take_long(text):
     data = json.dumps({"a": text}).encode()
     notes, start = Notes(), time.process_time()
-    duplicate_keys.check(data, 1, notes, "")
+    duplicate_keys.check_json(data, 1, notes, "")
 
     assert time.process_time() - start < 1
     assert list(notes.drain()) == []

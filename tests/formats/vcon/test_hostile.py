@@ -14,7 +14,7 @@ import pytest
 from vcon_app.drafts import FormatError, Losses
 from vcon_app.formats import vcon
 from vcon_app.formats.vcon.file import tree
-from vcon_app.formats.vcon.file.elide import LONG, Elider
+from vcon_app.formats.vcon.file.elide import LONG_STRING, Elider
 from vcon_app.signing import cbor
 
 from ..vcon_tools import SAMPLES, bytes_of, drafts, events, findings, sample, session, sessions, signature, written
@@ -293,7 +293,16 @@ def test_a_large_signed_file_is_opened_all_the_same():
 
 @pytest.mark.parametrize("chunk", [1, 3, 1000, 10**7])
 def test_strings_are_left_out_only_when_they_are_long(chunk):
-    texts = ['a"b', "\\", "\\\\", '\\"', "x" * (LONG - 2), "y" * (LONG - 1), "z" * (3 * LONG) + '"\\', "end"]
+    texts = [
+        'a"b',
+        "\\",
+        "\\\\",
+        '\\"',
+        "x" * (LONG_STRING - 2),
+        "y" * (LONG_STRING - 1),
+        "z" * (3 * LONG_STRING) + '"\\',
+        "end",
+    ]
     source = io.BytesIO(json.dumps({"k" * 10: texts}).encode())
     elider = Elider(source)
     out = b""
@@ -305,4 +314,4 @@ def test_strings_are_left_out_only_when_they_are_long(chunk):
 
     assert kept[:5] == texts[:5] and kept[7] == "end"
     assert [text.startswith("\x00elided:") for text in kept[5:7]] == [True, True]
-    assert kept[5] == f"\x00elided:{LONG - 1}"
+    assert kept[5] == f"\x00elided:{LONG_STRING - 1}"

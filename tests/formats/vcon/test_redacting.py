@@ -13,7 +13,7 @@ from tests.places import SAMPLES as ALL_SAMPLES
 from vcon_app import registry
 from vcon_app.drafts import EventDraft, Losses, SessionDraft, ToolDraft
 from vcon_app.formats import vcon
-from vcon_app.formats.vcon.redacting.check import Removed, Where, check
+from vcon_app.formats.vcon.redacting.check import Removed, Where, find_leaks
 from vcon_app.formats.vcon.redacting.redact import EVERY, PARTS, WHOLE, Selection
 from vcon_app.formats.vcon.redacting.session import Prepared, prepare
 
@@ -99,7 +99,7 @@ def test_a_file_without_anything_says_nothing_of_what_it_held(name):
     )
     prepared, data, _ = redacted(draft, held, selection)
     text = data.decode()
-    assert check(data, prepared.removed) == []
+    assert find_leaks(data, prepared.removed) == []
     assert [words for words in said(held) if json.dumps(words, ensure_ascii=False)[1:-1] in text] == []
     assert not draft.title or draft.title not in text
     assert "content_hash" not in text or name == "suitcase.call.vcon"
@@ -128,7 +128,7 @@ def test_sessions_of_other_tools_are_redacted_the_same_way(name):
         assert len(document["dialog"]) == len(plain["dialog"])
         assert len(events(drafts(data))) == len(events(drafts(written(draft, held))))
         assert [words for words in said(held) if json.dumps(words, ensure_ascii=False)[1:-1] in data.decode()] == []
-        assert [leak for leak in check(data, prepared.removed) if "/entries/" in leak.pointer] == []
+        assert [leak for leak in find_leaks(data, prepared.removed) if "/entries/" in leak.pointer] == []
 
 
 def test_the_file_says_that_it_is_redacted_and_what_it_comes_from():
@@ -218,7 +218,7 @@ def leaks(document: Any, *removed: tuple[Any, ...]) -> list[tuple[str, str]]:
     found = Removed()
     for one in removed:
         found.add(*one)
-    return [(leak.pointer, leak.source) for leak in check(bytes_of(document), found)]
+    return [(leak.pointer, leak.source) for leak in find_leaks(bytes_of(document), found)]
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,11 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
+def text_or_none(value: Any) -> str | None:
+    """The value when it is a string with something in it, else ``None``."""
+    return value if isinstance(value, str) and value else None
+
+
 def dict_of(value: Any) -> dict[str, Any]:
     """The value when it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}

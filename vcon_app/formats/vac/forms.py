@@ -9,11 +9,9 @@ from typing import Any, BinaryIO
 from ...drafts import FormatError, Json, Signature
 from ...signing import cbor
 from ..common.head import Head
-from ..vcon.file import duplicate_keys, tree
-from ..vcon.file.forms import ARRAYS, decode_base64
-from ..vcon.file.notes import MARK, Notes, shown
-from ..vcon.file.values import mapping, text
-from ..vcon.trace.traces import RECORDS, SESSIONS
+from ..common.values import dict_of, text_or_none
+from ..vcon.file import ARRAYS, MARK, Notes, Unzipped, decode_base64, load_json, parse_json, report_in_cbor, shown
+from ..vcon.trace import RECORD_NAMES, SESSION_NAMES
 
 MARKS = ("session-id", "agent-meta", "entries")
 """Members of which a session-trace has at least one (VAC s3.3)."""
@@ -30,7 +28,7 @@ BESIDE = "the metadata in the unprotected header"
 
 
 @dataclass(slots=True)
-class Opened:
+class OpenedRecord:
     """A record, and through which forms it was reached."""
 
     record: dict[str, Any]
@@ -50,13 +48,13 @@ def detect(head: Head) -> bool:
 def _is_json_record(head: Head) -> bool:
     if head.keys & OTHERS:
         return False
-    wrappers = [f"{spelling}." for name in RECORDS for spelling in _spellings(name) if spelling in head.keys]
+    wrappers = [f"{spelling}." for name in RECORD_NAMES for spelling in _spellings(name) if spelling in head.keys]
     outer = wrappers[0] if wrappers else ""
     if not outer and not head.keys & {"version", "id"}:
         return False
     return any(
         f"{outer}{key}.{spelling}" in head.shape
-        for name in SESSIONS
+        for name in SESSION_NAMES
         for key in _spellings(name)
         for mark in MARKS
         for spelling in _spellings(mark)
@@ -74,9 +72,9 @@ def _is_binary_record(data: bytes) -> bool:
     return b"session" in data and (b"agent-meta" in data or b"session-id" in data or b"session_id" in data)
 
 
-def open_record(source: BinaryIO, notes: Notes) -> Opened:
+def open_record(source: BinaryIO, notes: Notes) -> OpenedRecord:
     """The record in a stream. Raises ``FormatError`` for what holds none."""
-    opened = Opened({})
+    opened = OpenedRecord({})
     stream, magic, zipped = unzipped(source)
     opened.forms += ["gzip"] if zipped else []
     if not magic:
@@ -84,7 +82,7 @@ def open_record(source: BinaryIO, notes: Notes) -> Opened:
     if magic[0] >= 0xA0 and magic != b"\xef\xbb" and magic not in (b"\xff\xfe", b"\xfe\xff"):
         value = _binary(stream.read(LARGEST + 1), opened, notes)
     else:
-        value, opened.elided = tree.load(stream, notes, "VAC record")
+        value, opened.elided = load_json(stream, notes, "VAC record")
     if not isinstance(value, dict):
         raise FormatError(f"This is no VAC record: it holds {shown(value)}, not a map.")
     opened.record = value
@@ -97,12 +95,12 @@ def unzipped(source: BinaryIO) -> tuple[Any, bytes, bool]:
     source.seek(0)
     if magic != b"\x1f\x8b":
         return source, magic, False
-    magic = tree.Unzipped(source).read(2)
+    magic = Unzipped(source).read(2)
     source.seek(0)
-    return tree.Unzipped(source), magic, True
+    return Unzipped(source), magic, True
 
 
-def _binary(data: bytes, opened: Opened, notes: Notes) -> Json:
+def _binary(data: bytes, opened: OpenedRecord, notes: Notes) -> Json:
     if len(data) > LARGEST:
         raise FormatError(f"This CBOR file is larger than {LARGEST:,} bytes; it cannot be held in memory.")
     value = _from_cbor(data, notes)
@@ -119,16 +117,16 @@ def _from_cbor(data: bytes, notes: Notes) -> Json:
         value = cbor.loads(data, doubled=doubled)
     except ValueError as error:
         raise FormatError(f"This is not readable as CBOR: {error}.") from None
-    duplicate_keys.in_cbor(doubled, notes, "")
+    report_in_cbor(doubled, notes, "")
     notes.marked = notes.marked or MARK in data
     return value
 
 
-def _signed(parts: list[Json], opened: Opened, notes: Notes) -> Json:
+def _signed(parts: list[Json], opened: OpenedRecord, notes: Notes) -> Json:
     """The payload of ``[protected, unprotected, payload, signature]`` (VAC s3.11); who signed is a claim."""
     protected, unprotected, payload, _ = parts
     opened.signature = Signature("uncheckable", detail=f"{NOT_CHECKED}{_claimed(protected)}", uncovered=(BESIDE,))
-    opened.claims = mapping(mapping(unprotected).get("100"))
+    opened.claims = dict_of(dict_of(unprotected).get("100"))
     if payload is None:
         raise FormatError(
             "This is a signature without the record that was signed (a detached COSE_Sign1): import the record itself.",
@@ -142,23 +140,23 @@ def _signed(parts: list[Json], opened: Opened, notes: Notes) -> Json:
     if data[:1] and data[0] >= 0xA0:
         opened.forms.append("cbor")
         return _from_cbor(data, notes)
-    return tree.parse(data, notes, "", "VAC record")
+    return parse_json(data, notes, "", "VAC record")
 
 
 def _claimed(protected: Json) -> str:
     """Issuer and subject of the CWT claims (label 15) in the protected header."""
     try:
-        header = mapping(cbor.loads(decode_base64(protected)[0]))
+        header = dict_of(cbor.loads(decode_base64(protected)[0]))
     except ValueError:
         return " Its protected header cannot be read."
-    claims = mapping(header.get("15"))
+    claims = dict_of(header.get("15"))
     told = [f"{name} {shown(value)}" for name, value in (("by", claims.get("1")), ("for", claims.get("2"))) if value]
     return f" It claims to be {' '.join(told)}." if told else ""
 
 
 def _check_hash(data: bytes, claims: dict[str, Json], notes: Notes) -> None:
     """The hash beside the signature proves nothing, but a wrong one tells of another payload."""
-    stated = text(claims.get("content-hash"))
+    stated = text_or_none(claims.get("content-hash"))
     if stated and claims.get("content-hash-alg") in (None, "sha-256") and stated != hashlib.sha256(data).hexdigest():
         message = (
             f"The metadata names the hash {shown(stated)} of another payload; the record was changed or exchanged."

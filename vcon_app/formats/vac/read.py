@@ -7,17 +7,12 @@ from dataclasses import replace
 from typing import Any, BinaryIO
 
 from ...drafts import Draft, FormatError, SessionDraft
-from ..vcon.file.content import Content
-from ..vcon.file.forms import Opened as OpenedVcon
-from ..vcon.file.normalise import Container
-from ..vcon.file.notes import Notes, shown
-from ..vcon.file.values import text
-from ..vcon.reading.read import Run, session_of
-from ..vcon.reading.sessions import Facts
-from ..vcon.rules.attachments import Attached
-from ..vcon.trace.parties import cast
-from ..vcon.trace.traces import Trace, shape_of
-from .forms import Opened, open_record
+from ..common.values import text_or_none
+from ..vcon.file import Container, Content, Notes, OpenedVcon, shown
+from ..vcon.reading import FileFacts, SessionMaterial, session_of
+from ..vcon.rules import Attachments
+from ..vcon.trace import Trace, identify_parties, trace_of_record
+from .forms import OpenedRecord, open_record
 
 
 def read(source: BinaryIO) -> Iterator[Draft]:
@@ -27,7 +22,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     """
     notes = Notes()
     opened = open_record(source, notes)
-    trace = shape_of(opened.record, 0, "")
+    trace = trace_of_record(opened.record, 0, "")
     if trace is None:
         keys = ", ".join(sorted(opened.record)[:8]) or "none"
         raise FormatError(f"This is no VAC record: it has no session with entries (VAC s3.3). Its keys: {shown(keys)}.")
@@ -40,22 +35,22 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     yield from notes.drain()
 
 
-def _run(trace: Trace) -> Run:
-    return Run(trace.session_id or text(trace.record.get("id")) or "", trace.dialect, [trace])
+def _run(trace: Trace) -> SessionMaterial:
+    return SessionMaterial(trace.session_id or text_or_none(trace.record.get("id")) or "", trace.dialect, [trace])
 
 
-def _facts(opened: Opened, trace: Trace) -> Facts:
+def _facts(opened: OpenedRecord, trace: Trace) -> FileFacts:
     """What a vCon would tell around the trace: nothing."""
     item = {"type": "agent_trace", "body": opened.record}
     vcon = Container({}, [], [], [item], [])
     around = OpenedVcon({}, forms=opened.forms, elided=opened.elided)
-    people = cast([], [], True, trace.agents)
-    return Facts(vcon, around, people, Attached(), {}, [Content("json", opened.record)], frozenset({0}))
+    people = identify_parties([], [], True, trace.agents)
+    return FileFacts(vcon, around, people, Attachments(), {}, [Content("json", opened.record)], frozenset({0}))
 
 
-def _named(draft: SessionDraft, opened: Opened) -> SessionDraft:
+def _named(draft: SessionDraft, opened: OpenedRecord) -> SessionDraft:
     """The metadata speaks of the record, not of a vCon that is not there."""
     metadata = {key: value for key, value in draft.metadata.items() if key != "vcon"}
-    told: dict[str, Any] = {name: text(opened.record.get(name)) for name in ("version", "id", "created")}
+    told: dict[str, Any] = {name: text_or_none(opened.record.get(name)) for name in ("version", "id", "created")}
     told |= {"dialect": draft.metadata["vcon"]["dialect"], "forms": opened.forms[1:], "claims": opened.claims}
     return replace(draft, metadata={"vac": {key: value for key, value in told.items() if value}, **metadata})

@@ -7,16 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from ...drafts import EventDraft, Events, Json, Losses, SessionDraft
-from ..vcon.file.layout import gathered
-from ..vcon.file.notes import Notes
-from ..vcon.file.values import mapping, word
-from ..vcon.trace import extension
-from ..vcon.trace.cddl_repair import NEEDS
-from ..vcon.trace.parties import Cast
-from ..vcon.trace.steps import NATIVE
-from ..vcon.trace.traces import Trace
-from ..vcon.writing.plan import Plan, Sound, left_of, make_plan
-from ..vcon.writing.trace import frame, record_bytes
+from ..common.values import dict_of, text_of
+from ..vcon.file import Notes, in_large_pieces
+from ..vcon.trace import NATIVE, REQUIRED_MEMBERS, Parties, Trace, extension, kept_by_reader
+from ..vcon.writing import Plan, TrustedLog, make_plan, record_bytes, trace_frame
 
 AROUND = ("parties", "dialogs", "analysis", "attachments")
 
@@ -31,7 +25,7 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     plan = make_plan(session, entries, options, alone=True)
     plan = _titled(plan)
     _lose(plan, losses)
-    yield from gathered(record_bytes(plan, entries, losses, 0))
+    yield from in_large_pieces(record_bytes(plan, entries, losses, 0))
     yield b"\n"
 
 
@@ -39,7 +33,7 @@ class Entries:
     """The log without what the reader kept of objects that stand beside a trace: those become entries of ours."""
 
     def __init__(self, events: Events) -> None:
-        self._events = Sound(events)
+        self._events = TrustedLog(events)
 
     def __len__(self) -> int:
         return len(self._events)
@@ -55,30 +49,30 @@ class Entries:
 
 def _stays(event: EventDraft) -> bool:
     """Was it an entry, of one of the six types that VAC knows?"""
-    left = left_of(event)
+    left = kept_by_reader(event)
     raw = event.data.get("raw") if event.kind == "unknown" and extension.KIND not in left.get("own", ()) else None
-    return "id" in left and (raw is None or word(mapping(raw).get("type")) in NEEDS)
+    return "id" in left and (raw is None or text_of(dict_of(raw).get("type")) in REQUIRED_MEMBERS)
 
 
 def _titled(plan: Plan) -> Plan:
     """The agent as a reader will name it, and what a vCon would have told of the session."""
-    record, session = frame(plan)
+    record, session = trace_frame(plan)
     told: dict[str, Json] = {name: value for name in extension.NAMES if (value := getattr(plan.session, name))}
     plan.cast = _cast(record, session)
     if plan.cast.agent and plan.cast.agent.name == told.get("agent_name"):
         del told["agent_name"]
     if told:
-        session = {**session, extension.SESSION: {**mapping(session.get(extension.SESSION)), **told}}
+        session = {**session, extension.SESSION: {**dict_of(session.get(extension.SESSION)), **told}}
         plan.record = {
             **plan.record,
-            "trace": {**mapping(plan.record.get("trace")), "record": record, "session": session},
+            "trace": {**dict_of(plan.record.get("trace")), "record": record, "session": session},
         }
         plan.cast = _cast(record, session)
     return plan
 
 
-def _cast(record: dict[str, Json], session: dict[str, Json]) -> Cast:
-    people = Cast([])
+def _cast(record: dict[str, Json], session: dict[str, Json]) -> Parties:
+    people = Parties([])
     trace = Trace("D1", 0, "", [], session, record)
     people.make_up(trace.model, trace.provider, trace.agent_name, Notes(), "")
     return people
@@ -93,7 +87,7 @@ def _lose(plan: Plan, losses: Losses) -> None:
     forms = record.get("forms") or ()
     if {"jws", "cose"} & set(forms):
         losses.lose("signature", "a rebuilt record is a new one and unsigned")
-    if "cbor" in forms or mapping(record.get("trace")).get("cbor"):
+    if "cbor" in forms or dict_of(record.get("trace")).get("cbor"):
         losses.lose("CBOR", "written as JSON")
     if record.get("traces", 1) > 1:
         losses.lose("separate agent traces", "written as one", record["traces"])

@@ -11,14 +11,9 @@ D7 in ``mcp``.
 
 from ...drafts import Option
 from ..contract import Spec
-from .file.encrypt import encrypt
-from .file.forms import detect
-from .file.sign import sign, signs_with
-from .file.unseal import unseal
-from .file.uuid8 import uuid8
-from .file.verify import verify
-from .reading.read import read
-from .writing.write import write
+from .file import detect, encrypt, sign, signs_with, unseal, uuid8, verify
+from .reading import read
+from .writing import write
 
 NAME = "vcon"
 SUB_AGENTS = Option("children", "With its sub-agents", detail="What they did stands under the calls that started them.")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sessions_app.models import Session
 from vcon_app.drafts import EventDraft
-from vcon_app.formats.vcon.trace.steps import NATIVE
+from vcon_app.formats.vcon.trace import NATIVE
 
 from ...queries.log_reader import LogEvents
 

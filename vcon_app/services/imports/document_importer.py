@@ -143,7 +143,7 @@ class Intake:
                 return
             digest = self._read(file, name, member)
         if is_vcon:
-            for finding in vconz.of_name(member, [session.external_id for session in digest.accepted]):
+            for finding in vconz.name_findings(member, [session.external_id for session in digest.accepted]):
                 self.findings.note(finding)
 
     def _keep(self, format_name: str, kept: list[Companion], place: str = "") -> str:

@@ -14,9 +14,8 @@ from sessions_app.services import audit
 from sessions_app.services.log.sanitise import storable
 from vcon_app.drafts import Losses
 from vcon_app.formats.contract import Writer
-from vcon_app.formats.vcon.redacting import redact
-from vcon_app.formats.vcon.redacting.check import Leak, Where, check
-from vcon_app.formats.vcon.redacting.session import Prepared, prepare
+from vcon_app.formats.vcon import redacting
+from vcon_app.formats.vcon.redacting import Leak, Prepared, Where, find_leaks, prepare
 from vcon_app.models import Export, Redaction
 
 from ...queries.log_reader import LogEvents, session_draft
@@ -28,8 +27,8 @@ TOLD = 200
 """Places that are told one by one; of all of them there is the number."""
 _MEMBER = re.compile(r"/analysis/\d+/body/session/entries/\d+(?:/children/\d+)*/(x-tool/\w+|[^/]+)")
 MEMBERS = {
-    "input": redact.ARGUMENTS, "x-tool/arguments": redact.ARGUMENTS, "output": redact.RESULT,
-    "x-tool/result": redact.RESULT, "x-result": redact.RESULT,
+    "input": redacting.ARGUMENTS, "x-tool/arguments": redacting.ARGUMENTS, "output": redacting.RESULT,
+    "x-tool/result": redacting.RESULT, "x-result": redacting.RESULT,
 }  # fmt: skip
 """Member of a trace entry -> what to remove so that it goes; ``text`` for any other."""
 
@@ -60,7 +59,7 @@ def written(export: Export, writer: Writer, losses: Losses, options: dict[str, A
 
 
 def _finish(export: Export, redaction: Redaction, prepared: Prepared, content: bytes, options: dict[str, Any]) -> None:
-    leaks = check(content, prepared.removed)
+    leaks = find_leaks(content, prepared.removed)
     is_new = export.finished_at is None
     redaction.counts = prepared.counts
     redaction.leak_count, redaction.unchecked = len(leaks), prepared.removed.unchecked
@@ -93,14 +92,14 @@ def _rule(leak: Leak, seq: int | None, where: Where) -> Rule:
     parts = leak.pointer.split("/")[1:]
     if seq is not None:
         member = _MEMBER.match(leak.pointer)
-        return {"what": MEMBERS.get(member[1], redact.TEXT) if member else redact.TEXT, "seq": seq}
+        return {"what": MEMBERS.get(member[1], redacting.TEXT) if member else redacting.TEXT, "seq": seq}
     if parts[0] in ("attachments", "analysis") and (index := where.index_in_file(parts[0], int(parts[1]))) is not None:
         return {"what": "attachment" if parts[0] == "attachments" else "analysis", "index": index}
     if parts[0] == "subject":
-        return {"what": redact.TITLE}
+        return {"what": redacting.TITLE}
     if parts[0] == "parties":
-        return {"what": redact.ENVIRONMENT if "environment" in parts else redact.PEOPLE}
-    for name in (redact.SUMMARY, redact.ENVIRONMENT):
+        return {"what": redacting.ENVIRONMENT if "environment" in parts else redacting.PEOPLE}
+    for name in (redacting.SUMMARY, redacting.ENVIRONMENT):
         if name in parts:
             return {"what": name}
-    return {"what": redact.PEOPLE if "user_id" in parts else redact.METADATA}
+    return {"what": redacting.PEOPLE if "user_id" in parts else redacting.METADATA}

@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from sessions_app.models import Session
-from vcon_app.formats.vcon.redacting.redact import ATTACHMENTS, EVERY, PARTS, REASONING, WHOLE, Selection
+from vcon_app.formats.vcon.redacting import ATTACHMENTS, EVERY, PARTS, REASONING, WHOLE, Selection
 from vcon_app.queries import redactions as queries
 
 CONTAINING = "containing"

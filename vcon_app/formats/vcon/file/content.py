@@ -202,7 +202,7 @@ def _says_json(item: dict[str, Any]) -> bool:
 def _parsed(body: str, pointer: str, notes: Notes) -> Json:
     """The JSON value in a text, ``None`` when it is none or nests too deep to be safe."""
     try:
-        return tree.understood(body.encode("utf-8", "replace"), notes, point(pointer, "body"))
+        return tree.parse_json_text(body.encode("utf-8", "replace"), notes, point(pointer, "body"))
     except (Unreadable, FormatError):
         return None
 

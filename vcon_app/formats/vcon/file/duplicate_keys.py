@@ -29,7 +29,7 @@ class _Doubled(dict[str, Any]):
     names: tuple[str, ...] = ()
 
 
-def check(data: bytes, members: int, notes: Notes, pointer: str) -> None:
+def check_json(data: bytes, members: int, notes: Notes, pointer: str) -> None:
     """Report the names that stand twice in an object of JSON text whose tree has so many members."""
     if _most_names(data, members) > members and (text := _text_with_doubles(data)):
         _report(json.loads(text, object_pairs_hook=_object), notes, pointer)
@@ -95,7 +95,7 @@ def _report(root: Any, notes: Notes, pointer: str) -> None:
         stack += [(point(place, key), value) for key, value in inner if isinstance(value, (dict, list))]
 
 
-def in_cbor(names: list[str], notes: Notes, pointer: str) -> None:
+def report_in_cbor(names: list[str], notes: Notes, pointer: str) -> None:
     """Report the keys of CBOR maps that stand twice; where the map is, is not told."""
     for name in names:
         told(notes, pointer, name)

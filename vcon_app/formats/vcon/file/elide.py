@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, BinaryIO
 
-LONG = 256 * 1024
+LONG_STRING = 256 * 1024
 """Bytes of JSON text; longer strings stay in the original file and are pointed at."""
 CHUNK = 64 * 1024
 MARK = "\x00elided:"
@@ -85,7 +85,7 @@ class Elider:
             self._string += data[start:]
 
     def _keep(self, piece: bytes) -> None:
-        if self._dropped or len(self._string) + len(piece) > LONG:
+        if self._dropped or len(self._string) + len(piece) > LONG_STRING:
             self._dropped += len(self._string) + len(piece)
             self._string.clear()
         else:

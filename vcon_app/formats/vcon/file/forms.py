@@ -20,7 +20,7 @@ from .elide import Elided
 from .notes import Notes, shown
 
 ARRAYS = ("parties", "dialog", "analysis", "attachments")
-UNREAD = ("sessions", "events")
+UNREAD_ARRAYS = ("sessions", "events")
 """Arrays that the drafts to come put beside those or in their place; they are kept and not read."""
 FLATTENED = frozenset({"payload", "protected", "signature"})
 LAYERS = 8
@@ -33,7 +33,7 @@ _BASE64 = re.compile(r"[^A-Za-z0-9+/]")
 
 
 @dataclass(slots=True)
-class Opened:
+class OpenedVcon:
     """An unsigned vCon, where it stood in the file, and through which forms it was reached."""
 
     tree: dict[str, Any]
@@ -86,14 +86,14 @@ def _is_lines(data: bytes) -> bool:
     return first.rstrip().endswith(b"}") and rest.lstrip().startswith(b"{")
 
 
-def open_vcon(source: BinaryIO, notes: Notes) -> Opened:
+def open_vcon(source: BinaryIO, notes: Notes) -> OpenedVcon:
     """The unsigned vCon inside a stream. Raises ``FormatError`` naming what it is instead."""
-    opened = Opened({})
+    opened = OpenedVcon({})
     _unwrap(outermost(source, opened, notes), opened, notes)
     return opened
 
 
-def outermost(source: BinaryIO, opened: Opened, notes: Notes) -> Json:
+def outermost(source: BinaryIO, opened: OpenedVcon, notes: Notes) -> Json:
     """The JSON value of a file, unzipped. Raises ``FormatError`` for what is none."""
     magic = source.read(4)
     source.seek(0)
@@ -105,13 +105,13 @@ def outermost(source: BinaryIO, opened: Opened, notes: Notes) -> Json:
     if magic[:2] == b"\x1f\x8b":
         opened.forms.append("gzip")
         stream = tree.Unzipped(source)
-    value, opened.elided = tree.load(stream, notes)
+    value, opened.elided = tree.load_json(stream, notes)
     if isinstance(value, dict) and isinstance(value.get("payload"), Elided):
         value = _load_signed(source, opened, notes)
     return _general(value, opened, notes)
 
 
-def _general(value: Json, opened: Opened, notes: Notes) -> Json:
+def _general(value: Json, opened: OpenedVcon, notes: Notes) -> Json:
     """A JWS with one signature may be flattened (RFC 7515 s7.2.2); core s5.2 has the general form alone."""
     if not isinstance(value, dict) or not value.keys() >= FLATTENED or "signatures" in value:
         return value
@@ -121,7 +121,7 @@ def _general(value: Json, opened: Opened, notes: Notes) -> Json:
     return {**{name: item for name, item in value.items() if name not in own}, "signatures": [one]}
 
 
-def _load_signed(source: BinaryIO, opened: Opened, notes: Notes) -> Json:
+def _load_signed(source: BinaryIO, opened: OpenedVcon, notes: Notes) -> Json:
     """A signed vCon whose payload was too long for the first reading: read it again as a whole."""
     source.seek(0)
     data = (tree.Unzipped(source) if "gzip" in opened.forms else source).read(SIGNED_LIMIT + 1)
@@ -130,10 +130,10 @@ def _load_signed(source: BinaryIO, opened: Opened, notes: Notes) -> Json:
             f"This signed vCon is larger than {SIGNED_LIMIT:,} bytes; a signed payload of that size "
             "is not opened. Import the unsigned vCon."
         )
-    return tree.parse(data, notes)
+    return tree.parse_json(data, notes)
 
 
-def _unwrap(value: Json, opened: Opened, notes: Notes) -> None:
+def _unwrap(value: Json, opened: OpenedVcon, notes: Notes) -> None:
     for layer in range(LAYERS + 1):
         if not isinstance(value, dict):
             raise FormatError(f"This is JSON, but no vCon: the file holds {shown(value)}, not an object.")
@@ -176,7 +176,7 @@ def too_deep() -> str:
     return f"This vCon is signed more than {LAYERS} times over (JWS in JWS); it is refused as hostile."
 
 
-def _unsigned(value: dict[str, Any], opened: Opened) -> None:
+def _unsigned(value: dict[str, Any], opened: OpenedVcon) -> None:
     if value.keys().isdisjoint(ARRAYS) and not _is_of_the_future(value):
         keys = ", ".join(sorted(value)[:8]) or "none"
         raise FormatError(
@@ -188,7 +188,9 @@ def _unsigned(value: dict[str, Any], opened: Opened) -> None:
 
 def _is_of_the_future(value: dict[str, Any]) -> bool:
     """A vCon that holds nothing but what draft-birkholz-vcon-ai-agent-extension or its like may add."""
-    return "uuid" in value and "created_at" in value and any(isinstance(value.get(name), list) for name in UNREAD)
+    return (
+        "uuid" in value and "created_at" in value and any(isinstance(value.get(name), list) for name in UNREAD_ARRAYS)
+    )
 
 
 SEALED = "This vCon is encrypted (JWE) and cannot be opened here."
@@ -205,7 +207,7 @@ def encrypted(value: dict[str, Any]) -> Signature:
     )
 
 
-def payload_of(jws: dict[str, Any], opened: Opened, notes: Notes) -> Json:
+def payload_of(jws: dict[str, Any], opened: OpenedVcon, notes: Notes) -> Json:
     """What a JWS holds, unzipped; moves ``opened.pointer`` into it. Raises ``FormatError``."""
     try:
         data = decode_base64(jws["payload"])[0]
@@ -215,7 +217,7 @@ def payload_of(jws: dict[str, Any], opened: Opened, notes: Notes) -> Json:
     if data[:2] == b"\x1f\x8b":
         opened.forms.append("gzip")
         data = tree.Unzipped(io.BytesIO(data)).read(tree.UNPACKED + 1)
-    return _general(tree.parse(data, notes, opened.pointer), opened, notes)
+    return _general(tree.parse_json(data, notes, opened.pointer), opened, notes)
 
 
 def _header_uuids(signatures: Json) -> list[str]:

@@ -2,43 +2,61 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 
 import orjson
 
 from ....drafts import Json
-from ..trace.steps import dumps
 
 PIECE = 64 * 1024
-PARTY = (
+PARTY_MEMBERS = (
     "name", "mailto", "tel", "sip", "did", "stir", "uuid", "type", "org", "dept", "role", "validation", "meta",
 )  # fmt: skip
-DIALOG = (
+DIALOG_MEMBERS = (
     "type", "start", "duration", "parties", "originator", "mediatype", "filename", "encoding", "body", "url",
     "content_hash", "message_id", "application",
 )  # fmt: skip
-ANALYSIS = (
+ANALYSIS_MEMBERS = (
     "type", "dialog", "attachment", "vendor", "product", "schema", "mediatype", "filename", "encoding", "body", "url",
     "content_hash",
 )  # fmt: skip
-ATTACHMENT = (
+ATTACHMENT_MEMBERS = (
     "purpose", "start", "party", "dialog", "mediatype", "filename", "encoding", "body", "url", "content_hash", "meta",
 )  # fmt: skip
 """The order in which people expect members; a database does not keep that of the file."""
 
 
-def laid_out(value: Json, level: int) -> bytes:
+def dumps(value: Json, option: int = 0) -> bytes:
+    """JSON bytes, times as text; integers beyond 64 bits, which orjson refuses, go through the standard library."""
+    try:
+        return orjson.dumps(value, None, option)
+    except TypeError:
+        indent = 2 if option & orjson.OPT_INDENT_2 else None
+        compact = (",", ": ") if indent else (",", ":")
+        return json.dumps(
+            value,
+            indent=indent,
+            separators=compact,
+            ensure_ascii=False,
+            sort_keys=bool(option & orjson.OPT_SORT_KEYS),
+            default=datetime.isoformat,
+        ).encode("utf-8", "replace")
+
+
+def indented_json(value: Json, level: int) -> bytes:
     """Pretty JSON whose lines after the first are indented to ``level``."""
     return dumps(value, orjson.OPT_INDENT_2).replace(b"\n", b"\n" + b"  " * level)
 
 
-def arranged(item: dict[str, Json], names: tuple[str, ...]) -> dict[str, Json]:
+def in_member_order(item: dict[str, Json], names: tuple[str, ...]) -> dict[str, Json]:
     """The same object with known members first, in this order, and the others behind, by name."""
     known = {name: item[name] for name in names if name in item}
     return known | {name: item[name] for name in sorted(item.keys() - known.keys())}
 
 
-def array(items: Iterable[bytes | Iterator[bytes]], level: int) -> Iterator[bytes]:
+def json_array(items: Iterable[bytes | Iterator[bytes]], level: int) -> Iterator[bytes]:
     """An array of values laid out at ``level + 1``, one at a time; a long one may come in pieces."""
     pad, empty = b"\n" + b"  " * (level + 1), True
     for item in items:
@@ -51,7 +69,7 @@ def array(items: Iterable[bytes | Iterator[bytes]], level: int) -> Iterator[byte
     yield b"[]" if empty else b"\n" + b"  " * level + b"]"
 
 
-def as_text(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def json_string(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """JSON pieces as the inside of one JSON string (the "string bodies" of core-02 and before)."""
     yield b'"'
     for piece in pieces:
@@ -59,7 +77,7 @@ def as_text(pieces: Iterable[bytes]) -> Iterator[bytes]:
     yield b'"'
 
 
-def gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def in_large_pieces(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """The same bytes in pieces of a useful size."""
     held: list[bytes] = []
     size = 0
@@ -73,7 +91,7 @@ def gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
         yield b"".join(held)
 
 
-class Tree:
+class NestedObjects:
     """Objects nested in each other's ``children``, told one after the other with their depth."""
 
     def __init__(self, level: int) -> None:
@@ -94,7 +112,7 @@ class Tree:
         self._empty = False
         level = self._base + 1 + 2 * len(self._open)
         self._open.append((depth, False))
-        parts += [b"\n" + b"  " * level, laid_out(value, level)[: -(2 * level + 2)]]
+        parts += [b"\n" + b"  " * level, indented_json(value, level)[: -(2 * level + 2)]]
         return b"".join(parts)
 
     def finish(self) -> bytes:

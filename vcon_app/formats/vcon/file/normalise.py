@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....drafts import Json
+from ...common.values import dict_of, text_of
 from .forms import ARRAYS
 from .notes import Notes, point, shown
-from .values import mapping, word
 
 TOP = {
     "appended": "amended",
@@ -136,7 +136,7 @@ def _hashed(item: dict[str, Any], renamed: dict[str, int]) -> dict[str, Any]:
     """``alg`` and ``signature`` beside a url were the content hash of 0.0.1 (container-00)."""
     if "signature" not in item or item.get("content_hash") not in EMPTY or not isinstance(item["signature"], str):
         return item
-    alg = word(item.get("alg")).lower().replace("-", "")
+    alg = text_of(item.get("alg")).lower().replace("-", "")
     if not alg:
         return item
     renamed["alg + signature → content_hash"] += 1
@@ -150,13 +150,13 @@ def _called(item: dict[str, Any], renamed: dict[str, int]) -> dict[str, Any]:
         item = {**item, "session_id": {"local": item["session_id"]}}
         renamed["session_id text → session_id.local"] += 1
     history = item.get("party_history")
-    if isinstance(history, list) and any(word(mapping(event).get("event")) in KEYS for event in history):
+    if isinstance(history, list) and any(text_of(dict_of(event).get("event")) in KEYS for event in history):
         item = {**item, "party_history": [_pressed(event, renamed) for event in history]}
     return item
 
 
 def _pressed(event: Json, renamed: dict[str, int]) -> Json:
-    if not isinstance(event, dict) or word(event.get("event")) not in KEYS:
+    if not isinstance(event, dict) or text_of(event.get("event")) not in KEYS:
         return event
     renamed[f"{event['event']} → {KEYS[event['event']]}"] += 1
     return {**_fold(event, {"dtmf": "button"}, defaultdict(int)), "event": KEYS[event["event"]]}

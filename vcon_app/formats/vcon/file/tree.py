@@ -33,31 +33,31 @@ PIECE = 1024 * 1024
 _CONTAINERS = frozenset((dict, list))
 
 
-def load(source: BinaryIO, notes: Notes, what: str = "vCon") -> tuple[Json, int]:
+def load_json(source: BinaryIO, notes: Notes, what: str = "vCon") -> tuple[Json, int]:
     """The JSON value of a stream, and how many long strings were left out of it; ``what`` it should be.
 
     Raises ``FormatError`` with a reason for people.
     """
     head = source.read(SMALL + 1)
     if len(head) <= SMALL:
-        return parse(head, notes, what=what), 0
+        return parse_json(head, notes, what=what), 0
     stream: Any = _Joined(head, source)
     del head  # the stream lets go of it when it has been read
     return _parse_large(Elider(stream), notes, what)
 
 
-def parse(data: bytes, notes: Notes, pointer: str = "", what: str = "vCon") -> Json:
+def parse_json(data: bytes, notes: Notes, pointer: str = "", what: str = "vCon") -> Json:
     """One JSON value held in memory; what had to be repaired becomes a finding."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise FormatError(f"This file is UTF-16 text; a {what} is UTF-8 (RFC 8259 s8.1). Save it as UTF-8.")
     try:
-        value = understood(data, notes, pointer)
+        value = parse_json_text(data, notes, pointer)
     except jsonio.Unreadable as error:
         raise FormatError(f"This is not a readable {what}: {str(error).removeprefix('not readable: ')}.") from None
     return value
 
 
-def understood(data: bytes, notes: Notes, pointer: str) -> Json:
+def parse_json_text(data: bytes, notes: Notes, pointer: str) -> Json:
     """The value of JSON text, with a finding for what had to be repaired and for names that stand twice in an object.
 
     Raises ``jsonio.Unreadable``, and ``FormatError`` for what nests too deep.
@@ -71,7 +71,7 @@ def understood(data: bytes, notes: Notes, pointer: str) -> Json:
     for repair in repairs:
         notes.warn("R112", pointer, f"The JSON had to be repaired: {repair}.")
     if not is_plain(data, value):
-        duplicate_keys.check(data, check_depth(value), notes, pointer)
+        duplicate_keys.check_json(data, check_depth(value), notes, pointer)
     notes.marked = notes.marked or MARK in data
     return value
 
@@ -145,7 +145,7 @@ def _parse_large(elider: Elider, notes: Notes, what: str) -> tuple[Json, int]:
             f"This {what} holds more than {LARGEST:,} bytes beside its recordings and other long strings; "
             "it cannot be held in memory. Split it."
         )
-    value = parse(data, notes, what=what)
+    value = parse_json(data, notes, what=what)
     found = _mark(value) if elider.left_out else []
     for elided in found:
         notes.info(

@@ -23,7 +23,7 @@ LISTS = ("extensions", "critical")
 _OF_CALLS = frozenset({"duration", "session_id", "party_history"})
 
 
-def check(vcon: Container, notes: Notes) -> None:
+def check_types(vcon: Container, notes: Notes) -> None:
     """Report what has a wrong type, at the top and in the four arrays."""
     subject = vcon.top.get("subject")
     if type(subject) is not str and subject not in EMPTY and not isinstance(subject, Elided):

@@ -22,7 +22,7 @@ _HASHED = re.compile(r"files/(sha256|sha384|sha512)-([A-Za-z0-9_-]+)(\.[^/]*)?")
 _VCON = re.compile(r"vcons/[^/]+\.json")
 
 
-def of_name(member: ZipInfo, uuids: Collection[str]) -> Iterator[Finding]:
+def name_findings(member: ZipInfo, uuids: Collection[str]) -> Iterator[Finding]:
     """What is wrong with the file name of a vCon that was read: it must be the vCon's own uuid (s3.2)."""
     try:
         named = str(UUID(stem(member)))

@@ -8,37 +8,53 @@ from itertools import chain, repeat
 from typing import Any, BinaryIO
 
 from ....drafts import Draft
-from ..file.content import Content, check_hash, resolve
-from ..file.elide import LONG, Elided
-from ..file.forms import UNREAD, Opened, open_vcon
-from ..file.normalise import Container, normalise
-from ..file.notes import Notes, shown
-from ..file.values import text, word
-from ..rules import lineage, rules
-from ..rules.attachments import attached, insert
-from ..rules.grants import grants_of
-from ..trace import core_only, mcp
-from ..trace.dialogs import Talk, indices, talks_of
-from ..trace.entries import visible_text
-from ..trace.join import join
-from ..trace.parties import Cast, cast
-from ..trace.steps import Step, dumps
-from ..trace.traces import Trace, find_traces
-from ..trace.walk import Walk
-from .sessions import Facts, session_draft
+from ...common.values import text_of, text_or_none
+from ..file import (
+    LONG_STRING,
+    UNREAD_ARRAYS,
+    Container,
+    Content,
+    Elided,
+    Notes,
+    OpenedVcon,
+    check_hash,
+    dumps,
+    normalise,
+    open_vcon,
+    resolve,
+    shown,
+)
+from ..rules import check_vcon, grants_of, insert_attachments, read_attachments, refuse_critical, report_removed_text
+from ..trace import (
+    Dialog,
+    Parties,
+    Step,
+    Trace,
+    TraceWalk,
+    dialogs_of,
+    find_traces,
+    identify_parties,
+    indices,
+    join_dialogs,
+    mcp_session_id,
+    steps_of_core_only,
+    steps_of_mcp,
+    visible_text,
+)
+from .sessions import FileFacts, session_draft
 
 TRANSCRIPTS = ("transcript", "wtf_transcription")
 
 
 @dataclass(slots=True)
-class Run:
+class SessionMaterial:
     """The material of one session: its traces or its mcp_session dialogs, and the dialogs that belong to it."""
 
     id: str
     dialect: str
     traces: list[Trace] = field(default_factory=list)
-    protocol: list[Talk] = field(default_factory=list)
-    talks: list[Talk] = field(default_factory=list)
+    protocol: list[Dialog] = field(default_factory=list)
+    talks: list[Dialog] = field(default_factory=list)
     """Dialogs that its traces name, and in the first run those that none does."""
 
 
@@ -50,22 +66,22 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     notes = Notes()
     opened = open_vcon(source, notes)
     vcon = normalise(opened.tree, opened.pointer, notes)
-    rules.refuse_critical(vcon)
+    refuse_critical(vcon)
     if opened.signature is not None:
         yield opened.signature
     _check_header(opened, vcon, notes)
-    rules.check(vcon, notes)
+    check_vcon(vcon, notes)
     contents = [
-        resolve(item, f"{vcon.pointer}/analysis/{index}", notes, word(item.get("type")))
+        resolve(item, f"{vcon.pointer}/analysis/{index}", notes, text_of(item.get("type")))
         for index, item in enumerate(vcon.analysis)
     ]
     for index, (item, content) in enumerate(zip(vcon.analysis, contents, strict=True)):
         check_hash(item, content, f"{vcon.pointer}/analysis/{index}", notes)
     traces = find_traces(vcon, contents, notes)
     people = _people(vcon, traces)
-    talks = talks_of(vcon, people, notes)
-    extras = attached(vcon, people, notes)
-    facts = Facts(
+    talks = dialogs_of(vcon, people, notes)
+    extras = read_attachments(vcon, people, notes)
+    facts = FileFacts(
         vcon,
         opened,
         people,
@@ -80,7 +96,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     yield from notes.drain()
 
 
-def _check_header(opened: Opened, vcon: Container, notes: Notes) -> None:
+def _check_header(opened: OpenedVcon, vcon: Container, notes: Notes) -> None:
     for claimed in opened.header_uuids:
         if claimed != vcon.uuid:
             notes.warn(
@@ -91,29 +107,29 @@ def _check_header(opened: Opened, vcon: Container, notes: Notes) -> None:
             )
 
 
-def _people(vcon: Container, traces: list[Trace]) -> Cast:
+def _people(vcon: Container, traces: list[Trace]) -> Parties:
     has_trace = bool(traces) or any(item.get("type") == "agent_trace" for item in vcon.analysis)
-    return cast(
+    return identify_parties(
         vcon.parties, vcon.names("extensions"), has_trace, [agent for trace in traces for agent in trace.agents]
     )
 
 
-def _runs(vcon: Container, traces: list[Trace], talks: list[Talk], notes: Notes) -> list[Run]:
+def _runs(vcon: Container, traces: list[Trace], talks: list[Dialog], notes: Notes) -> list[SessionMaterial]:
     """One run per session id; traces without one belong together when vendor and product are the same."""
-    runs: dict[Any, Run] = {}
+    runs: dict[Any, SessionMaterial] = {}
     for trace in traces:
         item = vcon.analysis[trace.index]
-        key = trace.session_id or (word(item.get("vendor")), word(item.get("product")))
-        runs.setdefault(key, Run(trace.session_id, trace.dialect)).traces.append(trace)
+        key = trace.session_id or (text_of(item.get("vendor")), text_of(item.get("product")))
+        runs.setdefault(key, SessionMaterial(trace.session_id, trace.dialect)).traces.append(trace)
     plain = [talk for talk in talks if not talk.is_mcp]
     for talk in talks if len(plain) < len(talks) else ():
         if talk.is_mcp:
-            name = mcp.session_id(talk)
-            runs.setdefault(name or talk.pointer, Run(name, "D7")).protocol.append(talk)
+            name = mcp_session_id(talk)
+            runs.setdefault(name or talk.pointer, SessionMaterial(name, "D7")).protocol.append(talk)
     if len(traces) > len(runs):
         notes.info("R69", vcon.at("analysis"), f"{len(traces)} agent traces are told as {len(runs)} session(s).")
-    found = list(runs.values()) or [Run("", "D6")]
-    owners: dict[int, Run] = {}
+    found = list(runs.values()) or [SessionMaterial("", "D6")]
+    owners: dict[int, SessionMaterial] = {}
     for run in found if len(found) > 1 else ():
         for trace in run.traces:
             for index in indices(trace.dialogs, len(talks)):
@@ -123,7 +139,7 @@ def _runs(vcon: Container, traces: list[Trace], talks: list[Talk], notes: Notes)
     return found
 
 
-def _attachments_of(number: int, runs: list[Run], facts: Facts) -> list[tuple[int, Step]]:
+def _attachments_of(number: int, runs: list[SessionMaterial], facts: FileFacts) -> list[tuple[int, Step]]:
     """The attachments to a run's dialogs; the first run takes those of no dialog, too."""
     if not facts.extras.steps:
         return []
@@ -132,17 +148,17 @@ def _attachments_of(number: int, runs: list[Run], facts: Facts) -> list[tuple[in
 
 
 def session_of(
-    run: Run, number: int, attachments: list[tuple[int, Step]], facts: Facts, notes: Notes
+    run: SessionMaterial, number: int, attachments: list[tuple[int, Step]], facts: FileFacts, notes: Notes
 ) -> Iterator[Draft]:
     """One session with its events; ``number`` counts the sessions of the file."""
     steps, models = _steps(run, facts, notes)
     if run.protocol:
         steps = _merge_artifacts(steps, [step for _, step in attachments])
-    steps = insert(steps, attachments)
+    steps = insert_attachments(steps, attachments)
     if number == 0:
-        steps = insert(steps, _transcripts(facts)) + _unread(facts.vcon)
+        steps = insert_attachments(steps, _transcripts(facts)) + _unread(facts.vcon)
     _name(steps)
-    lineage.note_marks(steps, notes)
+    report_removed_text(steps, notes)
     told = session_draft(run.id, run.dialect, run.traces, number, facts, steps, models)
     steps.reverse()
     released = map(steps.pop, repeat(-1, len(steps)))  # each step goes when it has become an event
@@ -159,18 +175,18 @@ def _name(steps: list[Step]) -> None:
         seen.add(step.id)
 
 
-def _steps(run: Run, facts: Facts, notes: Notes) -> tuple[list[Step], list[str]]:
+def _steps(run: SessionMaterial, facts: FileFacts, notes: Notes) -> tuple[list[Step], list[str]]:
     people = facts.cast
     if run.traces:
         first = run.traces[0]
         people.make_up(first.model, first.provider, first.agent_name, notes, first.pointer)
-        walk = Walk(first, people, notes)
+        walk = TraceWalk(first, people, notes)
         steps = walk.run(run.traces)
-        return join(steps, walk.ids, run.talks, notes), list(walk.tally.models)
+        return join_dialogs(steps, walk.ids, run.talks, notes), list(walk.tally.models)
     if run.protocol:
-        steps = [step for talk in run.protocol for step in mcp.steps_of(talk, people, notes)]
-        return join(steps, {}, run.talks, notes), []
-    steps = core_only.steps_of(run.talks, facts.vcon, people, notes)
+        steps = [step for talk in run.protocol for step in steps_of_mcp(talk, people, notes)]
+        return join_dialogs(steps, {}, run.talks, notes), []
+    steps = steps_of_core_only(run.talks, facts.vcon, people, notes)
     run.dialect = "D6" if any(step.tool for step in steps) else "D9" if people.agent else "D10"
     return steps, []
 
@@ -180,7 +196,7 @@ def _merge_artifacts(steps: list[Step], attachments: list[Step]) -> list[Step]:
     named = {step.data["name"]: step for step in attachments if "name" in step.data}
     kept = []
     for step in steps:
-        held = named.get(word(step.data.get("name"))) if step.kind == "artifact" else None
+        held = named.get(text_of(step.data.get("name"))) if step.kind == "artifact" else None
         if held is None:
             kept.append(step)
         else:
@@ -188,7 +204,7 @@ def _merge_artifacts(steps: list[Step], attachments: list[Step]) -> list[Step]:
     return kept
 
 
-def _transcripts(facts: Facts) -> list[tuple[int, Step]]:
+def _transcripts(facts: FileFacts) -> list[tuple[int, Step]]:
     """What was said in a recording, as far as an analysis tells it; the analysis itself stays with the writer."""
     found = []
     for index, (item, content) in enumerate(zip(facts.vcon.analysis, facts.contents, strict=True)):
@@ -197,7 +213,7 @@ def _transcripts(facts: Facts) -> list[tuple[int, Step]]:
             step = Step(
                 "note",
                 facts.vcon.at("analysis", index),
-                actor=("system", text(item.get("vendor")) or ""),
+                actor=("system", text_or_none(item.get("vendor")) or ""),
                 text=words,
                 data={"type": item["type"]},
                 left={"source": "analysis"},
@@ -209,10 +225,10 @@ def _transcripts(facts: Facts) -> list[tuple[int, Step]]:
 def _unread(vcon: Container) -> list[Step]:
     """Parts of an extension to come, as they are: what they mean is known once its text is."""
     found = []
-    for name in UNREAD:
+    for name in UNREAD_ARRAYS:
         for index, part in enumerate(parts if isinstance(parts := vcon.top.get(name), list) else ()):
             pointer, size = vcon.at(name, index), len(dumps(part))
-            data = {"type": name, "raw": part if size <= LONG else Elided(pointer, size)}
+            data = {"type": name, "raw": part if size <= LONG_STRING else Elided(pointer, size)}
             found.append(Step("unknown", pointer, data=data, left={"source": "top"}))
     return found
 

@@ -8,17 +8,11 @@ from hashlib import sha256
 from typing import Any, Literal
 
 from ....drafts import Json, SessionDraft
-from ..file.content import Content, canonical
-from ..file.elide import LONG, Elided
-from ..file.forms import Opened
-from ..file.normalise import Container
-from ..file.times import moment
-from ..file.values import mapping, text, word
-from ..rules.attachments import Attached
-from ..trace import core_only, extension
-from ..trace.parties import Cast, Party
-from ..trace.steps import NATIVE, Step, dumps
-from ..trace.traces import Trace, get
+from ...common.times import moment_of
+from ...common.values import dict_of, text_of, text_or_none
+from ..file import LONG_STRING, Container, Content, Elided, OpenedVcon, canonical, dumps
+from ..rules import Attachments
+from ..trace import NATIVE, Parties, Party, Step, Trace, extension, is_thought, member_of
 
 TOP = ("uuid", "created_at", "updated_at", "extensions", "critical", "redacted", "amended", "group")
 RENAMED_SESSION = {
@@ -41,13 +35,13 @@ NOT_KEPT = ("entries", "messages", "tool_calls", "recording-agent", "recording_a
 
 
 @dataclass(slots=True)
-class Facts:
+class FileFacts:
     """What a vCon tells beside its dialogs and traces."""
 
     vcon: Container
-    opened: Opened
-    cast: Cast
-    extras: Attached
+    opened: OpenedVcon
+    cast: Parties
+    extras: Attachments
     grants: dict[str, list[dict[str, Json]]]
     contents: list[Content]
     """Of the analyses, by index."""
@@ -56,7 +50,7 @@ class Facts:
 
 
 def session_draft(
-    name: str, dialect: str, traces: list[Trace], number: int, facts: Facts, steps: list[Step], models: list[str]
+    name: str, dialect: str, traces: list[Trace], number: int, facts: FileFacts, steps: list[Step], models: list[str]
 ) -> SessionDraft:
     """The draft of one session. ``number`` counts the sessions of the vCon; ``name`` is its own id."""
     vcon, people = facts.vcon, facts.cast
@@ -66,18 +60,18 @@ def session_draft(
     stated = (trace.model if trace else None) or (models[0] if models else None) or (agent.model if agent else None)
     draft = SessionDraft(
         external_id=name or _fallback_id(vcon, number),
-        title=text(vcon.top.get("subject")) or "",
+        title=text_or_none(vcon.top.get("subject")) or "",
         agent_name=(agent.name if agent else "") or (trace.client.get("name", "") if trace else ""),
         started_at=start,
         ended_at=end,
         phase=_phase(steps, agent is not None),
         model=None if stated == "unknown" else stated,
-        user_id=(text(human.raw.get("mailto")) or human.name) if human else "",
+        user_id=(text_or_none(human.raw.get("mailto")) or human.name) if human else "",
         summary=_summary(facts),
         metadata=_metadata(dialect, trace, models, facts),
         record={NATIVE: _record(dialect, traces, number, facts)},
     )
-    return extension.restore_session(draft, get(trace.session, extension.SESSION)) if trace else draft
+    return extension.restore_session(draft, member_of(trace.session, extension.SESSION)) if trace else draft
 
 
 def _fallback_id(vcon: Container, number: int) -> str:
@@ -91,8 +85,8 @@ def _fallback_id(vcon: Container, number: int) -> str:
 
 def _times(trace: Trace | None, steps: list[Step]) -> tuple[datetime | None, datetime | None]:
     """As stated, else of the first and the last event that has a time."""
-    start = moment(get(trace.session, "session-start", "started-at")).at if trace else None
-    end = moment(get(trace.session, "session-end", "ended-at")).at if trace else None
+    start = moment_of(member_of(trace.session, "session-start", "started-at")).at if trace else None
+    end = moment_of(member_of(trace.session, "session-end", "ended-at")).at if trace else None
     if start and end:
         return start, end
     known = [step.at for step in steps if step.at is not None and step.left.get("source") != "attachment"]
@@ -102,21 +96,21 @@ def _times(trace: Trace | None, steps: list[Step]) -> tuple[datetime | None, dat
 def _phase(steps: list[Step], is_agent: bool) -> Literal["completed", "crashed"] | None:
     """Only for runs of an agent: a call that nobody answered is incomplete, too, and did not crash."""
     told = [step for step in steps if step.kind in ("system", "status")]
-    types = {word(step.data.get("event_type")) for step in told if step.kind == "system"}
+    types = {text_of(step.data.get("event_type")) for step in told if step.kind == "system"}
     failed = any(step.kind == "status" and step.left.get("source") == "dialog" for step in told)
     if is_agent and (failed or "run-incomplete" in types):
         return "crashed"
     return "completed" if types & {"session-end", "session_end"} else None
 
 
-def _summary(facts: Facts) -> str:
+def _summary(facts: FileFacts) -> str:
     for item, content in zip(facts.vcon.analysis, facts.contents, strict=True):
         if item.get("type") == "summary" and content.text:
             return content.text
     return ""
 
 
-def _metadata(dialect: str, trace: Trace | None, models: list[str], facts: Facts) -> dict[str, Json]:
+def _metadata(dialect: str, trace: Trace | None, models: list[str], facts: FileFacts) -> dict[str, Json]:
     """Small JSON for the session page; empty parts are left out."""
     vcon = facts.vcon
     stated = {
@@ -139,9 +133,9 @@ def _metadata(dialect: str, trace: Trace | None, models: list[str], facts: Facts
         **facts.grants,
         "evidence": facts.extras.evidence,
         "tools_offered": facts.extras.tools,
-        "file_attribution": mapping(get(trace.record, "file-attribution")).get("files") if trace else None,
+        "file_attribution": dict_of(member_of(trace.record, "file-attribution")).get("files") if trace else None,
         "analyses": [
-            {name: item[name] for name in ("type", "vendor", "product", "schema") if text(item.get(name))}
+            {name: item[name] for name in ("type", "vendor", "product", "schema") if text_or_none(item.get(name))}
             for item in vcon.analysis
             if item and item.get("type") != "agent_trace"
         ],
@@ -160,7 +154,7 @@ def _small(value: Json) -> Json:
 
 def _recorder_of(agent: Party | None) -> dict[str, str]:
     """``meta.agent_session.recording_agent`` of the agent: ``name/version``."""
-    told = text(_agent_session(agent.raw).get("recording_agent")) if agent else None
+    told = text_or_none(_agent_session(agent.raw).get("recording_agent")) if agent else None
     if not told:
         return {}
     name, _, version = told.partition("/")
@@ -168,33 +162,33 @@ def _recorder_of(agent: Party | None) -> dict[str, str]:
 
 
 def _agent_session(raw: dict[str, Any]) -> dict[str, Any]:
-    return mapping(mapping(raw.get("meta")).get("agent_session"))
+    return dict_of(dict_of(raw.get("meta")).get("agent_session"))
 
 
-def environment(trace: Trace | None, facts: Facts) -> dict[str, Json]:
+def environment(trace: Trace | None, facts: FileFacts) -> dict[str, Json]:
     """``cwd``, ``branch``, ``commit``, ``repository`` from the trace, else the agent's party, and the snapshot."""
     agent = facts.cast.agent
-    inner = get(_agent_session(agent.raw), "environment") if agent else None
+    inner = member_of(_agent_session(agent.raw), "environment") if agent else None
     found: dict[str, Json] = {"name": inner} if isinstance(inner, str) and inner else {}
-    places = [get(trace.session, "environment"), trace.record] if trace else []
+    places = [member_of(trace.session, "environment"), trace.record] if trace else []
     for place in filter(None, (*places, inner, *facts.extras.environments)):
         if not isinstance(place, dict) or _PLACES.isdisjoint(place):
             continue
-        vcs = mapping(get(place, "vcs"))
+        vcs = dict_of(member_of(place, "vcs"))
         for name, value in (
-            ("cwd", get(place, "working-dir", "cwd")),
-            ("branch", get(vcs, "branch") or get(place, "vcs-branch", "branch")),
-            ("commit", get(vcs, "revision") or get(place, "vcs-commit", "commit", "vcs-commit-before")),
-            ("repository", get(vcs, "repository")),
+            ("cwd", member_of(place, "working-dir", "cwd")),
+            ("branch", member_of(vcs, "branch") or member_of(place, "vcs-branch", "branch")),
+            ("commit", member_of(vcs, "revision") or member_of(place, "vcs-commit", "commit", "vcs-commit-before")),
+            ("repository", member_of(vcs, "repository")),
         ):
-            if text(value):
+            if text_or_none(value):
                 found.setdefault(name, value)
     if facts.extras.environments:
         found["snapshot"] = facts.extras.environments[0]
     return found
 
 
-def _record(dialect: str, traces: list[Trace], number: int, facts: Facts) -> dict[str, Json]:
+def _record(dialect: str, traces: list[Trace], number: int, facts: FileFacts) -> dict[str, Json]:
     """For the writer. Of several sessions in one vCon only the first carries what belongs to the file as a whole."""
     vcon = facts.vcon
     whole = (
@@ -229,9 +223,9 @@ def _record(dialect: str, traces: list[Trace], number: int, facts: Facts) -> dic
     return {key: value for key, value in record.items() if value}
 
 
-def _is_kept(index: int, item: dict[str, Any], dialect: str, facts: Facts) -> bool:
+def _is_kept(index: int, item: dict[str, Any], dialect: str, facts: FileFacts) -> bool:
     """Analyses that are no events: all but traces that were read, and reasoning where it became events."""
-    became_events = dialect in ("D6", "D9", "D10") and core_only.is_thought(item, len(facts.vcon.dialog))
+    became_events = dialect in ("D6", "D9", "D10") and is_thought(item, len(facts.vcon.dialog))
     return index not in facts.read and not became_events
 
 
@@ -239,7 +233,7 @@ def _limited(item: dict[str, Any], pointer: str) -> dict[str, Any]:
     """The object; a body of more than LONG bytes stays in the original file."""
     body = item.get("body")
     size = len(body) if isinstance(body, str) else len(dumps(body)) if isinstance(body, (dict, list)) else 0
-    return {**item, "body": Elided(f"{pointer}/body", size)} if size > LONG else item
+    return {**item, "body": Elided(f"{pointer}/body", size)} if size > LONG_STRING else item
 
 
 def skeleton(trace: Trace, item: dict[str, Any]) -> dict[str, Json]:

@@ -1,0 +1,26 @@
+"""Redaction: a session without what a reviewer removes, and a search for the removed words in the written file."""
+
+from .check import Leak, Where, find_leaks
+from .redact import (
+    ARGUMENTS,
+    ATTACHMENTS,
+    ENVIRONMENT,
+    EVENT,
+    EVERY,
+    METADATA,
+    PARTS,
+    PEOPLE,
+    REASONING,
+    RESULT,
+    SUMMARY,
+    TEXT,
+    TITLE,
+    WHOLE,
+    Selection,
+)
+from .session import Prepared, prepare
+
+__all__ = [
+    "ARGUMENTS", "ATTACHMENTS", "ENVIRONMENT", "EVENT", "EVERY", "METADATA", "PARTS", "PEOPLE", "REASONING", "RESULT",
+    "SUMMARY", "TEXT", "TITLE", "WHOLE", "Leak", "Prepared", "Selection", "Where", "find_leaks", "prepare",
+]  # fmt: skip

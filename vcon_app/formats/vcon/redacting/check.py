@@ -13,14 +13,10 @@ from typing import Any, NamedTuple
 import orjson
 
 from ....drafts import Events, Json, SessionDraft
-from ..file.forms import ARRAYS
-from ..file.layout import ANALYSIS, ATTACHMENT, DIALOG, PARTY
-from ..file.values import mapping, text
-from ..trace import extension
-from ..trace.entries import ALL_MEMBERS
-from ..writing.plan import Plan, left_of, make_plan
-from ..writing.trace import RECORD, SESSION
-from ..writing.write import HANDLED
+from ...common.values import dict_of, text_or_none
+from ..file import ANALYSIS_MEMBERS, ARRAYS, ATTACHMENT_MEMBERS, DIALOG_MEMBERS, PARTY_MEMBERS
+from ..trace import ALL_MEMBERS, extension, kept_by_reader
+from ..writing import RECORD_MEMBERS, SESSION_MEMBERS, TOP_MEMBERS, Plan, make_plan
 
 SHORTEST = 8
 """Characters of a text, or of a line of one, from which its return is no accident."""
@@ -35,7 +31,8 @@ MOST = 200_000
 FIXED = frozenset({"type", "role", "purpose", "mediatype", "encoding", "format", "status", extension.KIND})
 """Members whose values are words of the drafts."""
 VOCABULARY = frozenset(
-    (*PARTY, *DIALOG, *ANALYSIS, *ATTACHMENT, *RECORD, *SESSION, *ALL_MEMBERS, *HANDLED, *ARRAYS,
+    (*PARTY_MEMBERS, *DIALOG_MEMBERS, *ANALYSIS_MEMBERS, *ATTACHMENT_MEMBERS, *RECORD_MEMBERS, *SESSION_MEMBERS,
+     *ALL_MEMBERS, *TOP_MEMBERS, *ARRAYS,
      extension.KIND, extension.ACTOR, extension.DATA, extension.DEPTH, extension.TOOL, extension.GENERATED,
      extension.SESSION, "session", "entries", "body")
 )  # fmt: skip
@@ -160,7 +157,7 @@ def _decoded(item: dict[str, Any], at: str) -> Iterator[tuple[str, str]]:
             return
 
 
-def check(data: bytes, removed: Removed) -> list[Leak]:
+def find_leaks(data: bytes, removed: Removed) -> list[Leak]:
     """What still stands in a written vCon, in the order of the file."""
     found = list(removed.leaks(orjson.loads(data)))
     return sorted(found, key=lambda leak: _sortable(leak.pointer))
@@ -191,12 +188,12 @@ class Where:
                 ("dialog", "dialog", plan.is_dialog), ("attachments", "attachment", plan.is_attachment)
             ):  # fmt: skip
                 if is_one(event):
-                    held = mapping(left_of(event).get(member))
+                    held = dict_of(kept_by_reader(event).get(member))
                     self._items[name, places[name][held["i"]] if held else next(new[name])] = number
 
     def _analyses(self, plan: Plan) -> list[int]:
         """Of each analysis its index in the imported file; the trace of another has -1."""
-        place = mapping(plan.record.get("trace")).get("i", -1)
+        place = dict_of(plan.record.get("trace")).get("i", -1)
         return sorted([*_kept(plan, "analysis"), *([place] if plan.traced else [])])
 
     def index_in_file(self, name: str, place: int) -> int | None:
@@ -215,7 +212,7 @@ class Where:
                 value = value[int(part)]
             elif isinstance(value, dict):
                 value = value.get(part.replace("~1", "/").replace("~0", "~"))
-            if isinstance(value, dict) and "type" in value and (name := text(value.get("id"))):
+            if isinstance(value, dict) and "type" in value and (name := text_or_none(value.get("id"))):
                 found = self._ids.get(name, found)
         return found
 

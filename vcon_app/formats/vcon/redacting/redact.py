@@ -16,13 +16,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ....drafts import EventDraft, Events, Json, ToolDraft
-from ..file.values import mapping, text
-from ..trace import extension
-from ..trace.entries import blocks_of
-from ..trace.steps import NATIVE
-from ..writing.plan import ATTACHED, GONE, SAID, left_of
+from ..rules import EVENT, shell_of
+from ..trace import NATIVE, blocks_of, extension, kept_by_reader
+from ..writing import ATTACHMENT_KINDS, HAD_WORDS, REMOVED_PARTS
 
-EVENT, TEXT, ARGUMENTS, RESULT = "event", "text", "arguments", "result"
+TEXT, ARGUMENTS, RESULT = "text", "arguments", "result"
 PARTS = (EVENT, TEXT, ARGUMENTS, RESULT)
 """What of an event may go; ``event`` is all of it."""
 REASONING, ATTACHMENTS = "reasoning", "attachments"
@@ -35,20 +33,7 @@ MARK = "redacted"
 """In ``EventDraft.data``: the same parts, for every reader of the file."""
 NO_NAME = "redacted"
 """Name of a tool whose call went whole; a trace entry has to name one (VAC s3.8)."""
-KNOWN = ("agent_file_change", "agent_artifact", "agent_environment", "system-prompt", "tool-definitions")
-"""Purposes that say nothing of the content; any other label may."""
-PURPOSES = {"file_change": "agent_file_change", "artifact": "agent_artifact"}
-LARGE = 1024
-"""Characters of base64url from which a hash cannot be guessed by trying."""
 FROM_TRACE = ("id", "source", "level", "parent_id", "was")
-SHELL = (
-    "type", "start", "duration", "parties", "originator", "mediatype", "message_id", "application", "disposition",
-    "transferee", "transferor", "transfer_target", "original", "consultation", "target_dialog", "recordings",
-    "recording_set", "purpose", "party", "dialog", "content_hash",
-)  # fmt: skip
-"""Members of a dialog or attachment that stay when its content goes."""
-PLACE = ("message_id", "party", "dialog")
-"""Of those, what is left of one that goes whole: what the core schema requires, and what it is joined by."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +56,9 @@ class Selection:
     def asked(self, number: int, kind: str) -> set[str]:
         """The parts that go of an event of this kind, if it has them."""
         found = {*self.parts.get(number, ())} | (self.every & {ARGUMENTS, RESULT})
-        if (REASONING in self.every and kind == "reasoning") or (ATTACHMENTS in self.every and kind in ATTACHED):
+        if (REASONING in self.every and kind == "reasoning") or (
+            ATTACHMENTS in self.every and kind in ATTACHMENT_KINDS
+        ):
             found.add(TEXT)
         return found
 
@@ -98,7 +85,7 @@ class Redacted:
     def __iter__(self) -> Iterator[EventDraft]:
         below = 1
         for number, event in enumerate(self._events, 1):
-            left = left_of(event)
+            left = kept_by_reader(event)
             is_block = bool(left.get("derived"))
             level = left.get("level", below if is_block else 0)
             below = level if is_block else level + 1
@@ -142,9 +129,9 @@ def _tool(tool: ToolDraft, gone: frozenset[str]) -> ToolDraft:
 
 def _left(event: EventDraft, gone: frozenset[str], level: int) -> dict[str, Any]:
     """What the writer still has to know: where the event stood, and nothing of what it said."""
-    old = left_of(event)
+    old = kept_by_reader(event)
     kept = {name: old[name] for name in FROM_TRACE if name in old}
-    kept |= {GONE: sorted(gone), SAID: bool(event.text)}
+    kept |= {REMOVED_PARTS: sorted(gone), HAD_WORDS: bool(event.text)}
     if old.get("type") and "id" in old:
         kept["type"] = old["type"]
     if old.get("derived"):
@@ -159,7 +146,7 @@ def _left(event: EventDraft, gone: frozenset[str], level: int) -> dict[str, Any]
         ]
     for name in ("dialog", "attachment"):
         if name in old:
-            kept[name] = {"i": old[name]["i"], "item": shell(old[name]["item"], EVENT in gone)}
+            kept[name] = {"i": old[name]["i"], "item": shell_of(old[name]["item"], EVENT in gone)}
     return kept
 
 
@@ -173,29 +160,9 @@ def _outcome(event: EventDraft) -> dict[str, Json]:
     return told | ({"is_error": True} if status == "error" else {})
 
 
-def shell(item: dict[str, Json], whole: bool) -> dict[str, Json]:
-    """A dialog or an attachment without its content, or (``whole``) the placeholder of one."""
-    if not item:
-        return {}
-    kept = {name: item[name] for name in (PLACE if whole else SHELL) if name in item}
-    if not (item.get("url") or (item.get("encoding") == "base64url" and len(str(item.get("body"))) >= LARGE)):
-        kept.pop("content_hash", None)
-    if whole and "type" in item:
-        kept["type"] = "text"  # core s4.3.1: a dialog of this type alone is a placeholder
-    if whole and item.get("purpose") in KNOWN:
-        kept["purpose"] = item["purpose"]
-    after = text(mapping(item.get("meta")).get(extension.AFTER))
-    return {**kept, "meta": {extension.AFTER: after}} if after else kept
-
-
-def new_attachment(event: EventDraft) -> dict[str, Json]:
-    """What is left of a changed file or an artifact that was in no vCon."""
-    return {"purpose": PURPOSES[event.kind]}
-
-
 def _without_copies(event: EventDraft, level: int) -> EventDraft:
     """An event that stays. Messages hold copies of the calls and results beside them, as blocks: those go."""
-    left = left_of(event)
+    left = kept_by_reader(event)
     if not left.keys() & {"content", "wrapper", "derived"}:
         return event
     kept = {name: value for name, value in left.items() if name != "derived"}

@@ -8,15 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ....drafts import EventDraft, Events, Json, SessionDraft
-from ..file.forms import UNREAD
-from ..file.values import mapping, text
-from ..trace.parties import IDENTIFIERS
-from ..trace.steps import NATIVE
-from ..writing.plan import left_of
-from ..writing.trace import RECORD, SESSION
-from ..writing.write import HANDLED
+from ...common.values import dict_of, text_or_none
+from ..file import UNREAD_ARRAYS
+from ..rules import EVENT
+from ..trace import IDENTIFIERS, NATIVE, kept_by_reader
+from ..writing import RECORD_MEMBERS, SESSION_MEMBERS, TOP_MEMBERS
 from .check import NAME, Removed
-from .redact import ATTACHMENTS, ENVIRONMENT, EVENT, METADATA, PEOPLE, RESULT, SUMMARY, TEXT, TITLE, Redacted, Selection
+from .redact import ATTACHMENTS, ENVIRONMENT, METADATA, PEOPLE, RESULT, SUMMARY, TEXT, TITLE, Redacted, Selection
 
 PERSONS = ("person", "unknown", "organization")
 """Kinds of parties that may be somebody."""
@@ -74,7 +72,7 @@ class _Survey:
             self.removed.add(number, tool.result if tool else None)
         if tool and gone - {TEXT, RESULT}:
             self.removed.add(number, tool.arguments)
-        if left_of(event).get("source") == "analysis":
+        if kept_by_reader(event).get("source") == "analysis":
             index = event.pointer.rpartition("/")[2]
             self._also(analyses={int(index)} if index.isdecimal() else set())
 
@@ -84,7 +82,7 @@ class _Survey:
 
     def people(self, session: SessionDraft) -> dict[str, str]:
         """What stands for each name: persons stay apart, and nobody takes it for a name."""
-        record = mapping(session.record.get(NATIVE))
+        record = dict_of(session.record.get(NATIVE))
         named = [
             name_of(raw)
             for raw, kind in zip(record.get("parties") or [], record.get("kinds") or [], strict=False)
@@ -94,7 +92,7 @@ class _Survey:
 
     def see_session(self, session: SessionDraft, people: dict[str, str]) -> None:
         """What goes of the session as a whole, and of what the file holds beside its events."""
-        record, whole = mapping(session.record.get(NATIVE)), self.selection.whole
+        record, whole = dict_of(session.record.get(NATIVE)), self.selection.whole
         kept = {name: record.get(name) or [] for name in ("analysis", "attachments")}
         if SUMMARY in whole:
             self._also(analyses={one["i"] for one in kept["analysis"] if one["item"].get("type") == "summary"})
@@ -135,7 +133,7 @@ def _cleaned(session: SessionDraft, selection: Selection, people: dict[str, str]
         metadata.pop("environment", None)
     if PEOPLE in whole:
         metadata.pop("parties", None)
-    record = mapping(session.record.get(NATIVE))
+    record = dict_of(session.record.get(NATIVE))
     return replace(
         session,
         title="" if TITLE in whole else session.title,
@@ -151,7 +149,7 @@ def _record(record: dict[str, Any], selection: Selection, people: dict[str, str]
     """What the reader kept for the writer; what other formats kept is of no use to it."""
     whole = selection.whole
     made = dict(record)
-    made["top"] = _top(mapping(record.get("top")), whole)
+    made["top"] = _top(dict_of(record.get("top")), whole)
     made["parties"] = [
         _party(raw, kind, whole, people)
         for raw, kind in zip(record.get("parties") or [], record.get("kinds") or [], strict=False)
@@ -161,7 +159,7 @@ def _record(record: dict[str, Any], selection: Selection, people: dict[str, str]
         made[name] = [
             {**one, "item": _only(one["item"], stay)} if one["i"] in chosen else one for one in record.get(name) or []
         ]
-    if trace := mapping(record.get("trace")):
+    if trace := dict_of(record.get("trace")):
         made["trace"] = {**trace, **_trace(trace, whole)}
     return made
 
@@ -171,9 +169,9 @@ def _top(top: dict[str, Json], whole: frozenset[str]) -> dict[str, Json]:
     return {
         name: value
         for name, value in top.items()
-        if name not in UNREAD
+        if name not in UNREAD_ARRAYS
         and not (name == "subject" and TITLE in whole)
-        and (name in HANDLED or METADATA not in whole)
+        and (name in TOP_MEMBERS or METADATA not in whole)
     }
 
 
@@ -182,8 +180,8 @@ def _party(raw: dict[str, Json], kind: str, whole: frozenset[str], people: dict[
         if PEOPLE not in whole or not raw:
             return raw
         return {"name": people[name_of(raw)], **_only(raw, SHOWN_OF_PERSON)}
-    meta = mapping(raw.get("meta"))
-    told = mapping(meta.get("agent_session"))
+    meta = dict_of(raw.get("meta"))
+    told = dict_of(meta.get("agent_session"))
     if ENVIRONMENT not in whole or "environment" not in told:
         return raw
     rest = {name: value for name, value in told.items() if name != "environment"}
@@ -192,9 +190,9 @@ def _party(raw: dict[str, Json], kind: str, whole: frozenset[str], people: dict[
 
 def _trace(trace: dict[str, Any], whole: frozenset[str]) -> dict[str, Any]:
     """The trace around the entries, without members that go."""
-    session, record = mapping(trace.get("session")), mapping(trace.get("record"))
+    session, record = dict_of(trace.get("session")), dict_of(trace.get("record"))
     if METADATA in whole:
-        session, record = _only(session, SESSION), _only(record, RECORD)
+        session, record = _only(session, SESSION_MEMBERS), _only(record, RECORD_MEMBERS)
     if ENVIRONMENT in whole:
         session = {name: value for name, value in session.items() if name != "environment"}
         record = {name: value for name, value in record.items() if name not in PLACES}
@@ -203,7 +201,7 @@ def _trace(trace: dict[str, Any], whole: frozenset[str]) -> dict[str, Any]:
 
 def name_of(raw: dict[str, Json]) -> str:
     """What a party is called by events."""
-    return next((value for key in ("name", *IDENTIFIERS) if (value := text(raw.get(key)))), "")
+    return next((value for key in ("name", *IDENTIFIERS) if (value := text_or_none(raw.get(key)))), "")
 
 
 def _only(item: dict[str, Json], names: Iterable[str]) -> dict[str, Json]:

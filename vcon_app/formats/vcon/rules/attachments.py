@@ -6,26 +6,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....drafts import ActorKind, Json
-from ..file.content import Content, check_hash, resolve
-from ..file.elide import Elided
-from ..file.normalise import Container, mediatype
-from ..file.notes import Notes, point
-from ..file.values import mapping, text
-from ..trace import extension
-from ..trace.clock import Clock
-from ..trace.dialogs import indices, keep
-from ..trace.join import after, spread
-from ..trace.parties import Cast
-from ..trace.steps import Step
+from ...common.values import dict_of, text_or_none
+from ..file import Container, Content, Elided, Notes, check_hash, mediatype, point, resolve
+from ..trace import Clock, Parties, Step, extension, index_after, indices, kept_item, with_steps_before
 
 EVIDENCE = ("scitt_receipt", "agent_trace_cose_sign1")
 GRANTS = ("lawful_basis", "consent")
-CHANGE = ("path", "operation", "contributor", "line_range", "commit", "content_hash")
+FILE_CHANGE_MEMBERS = ("path", "operation", "contributor", "line_range", "commit", "content_hash")
 """Members of an agent_file_change body (agent_session s7) that stand in the event's data under the same names."""
 
 
 @dataclass(slots=True)
-class Attached:
+class Attachments:
     """What the attachments of a vCon come to."""
 
     steps: list[tuple[int, Step]] = field(default_factory=list)
@@ -38,13 +30,13 @@ class Attached:
     tools: list[str] = field(default_factory=list)
 
 
-def attached(vcon: Container, cast: Cast, notes: Notes) -> Attached:
+def read_attachments(vcon: Container, cast: Parties, notes: Notes) -> Attachments:
     """Sort the attachments of a vCon."""
-    found = Attached()
+    found = Attachments()
     clock = Clock(notes)
     for index, item in enumerate(vcon.attachments):
         pointer = vcon.at("attachments", index)
-        purpose = text(item.get("purpose")) or ""
+        purpose = text_or_none(item.get("purpose")) or ""
         content = resolve(item, pointer, notes, purpose)
         check_hash(item, content, pointer, notes)
         if not item or purpose in GRANTS or purpose in EVIDENCE or purpose in ("agent_environment", "tool-definitions"):
@@ -52,7 +44,7 @@ def attached(vcon: Container, cast: Cast, notes: Notes) -> Attached:
             continue
         step = _change(content, item) if purpose == "agent_file_change" else _artifact(content, item, purpose)
         step.pointer = pointer
-        stated = None if mapping(item.get("meta")).get("start_source") == "created_at" else item.get("start")
+        stated = None if dict_of(item.get("meta")).get("start_source") == "created_at" else item.get("start")
         step.at = clock.date(stated, point(pointer, "start")).at
         step.actor = _actor(step, item, cast)
         step.left = {"source": "attachment", "attachment": _kept(index, item, step)}
@@ -60,16 +52,16 @@ def attached(vcon: Container, cast: Cast, notes: Notes) -> Attached:
     return found
 
 
-def _actor(step: Step, item: dict[str, Any], cast: Cast) -> tuple[ActorKind, str]:
+def _actor(step: Step, item: dict[str, Any], cast: Parties) -> tuple[ActorKind, str]:
     if step.kind == "injected_context":
         return "system", ""
     people = indices(item.get("party"), len(cast))
-    return extension.actor_of(mapping(item.get("meta")).get(extension.ACTOR)) or (
+    return extension.actor_of(dict_of(item.get("meta")).get(extension.ACTOR)) or (
         cast[people[0]].actor if people else ("unknown", "")
     )
 
 
-def _keep(found: Attached, index: int, item: dict[str, Any], purpose: str, content: Content) -> None:
+def _keep(found: Attachments, index: int, item: dict[str, Any], purpose: str, content: Content) -> None:
     """What is told with the session rather than as an event of it."""
     if purpose in GRANTS:
         found.grants.append((index, purpose, content))
@@ -84,15 +76,15 @@ def _keep(found: Attached, index: int, item: dict[str, Any], purpose: str, conte
 
 def _tool_name(tool: Json) -> str | None:
     inner = tool.get("function", tool) if isinstance(tool, dict) else None
-    return text(inner.get("name")) if isinstance(inner, dict) else None
+    return text_or_none(inner.get("name")) if isinstance(inner, dict) else None
 
 
 def _change(content: Content, item: dict[str, Any]) -> Step:
     """A changed file: its diff, or (as on the conserver.io page) its new content, is the text."""
     body = content.value if isinstance(content.value, dict) and not isinstance(content.value, Elided) else {}
-    step = Step("file_change", "", text=text(body.get("diff_text")) or content.text)
-    step.data = {name: body[name] for name in CHANGE if name in body}
-    if "path" not in step.data and (name := text(item.get("filename"))):
+    step = Step("file_change", "", text=text_or_none(body.get("diff_text")) or content.text)
+    step.data = {name: body[name] for name in FILE_CHANGE_MEMBERS if name in body}
+    if "path" not in step.data and (name := text_or_none(item.get("filename"))):
         step.data["path"] = name
     _place_of_content(step, content, item)
     return step
@@ -101,7 +93,7 @@ def _change(content: Content, item: dict[str, Any]) -> Step:
 def _artifact(content: Content, item: dict[str, Any], purpose: str) -> Step:
     """A system prompt is context; everything else that is attached is an artifact."""
     step = Step("injected_context" if purpose == "system-prompt" else "artifact", "", text=content.text)
-    told = {"purpose": purpose, "name": text(item.get("filename")), "mediatype": mediatype(item)}
+    told = {"purpose": purpose, "name": text_or_none(item.get("filename")), "mediatype": mediatype(item)}
     step.data = {name: value for name, value in told.items() if value}
     _place_of_content(step, content, item)
     return step
@@ -122,16 +114,16 @@ def _kept(index: int, item: dict[str, Any], step: Step) -> dict[str, Any]:
     """For the writer, see ``talks.keep``; of a change without the members that are in the event's data."""
     body = item.get("body")
     if step.kind == "file_change" and isinstance(body, dict) and not isinstance(body, Elided):
-        rest = {key: value for key, value in body.items() if key not in CHANGE and key != "diff_text"}
+        rest = {key: value for key, value in body.items() if key not in FILE_CHANGE_MEMBERS and key != "diff_text"}
         return {
             "i": index,
             "item": {**item, "body": rest},
-            "change": [key for key in (*CHANGE, "diff_text") if key in body],
+            "change": [key for key in (*FILE_CHANGE_MEMBERS, "diff_text") if key in body],
         }
-    return keep(index, item, step.text)
+    return kept_item(index, item, step.text)
 
 
-def insert(steps: list[Step], attachments: list[tuple[int, Step]]) -> list[Step]:
+def insert_attachments(steps: list[Step], attachments: list[tuple[int, Step]]) -> list[Step]:
     """Each attachment behind the turn it belongs to, never before one that stands earlier in the array."""
     if not attachments:
         return steps
@@ -147,11 +139,11 @@ def insert(steps: list[Step], attachments: list[tuple[int, Step]]) -> list[Step]
         if entry is not None:
             floor = max(floor, entry + 1)
         else:
-            floor = max(floor, after(steps, anchors[dialog]) if dialog in anchors else len(steps))
+            floor = max(floor, index_after(steps, anchors[dialog]) if dialog in anchors else len(steps))
         before.setdefault(floor, []).append(step)
-    return spread(steps, before)
+    return with_steps_before(steps, before)
 
 
 def _entry_before(step: Step) -> str:
-    item = mapping(mapping(step.left.get("attachment")).get("item"))
-    return text(mapping(item.get("meta")).get(extension.AFTER)) or ""
+    item = dict_of(dict_of(step.left.get("attachment")).get("item"))
+    return text_or_none(dict_of(item.get("meta")).get(extension.AFTER)) or ""

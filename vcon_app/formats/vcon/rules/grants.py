@@ -7,13 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ....drafts import Json
-from ..file.content import canonical
-from ..file.normalise import Container
-from ..file.notes import Notes, point, shown
-from ..file.times import moment
-from ..file.values import text
-from ..trace.clock import Clock
-from .attachments import Attached
+from ...common.times import moment_of
+from ...common.values import text_or_none
+from ..file import Container, Notes, canonical, point, shown
+from ..trace import Clock
+from .attachments import Attachments
 
 BASES = ("consent", "contract", "legal_obligation", "vital_interests", "public_task", "legitimate_interests")
 HASHES: dict[str, Callable[[bytes], Any]] = {
@@ -26,7 +24,7 @@ SKEW = 300
 """Seconds of clock difference that expiry allows (lawful-basis s6.2)."""
 
 
-def grants_of(vcon: Container, found: Attached, notes: Notes) -> dict[str, list[dict[str, Json]]]:
+def grants_of(vcon: Container, found: Attachments, notes: Notes) -> dict[str, list[dict[str, Json]]]:
     """``lawful_basis`` and (legacy) ``consent`` entries as shown with the session."""
     told: dict[str, list[dict[str, Json]]] = {}
     for index, purpose, content in found.grants:
@@ -72,7 +70,7 @@ def _check_purposes(grants: Json, where: str, notes: Notes) -> None:
     clock = Clock(notes)
     for index, grant in enumerate(grants):
         place = point(where, "purpose_grants", index)
-        if not isinstance(grant, dict) or not text(grant.get("purpose")):
+        if not isinstance(grant, dict) or not text_or_none(grant.get("purpose")):
             notes.warn("R98", place, f"{shown(grant)} names no purpose: nothing is granted by it.")
         elif type(grant.get("granted")) is not bool:
             notes.warn(
@@ -99,7 +97,7 @@ def _readable(grants: Json) -> list[Json]:
 def _check_expiry(body: dict[str, Any], where: str, vcon: Container, notes: Notes) -> None:
     """Against the vCon's own time: whether it has expired by now is for whoever shows or exports it."""
     expires = Clock(notes).date(body.get("expiration"), point(where, "expiration")).at
-    written = moment(vcon.top.get("updated_at") or vcon.top.get("created_at")).at
+    written = moment_of(vcon.top.get("updated_at") or vcon.top.get("created_at")).at
     if expires and written and (written - expires).total_seconds() > SKEW:
         notes.error(
             "R98",
@@ -115,8 +113,8 @@ def _check_digest(body: dict[str, Any], where: str, notes: Notes) -> None:
     if not isinstance(stated, dict):
         return
     where = point(where, "content_hash")
-    make = HASHES.get(text(stated.get("algorithm")) or "")
-    if make is None or text(stated.get("canonicalization")) != "jcs":
+    make = HASHES.get(text_or_none(stated.get("algorithm")) or "")
+    if make is None or text_or_none(stated.get("canonicalization")) != "jcs":
         notes.warn(
             "R98",
             where,
@@ -125,7 +123,10 @@ def _check_digest(body: dict[str, Any], where: str, notes: Notes) -> None:
         )
         return
     without = {key: value for key, value in body.items() if key != "content_hash"}
-    if text(stated.get("value")) not in (make(canonical(without)).hexdigest(), make(canonical(body)).hexdigest()):
+    if text_or_none(stated.get("value")) not in (
+        make(canonical(without)).hexdigest(),
+        make(canonical(body)).hexdigest(),
+    ):
         notes.error(
             "R98",
             where,

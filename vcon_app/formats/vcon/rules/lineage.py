@@ -7,18 +7,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from ....drafts import Json
-from ..file.content import HASHES, digest_of
-from ..file.elide import Elided
-from ..file.normalise import Container
-from ..file.notes import Notes, point, shown
-from ..trace.steps import Step, dumps
+from ..file import HASHES, Container, Elided, Notes, digest_of, dumps, point, shown
+from ..trace import Step
 
 _MARK = re.compile(r"__REDACTED_REF_\d+")
 _HASH = re.compile(r"[a-z0-9_]+-[A-Za-z0-9_-]+")
 _HEX = re.compile(r"[0-9A-Fa-f]+")
 
 
-def check(vcon: Container, notes: Notes) -> None:
+def check_lineage(vcon: Container, notes: Notes) -> None:
     """The rules about ``redacted`` and ``amended`` (core s4.1.8, s4.1.9), and the urls in them and in ``group``."""
     redacted, amended = vcon.top.get("redacted"), vcon.top.get("amended")
     if redacted and amended:
@@ -123,7 +120,7 @@ def _fault(token: Json) -> str:
     return f"its digest has {len(known[1])} bytes, and one of {known[0]} has {size}"
 
 
-def note_marks(steps: Iterable[Step], notes: Notes) -> None:
+def report_removed_text(steps: Iterable[Step], notes: Notes) -> None:
     """Marks of removed text are told; their absence proves nothing (rule R109)."""
     for step in steps if notes.marked else ():
         said = [step.text] if step.tool is None else [step.text, _told(step.tool.arguments), _told(step.tool.result)]

@@ -6,16 +6,11 @@ import re
 from typing import Any
 
 from ....drafts import FormatError
-from ..file import typed
-from ..file.forms import UNREAD
-from ..file.normalise import CRITICAL, EMPTY, TOP, Container
-from ..file.notes import Notes, point, shown
-from ..file.times import usual
-from ..file.values import mapping, word
-from ..trace import refs
-from ..trace.clock import Clock
-from ..trace.parties import MACHINES
-from . import lineage
+from ...common.times import plain_time
+from ...common.values import dict_of, text_of
+from ..file import CRITICAL, EMPTY, TOP, UNREAD_ARRAYS, Container, Notes, check_types, point, shown
+from ..trace import MACHINE_PARTY_TYPES, Clock, check_reference
+from .lineage import check_hash_form, check_lineage, check_link
 
 SUPPORTED = ("agent_session", "lawful_basis", "mcp_session", "wtf_transcription", "CC")
 """Extensions this reader knows; names are case sensitive (core s2.5)."""
@@ -75,12 +70,12 @@ def refuse_critical(vcon: Container) -> None:
         )
 
 
-def check(vcon: Container, notes: Notes) -> None:
+def check_vcon(vcon: Container, notes: Notes) -> None:
     """All findings about the container and its items."""
     _check_identity(vcon, notes)
-    lineage.check(vcon, notes)
+    check_lineage(vcon, notes)
     _check_extensions(vcon, notes)
-    typed.check(vcon, notes)
+    check_types(vcon, notes)
     _check_names(vcon, notes)
     for index, party in enumerate(vcon.parties):
         if "meta" in party:
@@ -106,8 +101,8 @@ def _check_names(vcon: Container, notes: Notes) -> None:
 
 def _check_party(party: dict[str, Any], pointer: str, notes: Notes) -> None:
     """A kind of party that the mcp_session draft does not know is kept (s7.4)."""
-    kind = mapping(party.get("meta")).get("party_type")
-    if kind not in EMPTY and word(kind) not in (*MACHINES, "human"):
+    kind = dict_of(party.get("meta")).get("party_type")
+    if kind not in EMPTY and text_of(kind) not in (*MACHINE_PARTY_TYPES, "human"):
         notes.info(
             "R107",
             point(pointer, "meta", "party_type"),
@@ -132,7 +127,7 @@ def _check_identity(vcon: Container, notes: Notes) -> None:
         notes.warn("R8", vcon.pointer, "created_at is missing (core s4.1.5 requires it).")
     clock = Clock(notes)
     for name in ("created_at", "updated_at"):
-        if not usual(vcon.top.get(name)):
+        if not plain_time(vcon.top.get(name)):
             clock.date(vcon.top.get(name), vcon.at(name))
 
 
@@ -146,7 +141,7 @@ def _check_extensions(vcon: Container, notes: Notes) -> None:
             )
     if "critical" in vcon.top and "mcp_session" in vcon.names("critical"):
         notes.info("R18", vcon.at("critical"), "mcp_session is listed as critical, which its draft forbids (s5.1).")
-    for name in UNREAD:
+    for name in UNREAD_ARRAYS:
         if isinstance(vcon.top.get(name), list):
             notes.warn(
                 "R6",
@@ -155,7 +150,7 @@ def _check_extensions(vcon: Container, notes: Notes) -> None:
                 f"({len(vcon.top[name])} elements). They are kept.",
             )
     for name in vcon.top:
-        if name in KNOWN_TOP or name in TOP or (name in UNREAD and isinstance(vcon.top[name], list)):
+        if name in KNOWN_TOP or name in TOP or (name in UNREAD_ARRAYS and isinstance(vcon.top[name], list)):
             continue
         notes.info("R6", vcon.at(name), f"The member {shown(name)} is not known; it is kept and not read.", name)
 
@@ -163,11 +158,11 @@ def _check_extensions(vcon: Container, notes: Notes) -> None:
 def _check_dialog(item: dict[str, Any], pointer: str, vcon: Container, notes: Notes) -> None:
     for name, many in PARTY_REFS.items():
         if name in item:
-            refs.check(item, name, len(vcon.parties), "party", pointer, notes, many)
+            check_reference(item, name, len(vcon.parties), "party", pointer, notes, many)
     if not DIALOG_REFS.keys().isdisjoint(item):
         for name, many in DIALOG_REFS.items():
             if name in item:
-                refs.check(item, name, len(vcon.dialog), "dialog", pointer, notes, many)
+                check_reference(item, name, len(vcon.dialog), "dialog", pointer, notes, many)
     if not item:
         return _note_placeholder(pointer, notes)
     kind = item.get("type")
@@ -178,7 +173,7 @@ def _check_dialog(item: dict[str, Any], pointer: str, vcon: Container, notes: No
             notes.warn("R37", pointer, "The dialog does not say its type (core s4.3.1).")
         else:
             notes.info("R37", pointer, f"Dialog type {shown(kind)} is not one of core's.", shown(kind))
-    forbidden = FORBIDDEN.get(word(kind), _NONE)
+    forbidden = FORBIDDEN.get(text_of(kind), _NONE)
     for name in () if forbidden.isdisjoint(item) else item:
         if name in forbidden and item[name] not in EMPTY:
             notes.error(
@@ -204,19 +199,19 @@ def _check_history(item: dict[str, Any], pointer: str, vcon: Container, notes: N
     history = item.get("party_history")
     for index, event in enumerate(history if isinstance(history, list) else ()):
         where = point(pointer, "party_history", index)
-        told = mapping(event)
+        told = dict_of(event)
         Clock(notes).date(told.get("time"), point(where, "time"))
         if told.get("party") is None:
             notes.error("R25", where, f"{shown(event)} tells of no party (core s4.3.9).", "history")
-        refs.check(told, "party", len(vcon.parties), "party", where, notes)
+        check_reference(told, "party", len(vcon.parties), "party", where, notes)
 
 
 def _check_content(item: dict[str, Any], pointer: str, notes: Notes) -> None:
     if "url" not in item and "content_hash" not in item:
         return
-    lineage.check_link(item, pointer, notes)
+    check_link(item, pointer, notes)
     if item.get("content_hash"):
-        lineage.check_hash_form(item, "R59" if item.get("url") else "R63", pointer, notes)
+        check_hash_form(item, "R59" if item.get("url") else "R63", pointer, notes)
 
 
 def _check_disposition(item: dict[str, Any], pointer: str, notes: Notes) -> None:
@@ -237,8 +232,8 @@ def _check_disposition(item: dict[str, Any], pointer: str, notes: Notes) -> None
 def _check_analysis(item: dict[str, Any], pointer: str, vcon: Container, notes: Notes) -> None:
     if not item:
         return _note_placeholder(pointer, notes)
-    refs.check(item, "dialog", len(vcon.dialog), "dialog", pointer, notes, True)
-    refs.check(item, "attachment", len(vcon.attachments), "attachment", pointer, notes, True)
+    check_reference(item, "dialog", len(vcon.dialog), "dialog", pointer, notes, True)
+    check_reference(item, "attachment", len(vcon.attachments), "attachment", pointer, notes, True)
     missing = [name for name in ("type", "vendor") if item.get(name) in EMPTY]
     if missing:
         notes.warn("R40", pointer, f"The analysis has no {' and no '.join(missing)} (core s4.5).", str(missing))
@@ -248,10 +243,10 @@ def _check_analysis(item: dict[str, Any], pointer: str, vcon: Container, notes: 
 def _check_attachment(item: dict[str, Any], pointer: str, vcon: Container, notes: Notes) -> None:
     if not item:
         return _note_placeholder(pointer, notes)
-    refs.check(item, "party", len(vcon.parties), "party", pointer, notes)
+    check_reference(item, "party", len(vcon.parties), "party", pointer, notes)
     stated = item.get("dialog")
     if vcon.dialog or type(stated) is not int or stated:  # 0 where there is none: not applicable (lawful_basis s6)
-        refs.check(item, "dialog", len(vcon.dialog), "dialog", pointer, notes)
+        check_reference(item, "dialog", len(vcon.dialog), "dialog", pointer, notes)
     missing = [name for name in ("start", "party", "dialog") if item.get(name) in EMPTY]
     if missing:
         notes.warn(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ....drafts import Json, Losses
-from ..file.values import mapping, text
+from ...common.values import dict_of, text_or_none
 from .entries import MEMBERS
 
 ASIDE = "x-found-"
@@ -32,16 +32,16 @@ def _is_time(value: Json) -> bool:
 
 
 def _is_environment(value: Json) -> bool:
-    return bool(text(mapping(value).get("working-dir"))) and isinstance(mapping(value).get("vcs", {}), dict)
+    return bool(text_or_none(dict_of(value).get("working-dir"))) and isinstance(dict_of(value).get("vcs", {}), dict)
 
 
 RECORD: dict[str, Check] = {
     "version": _is_text,
     "id": _is_text,
     "created": _is_time,
-    "recording-agent": lambda value: bool(text(mapping(value).get("name"))),
-    "vcs": lambda value: bool(text(mapping(value).get("type"))),
-    "file-attribution": lambda value: isinstance(mapping(value).get("files"), list),
+    "recording-agent": lambda value: bool(text_or_none(dict_of(value).get("name"))),
+    "vcs": lambda value: bool(text_or_none(dict_of(value).get("type"))),
+    "file-attribution": lambda value: isinstance(dict_of(value).get("files"), list),
 }
 SESSION: dict[str, Check] = {
     "format": _is_text,
@@ -68,7 +68,7 @@ ENTRY: dict[str, Check] = {
     "is-error": lambda value: isinstance(value, bool),
     "token-usage": lambda value: isinstance(value, dict),
 }
-NEEDS: dict[str, dict[str, Json]] = {
+REQUIRED_MEMBERS: dict[str, dict[str, Json]] = {
     "user": {},
     "assistant": {},
     "tool-call": {"name": "unknown", "input": None},
@@ -87,7 +87,7 @@ def record(found: dict[str, Json], losses: Losses) -> dict[str, Json]:
 def session(found: dict[str, Json], losses: Losses) -> dict[str, Json]:
     """A session without its entries (VAC s3.3)."""
     made = {"session-id": "unknown"} | _aside(found, SESSION, losses)
-    meta = _aside(mapping(made.get("agent-meta")), META, losses)
+    meta = _aside(dict_of(made.get("agent-meta")), META, losses)
     return {**made, "agent-meta": {"model-id": "unknown", "model-provider": "unknown"} | meta}
 
 
@@ -97,7 +97,7 @@ def entry(found: dict[str, Json], losses: Losses) -> dict[str, Json]:
     made = _aside(found, {name: check for name, check in ENTRY.items() if name in members}, losses)
     if "token-usage" in made:
         made["token-usage"] = _aside(made["token-usage"], USAGE, losses)
-    return made | {name: value for name, value in NEEDS[made["type"]].items() if name not in made}
+    return made | {name: value for name, value in REQUIRED_MEMBERS[made["type"]].items() if name not in made}
 
 
 def _aside(found: dict[str, Any], checks: dict[str, Check], losses: Losses) -> dict[str, Json]:

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from ....drafts import Json
-from ..file.notes import Notes, point, shown
-from ..file.times import NOTHING, Moment, moment
+from ...common.times import NO_MOMENT, Moment, moment_of
+from ..file import Notes, point, shown
 from .steps import Step
 
 FAULTS = {
@@ -27,7 +27,7 @@ class Clock:
 
     def read(self, value: Json, pointer: str) -> Moment:
         """A time and its fault; the fault is reported here."""
-        found = moment(value)
+        found = moment_of(value)
         if found.fault is not None:
             self._tell(found, value, pointer)
         return found
@@ -39,8 +39,8 @@ class Clock:
     def date(self, value: Json, pointer: str) -> Moment:
         """A time of the vCon itself: numbers are no times there, as they are in a trace (VAC s3.1)."""
         if type(value) not in (int, float):
-            return NOTHING if value in ([], {}) else self.read(value, pointer)
-        found = moment(value)
+            return NO_MOMENT if value in ([], {}) else self.read(value, pointer)
+        found = moment_of(value)
         rule, message = FAULTS["number" if found.at else "unreadable"]
         self._notes.warn(rule, pointer, message.format(shown(value)), rule)
         return found

@@ -8,20 +8,19 @@ from __future__ import annotations
 from typing import Any
 
 from ....drafts import Json, ToolDraft
-from ..file.normalise import Container
-from ..file.notes import Notes, point
-from ..file.values import text
-from .dialogs import Talk, indices, spaced_by_one_second, step_of
+from ...common.values import text_or_none
+from ..file import Container, Notes, point
+from .dialogs import Dialog, indices, spaced_by_one_second, step_of
 from .entries import output_text
 from .pairs import Pairs
-from .parties import Cast
+from .parties import Parties
 from .steps import Step
 
 THOUGHTS = "chain-of-thought"
 CALL_NAMES = ("tool", "name", "action")
 
 
-def steps_of(talks: list[Talk], vcon: Container, cast: Cast, notes: Notes) -> list[Step]:
+def steps_of_core_only(talks: list[Dialog], vcon: Container, cast: Parties, notes: Notes) -> list[Step]:
     """Every dialog as a step in its order, with reasoning before the dialog it is about."""
     _find_tools(talks, cast)
     thoughts = _thoughts(vcon, len(talks), cast)
@@ -54,7 +53,7 @@ def is_thought(item: dict[str, Any], dialogs: int) -> bool:
     )
 
 
-def _find_tools(talks: list[Talk], cast: Cast) -> None:
+def _find_tools(talks: list[Dialog], cast: Parties) -> None:
     """A bot that issues calls, or speaks to a person, is an agent; one that does neither is a tool."""
     speaks: set[int] = set()
     for talk in talks:
@@ -66,16 +65,16 @@ def _find_tools(talks: list[Talk], cast: Cast) -> None:
             cast.tell(party, "tool", "bot that only answers")
 
 
-def _call(talk: Talk) -> tuple[str, Json, dict[str, Any]] | None:
+def _call(talk: Dialog) -> tuple[str, Json, dict[str, Any]] | None:
     """Tool name, arguments and the whole body, when a dialog is a tool call."""
     body = talk.content.value if talk.content.kind == "json" else None
     if not isinstance(body, dict) or "input" not in body:
         return None
-    name = next((value for key in CALL_NAMES if (value := text(body.get(key)))), None)
+    name = next((value for key in CALL_NAMES if (value := text_or_none(body.get(key)))), None)
     return (name, body["input"], body) if name else None
 
 
-def _thoughts(vcon: Container, count: int, cast: Cast) -> dict[int, list[Step]]:
+def _thoughts(vcon: Container, count: int, cast: Parties) -> dict[int, list[Step]]:
     found: dict[int, list[Step]] = {}
     for index, item in enumerate(vcon.analysis):
         if is_thought(item, count):
@@ -90,7 +89,7 @@ def _thoughts(vcon: Container, count: int, cast: Cast) -> dict[int, list[Step]]:
     return found
 
 
-def _step(talk: Talk, waiting: dict[int, list[Step]]) -> Step:
+def _step(talk: Dialog, waiting: dict[int, list[Step]]) -> Step:
     step = step_of(talk)
     if call := _call(talk):
         _make_call(step, talk, *call)
@@ -101,19 +100,19 @@ def _step(talk: Talk, waiting: dict[int, list[Step]]) -> Step:
     return step
 
 
-def _make_call(step: Step, talk: Talk, name: str, given: Json, body: dict[str, Any]) -> None:
+def _make_call(step: Step, talk: Dialog, name: str, given: Json, body: dict[str, Any]) -> None:
     step.kind, step.text = "tool_call", ""
-    step.tool = ToolDraft(text(body.get("id")), name, arguments=given)
+    step.tool = ToolDraft(text_or_none(body.get("id")), name, arguments=given)
     extra = {key: value for key, value in body.items() if key not in ("tool", "name", "input", "id")}
     step.data = {"details": extra} if extra else {}
     step.left = {"source": "dialog", "was": talk.index}
 
 
-def _make_result(step: Step, talk: Talk, waiting: list[Step]) -> None:
+def _make_result(step: Step, talk: Dialog, waiting: list[Step]) -> None:
     """The answer of a tool: to the call it names, else to the oldest call of this tool that waits."""
     body = talk.content.value
     told = body if isinstance(body, dict) else {}
-    call_id = text(told.get("tool_use_id"))
+    call_id = text_or_none(told.get("tool_use_id"))
     call = next((step for step in waiting if call_id and step.tool and step.tool.call_id == call_id), None) or (
         waiting[0] if waiting else None
     )
@@ -123,7 +122,7 @@ def _make_result(step: Step, talk: Talk, waiting: list[Step]) -> None:
     failed = bool(told.get("error")) or told.get("is_error") is True
     name = (
         (call.tool.name if call and call.tool else None)
-        or text(talk.item.get("application"))
+        or text_or_none(talk.item.get("application"))
         or (talk.speaker.name if talk.speaker else None)
     )
     step.kind, step.data = "tool_result", {}

@@ -8,16 +8,13 @@ from itertools import pairwise
 from typing import Any
 
 from ....drafts import ActorKind, Json, Kind
-from ..file.content import Content, check_hash, resolve
-from ..file.elide import LONG, Elided
-from ..file.normalise import Container, mediatype
-from ..file.notes import Notes, point
-from ..file.times import usual
-from ..file.values import text
+from ...common.times import plain_time
+from ...common.values import text_or_none
+from ..file import LONG_STRING, Container, Content, Elided, Notes, check_hash, mediatype, point, resolve
 from . import refs
 from .clock import Clock
 from .entries import visible_text
-from .parties import Cast, Party
+from .parties import Parties, Party
 from .steps import Step
 
 _ENDS = ("transferor", "transfer_target")
@@ -25,7 +22,7 @@ MCP = "application/vnd.mcp-session+json"
 
 
 @dataclass(slots=True, eq=False)
-class Talk:
+class Dialog:
     """One dialog as understood. ``item`` has today's names."""
 
     index: int
@@ -43,7 +40,7 @@ class Talk:
 
     @property
     def type(self) -> str:
-        return text(self.item.get("type")) or ""
+        return text_or_none(self.item.get("type")) or ""
 
     @property
     def is_mcp(self) -> bool:
@@ -52,38 +49,38 @@ class Talk:
 
     def kept(self, shown_text: str) -> dict[str, Any]:
         """For the writer: index, object, and whether its body is the text of the event (then it is left out)."""
-        return keep(self.index, self.item, shown_text)
+        return kept_item(self.index, self.item, shown_text)
 
 
-def keep(index: int, item: dict[str, Any], shown_text: str) -> dict[str, Any]:
+def kept_item(index: int, item: dict[str, Any], shown_text: str) -> dict[str, Any]:
     """``{i, item, text?}``: the object an event came from, without a body that is the text of the event."""
     body = item.get("body")
     if isinstance(body, str) and body == shown_text:
         rest = item.copy()
         del rest["body"]
         return {"i": index, "item": rest, "text": True}
-    if isinstance(body, str) and len(body) > LONG:
+    if isinstance(body, str) and len(body) > LONG_STRING:
         return {"i": index, "item": {**item, "body": Elided("", len(body))}}
     return {"i": index, "item": item}
 
 
-def talks_of(vcon: Container, cast: Cast, notes: Notes) -> list[Talk]:
+def dialogs_of(vcon: Container, cast: Parties, notes: Notes) -> list[Dialog]:
     """Every dialog, in array order."""
     clock = Clock(notes)
     found = []
     for index, item in enumerate(vcon.dialog):
         pointer = f"{vcon.pointer}/dialog/{index}"
-        content = resolve(item, pointer, notes, text(item.get("type")) or "")
+        content = resolve(item, pointer, notes, text_or_none(item.get("type")) or "")
         if "content_hash" in item:
             check_hash(item, content, pointer, notes)
         people = [cast.all[n] for n in indices(item.get("parties"), len(cast.all))]
         first = indices(item.get("originator"), len(cast.all))
         speaker = cast.all[first[0]] if first else people[0] if people else None
         start = item.get("start")
-        at = known[0] if (known := usual(start)) else clock.date(start, point(pointer, "start")).at
+        at = known[0] if (known := plain_time(start)) else clock.date(start, point(pointer, "start")).at
         heard = [party for party in people if party is not speaker]
         ends = [cast.all[n] for name in _ENDS if name in item for n in indices(item[name], len(cast.all))[:1]]
-        found.append(Talk(index, item, pointer, content, speaker, heard, at, _text(content), ends, mediatype(item)))
+        found.append(Dialog(index, item, pointer, content, speaker, heard, at, _text(content), ends, mediatype(item)))
     return found
 
 
@@ -105,7 +102,7 @@ def indices(value: Json, length: int) -> list[int]:
     if type(value) is int:
         return [value] if 0 <= value < length else []
     flat = value if isinstance(value, list) else [value]
-    if len(plain := refs.sound(flat, length)) == len(flat):
+    if len(plain := refs.valid_indices(flat, length)) == len(flat):
         return plain
     found: list[int] = []
     for item in flat:
@@ -117,10 +114,12 @@ def indices(value: Json, length: int) -> list[int]:
     return found
 
 
-def step_of(talk: Talk) -> Step:
+def step_of(talk: Dialog) -> Step:
     """The step of a dialog that no trace holds."""
     kind, words, actor = _plain(talk)
-    step = Step(kind, talk.pointer, text(talk.item.get("message_id")) or "", at=talk.at, actor=actor, text=words)
+    step = Step(
+        kind, talk.pointer, text_or_none(talk.item.get("message_id")) or "", at=talk.at, actor=actor, text=words
+    )
     step.left = {"source": "dialog", "dialog": talk.kept(words)}
     step.data = _facts(talk) if kind in ("artifact", "handoff", "status", "note") else {}
     if isinstance(talk.content.value, Elided):
@@ -128,12 +127,12 @@ def step_of(talk: Talk) -> Step:
     return step
 
 
-def _plain(talk: Talk) -> tuple[Kind, str, tuple[ActorKind, str]]:
+def _plain(talk: Dialog) -> tuple[Kind, str, tuple[ActorKind, str]]:
     actor: tuple[ActorKind, str] = talk.speaker.actor if talk.speaker else ("unknown", "")
     if talk.type == "transfer":
         return "handoff", " → ".join(party.name for party in talk.ends), talk.ends[0].actor if talk.ends else actor
     if talk.type == "incomplete":
-        return "status", f"incomplete: {text(talk.item.get('disposition')) or 'no reason given'}", actor
+        return "status", f"incomplete: {text_or_none(talk.item.get('disposition')) or 'no reason given'}", actor
     if talk.content.kind == "absent" and talk.type != "recording-set":
         return "note", "(content removed or absent)", actor
     media = talk.media.startswith(("audio/", "video/", "image/"))
@@ -153,7 +152,7 @@ def _plain(talk: Talk) -> tuple[Kind, str, tuple[ActorKind, str]]:
     return "user_message", talk.text, actor
 
 
-def _facts(talk: Talk) -> dict[str, Any]:
+def _facts(talk: Dialog) -> dict[str, Any]:
     """What is told of a recording or an event of the call."""
     names = ("type", "filename", "mediatype", "duration", "url", "content_hash", "disposition")
     facts = {
@@ -169,7 +168,7 @@ def differs(first: datetime | None, second: datetime | None) -> bool:
     return first is not None and second is not None and first != second and abs((first - second).total_seconds()) > 2
 
 
-def spaced_by_one_second(talks: list[Talk]) -> bool:
+def spaced_by_one_second(talks: list[Dialog]) -> bool:
     """Times exactly 1 s apart were made up by a converter."""
     times = [talk.at for talk in talks if talk.at is not None]
     return len(times) > 2 and all((after - before).total_seconds() == 1 for before, after in pairwise(times))

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from ....drafts import Json
 from ...common.jsonio import Unreadable, loads
-from ..file.elide import Elided
-from ..file.values import word
+from ...common.values import text_of
+from ..file import Elided
 
 TYPES = frozenset({"user", "assistant", "tool-call", "tool-result", "reasoning", "system-event"})
 """The discriminators of VAC s3.8; anything else is an unknown entry."""
@@ -79,8 +79,8 @@ def fold(raw: dict[str, Any]) -> dict[str, Any]:
         name = key.lower().replace("_", "-")
         name = SYNONYMS.get(name, name)
         folded.setdefault(name if name in ALL_MEMBERS else key, value)
-    kind = word(folded.get("type")).lower().replace("_", "-")
-    kind = ROLES.get(word(folded.pop("role", "")), kind) if kind == "message" else KINDS.get(kind, kind)
+    kind = text_of(folded.get("type")).lower().replace("_", "-")
+    kind = ROLES.get(text_of(folded.pop("role", "")), kind) if kind == "message" else KINDS.get(kind, kind)
     if kind not in TYPES:
         return raw if "type" in raw else {**raw, "type": raw.get("kind")}
     folded["type"] = kind
@@ -91,7 +91,7 @@ def fold(raw: dict[str, Any]) -> dict[str, Any]:
 
 def unknown_members(entry: dict[str, Any]) -> dict[str, Any]:
     """Members VAC does not name: kept, never interpreted beyond a few known ones."""
-    known = MEMBERS.get(word(entry["type"]), COMMON)
+    known = MEMBERS.get(text_of(entry["type"]), COMMON)
     return {} if known.issuperset(entry) else {key: value for key, value in entry.items() if key not in known}
 
 
@@ -115,7 +115,7 @@ def visible_text(content: Json) -> str:
 def _block_text(block: Json) -> str:
     if isinstance(block, str):
         return block
-    if isinstance(block, dict) and (word(block.get("type")) in TEXTS or "type" not in block):
+    if isinstance(block, dict) and (text_of(block.get("type")) in TEXTS or "type" not in block):
         value = block.get("text")
         return value if isinstance(value, str) else ""
     return ""
@@ -167,7 +167,7 @@ def blocks_of(content: Json) -> list[Block]:
 
 
 def _block_entry(block: dict[str, Any]) -> dict[str, Any] | None:
-    kind = word(block.get("type"))
+    kind = text_of(block.get("type"))
     if kind in CALLS:
         return {"type": "tool-call", "name": block.get("name"), "input": block.get("input"), "call-id": block.get("id")}
     if kind in RESULTS:
@@ -200,5 +200,5 @@ def outcome(entry: dict[str, Any]) -> str | None:
     """ok, error, cancelled, denied, or ``None`` when nothing is stated (which is not success)."""
     if "is-error" in entry and entry["is-error"] is True:
         return "error"
-    status = word(entry.get("status"))
+    status = text_of(entry.get("status"))
     return OUTCOMES.get(status) or OUTCOMES.get(status.lower())

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ....drafts import ActorKind, Json, ToolDraft
-from ..file.elide import Elided
-from ..file.values import text, word
+from ...common.values import text_of, text_or_none
+from ..file import Elided
 from . import extension
 from .entries import MEMBERS, arguments, outcome, output_text, unknown_members, visible_text
-from .parties import Cast
+from .parties import Parties
 from .steps import Step
 from .turns import user_kind
 
@@ -20,7 +20,7 @@ INSERTED = ("injected_context", "compaction")
 """Kinds of user entries that a program put in."""
 
 
-def make(step: Step, entry: dict[str, Any], above: Step | None, cast: Cast, ids: dict[str, Step]) -> None:
+def make(step: Step, entry: dict[str, Any], above: Step | None, cast: Parties, ids: dict[str, Step]) -> None:
     """Fill the step from its entry. ``above`` is the event whose child it is."""
     kind = entry["type"]
     if type(kind) is not str or kind not in MEMBERS:
@@ -30,10 +30,10 @@ def make(step: Step, entry: dict[str, Any], above: Step | None, cast: Cast, ids:
     maker(step, entry)
     if above is None and alone.issuperset(entry):
         return
-    if parent_id := text(entry.get("parent-id")):
+    if parent_id := text_or_none(entry.get("parent-id")):
         step.left["parent_id"] = parent_id
     native = unknown_members(entry) if kind else {}
-    agent_id = text(entry.get("agent-id"))
+    agent_id = text_or_none(entry.get("agent-id"))
     _nest(
         step,
         native,
@@ -65,7 +65,7 @@ def _nest(step: Step, native: dict[str, Json], above: Step | None, named: Step |
         step.parent = named
 
 
-def _actor(step: Step, kind: str, agent_id: str | None, cast: Cast) -> Any:
+def _actor(step: Step, kind: str, agent_id: str | None, cast: Parties) -> Any:
     """Who an entry is from that may be nested, or name its agent."""
     if kind == "tool-result":
         return "tool", (step.tool.name if step.tool else None) or ""
@@ -81,7 +81,7 @@ def _actor(step: Step, kind: str, agent_id: str | None, cast: Cast) -> Any:
     return ("subagent", "") if step.depth else cast.voices[kind]
 
 
-def _speaker(step: Step, cast: Cast) -> Any:
+def _speaker(step: Step, cast: Parties) -> Any:
     """VAC's user is a human *or an upstream agent*: inside a sub-agent it is the agent that called it."""
     return cast.voices["assistant" if step.depth else "user"]
 
@@ -92,7 +92,11 @@ def _label(step: Step) -> str:
     while above is not None and not (above.kind == "tool_call" and above.depth < step.depth):
         above = above.parent
     given = above.tool.arguments if above is not None and above.tool else None
-    return next((value for name in TASKS if (value := text(given.get(name)))), "") if isinstance(given, dict) else ""
+    return (
+        next((value for name in TASKS if (value := text_or_none(given.get(name)))), "")
+        if isinstance(given, dict)
+        else ""
+    )
 
 
 def _message(step: Step, entry: dict[str, Any]) -> None:
@@ -126,7 +130,7 @@ def _reasoning(step: Step, entry: dict[str, Any]) -> None:
     step.kind = "reasoning"
     content = entry.get("content")
     step.text = content if type(content) is str else visible_text(content)
-    if subject := text(entry.get("subject")):
+    if subject := text_or_none(entry.get("subject")):
         step.data["subject"] = subject
     if entry.get("encrypted") is not None:
         step.left["encrypted"] = entry["encrypted"]
@@ -144,16 +148,16 @@ def _call(step: Step, entry: dict[str, Any]) -> None:
     call_id, name = entry.get("call-id"), entry.get("name")
     if type(call_id) is not str or type(name) is not str:
         _keep_odd(step, entry, "name")
-        call_id, name = text(call_id), text(name)
+        call_id, name = text_or_none(call_id), text_or_none(name)
     step.tool = ToolDraft(call_id or None, name or None, None, given)
 
 
 def _result(step: Step, entry: dict[str, Any]) -> None:
     step.kind = "tool_result"
-    output, call_id, name = entry.get("output"), entry.get("call-id"), word(entry.get("name"))
+    output, call_id, name = entry.get("output"), entry.get("call-id"), text_of(entry.get("name"))
     said, structured = (output, None) if type(output) is str else (output_text(output), output)
     step.text = said
-    step.tool = ToolDraft(text(call_id), name or None, None, None, structured, outcome(entry))
+    step.tool = ToolDraft(text_or_none(call_id), name or None, None, None, structured, outcome(entry))
     step.actor = "tool", name
     if name:
         step.left["named"] = True
@@ -175,7 +179,7 @@ def _keep_odd(step: Step, entry: dict[str, Any], *more: str) -> None:
 
 
 def _event(step: Step, entry: dict[str, Any]) -> None:
-    event_type = word(entry.get("event-type"))
+    event_type = text_of(entry.get("event-type"))
     step.kind = "handoff" if event_type == "agent-handoff" else "system"
     if step.kind == "handoff":
         step.left["type"] = "system-event"
@@ -185,7 +189,8 @@ def _event(step: Step, entry: dict[str, Any]) -> None:
         step.data["details"] = details
     told = details if isinstance(details, dict) and not isinstance(details, Elided) else {}
     step.text = next(
-        (value for name in ("text", "message", "content", "reason") if (value := text(told.get(name)))), event_type
+        (value for name in ("text", "message", "content", "reason") if (value := text_or_none(told.get(name)))),
+        event_type,
     )
 
 

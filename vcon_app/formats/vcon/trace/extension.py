@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, get_args
 
 from ....drafts import ActorKind, Json, Kind, SessionDraft, ToolDraft
-from ..file.values import mapping, text
+from ...common.values import dict_of, text_or_none
 from .steps import Step
 
 KIND = "x-kind"
@@ -57,17 +57,17 @@ def session_member(session: SessionDraft) -> dict[str, Json]:
 
 def restore_session(draft: SessionDraft, value: Json) -> SessionDraft:
     """The draft with what ``x-session`` says of it."""
-    told = mapping(value)
+    told = dict_of(value)
     if not told:
         return draft
-    given: dict[str, Any] = {name: told[name] for name in (*TEXTS, *NAMES) if text(told.get(name))}
+    given: dict[str, Any] = {name: told[name] for name in (*TEXTS, *NAMES) if text_or_none(told.get(name))}
     if given.get("phase") not in (None, *PHASES):
         del given["phase"]
     if isinstance(tags := told.get("tags"), list):
         given["tags"] = tuple(tag for tag in tags if isinstance(tag, str))
     carried = {
         name: value
-        for name, value in mapping(told.get("metadata")).items()
+        for name, value in dict_of(told.get("metadata")).items()
         if name in CARRIED or name not in (*draft.metadata, *NOT_CARRIED)
     }
     return replace(draft, **given, metadata=draft.metadata | carried)

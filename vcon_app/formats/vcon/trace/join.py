@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import deque
 
-from ..file.notes import Notes, shown
-from ..file.times import render
+from ...common.times import rfc3339_short
+from ..file import Notes, shown
 from . import extension
-from .dialogs import Talk, differs, spaced_by_one_second, step_of
+from .dialogs import Dialog, differs, spaced_by_one_second, step_of
 from .steps import Step
 
 MESSAGES = ("user_message", "agent_message", "injected_context")
 
 
-def join(steps: list[Step], ids: dict[str, Step], talks: list[Talk], notes: Notes) -> list[Step]:
+def join_dialogs(steps: list[Step], ids: dict[str, Step], talks: list[Dialog], notes: Notes) -> list[Step]:
     """Match dialogs with messages; what is left over is put between the steps. The trace's time wins."""
-    pairs = match(steps, ids, talks)
+    pairs = match_dialogs(steps, ids, talks)
     made_up = spaced_by_one_second(talks)
     late = [talk for talk, step in pairs.items() if _merge(talk, step, made_up, notes)]
     if late:
@@ -38,10 +38,10 @@ def join(steps: list[Step], ids: dict[str, Step], talks: list[Talk], notes: Note
     return _insert(steps, talks, pairs)
 
 
-def match(steps: list[Step], ids: dict[str, Step], talks: list[Talk]) -> dict[Talk, Step]:
+def match_dialogs(steps: list[Step], ids: dict[str, Step], talks: list[Dialog]) -> dict[Dialog, Step]:
     """By message_id, else by equal text of the same kind of speaker: near in time first, then in order."""
     taken: set[int] = set()
-    pairs: dict[Talk, Step] = {}
+    pairs: dict[Dialog, Step] = {}
     for talk in talks:
         name = talk.item.get("message_id")
         step = ids.get(name) if isinstance(name, str) else None
@@ -78,18 +78,18 @@ class _Shelf:
         self._taken.add(id(step))
         return free
 
-    def near(self, talk: Talk) -> Step | None:
+    def near(self, talk: Dialog) -> Step | None:
         """The same words within 2 s."""
         if talk.at is None:
             return None
         second = int(talk.at.timestamp())
         return self._first(talk, [(second + offset,) for offset in (0, 1, -1, 2, -2)])
 
-    def next(self, talk: Talk) -> Step | None:
+    def next(self, talk: Dialog) -> Step | None:
         """The same words, the first that is left."""
         return self._first(talk, [()])
 
-    def _first(self, talk: Talk, tails: list[tuple[int, ...]]) -> Step | None:
+    def _first(self, talk: Dialog, tails: list[tuple[int, ...]]) -> Step | None:
         speakers = (talk.speaker.is_ai,) if talk.speaker else (False, True)
         for is_ai in speakers:
             for tail in tails:
@@ -101,7 +101,7 @@ class _Shelf:
         return None
 
 
-def _merge(talk: Talk, step: Step, made_up: bool, notes: Notes) -> bool:
+def _merge(talk: Dialog, step: Step, made_up: bool, notes: Notes) -> bool:
     """One event with two sources; answers whether their times disagree.
 
     Where the trace has no time the dialog's is taken, unless it looks made up.
@@ -123,28 +123,28 @@ def _merge(talk: Talk, step: Step, made_up: bool, notes: Notes) -> bool:
         step.at, step.data["time_source"] = talk.at, "dialog"
     if not differs(talk.at, step.at):
         return False
-    step.data["dialog_time"] = render(talk.at) if talk.at else None
+    step.data["dialog_time"] = rfc3339_short(talk.at) if talk.at else None
     return True
 
 
-def _insert(steps: list[Step], talks: list[Talk], pairs: dict[Talk, Step]) -> list[Step]:
+def _insert(steps: list[Step], talks: list[Dialog], pairs: dict[Dialog, Step]) -> list[Step]:
     """Dialogs outside of the trace: after the dialog before them, and not before earlier top-level steps."""
     place = {id(step): index for index, step in enumerate(steps)}
     before: dict[int, list[Step]] = {}
     floor = 0
     for talk in talks:
         if talk in pairs:
-            floor = max(floor, after(steps, place[id(pairs[talk])]))
+            floor = max(floor, index_after(steps, place[id(pairs[talk])]))
             continue
         while floor < len(steps) and (
             steps[floor].level or ((at := steps[floor].at) is not None and talk.at is not None and at <= talk.at)
         ):
             floor += 1
         before.setdefault(floor, []).append(step_of(talk))
-    return spread(steps, before)
+    return with_steps_before(steps, before)
 
 
-def after(steps: list[Step], index: int) -> int:
+def index_after(steps: list[Step], index: int) -> int:
     """The place behind a step and everything nested in it."""
     level = steps[index].level
     index += 1
@@ -153,7 +153,7 @@ def after(steps: list[Step], index: int) -> int:
     return index
 
 
-def spread(steps: list[Step], before: dict[int, list[Step]]) -> list[Step]:
+def with_steps_before(steps: list[Step], before: dict[int, list[Step]]) -> list[Step]:
     """The steps with others put before the given places."""
     if not before:
         return steps

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from ....drafts import ActorKind, Json, ToolDraft
-from ..file.notes import Notes, point, shown
-from ..file.values import mapping, text, word
+from ...common.values import dict_of, text_of, text_or_none
+from ..file import Notes, point, shown
 from . import refs
 from .clock import Clock
-from .dialogs import Talk, indices
+from .dialogs import Dialog, indices
 from .entries import output_text, visible_text
 from .pairs import Pairs
-from .parties import Cast, Party
+from .parties import Parties, Party
 from .steps import Step
 
 ROLES = {
@@ -27,17 +27,17 @@ ROLES = {
 SHOWN_WITH_MESSAGE = ("text", "image", "document", "file", "audio", "resource")
 
 
-def body_of(talk: Talk) -> dict[str, Any]:
+def body_of(talk: Dialog) -> dict[str, Any]:
     """The session object, empty when the dialog does not hold one."""
-    return mapping(talk.content.value) if talk.content.kind == "json" else {}
+    return dict_of(talk.content.value) if talk.content.kind == "json" else {}
 
 
-def session_id(talk: Talk) -> str:
+def mcp_session_id(talk: Dialog) -> str:
     """Opaque and kept as it is (mcp_session s3.1); never a key to anything (s11.3)."""
-    return text(body_of(talk).get("session_id")) or text(talk.item.get("session_id")) or ""
+    return text_or_none(body_of(talk).get("session_id")) or text_or_none(talk.item.get("session_id")) or ""
 
 
-def steps_of(talk: Talk, cast: Cast, notes: Notes) -> list[Step]:
+def steps_of_mcp(talk: Dialog, cast: Parties, notes: Notes) -> list[Step]:
     """The messages of an mcp_session dialog as steps."""
     reader = _Reader(talk, cast, notes)
     steps = [
@@ -50,7 +50,7 @@ def steps_of(talk: Talk, cast: Cast, notes: Notes) -> list[Step]:
     reader.pairs.finish()
     reader.report_requests()
     return steps + [
-        reader.artifact(index, mapping(item)) for index, item in enumerate(_list(body_of(talk).get("artifacts")))
+        reader.artifact(index, dict_of(item)) for index, item in enumerate(_list(body_of(talk).get("artifacts")))
     ]
 
 
@@ -59,7 +59,7 @@ def _list(value: Json) -> list[Json]:
 
 
 class _Reader:
-    def __init__(self, talk: Talk, cast: Cast, notes: Notes) -> None:
+    def __init__(self, talk: Dialog, cast: Parties, notes: Notes) -> None:
         self._base = point(talk.pointer, "body")
         self._cast, self._notes = cast, notes
         self._clock = Clock(notes)
@@ -68,7 +68,7 @@ class _Reader:
 
     def message(self, index: int, given: Json) -> Iterator[Step]:
         """Text with what belongs to it is one step; every call, result and unknown block is one of its own."""
-        pointer, message = point(self._base, "messages", index), mapping(given)
+        pointer, message = point(self._base, "messages", index), dict_of(given)
         at = self._clock.date(message.get("timestamp"), point(pointer, "timestamp")).at
         self._check_parties(message, pointer)
         speaker = self._speaker(message)
@@ -76,18 +76,18 @@ class _Reader:
         blocks = content if isinstance(content, list) else [content]
         spoken = [block for block in blocks if _is_spoken(block)]
         made: list[Step] = []
-        if kind := text(message.get("type")):
+        if kind := text_or_none(message.get("type")):
             made.append(self._event(kind, message, pointer))
         elif spoken:
             made.append(self._said(speaker, spoken, pointer))
         for number, block in enumerate(blocks):
             if not _is_spoken(block) and block is not None and not kind:
                 made += self._block(block, point(pointer, "content", number), speaker)
-        if not made and not any(mapping(block).get("type") == "tool_call" for block in blocks):
+        if not made and not any(dict_of(block).get("type") == "tool_call" for block in blocks):
             made.append(self._unknown(given, pointer, speaker, "A message without content"))
         for number, step in enumerate(made):
             step.at = at
-            step.id = (text(message.get("id")) or "") if number == 0 else ""
+            step.id = (text_or_none(message.get("id")) or "") if number == 0 else ""
             self.pairs.see(step)
             yield step
 
@@ -96,7 +96,7 @@ class _Reader:
         known = indices(message.get("party"), len(self._cast))
         if known:
             return self._cast[known[0]]
-        kind = ROLES.get(word(message.get("role")))
+        kind = ROLES.get(text_of(message.get("role")))
         if kind == "agent":
             return self._cast.agent
         return self._cast.human if kind == "person" else None
@@ -111,7 +111,7 @@ class _Reader:
                 "party",
             )
         for name in ("party", "to"):
-            refs.check(message, name, len(self._cast), "party", pointer, self._notes, many=name == "to")
+            refs.check_reference(message, name, len(self._cast), "party", pointer, self._notes, many=name == "to")
 
     def _said(self, speaker: Party | None, blocks: list[Json], pointer: str) -> Step:
         words = visible_text(blocks)
@@ -134,12 +134,12 @@ class _Reader:
         return step
 
     def _block(self, given: Json, pointer: str, speaker: Party | None) -> Iterator[Step]:
-        block = mapping(given)
-        kind = word(block.get("type"))
+        block = dict_of(given)
+        kind = text_of(block.get("type"))
         if kind == "tool_use":
             yield self._call(block, pointer, speaker)
         elif kind == "tool_call":
-            asked = self._asked.get(text(block.get("id")) or "")
+            asked = self._asked.get(text_or_none(block.get("id")) or "")
             if asked is None:
                 asked = self._call(block, pointer, speaker)
                 yield asked
@@ -154,7 +154,7 @@ class _Reader:
     def _unknown(self, given: Json, pointer: str, speaker: Party | None, what: str) -> Step:
         """Nothing is dropped for being strange (mcp_session s8.5)."""
         self._notes.info("R107", pointer, f"{what}; it is kept as it is.", what)
-        kind = text(mapping(given).get("type"))
+        kind = text_or_none(dict_of(given).get("type"))
         actor: tuple[ActorKind, str] = speaker.actor if speaker else ("unknown", "")
         return Step("unknown", pointer, actor=actor, data={"type": kind, "raw": given})
 
@@ -163,14 +163,16 @@ class _Reader:
             "tool_call",
             pointer,
             actor=speaker.actor if speaker else ("agent", ""),
-            tool=ToolDraft(text(block.get("id")), text(block.get("name")), arguments=block.get("input")),
+            tool=ToolDraft(
+                text_or_none(block.get("id")), text_or_none(block.get("name")), arguments=block.get("input")
+            ),
         )
         if step.tool and step.tool.call_id:
             self._asked.setdefault(step.tool.call_id, step)
         return step
 
     def _result(self, block: dict[str, Any], pointer: str) -> Step:
-        call_id, content = text(block.get("tool_use_id")), block.get("content")
+        call_id, content = text_or_none(block.get("tool_use_id")), block.get("content")
         call = self._asked.get(call_id or "")
         failed = block.get("is_error")
         step = Step(
@@ -200,11 +202,11 @@ class _Reader:
         """What the session says it produced; the bytes are in an attachment, if anywhere."""
         pointer = point(self._base, "artifacts", index)
         told = {key: value for key, value in item.items() if key not in ("created_at",)}
-        name = text(item.get("filename")) or text(item.get("title"))
+        name = text_or_none(item.get("filename")) or text_or_none(item.get("title"))
         return Step(
             "artifact",
             pointer,
-            text(item.get("id")) or "",
+            text_or_none(item.get("id")) or "",
             at=self._clock.read(item.get("created_at"), pointer).at,
             actor=self._cast.agent.actor if self._cast.agent else ("agent", ""),
             data={**told, **({"name": name} if name else {})},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ....drafts import ToolDraft
-from ..file.notes import Notes, shown
+from ..file import Notes, shown
 from .steps import Step
 
 

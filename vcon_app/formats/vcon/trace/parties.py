@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ....drafts import ActorKind, Json
-from ..file.notes import Notes, shown
-from ..file.values import mapping, text, word
+from ...common.values import dict_of, text_of, text_or_none
+from ..file import Notes, shown
 
 PartyKind = Literal["person", "agent", "subagent", "tool", "organization", "unknown"]
-MACHINES: dict[str, PartyKind] = {
+MACHINE_PARTY_TYPES: dict[str, PartyKind] = {
     "ai_agent": "agent",
     "llm": "agent",
     "mcp_server": "tool",
@@ -58,19 +58,19 @@ class Party:
             "name": self.name,
             "kind": self.kind,
             "why": self.why,
-            "role": text(raw.get("role")),
+            "role": text_or_none(raw.get("role")),
             "model": self.model,
             "provider": self.provider,
             "agent_id": self.agent_id,
             "parent_agent_id": self.parent_agent_id,
-            "validation": text(raw.get("validation")),
+            "validation": text_or_none(raw.get("validation")),
             "synthetic": self.index < 0 or None,
         }
         told = {key: value for key, value in values.items() if value}
-        return told | {key: raw[key] for key in IDENTIFIERS if key in raw and text(raw[key])}
+        return told | {key: raw[key] for key in IDENTIFIERS if key in raw and text_or_none(raw[key])}
 
 
-class Cast:
+class Parties:
     """All parties of a vCon, with an agent made up (and marked) when a trace has none (rule R78)."""
 
     def __init__(self, parties: list[Party]) -> None:
@@ -133,26 +133,28 @@ class Cast:
             )
 
 
-def cast(parties: list[dict[str, Any]], extensions: list[str], has_trace: bool, agents: list[dict[str, Any]]) -> Cast:
+def identify_parties(
+    parties: list[dict[str, Any]], extensions: list[str], has_trace: bool, agents: list[dict[str, Any]]
+) -> Parties:
     """Classify every party. ``agents`` are those an adapter-shaped trace lists (dialect D3)."""
-    listed = {name: agent for agent in agents for name in (text(agent.get("name")),) if name}
+    listed = {name: agent for agent in agents for name in (text_or_none(agent.get("name")),) if name}
     agentic = "agent_session" in extensions or has_trace
     people = [_party(index, raw, agentic, listed) for index, raw in enumerate(parties)]
     if any(party.why == "meta.agent_session" for party in people):
         for party in people:
             if party.why == "type bot" and party.raw.get("role") != "agent":
                 party.kind, party.why = "tool", "bot beside agents that are marked as such"
-    return Cast(people)
+    return Parties(people)
 
 
 def _party(index: int, raw: dict[str, Any], agentic: bool, listed: dict[str, dict[str, Any]]) -> Party:
-    meta = mapping(raw.get("meta"))
-    session = mapping(meta.get("agent_session"))
+    meta = dict_of(raw.get("meta"))
+    session = dict_of(meta.get("agent_session"))
     kind, why = _kind(raw, meta, "agent_session" in meta, agentic, listed)
-    told = session or (listed.get(text(raw.get("name")) or "", {}) if listed else {})
+    told = session or (listed.get(text_or_none(raw.get("name")) or "", {}) if listed else {})
     if not told and not meta:
         return Party(index, _name(raw), kind, why, raw=raw)
-    parent = text(told.get("parent_agent_id")) or text(told.get("parent-agent-id"))
+    parent = text_or_none(told.get("parent_agent_id")) or text_or_none(told.get("parent-agent-id"))
     if kind == "agent" and parent:
         kind = "subagent"
     return Party(
@@ -160,9 +162,11 @@ def _party(index: int, raw: dict[str, Any], agentic: bool, listed: dict[str, dic
         _name(raw),
         kind,
         why,
-        model=text(told.get("model_id")) or text(told.get("model-id")) or text(meta.get("model")),
-        provider=text(told.get("provider")) or text(meta.get("provider")),
-        agent_id=text(told.get("agent_id")) or text(told.get("agent-id")),
+        model=text_or_none(told.get("model_id"))
+        or text_or_none(told.get("model-id"))
+        or text_or_none(meta.get("model")),
+        provider=text_or_none(told.get("provider")) or text_or_none(meta.get("provider")),
+        agent_id=text_or_none(told.get("agent_id")) or text_or_none(told.get("agent-id")),
         parent_agent_id=parent,
         raw=raw,
     )
@@ -172,14 +176,14 @@ def _kind(
     raw: dict[str, Any], meta: dict[str, Any], session: bool, agentic: bool, listed: dict[str, Any]
 ) -> tuple[PartyKind, str]:
     """First evidence that applies; ``role: agent`` alone is a human call-centre agent (CC extension s3.1)."""
-    machine = MACHINES.get(word(meta.get("party_type")))
+    machine = MACHINE_PARTY_TYPES.get(text_of(meta.get("party_type")))
     if session:
         return "agent", "meta.agent_session"
     if machine:
         return machine, f"meta.party_type {meta['party_type']}"
     if raw.get("type") == "bot":
         return "agent", "type bot"
-    if text(raw.get("name")) in listed:
+    if text_or_none(raw.get("name")) in listed:
         return "agent", "listed in the trace"
     if raw.get("role") == "agent" and agentic and raw.get("type") != "person":
         return "agent", "role agent beside an agent trace"
@@ -187,10 +191,12 @@ def _kind(
         return "person", "stated"
     if raw.get("type") == "organization":
         return "organization", "stated"
-    if text(meta.get("party_type")):
+    if text_or_none(meta.get("party_type")):
         return "unknown", f"meta.party_type {shown(meta['party_type'])}"
     return ("person", "not stated to be a machine") if raw else ("unknown", "empty placeholder")
 
 
 def _name(raw: dict[str, Any]) -> str:
-    return text(raw.get("name")) or next((value for key in IDENTIFIERS if (value := text(raw.get(key)))), "")
+    return text_or_none(raw.get("name")) or next(
+        (value for key in IDENTIFIERS if (value := text_or_none(raw.get(key)))), ""
+    )

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ....drafts import Json
-from ..file.elide import Elided
-from ..file.normalise import EMPTY
-from ..file.notes import Notes, point, shown
+from ..file import EMPTY, Elided, Notes, point, shown
 
 
-def check(
+def check_reference(
     item: dict[str, Any], name: str, length: int, what: str, pointer: str, notes: Notes, many: bool = False
 ) -> None:
     """Every index in a reference: an integer, not a boolean, 0 to length - 1 (rules R25, R26).
@@ -20,7 +18,7 @@ def check(
     value = item.get(name)
     if type(value) is int and 0 <= value < length:
         return
-    if many and type(value) is list and len(sound(value, length)) == len(value):
+    if many and type(value) is list and len(valid_indices(value, length)) == len(value):
         return
     if value in EMPTY or isinstance(value, Elided):
         return
@@ -32,7 +30,7 @@ def check(
                 _check_index(number, length, what, point(pointer, name), notes)
 
 
-def sound(values: list[Json], length: int) -> list[int]:
+def valid_indices(values: list[Json], length: int) -> list[int]:
     """Those that are indices and point to something."""
     return [number for number in values if type(number) is int and 0 <= number < length]
 

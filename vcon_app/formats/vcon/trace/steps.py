@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,7 +11,9 @@ from typing import Any
 
 import orjson
 
-from ....drafts import ActorKind, EventDraft, Json, Kind, ToolDraft, Usage
+from ....drafts import ActorKind, EventDraft, Kind, ToolDraft, Usage
+from ...common.values import dict_of
+from ..file import dumps
 
 NATIVE = "vcon"
 """Under this name ``EventDraft.data`` keeps what only the writer of this format needs.
@@ -99,18 +100,6 @@ class Step:
         )
 
 
-def dumps(value: Json, option: int = 0) -> bytes:
-    """JSON bytes, times as text; integers beyond 64 bits, which orjson refuses, go through the standard library."""
-    try:
-        return orjson.dumps(value, None, option)
-    except TypeError:
-        indent = 2 if option & orjson.OPT_INDENT_2 else None
-        compact = (",", ": ") if indent else (",", ":")
-        return json.dumps(
-            value,
-            indent=indent,
-            separators=compact,
-            ensure_ascii=False,
-            sort_keys=bool(option & orjson.OPT_SORT_KEYS),
-            default=datetime.isoformat,
-        ).encode("utf-8", "replace")
+def kept_by_reader(event: EventDraft) -> dict[str, Any]:
+    """What the reader kept for the writer, see :data:`NATIVE`; empty for events of another origin."""
+    return dict_of(event.data.get(NATIVE))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..file.notes import Notes, point
-from ..file.values import text
+from ...common.values import text_or_none
+from ..file import Notes, point
 from . import usage
 from .steps import Step
 from .traces import Trace
@@ -23,7 +23,7 @@ class Tally:
     def __init__(self, trace: Trace, notes: Notes) -> None:
         self.models: dict[str, None] = {}
         self._model, self._notes = trace.model, notes
-        self._family = usage.family(trace.provider, trace.model, trace.client.get("name"))
+        self._family = usage.provider_family(trace.provider, trace.model, trace.client.get("name"))
         self._running: tuple[Step, dict[str, Any]] | None = None
         self._spoken: dict[str, int] = {}
         self._responses: dict[str, list[Step]] = {}
@@ -32,7 +32,7 @@ class Tally:
 
     def see(self, step: Step, entry: dict[str, Any]) -> None:
         """Read ``model-id`` and ``token-usage`` of an entry."""
-        model = text(entry["model-id"]) if "model-id" in entry else None
+        model = text_or_none(entry["model-id"]) if "model-id" in entry else None
         if model and model != "unknown":
             step.model = model
             self.models[model] = None
@@ -40,7 +40,7 @@ class Tally:
             step.left["model"] = model
         native = step.left.get("native")
         if native:
-            step.request = next((value for name in REQUESTS if (value := text(native.get(name)))), None)
+            step.request = next((value for name in REQUESTS if (value := text_or_none(native.get(name)))), None)
         if isinstance(raw := entry.get("token-usage"), dict):
             self._usage(step, raw)
         elif raw is not None:
@@ -56,7 +56,7 @@ class Tally:
             return
         family = self._families.get(step.model)
         if family is None:
-            family = self._families[step.model] = usage.family(None, step.model, None) or self._family
+            family = self._families[step.model] = usage.provider_family(None, step.model, None) or self._family
         step.usage = usage.read_usage(raw, family, self._notes, pointer)
         step.cost = usage.read_cost(raw, self._notes, pointer)
         self._assume_model(step)

@@ -15,17 +15,12 @@ from typing import Any
 from ....drafts import FormatError, Json
 from ....signing import cbor
 from ...common.jsonio import Unreadable
-from ..file import duplicate_keys
-from ..file.content import Content
-from ..file.elide import Elided
-from ..file.normalise import Container
-from ..file.notes import MARK, Notes, point, shown
-from ..file.tree import understood
-from ..file.values import mapping, text
+from ...common.values import dict_of, text_or_none
+from ..file import MARK, Container, Content, Elided, Notes, parse_json_text, point, report_in_cbor, shown
 from . import extension
 
-RECORDS = ("verifiable-agent-record", "agent-convo-record")
-SESSIONS = ("session", "session-trace")
+RECORD_NAMES = ("verifiable-agent-record", "agent-convo-record")
+SESSION_NAMES = ("session", "session-trace")
 
 
 @dataclass
@@ -46,12 +41,14 @@ class Trace:
     def __post_init__(self) -> None:
         """What is asked for again and again; ``unknown`` is no model, and no provider."""
         first = self.agents[0] if self.agents else {}
-        meta = mapping(get(self.session, "agent-meta"))
-        model = text(get(meta, "model-id")) or text(get(first, "model-id"))
-        provider = text(get(meta, "model-provider", "provider")) or text(get(first, "provider", "model-provider"))
-        tool = text(get(meta, "cli-name")) or text(get(self.session, "source-platform"))
-        version = text(get(meta, "cli-version"))
-        self.session_id = text(get(self.session, "session-id")) or ""
+        meta = dict_of(member_of(self.session, "agent-meta"))
+        model = text_or_none(member_of(meta, "model-id")) or text_or_none(member_of(first, "model-id"))
+        provider = text_or_none(member_of(meta, "model-provider", "provider")) or text_or_none(
+            member_of(first, "provider", "model-provider")
+        )
+        tool = text_or_none(member_of(meta, "cli-name")) or text_or_none(member_of(self.session, "source-platform"))
+        version = text_or_none(member_of(meta, "cli-version"))
+        self.session_id = text_or_none(member_of(self.session, "session-id")) or ""
         self.agent_meta = meta
         self.model = None if model == "unknown" else model
         self.provider = None if provider == "unknown" else provider
@@ -62,21 +59,23 @@ class Trace:
     def recorder(self) -> dict[str, str]:
         """Who wrote the record: ``{name, version}``, from a map or from ``name/version``."""
         for place in (self.record, self.session, *self.agents[:1]):
-            value = get(place, "recording-agent")
+            value = member_of(place, "recording-agent")
             if isinstance(value, str) and value:
                 name, _, version = value.partition("/")
                 return {"name": name, **({"version": version} if version else {})}
             if isinstance(value, dict):
-                return {key: value[key] for key in ("name", "version") if text(value.get(key))}
+                return {key: value[key] for key in ("name", "version") if text_or_none(value.get(key))}
         return {}
 
     @property
     def agent_name(self) -> str:
         """Of an agent that no party names: as we wrote it, else the tool that ran it."""
-        return text(mapping(get(self.session, extension.SESSION)).get("agent_name")) or self.client.get("name", "")
+        return text_or_none(dict_of(member_of(self.session, extension.SESSION)).get("agent_name")) or self.client.get(
+            "name", ""
+        )
 
 
-def get(holder: Json, name: str, *others: str) -> Json:
+def member_of(holder: Json, name: str, *others: str) -> Json:
     """A member by any of its names, in kebab-case or snake_case; ``None`` when there is none."""
     if isinstance(holder, dict):
         if name in holder:
@@ -109,7 +108,7 @@ def _open(content: Content, item: dict[str, Any], index: int, pointer: str, note
     if content.kind == "bytes":
         is_cbor = content.value.lstrip()[:1] != b"{"
         body = (_from_cbor if is_cbor else _from_json)(content.value, pointer, notes)
-    if isinstance(body, dict) and (trace := shape_of(body, index, point(pointer, "body"))):
+    if isinstance(body, dict) and (trace := trace_of_record(body, index, point(pointer, "body"))):
         trace.dialogs, trace.from_text, trace.cbor = item.get("dialog"), content.from_text, is_cbor
         if trace.dialect == "D4":
             notes.info(
@@ -137,7 +136,7 @@ def _open(content: Content, item: dict[str, Any], index: int, pointer: str, note
 def _from_json(data: bytes, pointer: str, notes: Notes) -> Json:
     """JSON in base64url, which is CBOR's encoding: no CBOR map begins with a brace."""
     try:
-        return understood(data, notes, point(pointer, "body"))
+        return parse_json_text(data, notes, point(pointer, "body"))
     except (Unreadable, FormatError) as error:
         notes.warn("R57", point(pointer, "body"), f"The trace is base64url of what is neither CBOR nor JSON: {error}.")
         return None
@@ -151,20 +150,20 @@ def _from_cbor(data: bytes, pointer: str, notes: Notes) -> Json:
     except ValueError as error:
         notes.warn("R57", point(pointer, "body"), f"The trace is base64url but not readable as CBOR: {error}.")
         return None
-    duplicate_keys.in_cbor(doubled, notes, point(pointer, "body"))
+    report_in_cbor(doubled, notes, point(pointer, "body"))
     notes.marked = notes.marked or MARK in data
     return value
 
 
-def shape_of(body: dict[str, Any], index: int, pointer: str) -> Trace | None:
+def trace_of_record(body: dict[str, Any], index: int, pointer: str) -> Trace | None:
     """The trace of a record, its dialect told by its members (first match wins); ``None`` for what is none."""
     dialect, record = "D1", body
-    for name in RECORDS:
-        wrapped = get(body, name)
+    for name in RECORD_NAMES:
+        wrapped = member_of(body, name)
         if isinstance(wrapped, dict):
             record, key = wrapped, name if name in body else name.replace("-", "_")
-            dialect, pointer = ("D3" if name == RECORDS[0] else "D5"), point(pointer, key)
-    for name in SESSIONS:
+            dialect, pointer = ("D3" if name == RECORD_NAMES[0] else "D5"), point(pointer, key)
+    for name in SESSION_NAMES:
         for key in (name, name.replace("-", "_")):
             session = record.get(key)
             if isinstance(session, dict):
@@ -177,7 +176,7 @@ def shape_of(body: dict[str, Any], index: int, pointer: str) -> Trace | None:
 def _with_entries(
     dialect: str, record: dict[str, Any], session: dict[str, Any], index: int, pointer: str
 ) -> Trace | None:
-    listed = get(record, "agents")
+    listed = member_of(record, "agents")
     agents = [agent for agent in listed if isinstance(agent, dict)] if isinstance(listed, list) else []
     if isinstance(session.get("entries"), list):
         entries = _numbered(session["entries"], point(pointer, "entries"))

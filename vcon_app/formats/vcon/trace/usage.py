@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ....drafts import Json, Usage
-from ..file.notes import Notes, shown
+from ..file import Notes, shown
 
 NAMES = {
     "input": ("input", "input_tokens", "prompt_tokens", "inputTokens"),
@@ -65,7 +65,7 @@ def read_usage(raw: Json, family: str | None, notes: Notes, pointer: str) -> Usa
     return _usage(counts, reading, raw)
 
 
-def family(provider: str | None, model: str | None, client: str | None) -> str | None:
+def provider_family(provider: str | None, model: str | None, client: str | None) -> str | None:
     """Whose habits apply, by provider name, else by model or client name."""
     if provider and provider.lower() in HABITS:
         return provider.lower()

@@ -6,17 +6,15 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from ....drafts import Json
-from ..file.elide import Elided
-from ..file.normalise import EMPTY
-from ..file.notes import Notes, point, shown
-from ..file.times import usual
-from ..file.values import word
+from ...common.times import plain_time
+from ...common.values import text_of
+from ..file import EMPTY, Elided, Notes, point, shown
 from . import extension
 from .clock import Clock
 from .entries import Block, blocks_of, fold, visible_text
 from .entry_steps import make
 from .pairs import Pairs
-from .parties import Cast
+from .parties import Parties
 from .steps import Step
 from .tally import Tally
 from .traces import Trace
@@ -40,10 +38,10 @@ TIMES = tuple(spelling for name in ("session-start", "session-end", "started-at"
 Task = tuple[dict[str, Any], str, Place]
 
 
-class Walk:
+class TraceWalk:
     """Turns the traces of one session into steps, in log order."""
 
-    def __init__(self, trace: Trace, cast: Cast, notes: Notes) -> None:
+    def __init__(self, trace: Trace, cast: Parties, notes: Notes) -> None:
         self.steps: list[Step] = []
         self.cast, self.notes = cast, notes
         self.ids: dict[str, Step] = {}
@@ -118,7 +116,7 @@ class Walk:
     def _step(self, entry: dict[str, Any], name: str, pointer: str, place: Place) -> Step:
         above, level, inherited, wrapper = place
         step = Step("unknown", pointer, name, above, level, {}, {})  # by keyword it takes 0.2 µs more
-        if found := usual(entry.get("timestamp")):
+        if found := plain_time(entry.get("timestamp")):
             step.at, plain = found
             if not plain:
                 step.left["timestamp"] = entry["timestamp"]
@@ -194,19 +192,19 @@ def _derived(entry: dict[str, Any], children: list[dict[str, Any]]) -> list[Bloc
     if not blocks or not children:
         return blocks
     folded = [fold(child) for child in children]
-    held = {(word(child["type"]), word(child.get("call-id"))) for child in folded}
+    held = {(text_of(child["type"]), text_of(child.get("call-id"))) for child in folded}
     thinks = any(child["type"] == "reasoning" for child in folded)
     return [
         block
         for block in blocks
-        if (block.entry["type"], word(block.entry.get("call-id"))) not in held
+        if (block.entry["type"], text_of(block.entry.get("call-id"))) not in held
         and not (block.entry["type"] == "reasoning" and thinks)
     ]
 
 
 def _wraps(entry: dict[str, Any], children: list[dict[str, Any]], derived: list[Block]) -> bool:
     """Does this user entry only wrap tool results (rule R70)?"""
-    inner = [word(fold(child)["type"]) for child in children] + [block.entry["type"] for block in derived]
+    inner = [text_of(fold(child)["type"]) for child in children] + [block.entry["type"] for block in derived]
     return (
         bool(inner) and all(kind == "tool-result" for kind in inner) and not visible_text(entry.get("content")).strip()
     )

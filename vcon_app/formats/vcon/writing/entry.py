@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ....drafts import EventDraft, Json
-from ..file.times import render
-from ..trace import extension
-from ..trace.entries import output_text
-from ..trace.steps import NATIVE
-from ..trace.turns import user_kind
+from ...common.times import rfc3339_short
+from ..trace import NATIVE, extension, output_text, user_kind
 
 TYPES = {
     "user_message": "user",
@@ -83,7 +80,7 @@ def timestamp_of(event: EventDraft, left: dict[str, Any]) -> Json:
     borrowed = event.data.get("time_inherited") or event.data.get("time_source")
     if event.at is None or (borrowed and "id" in left):
         return None
-    return render(event.at)
+    return rfc3339_short(event.at)
 
 
 def _content(event: EventDraft, left: dict[str, Any]) -> dict[str, Json]:

@@ -8,21 +8,25 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ....drafts import EventDraft, Events, Json, Losses
-from ..file.content import ENCODINGS, resolve
-from ..file.elide import LONG
-from ..file.forms import decode_base64
-from ..file.layout import ANALYSIS, ATTACHMENT, DIALOG, arranged, laid_out
-from ..file.normalise import EMPTY
-from ..file.notes import Notes
-from ..file.times import moment, render
-from ..file.values import mapping, text
-from ..redacting.redact import EVENT, new_attachment, shell
-from ..rules.attachments import CHANGE
-from ..rules.rules import DIALOG_REFS, FORBIDDEN, PARTY_REFS
-from ..trace import extension
-from ..trace.dialogs import indices
-from ..trace.steps import NATIVE, dumps
-from .plan import GONE, MESSAGES, Plan, left_of
+from ...common.times import moment_of, rfc3339_short
+from ...common.values import dict_of, text_or_none
+from ..file import (
+    ANALYSIS_MEMBERS,
+    ATTACHMENT_MEMBERS,
+    DIALOG_MEMBERS,
+    EMPTY,
+    ENCODINGS,
+    LONG_STRING,
+    Notes,
+    decode_base64,
+    dumps,
+    in_member_order,
+    indented_json,
+    resolve,
+)
+from ..rules import DIALOG_REFS, EVENT, FILE_CHANGE_MEMBERS, FORBIDDEN, PARTY_REFS, shell_of, shell_of_new
+from ..trace import NATIVE, extension, indices, kept_by_reader
+from .plan import MESSAGE_KINDS, REMOVED_PARTS, Plan
 from .trace import trace_bytes
 
 SINGLE = ("transfer_target", "original", "consultation", "target_dialog")
@@ -32,33 +36,33 @@ SINGLE = ("transfer_target", "original", "consultation", "target_dialog")
 def dialogs(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
     """Every dialog, laid out as an item of the array ``dialog``."""
     for number, event in plan.dialog_events(events, losses) if plan.dialogs else ():
-        held, gone = left_of(event).get("dialog"), left_of(event).get(GONE)
+        held, gone = kept_by_reader(event).get("dialog"), kept_by_reader(event).get(REMOVED_PARTS)
         item = _dialog_of_file(held, event, plan, losses) if held else _dialog_of_event(event, plan)
         if gone and not held:
-            item = shell(item, EVENT in gone)
-        if plan.is_entry(event) and event.kind in MESSAGES and (gone or not (held and plan.had_trace)):
+            item = shell_of(item, EVENT in gone)
+        if plan.is_entry(event) and event.kind in MESSAGE_KINDS and (gone or not (held and plan.had_trace)):
             item.setdefault("message_id", plan.entry_id(event, number))
-        yield laid_out(arranged(item, DIALOG), 2)
+        yield indented_json(in_member_order(item, DIALOG_MEMBERS), 2)
 
 
 def _dialog_of_event(event: EventDraft, plan: Plan) -> dict[str, Json]:
     """A message as a dialog: speaker first; no time is written where none is known (rule R45)."""
     item: dict[str, Json] = {"type": "text"}
     if event.at is not None:
-        item["start"] = render(event.at)
+        item["start"] = rfc3339_short(event.at)
     speaker = plan.party(event)
     other = plan.cast.agent if event.kind == "user_message" else plan.cast.human
     item["parties"] = [index for index in (speaker, other.index if other else None) if index is not None]
     item["mediatype"] = "text/markdown" if event.kind == "agent_message" else "text/plain"
     item |= {"encoding": "none", "body": event.text}
-    client = mapping(plan.session.metadata.get("client")) or mapping(plan.session.metadata.get("recorder"))
-    return {**item, **({"application": client["name"]} if text(client.get("name")) else {})}
+    client = dict_of(plan.session.metadata.get("client")) or dict_of(plan.session.metadata.get("recorder"))
+    return {**item, **({"application": client["name"]} if text_or_none(client.get("name")) else {})}
 
 
 def _dialog_of_file(held: dict[str, Any], event: EventDraft, plan: Plan, losses: Losses) -> dict[str, Json]:
     item = _with_text(held, event)
     item = _mended_time(item, losses)
-    for name in FORBIDDEN.get(text(item.get("type")) or "", ()):
+    for name in FORBIDDEN.get(text_or_none(item.get("type")) or "", ()):
         if item.get(name) not in EMPTY:
             losses.lose(f"{name} on a dialog of type {item['type']}", "core-04 forbids it (s4.3.1.6)")
         item.pop(name, None)
@@ -81,16 +85,16 @@ def _with_text(held: dict[str, Any], event: EventDraft) -> dict[str, Json]:
 
 def _mended_time(item: dict[str, Json], losses: Losses) -> dict[str, Json]:
     """A start without zone is written as it was read; one that is no time is left out."""
-    fault = moment(item.get("start")).fault
+    fault = moment_of(item.get("start")).fault
     if fault is None:
         return item
     losses.lose(
         f"start {'without zone' if fault == 'zone' else 'that is no RFC 3339 time'}",
         "written in UTC" if fault != "unreadable" else "left out",
     )
-    found = moment(item["start"]).at
+    found = moment_of(item["start"]).at
     return {
-        key: render(found) if key == "start" and found else value
+        key: rfc3339_short(found) if key == "start" and found else value
         for key, value in item.items()
         if key != "start" or found
     }
@@ -130,7 +134,7 @@ def _mended_content(item: dict[str, Json], what: str, plan: Plan, losses: Losses
     """Encoding and media type on everything inline (core s2.3.2, s4.3.8); placeholders stay as they are."""
     body = item.get("body")
     if isinstance(body, dict) and "x-elided" in body:
-        losses.lose(f"body of a {what}", f"larger than {LONG:,} bytes: it is in the original file only")
+        losses.lose(f"body of a {what}", f"larger than {LONG_STRING:,} bytes: it is in the original file only")
         return {key: value for key, value in item.items() if key not in ("body", "encoding")}
     if body is None:
         return item
@@ -183,13 +187,13 @@ def encode_base64(data: bytes) -> str:
 def analyses(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes | Iterator[bytes]]:
     """The analyses of the file with the trace in its old place, which is the first for a new vCon."""
     held = plan.record.get("analysis") or []
-    place = mapping(plan.record.get("trace")).get("i", -1)
+    place = dict_of(plan.record.get("trace")).get("i", -1)
     waiting = plan.traced
     for kept in held:
         if waiting and kept["i"] > place:
             yield trace_bytes(plan, events, losses)
             waiting = False
-        yield laid_out(arranged(_analysis(dict(kept["item"]), plan, losses), ANALYSIS), 2)
+        yield indented_json(in_member_order(_analysis(dict(kept["item"]), plan, losses), ANALYSIS_MEMBERS), 2)
     if waiting:
         yield trace_bytes(plan, events, losses)
 
@@ -212,19 +216,21 @@ def attachments(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
     kept = list(plan.record.get("attachments") or [])
     nearest = Before(plan, events if plan.attachments else ())
     for number, event in plan.attachment_events(events, losses) if plan.attachments else ():
-        held = left_of(event).get("attachment")
+        held = kept_by_reader(event).get("attachment")
         while kept and (held is None or kept[0]["i"] < held["i"]):
-            yield laid_out(arranged(_kept_attachment(kept.pop(0), plan, losses), ATTACHMENT), 2)
-        gone = left_of(event).get(GONE)
+            yield indented_json(in_member_order(_kept_attachment(kept.pop(0), plan, losses), ATTACHMENT_MEMBERS), 2)
+        gone = kept_by_reader(event).get(REMOVED_PARTS)
         if gone and not held:
-            item = new_attachment(event)
+            item = shell_of_new(event)
         else:
             item = _attachment_of_file(held, event) if held else _attachment_of_event(event)
         if not held or not _keeps_dialog(item, plan):
             item = _with_place(item, event, number, plan, nearest)
-        yield laid_out(arranged(_complete(item, event, nearest.dialog(number), plan, losses), ATTACHMENT), 2)
+        yield indented_json(
+            in_member_order(_complete(item, event, nearest.dialog(number), plan, losses), ATTACHMENT_MEMBERS), 2
+        )
     for left in kept:
-        yield laid_out(arranged(_kept_attachment(left, plan, losses), ATTACHMENT), 2)
+        yield indented_json(in_member_order(_kept_attachment(left, plan, losses), ATTACHMENT_MEMBERS), 2)
 
 
 def _keeps_dialog(item: dict[str, Json], plan: Plan) -> bool:
@@ -250,7 +256,7 @@ def _attachment_of_event(event: EventDraft) -> dict[str, Json]:
     """A changed file or an artifact that comes from elsewhere."""
     data = {key: value for key, value in event.data.items() if key != NATIVE}
     if event.kind == "file_change":
-        body = {name: data.pop(name) for name in CHANGE if name in data} | (
+        body = {name: data.pop(name) for name in FILE_CHANGE_MEMBERS if name in data} | (
             {"diff_text": event.text} if event.text else {}
         )
         return {
@@ -260,8 +266,8 @@ def _attachment_of_event(event: EventDraft) -> dict[str, Json]:
             "body": body | data,
         }
     item: dict[str, Json] = {"purpose": "agent_artifact"}
-    item |= {"mediatype": data.pop("mediatype")} if text(data.get("mediatype")) else {}
-    item |= {"filename": data.pop("name")} if text(data.get("name")) else {}
+    item |= {"mediatype": data.pop("mediatype")} if text_or_none(data.get("mediatype")) else {}
+    item |= {"filename": data.pop("name")} if text_or_none(data.get("name")) else {}
     if event.text:
         return {
             "mediatype": "text/plain",
@@ -270,7 +276,7 @@ def _attachment_of_event(event: EventDraft) -> dict[str, Json]:
             "body": event.text,
             **({"meta": data} if data else {}),
         }
-    if text(data.get("url")) and data.get("content_hash"):
+    if text_or_none(data.get("url")) and data.get("content_hash"):
         return {
             **item,
             **{name: data.pop(name) for name in ("url", "content_hash")},
@@ -284,14 +290,14 @@ def _with_place(item: dict[str, Json], event: EventDraft, number: int, plan: Pla
     place: dict[str, Json] = {extension.AFTER: entry} if (entry := before.entry(number)) else {}
     if plan.party(event) is None:
         place[extension.ACTOR] = [event.actor_kind, event.actor_name]
-    return {**item, "meta": {**mapping(item.get("meta")), **place}} if place else item
+    return {**item, "meta": {**dict_of(item.get("meta")), **place}} if place else item
 
 
 def _complete(
     item: dict[str, Json], event: EventDraft | None, near: int, plan: Plan, losses: Losses
 ) -> dict[str, Json]:
     """start, party and dialog are required (core s4.4). ``near`` is the dialog before it."""
-    from_file = event is None or "attachment" in left_of(event)
+    from_file = event is None or "attachment" in kept_by_reader(event)
     _mend_refs(item, "party", len(plan.parties), losses)
     _mend_refs(item, "dialog", max(plan.record.get("dialogs", 0), plan.dialogs), losses)
     for name, length in (("party", len(plan.parties)), ("dialog", plan.record.get("dialogs", 0))):
@@ -305,19 +311,19 @@ def _complete(
         "party": _party(item, event, plan),
         "dialog": plan.place(old) if old is not None and (event is None or plan.is_kept(old)) else near,
     }
-    meta = {"meta": {**mapping(item.get("meta")), **first.pop("meta")}} if "meta" in first else {}
+    meta = {"meta": {**dict_of(item.get("meta")), **first.pop("meta")}} if "meta" in first else {}
     rest = {key: value for key, value in item.items() if key not in (*first, "start")}
     return _mended_content(first | rest | meta, "attachment", plan, losses)
 
 
 def _start(item: dict[str, Json], event: EventDraft | None, plan: Plan) -> dict[str, Json]:
     """A time that is not known is marked, not made up (rule R45)."""
-    stated = moment(item.get("start"))
+    stated = moment_of(item.get("start"))
     if stated.at is not None:
-        return {"start": render(stated.at) if stated.fault else item["start"]}
+        return {"start": rfc3339_short(stated.at) if stated.fault else item["start"]}
     if event is not None and event.at is not None:
-        return {"start": render(event.at)}
-    return {"start": render(plan.options["created_at"]), "meta": {"start_source": "created_at"}}
+        return {"start": rfc3339_short(event.at)}
+    return {"start": rfc3339_short(plan.options["created_at"]), "meta": {"start_source": "created_at"}}
 
 
 def _party(item: dict[str, Json], event: EventDraft | None, plan: Plan) -> int:
@@ -338,7 +344,7 @@ class Before:
         last = ""
         for number, event in enumerate(events, 1):
             if plan.is_dialog(event):
-                held = left_of(event).get("dialog")
+                held = kept_by_reader(event).get("dialog")
                 self._dialogs.append((number, plan.place(held["i"]) if held else new))
                 new += held is None
             if plan.is_attachment(event):

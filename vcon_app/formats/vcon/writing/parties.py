@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....drafts import EventDraft, Json, SessionDraft
-from ..file.values import mapping, text
-from ..trace.parties import cast
-from ..trace.usage import family
+from ...common.values import dict_of, text_or_none
+from ..trace import identify_parties, provider_family
 
 
 @dataclass(slots=True)
@@ -35,7 +34,7 @@ def parties_of(session: SessionDraft, record: dict[str, Any], actors: Actors, tr
     parties = [
         _completed(raw, kind, session, traced) for raw, kind in zip(record.get("parties") or [], kinds, strict=True)
     ]
-    known = {party.actor for party in cast(parties, ["agent_session"], traced, []).all}
+    known = {party.actor for party in identify_parties(parties, ["agent_session"], traced, []).all}
     parties += [_person(kind, name) for kind, name in actors.people if ("person", name) not in known]
     agents = {name: model for name, model in actors.agents.items() if ("agent", name) not in known}
     subs = {name: model for name, model in actors.subagents.items() if ("subagent", name) not in known}
@@ -61,10 +60,10 @@ def _person(kind: str, name: str) -> dict[str, Json]:
 def _agent(name: str, model: str | None, session: SessionDraft, primary: bool, ids: dict[str, Json]) -> dict[str, Json]:
     """A party with role agent (agent_session s4); an unknown model is said to be unknown (rule R31)."""
     provider = _provider(model, session)
-    recorder = mapping(session.metadata.get("recorder"))
+    recorder = dict_of(session.metadata.get("recorder"))
     details: dict[str, Json] = {"model_id": model or "unknown", "provider": provider or "unknown"}
-    if text(recorder.get("name")):
-        details["recording_agent"] = "/".join(filter(None, (recorder["name"], text(recorder.get("version")))))
+    if text_or_none(recorder.get("name")):
+        details["recording_agent"] = "/".join(filter(None, (recorder["name"], text_or_none(recorder.get("version")))))
     if primary and (environment := vcs_environment(session)):
         details["environment"] = environment
     party: dict[str, Json] = {"name": name or session.agent_name or model or "agent", "type": "bot"}
@@ -74,18 +73,18 @@ def _agent(name: str, model: str | None, session: SessionDraft, primary: bool, i
 
 
 def _provider(model: str | None, session: SessionDraft) -> str | None:
-    return text(session.metadata.get("provider")) or family(None, model, None)
+    return text_or_none(session.metadata.get("provider")) or provider_family(None, model, None)
 
 
 def vcs_environment(session: SessionDraft) -> dict[str, Json]:
     """``cwd``, ``vcs_branch``, ``vcs_commit`` (agent_session s4), as far as the session knows them."""
-    known = mapping(session.metadata.get("environment"))
+    known = dict_of(session.metadata.get("environment"))
     pairs = (
         ("cwd", known.get("cwd")),
         ("vcs_branch", known.get("branch") or known.get("git_branch")),
         ("vcs_commit", known.get("commit") or known.get("git_commit")),
     )
-    return {name: value for name, value in pairs if text(value)}
+    return {name: value for name, value in pairs if text_or_none(value)}
 
 
 def _completed(raw: dict[str, Json], kind: str, session: SessionDraft, traced: bool) -> dict[str, Json]:
@@ -96,12 +95,16 @@ def _completed(raw: dict[str, Json], kind: str, session: SessionDraft, traced: b
         return raw if "type" in raw else {**raw, "type": "person"}
     if not traced:
         return raw
-    meta = mapping(raw.get("meta"))
-    told = mapping(meta.get("agent_session"))
-    model = text(told.get("model_id")) or text(meta.get("model")) or (session.model if kind == "agent" else None)
+    meta = dict_of(raw.get("meta"))
+    told = dict_of(meta.get("agent_session"))
+    model = (
+        text_or_none(told.get("model_id"))
+        or text_or_none(meta.get("model"))
+        or (session.model if kind == "agent" else None)
+    )
     needed = {
         "model_id": model or "unknown",
-        "provider": text(told.get("provider")) or _provider(model, session) or "unknown",
+        "provider": text_or_none(told.get("provider")) or _provider(model, session) or "unknown",
     }
     if raw.get("type") == "bot" and raw.get("role") == "agent" and told.keys() >= needed.keys():
         return raw

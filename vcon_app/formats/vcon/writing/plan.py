@@ -9,30 +9,24 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ....drafts import EventDraft, Events, Json, Losses, SessionDraft
-from ..file.tree import DEEPEST
-from ..file.values import mapping
-from ..trace.parties import Cast, cast
-from ..trace.steps import NATIVE
+from ...common.values import dict_of
+from ..file import DEEPEST
+from ..trace import NATIVE, Parties, identify_parties, kept_by_reader
 from .parties import Actors, parties_of
 
 PASSES = 16
 """Walks over the events to bring them into the order of the file; mostly one is enough."""
 TRACED = ("D1", "D2", "D3", "D4", "D5")
-MESSAGES = ("user_message", "agent_message")
-ATTACHED = ("file_change", "artifact")
-GONE = "gone"
+MESSAGE_KINDS = ("user_message", "agent_message")
+ATTACHMENT_KINDS = ("file_change", "artifact")
+REMOVED_PARTS = "gone"
 """In what is kept for the writer: the parts of an event that a redaction removed (see ``redact``)."""
-SAID = "said"
+HAD_WORDS = "said"
 """There, too: the event had words, and so is a dialog although they are gone."""
 _GENERATED = re.compile(r"e[1-9]\d*")
 
 
-def left_of(event: EventDraft) -> dict[str, Any]:
-    """What the reader kept for the writer; empty for events of another origin."""
-    return mapping(event.data.get(NATIVE))
-
-
-class Sound:
+class TrustedLog:
     """The log, without what claims to be kept by our reader and cannot be: events may come from anywhere."""
 
     def __init__(self, events: Events) -> None:
@@ -72,7 +66,7 @@ class Plan:
     record: dict[str, Any]
     options: dict[str, Any]
     parties: list[dict[str, Json]] = field(default_factory=list)
-    cast: Cast = field(default_factory=lambda: Cast([]))
+    cast: Parties = field(default_factory=lambda: Parties([]))
     actors: dict[tuple[str, str], int] = field(default_factory=dict)
     """Of each actor the first party."""
     dialogs: int = 0
@@ -105,34 +99,34 @@ class Plan:
 
     def is_dialog(self, event: EventDraft) -> bool:
         """Dialogs of the file stay; of other events the visible messages of the main conversation become dialogs."""
-        left = left_of(event)
+        left = kept_by_reader(event)
         if "dialog" in left or self.alone:
             return not self.alone
-        said = bool(event.text) or left.get(SAID) is True
-        return event.kind in MESSAGES and event.depth == 0 and said and self.is_new(left)
+        said = bool(event.text) or left.get(HAD_WORDS) is True
+        return event.kind in MESSAGE_KINDS and event.depth == 0 and said and self.is_new(left)
 
     def is_entry(self, event: EventDraft) -> bool:
         """Does the event belong in the trace?"""
-        source = left_of(event).get("source")
+        source = kept_by_reader(event).get("source")
         if self.alone:
             return True
         if source == "dialog":
-            return self.traced and not self.had_trace and event.kind in (*MESSAGES, "tool_call", "tool_result")
+            return self.traced and not self.had_trace and event.kind in (*MESSAGE_KINDS, "tool_call", "tool_result")
         if source is not None:
             return source == "thought"
-        return event.kind not in ATTACHED or "id" in left_of(event)
+        return event.kind not in ATTACHMENT_KINDS or "id" in kept_by_reader(event)
 
     def is_attachment(self, event: EventDraft) -> bool:
-        left = left_of(event)
+        left = kept_by_reader(event)
         if self.alone:
             return False
-        return "attachment" in left or (event.kind in ATTACHED and not ({"id", "source"} & left.keys()))
+        return "attachment" in left or (event.kind in ATTACHMENT_KINDS and not ({"id", "source"} & left.keys()))
 
     def entry_id(self, event: EventDraft, number: int) -> str:
         """The id as given, else ``e<number>`` (1-based place in the log), else one that is still free."""
-        if given := left_of(event).get("id"):
+        if given := kept_by_reader(event).get("id"):
             return given
-        message_id = mapping(mapping(left_of(event).get("dialog")).get("item")).get("message_id")
+        message_id = dict_of(dict_of(kept_by_reader(event).get("dialog")).get("item")).get("message_id")
         if isinstance(message_id, str) and message_id and not self.had_trace:
             return message_id
         return f"e{number}" if f"e{number}" not in self.taken else f"e{number}-{number}"
@@ -195,13 +189,13 @@ class Order:
         return ((number, event) for number, event in enumerate(events, 1) if self.wanted(event))
 
     def _index(self, event: EventDraft) -> int | None:
-        held = left_of(event).get(self.name)
+        held = kept_by_reader(event).get(self.name)
         return held["i"] if held else None
 
 
 def make_plan(session: SessionDraft, events: Events, options: dict[str, Any], *, alone: bool = False) -> Plan:
     """Walk the events once. ``alone``: no vCon is written around the trace."""
-    plan = Plan(session, mapping(session.record.get(NATIVE)), options, alone=alone)
+    plan = Plan(session, dict_of(session.record.get(NATIVE)), options, alone=alone)
     actors = Actors()
     for event in events:
         _survey(plan, actors, event)
@@ -210,13 +204,13 @@ def make_plan(session: SessionDraft, events: Events, options: dict[str, Any], *,
     if alone:
         return plan
     plan.parties = parties_of(session, {} if plan.was_alone else plan.record, actors, plan.traced)
-    plan.cast = cast(plan.parties, ["agent_session"], True, [])
+    plan.cast = identify_parties(plan.parties, ["agent_session"], True, [])
     plan.actors = {party.actor: party.index for party in reversed(plan.cast.all)}
     return plan
 
 
 def _survey(plan: Plan, actors: Actors, event: EventDraft) -> None:
-    left = left_of(event)
+    left = kept_by_reader(event)
     if plan.is_dialog(event):
         plan.dialogs += 1
         plan.old_dialogs += [left["dialog"]["i"]] if "dialog" in left else []
@@ -225,13 +219,13 @@ def _survey(plan: Plan, actors: Actors, event: EventDraft) -> None:
         plan.old_attachments += [left["attachment"]["i"]] if "attachment" in left else []
     if plan.is_new(left):
         actors.see(event)
-        plan.traced = plan.traced or event.kind not in ATTACHED
+        plan.traced = plan.traced or event.kind not in ATTACHMENT_KINDS
     elif "id" in left or left.get("source") == "thought" or event.kind in ("tool_call", "tool_result"):
         plan.traced = True
     given, source = left.get("id"), left.get("source")
-    if not given and not left.get("derived") and event.kind not in ATTACHED:
+    if not given and not left.get("derived") and event.kind not in ATTACHMENT_KINDS:
         plan.generated = plan.generated or source in (None, "thought") or (source == "dialog" and not plan.had_trace)
-    message_id = mapping(mapping(left.get("dialog")).get("item")).get("message_id")
+    message_id = dict_of(dict_of(left.get("dialog")).get("item")).get("message_id")
     plan.taken |= {name for name in (given, message_id) if isinstance(name, str) and _GENERATED.fullmatch(name)}
     plan.interactive = plan.interactive or (event.kind == "user_message" and event.actor_kind == "person")
     if event.model and event.model not in plan.models:

@@ -6,29 +6,27 @@ from collections.abc import Iterator
 from typing import Any
 
 from ....drafts import EventDraft, Events, Json, Losses
-from ..file.layout import ANALYSIS, Tree, arranged, as_text, laid_out
-from ..file.times import render
-from ..file.values import mapping, text
-from ..trace import cddl_repair, extension
-from ..trace.steps import NATIVE
-from ..trace.usage import family
+from ...common.times import rfc3339_short
+from ...common.values import dict_of, text_or_none
+from ..file import ANALYSIS_MEMBERS, NestedObjects, in_member_order, indented_json, json_string
+from ..trace import NATIVE, cddl_repair, extension, kept_by_reader, provider_family
 from .entry import CONTENTS, TYPES, needed, timestamp_of, token_usage, tool_of
 from .parties import vcs_environment
-from .plan import Plan, left_of
+from .plan import Plan
 
 SCHEMA = "https://datatracker.ietf.org/doc/draft-birkholz-verifiable-agent-conversations/"
 VERSION = "3.0.0-draft"
 PRODUCT = "countersign"
-RECORD = ("version", "id", "created", "recording-agent", "vcs", "file-attribution")
-SESSION = ("format", "session-id", "session-start", "session-end", "agent-meta", "environment")
+RECORD_MEMBERS = ("version", "id", "created", "recording-agent", "vcs", "file-attribution")
+SESSION_MEMBERS = ("format", "session-id", "session-start", "session-end", "agent-meta", "environment")
 
 
 def trace_item(plan: Plan) -> dict[str, Json]:
     """The analysis object without its body (agent_session s6.1)."""
-    held = mapping(plan.record.get("trace"))
+    held = dict_of(plan.record.get("trace"))
     dialogs = list(range(plan.dialogs))
     if plan.record.get("dialect") == "D1":
-        item = {**mapping(held.get("item")), "dialog": dialogs, "encoding": "json"}
+        item = {**dict_of(held.get("item")), "dialog": dialogs, "encoding": "json"}
         item.setdefault("vendor", _provider(plan))
         if held.get("cbor"):
             item |= {"schema": SCHEMA, "mediatype": "application/json"}
@@ -46,28 +44,35 @@ def trace_item(plan: Plan) -> dict[str, Json]:
 
 def trace_bytes(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
     """The whole analysis object, laid out as an item of the array ``analysis``."""
-    head = laid_out(arranged(trace_item(plan), ANALYSIS), 2)
+    head = indented_json(in_member_order(trace_item(plan), ANALYSIS_MEMBERS), 2)
     yield head[: -len(b"\n    }")] + b',\n      "body": '
     body = record_bytes(plan, events, losses, 3)
-    yield from as_text(body) if plan.options.get("bodies") == "string" else body
+    yield from json_string(body) if plan.options.get("bodies") == "string" else body
     yield b"\n    }"
 
 
 def record_bytes(plan: Plan, events: Events, losses: Losses, level: int) -> Iterator[bytes]:
     """The record that stands ``level`` deep in the file: in a vCon inside of analysis, its item and body."""
-    record, session = frame(plan)
+    record, session = trace_frame(plan)
     if plan.alone:
         record, session = cddl_repair.record(record, losses), cddl_repair.session(session, losses)
     outer, inner = (b"\n" + b"  " * (level + more) for more in (0, 1))
-    yield laid_out(arranged(record, RECORD), level)[: -len(outer) - 1] + b"," + inner + b'"session": '
-    yield laid_out(arranged(session, SESSION), level + 1)[: -len(inner) - 1] + b"," + inner + b'  "entries": '
+    yield (
+        indented_json(in_member_order(record, RECORD_MEMBERS), level)[: -len(outer) - 1] + b"," + inner + b'"session": '
+    )
+    yield (
+        indented_json(in_member_order(session, SESSION_MEMBERS), level + 1)[: -len(inner) - 1]
+        + b","
+        + inner
+        + b'  "entries": '
+    )
     yield from _Entries(plan, losses, level + 2).write(events)
     yield inner + b"}" + outer + b"}"
 
 
-def frame(plan: Plan) -> tuple[dict[str, Json], dict[str, Json]]:
+def trace_frame(plan: Plan) -> tuple[dict[str, Json], dict[str, Json]]:
     """The record without its session, and the session without its entries: as they came, else of what is known."""
-    held = mapping(plan.record.get("trace"))
+    held = dict_of(plan.record.get("trace"))
     session = dict(held["session"] if held else _session(plan))
     if plan.generated:
         session[extension.GENERATED] = True
@@ -77,9 +82,9 @@ def frame(plan: Plan) -> tuple[dict[str, Json], dict[str, Json]]:
 
 
 def _record(plan: Plan) -> dict[str, Json]:
-    version = text(plan.options.get("product_version"))
+    version = text_or_none(plan.options.get("product_version"))
     return {
-        "created": render(plan.options["created_at"]),
+        "created": rfc3339_short(plan.options["created_at"]),
         "recording-agent": {"name": PRODUCT, **({"version": version} if version else {})},
     }
 
@@ -92,9 +97,9 @@ def _session(plan: Plan) -> dict[str, Json]:
         "session-id": session.external_id,
     }
     if session.started_at:
-        made["session-start"] = render(session.started_at)
+        made["session-start"] = rfc3339_short(session.started_at)
     if session.ended_at:
-        made["session-end"] = render(session.ended_at)
+        made["session-end"] = rfc3339_short(session.ended_at)
     made["agent-meta"] = _agent_meta(plan)
     environment = vcs_environment(session)
     vcs = {
@@ -102,7 +107,7 @@ def _session(plan: Plan) -> dict[str, Json]:
         for name, key in (("branch", "vcs_branch"), ("revision", "vcs_commit"))
         if key in environment
     }
-    repository = text(mapping(session.metadata.get("environment")).get("repository"))
+    repository = text_or_none(dict_of(session.metadata.get("environment")).get("repository"))
     vcs |= {"repository": repository} if repository else {}
     if "cwd" in environment:
         made["environment"] = {"working-dir": environment["cwd"], **({"vcs": {"type": "git", **vcs}} if vcs else {})}
@@ -110,13 +115,13 @@ def _session(plan: Plan) -> dict[str, Json]:
 
 
 def _agent_meta(plan: Plan) -> dict[str, Json]:
-    client = mapping(plan.session.metadata.get("client")) or mapping(plan.session.metadata.get("recorder"))
+    client = dict_of(plan.session.metadata.get("client")) or dict_of(plan.session.metadata.get("recorder"))
     told = {
         "model-id": _model(plan),
         "model-provider": _provider(plan),
         "models": plan.models if len(plan.models) > 1 else None,
-        "cli-name": text(client.get("name")),
-        "cli-version": text(client.get("version")),
+        "cli-name": text_or_none(client.get("name")),
+        "cli-version": text_or_none(client.get("version")),
     }
     return {key: value for key, value in told.items() if value}
 
@@ -126,7 +131,7 @@ def _model(plan: Plan) -> str:
 
 
 def _provider(plan: Plan) -> str:
-    return text(plan.session.metadata.get("provider")) or family(None, _model(plan), None) or "unknown"
+    return text_or_none(plan.session.metadata.get("provider")) or provider_family(None, _model(plan), None) or "unknown"
 
 
 class _Entries:
@@ -134,7 +139,7 @@ class _Entries:
 
     def __init__(self, plan: Plan, losses: Losses, level: int) -> None:
         self._plan, self._losses = plan, losses
-        self._tree = Tree(level)
+        self._tree = NestedObjects(level)
         self._ids: dict[str, str] = {}
         self._owners: dict[str, str] = {}
         """Of events inside sub-agents, the key of the call they run under."""
@@ -146,7 +151,7 @@ class _Entries:
         for number, event in enumerate(events, 1):
             if not self._plan.is_entry(event):
                 continue
-            left = left_of(event)
+            left = kept_by_reader(event)
             name = self._plan.entry_id(event, number)
             self._ids[event.key] = name
             level, flat = (left.get("level", 0), False) if "id" in left else self._level(event)
@@ -200,7 +205,7 @@ class _Entries:
             entry["parent-id"] = parent_id
         timestamp = timestamp_of(event, left)
         if timestamp is None and self._plan.alone and event.data.get("time_source") and event.at:
-            timestamp = render(event.at)  # of a dialog that is not written here
+            timestamp = rfc3339_short(event.at)  # of a dialog that is not written here
         if timestamp is not None:
             entry["timestamp"] = timestamp
         if model := left.get("model", event.model or ("unknown" if event.usage else None)):

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ....drafts import Events, Json
-from ..file.layout import ANALYSIS, arranged, laid_out
-from ..file.values import mapping
-from ..trace.steps import dumps
+from ...common.values import dict_of
+from ..file import ANALYSIS_MEMBERS, dumps, in_member_order, indented_json
 from .items import Before
 from .plan import Plan
 from .trace import PRODUCT
@@ -23,9 +22,9 @@ PARTS = ("approvals", "notes")
 
 def verdicts(plan: Plan, events: Events) -> Iterator[bytes]:
     """The analysis, laid out; nothing when it was not asked for, or nobody said anything."""
-    review = mapping(plan.options.get("review"))
+    review = dict_of(plan.options.get("review"))
     if plan.options.get("verdicts") and any(review.get(part) for part in PARTS):
-        yield laid_out(arranged(_item(plan, events, review), ANALYSIS), 2)
+        yield indented_json(in_member_order(_item(plan, events, review), ANALYSIS_MEMBERS), 2)
 
 
 def _item(plan: Plan, events: Events, review: dict[str, Any]) -> dict[str, Json]:

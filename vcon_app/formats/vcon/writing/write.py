@@ -9,18 +9,16 @@ from typing import Any
 from uuid import UUID
 
 from ....drafts import Events, Json, Losses, SessionDraft
-from ..file.layout import PARTY, arranged, array, gathered, laid_out
-from ..file.normalise import EMPTY
-from ..file.times import moment, render
-from ..file.values import mapping, text
-from ..trace import extension
-from ..trace.steps import NATIVE
+from ...common.times import moment_of, rfc3339_short
+from ...common.values import dict_of, text_or_none
+from ..file import EMPTY, PARTY_MEMBERS, in_large_pieces, in_member_order, indented_json, json_array
+from ..trace import NATIVE, extension
 from .items import analyses, attachments, dialogs
-from .plan import Plan, Sound, make_plan
+from .plan import Plan, TrustedLog, make_plan
 from .verdicts import verdicts
 
 VERSION = "0.4.0"
-HANDLED = ("vcon", "uuid", "created_at", "updated_at", "subject", "extensions", "critical", "redacted", "amended")
+TOP_MEMBERS = ("vcon", "uuid", "created_at", "updated_at", "subject", "extensions", "critical", "redacted", "amended")
 
 
 def write(session: SessionDraft, events: Events, losses: Losses, *, options: dict[str, Any]) -> Iterator[bytes]:
@@ -33,10 +31,10 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     ``events`` is walked several times and never held. ``losses`` tells afterwards what was not carried over.
     """
     _check(options)
-    events = Sound(events)
+    events = TrustedLog(events)
     plan = make_plan(session, events, options)
     _lose(plan, losses)
-    yield from gathered(_pieces(plan, events, losses))
+    yield from in_large_pieces(_pieces(plan, events, losses))
 
 
 def _check(options: dict[str, Any]) -> None:
@@ -49,34 +47,34 @@ def _check(options: dict[str, Any]) -> None:
 def _pieces(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
     separator = b"{\n  "
     for name, value in _top(plan, losses).items():
-        yield separator + laid_out(name, 0) + b": " + laid_out(value, 1)
+        yield separator + indented_json(name, 0) + b": " + indented_json(value, 1)
         separator = b",\n  "
     for name, items in (
-        ("parties", (laid_out(arranged(party, PARTY), 2) for party in plan.parties)),
+        ("parties", (indented_json(in_member_order(party, PARTY_MEMBERS), 2) for party in plan.parties)),
         ("dialog", dialogs(plan, events, losses)),
         ("analysis", chain(analyses(plan, events, losses), verdicts(plan, events))),
         ("attachments", attachments(plan, events, losses)),
     ):
-        yield separator + laid_out(name, 0) + b": "
-        yield from array(items, 1)
-    for name, value in mapping(plan.record.get("top")).items():
-        if name not in HANDLED and value not in EMPTY:
-            yield separator + laid_out(name, 0) + b": " + laid_out(value, 1)
+        yield separator + indented_json(name, 0) + b": "
+        yield from json_array(items, 1)
+    for name, value in dict_of(plan.record.get("top")).items():
+        if name not in TOP_MEMBERS and value not in EMPTY:
+            yield separator + indented_json(name, 0) + b": " + indented_json(value, 1)
     yield b"\n}\n"
 
 
 def _top(plan: Plan, losses: Losses) -> dict[str, Json]:
     """The members before the arrays, in the order of core s4.1."""
-    old = mapping(plan.record.get("top"))
+    old = dict_of(plan.record.get("top"))
     same = old.get("uuid") == plan.options["uuid"]
-    created = moment(old.get("created_at")) if same else None
+    created = moment_of(old.get("created_at")) if same else None
     top: dict[str, Json] = {"vcon": VERSION, "uuid": plan.options["uuid"]}
-    top["created_at"] = render(created.at if created and created.at else plan.options["created_at"])
+    top["created_at"] = rfc3339_short(created.at if created and created.at else plan.options["created_at"])
     if created and created.at and not created.fault:
         top["created_at"] = old["created_at"]
-    if same and moment(old.get("updated_at")).at:
+    if same and moment_of(old.get("updated_at")).at:
         top["updated_at"] = old["updated_at"]
-    if subject := plan.session.title or text(old.get("subject")):
+    if subject := plan.session.title or text_or_none(old.get("subject")):
         top["subject"] = subject
     if extensions := _extensions(plan, old):
         top["extensions"] = extensions
@@ -87,7 +85,7 @@ def _extensions(plan: Plan, old: dict[str, Json]) -> list[str]:
     """Every extension whose members are used (core s4.1.3); critical is not written."""
     stated = old.get("extensions")
     names = [name for name in stated if isinstance(name, str)] if isinstance(stated, list) else []
-    roles = any(text(party.get("role")) not in (None, "agent") for party in plan.parties)
+    roles = any(text_or_none(party.get("role")) not in (None, "agent") for party in plan.parties)
     basis = any(kept["item"].get("purpose") == "lawful_basis" for kept in plan.record.get("attachments") or [])
     for name, used in (("agent_session", plan.traced), ("lawful_basis", basis), ("CC", roles)):
         if used and name not in names:
@@ -98,7 +96,7 @@ def _extensions(plan: Plan, old: dict[str, Json]) -> list[str]:
 def _lineage(plan: Plan, old: dict[str, Json], same: bool, losses: Losses) -> dict[str, Json]:
     """A rebuilt vCon says which one it amends; a redacted one stays redacted (core s4.1.8, s4.1.9)."""
     redacted, amended = old.get("redacted"), old.get("amended")
-    if redaction := mapping(plan.options.get("redaction")):
+    if redaction := dict_of(plan.options.get("redaction")):
         return {"redacted": _redacted(str(redaction["type"]), old, losses)}
     if isinstance(redacted, dict):
         if not same:
@@ -120,10 +118,10 @@ def _lineage(plan: Plan, old: dict[str, Json], same: bool, losses: Losses) -> di
 
 def _redacted(kind: str, old: dict[str, Json], losses: Losses) -> dict[str, Json]:
     """The vCon it was made from is the less redacted one; that it was redacted itself is said, too."""
-    before = mapping(old.get("redacted"))
+    before = dict_of(old.get("redacted"))
     if before or isinstance(old.get("amended"), dict):
         losses.lose("older link to a prior vCon", "a vCon names only the version before it")
-    stated = f"{kind}; before that: {text(before.get('type')) or 'unknown'}" if before else kind
+    stated = f"{kind}; before that: {text_or_none(before.get('type')) or 'unknown'}" if before else kind
     return {**({"uuid": old["uuid"]} if _is_uuid(old.get("uuid")) else {}), "type": stated}
 
 
@@ -140,17 +138,17 @@ def _lose(plan: Plan, losses: Losses) -> None:
     dialect = record.get("dialect")
     if dialect not in (None, "D1", "D9", "D10") or (dialect == "D9" and plan.traced):
         losses.lose(f"the shape of the session ({dialect})", "written as an agent trace after VAC-00")
-    for renaming, count in mapping(record.get("renamed")).items():
+    for renaming, count in dict_of(record.get("renamed")).items():
         losses.lose(f"name: {renaming}", "written under today's name", count)
     if record.get("traces", 1) > 1:
         losses.lose("separate agent traces", "written as one", record["traces"])
-    if mapping(record.get("trace")).get("cbor"):
+    if dict_of(record.get("trace")).get("cbor"):
         losses.lose("CBOR trace", "written as JSON")
     if {"jws", "cose"} & set(record.get("forms") or ()):
         losses.lose("signature", "a rebuilt vCon is a new one: at most we sign it, never who signed what it is made of")
     if record.get("sealed"):
         losses.lose("encryption", "a rebuilt vCon is a new one: everybody can read it unless it is encrypted, too")
-    if mapping(record.get("top")).get("critical"):
+    if dict_of(record.get("top")).get("critical"):
         losses.lose("critical", "nothing that is written has to be understood")
     if elided := record.get("elided"):
         losses.lose("long strings", "they are in the original file only", elided)
