@@ -12,7 +12,7 @@ from vcon_app import registry
 from vcon_app.drafts import EventDraft
 from vcon_app.models import Export, Import
 from vcon_app.queries.log_reader import LogEvents
-from vcon_app.services.exports import export_jobs
+from vcon_app.services.exports import export_jobs, export_options
 from vcon_app.services.imports import import_jobs
 
 from .checks import NOT_BY_VCON
@@ -128,7 +128,7 @@ def _bytes(export: Export) -> bytes:
 
 
 def _original(session: Session) -> bytes:
-    return _bytes(export_jobs.start_export(session, export_jobs.ORIGINAL, by=audit.COMMAND))
+    return _bytes(export_jobs.start_export(session, export_options.ORIGINAL, by=audit.COMMAND))
 
 
 def _twice(workspace: Workspace, file: File, before: dict[Any, Snapshot]) -> str:

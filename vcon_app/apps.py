@@ -12,4 +12,4 @@ class VconConfig(AppConfig):
 
         from .queries import provenance
 
-        desk.register(provenance.of)
+        desk.register(provenance.provenance_of)

@@ -16,7 +16,7 @@ from tests.services.build import call, result, user
 from vcon_app.formats import bundle
 from vcon_app.formats.common.zips import Archive
 from vcon_app.models import Export
-from vcon_app.services.exports import export_jobs
+from vcon_app.services.exports import export_jobs, export_options
 from vcon_app.services.imports import import_jobs
 from vcon_app.services.trust import own_keys
 
@@ -69,10 +69,10 @@ def test_no_browser_runs_what_comes_out(api, imported):
 
 
 def test_every_format_is_written_and_reported(api, imported):
-    for format in export_jobs.formats_of(Session.objects.get(pk=imported)):
+    for format in export_options.formats_of(Session.objects.get(pk=imported)):
         answer = fetch(api, imported, format)
         assert answer.status_code == 200, format
-        assert answer.headers["Content-Type"].startswith(export_jobs.media_types(format)[0])
+        assert answer.headers["Content-Type"].startswith(export_options.media_types(format)[0])
         assert len(body(answer)) == int(answer.headers["Content-Length"])
         report = ok(api.get(f"sessions/{imported}/export/report", {"format": format}))
         assert report["loss"] == answer.headers["Countersign-Loss"]
@@ -135,7 +135,7 @@ def test_a_large_session_is_waited_for_until_a_worker_has_written_it(api, sessio
 
 
 def test_an_export_that_failed_says_so(api, session, monkeypatch):
-    monkeypatch.setattr(export_jobs, "path_of", lambda export: Path("/dev/null/no-folder"))
+    monkeypatch.setattr(export_jobs, "_folder", lambda: Path("/dev/null/no-folder"))
     events.append(session.id, [user()])
     assert "could not be written" in refused(fetch(api, session.id, "html"), 500)["detail"]
 

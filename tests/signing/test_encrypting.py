@@ -148,7 +148,7 @@ def early():
     ],
 )
 def test_whom_nothing_can_be_encrypted_for_is_one_clear_problem(session, options, says, parameter):
-    with pytest.raises(export_jobs.CannotExport, match=says) as refused:
+    with pytest.raises(export_options.CannotExport, match=says) as refused:
         export_jobs.start_export(session, "vcon", by=audit.COMMAND, options=options)
     assert refused.value.parameter == parameter
     assert not Export.objects.exists()
@@ -156,13 +156,13 @@ def test_whom_nothing_can_be_encrypted_for_is_one_clear_problem(session, options
 
 @pytest.mark.parametrize("format", ["original", "html", "llmfeed"])
 def test_a_format_without_an_encrypted_form_says_which_has_one(session, format):
-    with pytest.raises(export_jobs.CannotExport, match="has no encrypted form; these have: vcon"):
+    with pytest.raises(export_options.CannotExport, match="has no encrypted form; these have: vcon"):
         export_jobs.start_export(session, format, by=audit.COMMAND, options={"encrypt_for": trusted(ANA)})
 
 
 def test_what_goes_on_is_not_encrypted_because_it_cannot_be_signed(session):
     session.phase = Session.Phase.ACTIVE
-    with pytest.raises(export_jobs.CannotExport, match="still goes on"):
+    with pytest.raises(export_options.CannotExport, match="still goes on"):
         export_jobs.start_export(session, "vcon", by=audit.COMMAND, options={"encrypt_for": trusted(ANA)})
 
 

@@ -18,7 +18,7 @@ from sessions_app.models import AuditEntry, Role, Session
 from sessions_app.services import audit, people
 from vcon_app.formats import llmfeed, vcon
 from vcon_app.models import Export
-from vcon_app.services.exports import export_jobs
+from vcon_app.services.exports import export_jobs, export_options
 from vcon_app.signing import feeds, jws
 from vcon_app.signing.keys import BadKey, anchor_of
 from vcon_app.signing.signers import Signer, signer_of
@@ -168,21 +168,21 @@ def test_a_feed_is_exported_signed(workspace, drop, own_key):
 
     found, _ = llmfeed.verify(export_jobs.path_of(made).open("rb"), [anchor_of(public_pem(ed_key()))], AT)
     assert (found.state, found.uncovered) == ("valid", ())
-    assert export_jobs.signed_formats() == ["llmfeed"]
+    assert export_options.signed_formats() == ["llmfeed"]
 
 
 def test_what_cannot_be_signed_says_why(workspace, drop, own_key):
     drop(VCON)
     session = Session.objects.get()
     own_key(rsa_key(), root().pem)
-    with pytest.raises(export_jobs.CannotExport, match="another key"):
+    with pytest.raises(export_options.CannotExport, match="another key"):
         export(session, "vcon")
     own_key(rsa_key(), owner("desk.example", rsa_key()).pem)
     for format in ("original", "html", "llmfeed"):
-        with pytest.raises(export_jobs.CannotExport, match="these have: vcon"):
+        with pytest.raises(export_options.CannotExport, match="these have: vcon"):
             export(session, format)
     session.phase = Session.Phase.ACTIVE
-    with pytest.raises(export_jobs.CannotExport, match="still goes on"):
+    with pytest.raises(export_options.CannotExport, match="still goes on"):
         export(session, "vcon")
 
 

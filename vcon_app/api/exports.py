@@ -24,7 +24,7 @@ from vcon_app.views.downloads import attachment
 
 router = Router(tags=["exports"])
 FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
-    export_jobs.CannotExport: lambda error: invalid(f"/{error.parameter}", str(error)),
+    export_options.CannotExport: lambda error: invalid(f"/{error.parameter}", str(error)),
     recipients.NoRecipient: lambda error: invalid("/encrypt_for", str(error)),
 }
 MAX_WAIT = 300.0
@@ -82,7 +82,7 @@ async def export_session(request: HttpRequest, session_id: UUID, format: str) ->
     """
     export = await _written(request, session_id, format)
     file = await in_thread(lambda: export_jobs.path_of(export).open("rb"))
-    types = export_jobs.media_types(export.format)
+    types = export_options.media_types(export.format)
     asked = request.get_preferred_type(types)
     response = attachment(file, export.filename, export.size, asked or types[0])
     response.headers["Countersign-Loss"] = _loss(export.losses)

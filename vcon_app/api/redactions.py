@@ -20,7 +20,7 @@ from sessions_app.api.sessions import session_read
 from sessions_app.live.threads import in_thread, release
 from vcon_app import models
 from vcon_app.queries import redactions as queries
-from vcon_app.services.exports import export_jobs, redactions
+from vcon_app.services.exports import export_options, redactions
 from vcon_app.services.redaction import redaction_rules
 from vcon_app.services.trust import recipients
 from vcon_app.views.downloads import attachment
@@ -118,7 +118,7 @@ def create_redaction(request: HttpRequest, session_id: UUID, redaction: NewRedac
         made = redactions.make(
             session, rules, redaction.type, by=request.auth.actor, signed=redaction.signed, encrypt_for=readers
         )
-    except export_jobs.CannotExport as error:
+    except export_options.CannotExport as error:
         raise invalid(f"/{error.parameter}", str(error)) from None
     except recipients.NoRecipient as error:
         raise invalid("/encrypt_for", str(error)) from None
@@ -158,7 +158,7 @@ async def redaction_file(request: HttpRequest, session_id: UUID, redaction_id: U
     """The redacted vCon. 409 unless it is ``ready``."""
     await release()
     export, file = await in_thread(_opened, request, session_id, redaction_id)
-    response = attachment(file, export.filename, export.size, export_jobs.media_types(export.format)[0])
+    response = attachment(file, export.filename, export.size, export_options.media_types(export.format)[0])
     response.headers["Cache-Control"] = "private, no-store"
     return response
 

@@ -1,4 +1,4 @@
-"""Who took a session away."""
+"""Exports of a session that people took: the newest first, and their number."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ SHOWN = 20
 
 
 class Summary(NamedTuple):
-    """How often, and when last."""
+    """How often a session was exported, and when last."""
 
     times: int
     last: datetime | None
 
 
-def of(session_id: UUID) -> QuerySet[Export]:
+def exports_of(session_id: UUID) -> QuerySet[Export]:
     """Exports of a session that were written, or are being written, the newest first."""
     found = Export.objects.filter(session_id=session_id).exclude(status=Export.Status.FAILED)
     return found.order_by("-created_at").defer("losses", "identity")
 
 
-def summary(session_id: UUID) -> Summary:
-    """The same in numbers."""
-    return Summary(**of(session_id).order_by().aggregate(times=Count("pk"), last=Max("created_at")))
+def summary_of(session_id: UUID) -> Summary:
+    """Number and time of the exports that ``exports_of`` lists."""
+    return Summary(**exports_of(session_id).order_by().aggregate(times=Count("pk"), last=Max("created_at")))

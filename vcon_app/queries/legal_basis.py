@@ -48,7 +48,7 @@ class Basis:
     """A consent attachment of draft-howe-vcon-consent-00."""
 
 
-def of(session: Session, now: datetime) -> list[Basis]:
+def bases_of(session: Session, now: datetime) -> list[Basis]:
     """What the session was imported with; empty when no legal basis is stated."""
     told = session.metadata
     return [
@@ -59,7 +59,7 @@ def of(session: Session, now: datetime) -> list[Basis]:
     ]
 
 
-def handing_on(bases: list[Basis]) -> str:
+def redistribution_state(bases: list[Basis]) -> str:
     """May it be handed on? ``granted``, ``denied``, ``expired``, ``missing``; ``""`` where no basis is stated.
 
     The most restrictive one wins, and none is a denial (lawful-basis s6.4).

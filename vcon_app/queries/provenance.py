@@ -13,7 +13,7 @@ from vcon_app.models import ImportedSession
 from vcon_app.signing.states import RANKS
 
 
-def of(session_ids: Collection[UUID]) -> dict[UUID, Provenance]:
+def provenance_of(session_ids: Collection[UUID]) -> dict[UUID, Provenance]:
     """The newest import that is no repeat of another, of each session that was imported; one query for all.
 
     The signature is the worst among the files that events were read from: a session that grew shows events of an

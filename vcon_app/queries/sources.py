@@ -12,7 +12,7 @@ from sessions_app.models import Event, Session
 from vcon_app.models import ImportedSession
 
 
-def links(session_id: UUID) -> QuerySet[ImportedSession]:
+def links_of(session_id: UUID) -> QuerySet[ImportedSession]:
     """The files a session came from, the newest first, each with its import and document, without its findings."""
     found = ImportedSession.objects.filter(session_id=session_id, imported__duplicate_of=None)
     return found.select_related("imported", "document").defer("imported__findings").order_by("-pk")
@@ -22,14 +22,14 @@ def link_of(event: Event) -> ImportedSession | None:
     """The import that first read the document of an event; None for an event that came from no file."""
     if not event.document:
         return None
-    found = links(event.session_id).filter(document__sha256=event.document)
+    found = links_of(event.session_id).filter(document__sha256=event.document)
     if (link := found.last()) is None or not link.member:
         return link
     named = (one for one in found if _in_member(event.pointer, one.member))
     return max(named, key=lambda one: len(one.member), default=link)
 
 
-def original(session: Session) -> ImportedSession | None:
+def original_of(session: Session) -> ImportedSession | None:
     """The file that added to the session last: of a grown transcript the whole one, whatever came after."""
     found = ImportedSession.objects.filter(session=session, imported__duplicate_of=None)
     by_use = found.order_by(Sign("events").desc(), "-imported__created_at", "-pk")

@@ -8,7 +8,7 @@ from typing import Any
 from sessions_app.models import Approval, Event, Session, Vote
 
 
-def of(session: Session) -> dict[str, list[dict[str, Any]]]:
+def verdicts_of(session: Session) -> dict[str, list[dict[str, Any]]]:
     """``approvals`` decided here, not those a file tells of, and ``notes`` of people; ``seq`` is what each is about.
 
     JSON, in the order in which it was asked and said. It names people: it leaves only when that is asked for.
@@ -18,7 +18,7 @@ def of(session: Session) -> dict[str, list[dict[str, Any]]]:
     return {
         "approvals": [_approval(one) for one in decided.order_by("requested_at", "pk").prefetch_related("votes")],
         "notes": [
-            _told({"seq": note.seq, "by": note.actor_name, "text": note.text, "at": _at(note.at)})
+            _without_empty({"seq": note.seq, "by": note.actor_name, "text": note.text, "at": _at(note.at)})
             for note in notes.order_by("seq").only("seq", "actor_name", "text", "at")
         ],
     }
@@ -26,12 +26,12 @@ def of(session: Session) -> dict[str, list[dict[str, Any]]]:
 
 def _approval(approval: Approval) -> dict[str, Any]:
     votes = sorted(approval.votes.all(), key=lambda vote: (vote.at, vote.pk))
-    return _told(
+    return _without_empty(
         {
             "id": str(approval.pk),
             "seq": approval.event_seq,
             "call_id": approval.client_id,
-            "tool": _told({"name": approval.tool_name, "server": approval.tool_server}),
+            "tool": _without_empty({"name": approval.tool_name, "server": approval.tool_server}),
             "arguments": approval.arguments,
             "digest": approval.digest,
             "risk": approval.risk,
@@ -47,7 +47,7 @@ def _approval(approval: Approval) -> dict[str, Any]:
 
 
 def _vote(vote: Vote) -> dict[str, Any]:
-    return _told(
+    return _without_empty(
         {
             "by": vote.by,
             "verdict": vote.verdict,
@@ -60,8 +60,8 @@ def _vote(vote: Vote) -> dict[str, Any]:
     )
 
 
-def _told(values: dict[str, Any]) -> dict[str, Any]:
-    """Without what was not said."""
+def _without_empty(values: dict[str, Any]) -> dict[str, Any]:
+    """The values that were given."""
     return {name: value for name, value in values.items() if value not in (None, "")}
 
 

@@ -22,7 +22,7 @@ from .jws import Broken, base64url, protected_header, unbase64url
 # not as received (RFC 7516 s5.2, step 15), so that one with a space in it, as Python's ``json`` writes, is not opened.
 WRAPS: dict[str, type[hashes.HashAlgorithm]] = {"RSA-OAEP": hashes.SHA1, "RSA-OAEP-256": hashes.SHA256}
 """How the key of the content is wrapped (RFC 7518 s4.3). RSA1_5 is left out: it can be attacked through its errors."""
-MOST = 50
+MOST_RECIPIENTS = 50
 """Recipients that are looked at."""
 CBC_HALF = 32
 """A256CBC-HS512: so many bytes of the key are for HMAC, as many for AES, as many of the HMAC are the tag."""
@@ -82,7 +82,7 @@ def _decrypt(jwe: dict[str, Json], keys: Sequence[rsa.RSAPrivateKey]) -> bytes:
     )
     recipients = jwe.get("recipients", [jwe])
     reason = "This vCon is encrypted, and not for any of the keys that are configured here."
-    for recipient in (recipients if isinstance(recipients, list) else [])[:MOST]:
+    for recipient in (recipients if isinstance(recipients, list) else [])[:MOST_RECIPIENTS]:
         try:
             content = _for_one(_header(*shared, recipient), recipient.get("encrypted_key"), keys, sealed)
         except Unopened as error:

@@ -12,7 +12,7 @@ from vcon_app import registry
 from vcon_app.drafts import Option
 from vcon_app.queries import export_log, imports, legal_basis, provenance, sources
 from vcon_app.services.documents import event_bytes
-from vcon_app.services.exports import export_jobs, export_options
+from vcon_app.services.exports import export_options
 from vcon_app.services.trust import recipients
 
 register = template.Library()
@@ -21,8 +21,8 @@ register = template.Library()
 @register.inclusion_tag("sources/_export_menu.html", takes_context=True)
 def export_menu(context: template.Context, session: Session) -> dict[str, Any]:
     """The ways to take a session away, what can be chosen for each, and whether its legal basis lets it go."""
-    bases = legal_basis.of(session, timezone.now())
-    signed, sealed = export_jobs.signed_formats(), export_options.encrypting_formats()
+    bases = legal_basis.bases_of(session, timezone.now())
+    signed, sealed = export_options.signed_formats(), export_options.encrypting_formats()
     ways = [
         {
             "name": name,
@@ -31,16 +31,16 @@ def export_menu(context: template.Context, session: Session) -> dict[str, Any]:
             "is_sealed": name in signed and name in sealed,
             "options": [_option(option) for option in export_options.options_of(name)],
         }
-        for name in export_jobs.formats_of(session)
+        for name in export_options.formats_of(session)
     ]
     return {
         "session": session,
         "ways": ways,
         "recipients": recipients.candidates(session.workspace_id) if any(way["is_sealed"] for way in ways) else [],
-        "goes_on": export_jobs.goes_on(session),
+        "goes_on": export_options.goes_on(session),
         "bases": bases,
-        "handing_on": legal_basis.handing_on(bases),
-        "taken": export_log.summary(session.pk),
+        "handing_on": legal_basis.redistribution_state(bases),
+        "taken": export_log.summary_of(session.pk),
         "may_redact": context["member"].role != Role.VIEWER,
     }
 
@@ -50,27 +50,27 @@ def _option(option: Option) -> dict[str, Any]:
 
 
 def _title(name: str) -> str:
-    return "the file as it came in" if name == export_jobs.ORIGINAL else registry.get(name).SPEC.title
+    return "the file as it came in" if name == export_options.ORIGINAL else registry.get(name).SPEC.title
 
 
 @register.inclusion_tag("sources/_taken.html")
 def taken_away(session: Session) -> dict[str, Any]:
     """Who took the session away, when, and in which form."""
-    found = list(export_log.of(session.pk)[: export_log.SHOWN + 1])
+    found = list(export_log.exports_of(session.pk)[: export_log.SHOWN + 1])
     return {"session": session, "taken": found[: export_log.SHOWN], "more": len(found) > export_log.SHOWN}
 
 
 @register.simple_tag
 def signature_of(session: Session) -> dict[str, Any] | None:
     """That of the documents the session was read from, as the API gives it; None for one that came from no file."""
-    found = provenance.of([session.pk]).get(session.pk)
+    found = provenance.provenance_of([session.pk]).get(session.pk)
     return found.signature if found else None
 
 
 @register.inclusion_tag("sources/_line.html")
 def source_line(session: Session, signature: dict[str, Any] | None) -> dict[str, Any]:
     """Signature, import and number of findings, for the head of the page."""
-    link = sources.links(session.pk).defer(None).first()
+    link = sources.links_of(session.pk).defer(None).first()
     remarks = len(sources.findings_of(link)) if link else 0
     is_of_another = bool(link and signature) and link.signature.get("state", "unsigned") != signature["state"]
     return {
@@ -81,7 +81,7 @@ def source_line(session: Session, signature: dict[str, Any] | None) -> dict[str,
 @register.simple_tag
 def signed_file(session: Session, signature: dict[str, Any]) -> str:
     """Which of the files of a session has this signature, first of those that gave events; empty where one is all."""
-    found = sorted(sources.links(session.pk), key=lambda link: not link.events)
+    found = sorted(sources.links_of(session.pk), key=lambda link: not link.events)
     named = (link.member or link.imported.filename for link in found if link.signature == signature)
     return next(named, "") if len(found) > 1 else ""
 
@@ -89,7 +89,9 @@ def signed_file(session: Session, signature: dict[str, Any]) -> str:
 @register.inclusion_tag("sources/_facts.html")
 def source_facts(session: Session) -> dict[str, Any]:
     """Every import of the session, with its findings by rule."""
-    found = [(link, imports.grouped(sources.findings_of(link))) for link in sources.links(session.pk).defer(None)[:20]]
+    found = [
+        (link, imports.grouped(sources.findings_of(link))) for link in sources.links_of(session.pk).defer(None)[:20]
+    ]
     return {"imports": found, "session": session}
 
 

@@ -21,7 +21,7 @@ def report(request: access.DeskRequest, session_id: UUID) -> HttpResponse:
     context = {"session": session, "format": format, "template": "sources/_loss.html", "losses": [], "problem": ""}
     try:
         context["losses"] = export_jobs.report(session, format, _options(request))
-    except export_jobs.CannotExport as error:
+    except export_options.CannotExport as error:
         context["problem"] = str(error)
     context["title"] = f"What {format} would leave out" if not context["problem"] else "No such export"
     status = 422 if context["problem"] else 200

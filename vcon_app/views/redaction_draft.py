@@ -21,7 +21,7 @@ from sessions_app.views.session.addresses import number
 from vcon_app.formats.vcon.redacting import EVERY, PARTS, WHOLE
 from vcon_app.models import Redaction
 from vcon_app.queries import redactions as queries
-from vcon_app.services.exports import export_jobs, redactions
+from vcon_app.services.exports import export_options, redactions
 from vcon_app.services.redaction import redaction_drafts, redaction_rules
 from vcon_app.services.redaction.redaction_rules import CONTAINING, ONE_OF_FILE, BadRule, Rule
 from vcon_app.services.trust import recipients
@@ -143,7 +143,7 @@ def _chosen(draft: Redaction) -> dict[str, Any]:
         "events": len({rule["seq"] for rule in draft.rules if "seq" in rule}),
         "others": sum("seq" not in rule and rule["what"] != CONTAINING for rule in draft.rules),
         "types": TYPES,
-        "can_sign": "vcon" in export_jobs.signed_formats() and not export_jobs.goes_on(draft.session),
+        "can_sign": "vcon" in export_options.signed_formats() and not export_options.goes_on(draft.session),
         "recipients": recipients.candidates(draft.workspace_id),
     }
 
@@ -230,6 +230,6 @@ def make(request: access.DeskRequest, session_id: UUID) -> HttpResponse:
     try:
         readers = recipients.recipients_named(session.workspace_id, request.POST.getlist("encrypt_for"))
         made = redactions.make(session, draft.rules, kind, by=actor, signed=signed, encrypt_for=readers)
-    except (BadRule, export_jobs.CannotExport, recipients.NoRecipient) as error:
+    except (BadRule, export_options.CannotExport, recipients.NoRecipient) as error:
         return _page(request, session, 422, problem=str(error), type=kind)
     return redirect("redacted", session.pk, made.pk)

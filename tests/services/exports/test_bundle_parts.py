@@ -22,7 +22,7 @@ from vcon_app.formats.common.zips import Archive
 from vcon_app.models import Export, Import, SourceDocument
 from vcon_app.queries import sources
 from vcon_app.services.documents import documents
-from vcon_app.services.exports import export_jobs
+from vcon_app.services.exports import export_jobs, export_options
 from vcon_app.services.imports import import_jobs
 from vcon_app.services.trust import anchors, own_keys, signatures, verification
 from vcon_app.signing.keys import fingerprint
@@ -47,7 +47,7 @@ def handed_over(session: Session, format: str = "bundle", **options) -> bytes:
 def verified(data: bytes, tmp_path, workspace) -> verification.Verdict:
     path = tmp_path / "handed.zip"
     path.write_bytes(data)
-    return verification.of(path, anchors.keyring(workspace.pk).anchors)
+    return verification.check_file(path, anchors.keyring(workspace.pk).anchors)
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_asking_for_a_signature_changes_nothing(imported):
 
 def test_a_key_that_cannot_be_used_is_told_before_anything_is_written(imported, settings, tmp_path):
     settings.SIGNING_KEY = tmp_path / "none.pem"
-    with pytest.raises(export_jobs.CannotExport, match="cannot be used"):
+    with pytest.raises(export_options.CannotExport, match="cannot be used"):
         export_jobs.start_export(imported, "bundle", by=BY)
     assert not Export.objects.exists()
 

@@ -70,7 +70,7 @@ def test_a_writer_is_given_every_option_of_its_format(session, chat, said, given
     ],
 )
 def test_what_cannot_be_chosen_is_refused_before_anything_is_kept(session, chat, format, said, says, parameter):
-    with pytest.raises(export_jobs.CannotExport, match=says) as refused:
+    with pytest.raises(export_options.CannotExport, match=says) as refused:
         export(session, format, options=said)
     assert refused.value.parameter == parameter
     assert not Export.objects.exists() and not AuditEntry.objects.filter(action="session.exported").exists()

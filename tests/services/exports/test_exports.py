@@ -15,7 +15,7 @@ from sessions_app.services import audit, sessions
 from vcon_app import registry
 from vcon_app.formats.contract import Spec
 from vcon_app.models import Export
-from vcon_app.services.exports import export_jobs
+from vcon_app.services.exports import export_jobs, export_options
 
 from ..build import append, call, event, result, user
 from ..files import transcript, vcon
@@ -53,13 +53,13 @@ def test_the_original_of_a_transcript_that_grew_is_the_whole(workspace, imported
 
 
 def test_a_session_that_began_here_has_no_original(session):
-    with pytest.raises(export_jobs.CannotExport, match="there is no original"):
+    with pytest.raises(export_options.CannotExport, match="there is no original"):
         export(session, "original")
-    assert "original" not in export_jobs.formats_of(session)
+    assert "original" not in export_options.formats_of(session)
 
 
 def test_an_unknown_format_is_refused_with_those_there_are(imported):
-    with pytest.raises(export_jobs.CannotExport, match='"docx" is not an export format; use one of original, '):
+    with pytest.raises(export_options.CannotExport, match='"docx" is not an export format; use one of original, '):
         export(imported, "docx")
 
 
@@ -192,7 +192,7 @@ def test_an_export_whose_worker_died_is_rung_again(imported, monkeypatch):
 
 def test_files_that_nobody_fetched_for_a_day_are_thrown_away(imported):
     old, new = (export_jobs.path_of(export(imported, "jsonl")) for _ in range(2))
-    yesterday = time.time() - export_jobs.KEPT.total_seconds() - 60
+    yesterday = time.time() - export_jobs.KEEP_FILES_FOR.total_seconds() - 60
     os.utime(old, (yesterday, yesterday))
     export_jobs.sweep()
     assert (old.exists(), new.exists()) == (False, True)

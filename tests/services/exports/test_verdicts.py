@@ -51,7 +51,7 @@ def test_only_what_was_decided_and_said_by_people_here_is_told(decided):
         workspace_id=decided.workspace_id, session=decided, tool_name="elsewhere", arguments={}, digest="0" * 64,
         status="approved", recorded=True, requested_at=decided.created_at,
     )  # fmt: skip
-    told = verdicts.of(decided)
+    told = verdicts.verdicts_of(decided)
     [approval], [note] = told["approvals"], told["notes"]
     assert (approval["status"], approval["decision"]["reason"]) == ("denied", "too dear")
     assert approval["tool"] == {"name": "order_part"} and approval["arguments"] == {"part": 7}

@@ -25,7 +25,7 @@ def stated(*grants, expiration="2027-01-01T00:00:00Z", kind="consent"):
 
 
 def told(*bases, consent=()):
-    return legal_basis.of(Session(metadata={"lawful_basis": list(bases), "consent": list(consent)}), NOW)
+    return legal_basis.bases_of(Session(metadata={"lawful_basis": list(bases), "consent": list(consent)}), NOW)
 
 
 def test_each_grant_is_told_in_words_with_its_conditions():
@@ -77,7 +77,7 @@ OLD = stated(grant(HAND_ON), expiration="2020-01-01T00:00:00Z")
     ],
 )
 def test_the_most_restrictive_grant_wins(bases, may):
-    assert legal_basis.handing_on(told(*bases)) == may
+    assert legal_basis.redistribution_state(told(*bases)) == may
 
 
 def test_the_older_consent_is_told_as_such():
@@ -95,7 +95,7 @@ def test_the_older_consent_is_told_as_such():
 
 @pytest.mark.parametrize("odd", [{"lawful_basis": "x"}, {"lawful_basis": [7, None]}, {"consent": {}}, {}])
 def test_nonsense_is_no_basis(odd):
-    assert legal_basis.of(Session(metadata=odd), NOW) == []
+    assert legal_basis.bases_of(Session(metadata=odd), NOW) == []
 
 
 def test_nonsense_inside_a_basis_is_told_not_raised():

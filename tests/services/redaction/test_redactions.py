@@ -12,7 +12,7 @@ import pytest
 from sessions_app.models import AuditEntry, Session
 from sessions_app.services import audit
 from vcon_app.models import Export, Redaction
-from vcon_app.services.exports import export_jobs, redactions
+from vcon_app.services.exports import export_jobs, export_options, redactions
 from vcon_app.services.redaction import redaction_drafts
 from vcon_app.services.redaction.redaction_rules import BadRule
 
@@ -126,7 +126,7 @@ def test_it_can_be_fetched_again_when_the_file_was_cleared_away_and_the_session_
     before = redactions.file_of(done).read_bytes()
     append(session, user("Remove this secret, said later"))
     path = export_jobs.path_of(done.export)
-    os.utime(path, (time.time() - export_jobs.KEPT.total_seconds() - 60,) * 2)
+    os.utime(path, (time.time() - export_jobs.KEEP_FILES_FOR.total_seconds() - 60,) * 2)
     export_jobs.sweep()
     assert not path.exists()
     again = Redaction.objects.select_related("export__session").get(pk=done.pk)
@@ -211,6 +211,6 @@ def test_it_is_signed_by_us_when_that_is_asked_for(chat):
 
 def test_what_still_goes_on_is_not_signed(chat):
     Session.objects.update(phase=Session.Phase.ACTIVE)
-    with pytest.raises(export_jobs.CannotExport, match="still goes on"):
+    with pytest.raises(export_options.CannotExport, match="still goes on"):
         make(chat, {"what": "title"}, signed=True)
     assert not Redaction.objects.exists()

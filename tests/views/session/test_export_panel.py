@@ -12,7 +12,7 @@ from sessions_app.models import AuditEntry, Session
 from sessions_app.services import audit
 from tests.signing.make import ec_key, owner, private_pem, public_pem, rsa_key
 from vcon_app.models import Export
-from vcon_app.services.exports import export_jobs
+from vcon_app.services.exports import export_jobs, export_options
 from vcon_app.services.trust import anchors
 
 from .build import asked, path_of, said, session_with
@@ -49,7 +49,7 @@ def basis(session: Session, granted=True, expiration="2099-01-01T00:00:00Z", kin
 
 def test_every_format_is_one_form_that_works_without_javascript(viewer, session):
     html = page(viewer, session)
-    for format in export_jobs.formats_of(session):
+    for format in export_options.formats_of(session):
         form = way(html, format)
         assert f'<form method="get" action="/api/v1/sessions/{session.pk}/export">' in form
         assert f"<b>{format}</b>" in form

@@ -40,7 +40,7 @@ class Command(BaseCommand):
         try:
             wanted = _wanted(options)
             export = export_jobs.start_export(session_of(session), format, by=audit.COMMAND, options=wanted)
-        except (export_jobs.CannotExport, recipients.NoRecipient) as error:
+        except (export_options.CannotExport, recipients.NoRecipient) as error:
             raise CommandError(str(error)) from None
         export = _written(export)
         if export.status == Export.Status.FAILED:

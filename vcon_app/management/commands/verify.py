@@ -11,7 +11,7 @@ from vcon_app.drafts import FormatError
 from vcon_app.management.pem import text_of
 from vcon_app.management.progress import printable
 from vcon_app.services.trust import anchors, own_keys, verification
-from vcon_app.services.trust.verification import Verdict
+from vcon_app.services.trust.verification import FileCheck
 from vcon_app.signing.keys import Anchor, BadKey, anchor_of
 
 WORDS = {
@@ -41,12 +41,12 @@ class Command(BaseCommand):
         anchors = [_anchor(key)] if key else []
         anchors += self._trusted(workspace, has_key=key is not None)
         try:
-            verdict = verification.of(path, anchors)
+            checked = verification.check_file(path, anchors)
         except (FormatError, OSError) as error:
             raise CommandError(printable(f"{path}: {getattr(error, 'strerror', None) or error}")) from None
-        for line in _report(path, verdict):
+        for line in _report(path, checked):
             self.stdout.write(printable(line))
-        if verdict.signature.state != "valid":
+        if checked.signature.state != "valid":
             raise SystemExit(1)
 
     def _trusted(self, workspace: str, has_key: bool) -> list[Anchor]:
@@ -69,14 +69,14 @@ def _anchor(path: Path) -> Anchor:
     return Anchor(anchor.key, anchor.certificate, path.name)
 
 
-def _report(path: Path, verdict: Verdict) -> list[str]:
-    signature = verdict.signature
+def _report(path: Path, checked: FileCheck) -> list[str]:
+    signature = checked.signature
     lines = [f"{signature.state}: {path} {WORDS[signature.state]}"]
     if signature.signer:
         lines.append(f"  signer: {signature.signer}")
     if signature.detail:
         lines.append(f"  {signature.detail}")
     said = signature.detail.split(". ")[0]
-    told = [finding for finding in verdict.findings if said not in finding.message]
-    lines += [f"  {fact}" for fact in verdict.facts]
+    told = [finding for finding in checked.findings if said not in finding.message]
+    lines += [f"  {fact}" for fact in checked.facts]
     return lines + [f"  {one.severity} {one.rule} at {one.path or '/'}: {one.message}" for one in told]

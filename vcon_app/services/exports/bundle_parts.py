@@ -10,33 +10,31 @@ from django.db.models import Q
 from sessions_app.models import AuditEntry, Session
 from sessions_app.services import audit
 from vcon_app.formats import bundle
-from vcon_app.models import Export
-from vcon_app.queries import sources
+from vcon_app.models import Export, ImportedSession
 
 from ..documents import originals
 from ..trust import own_keys
+from .export_job import ExportJob
+from .export_options import goes_on
 
 
-def parts(export: Export, *, goes_on: bool) -> bundle.Parts:
-    """For the writer; of a session that goes on the vCon is not signed (VAC s6.1).
+def parts_of(job: ExportJob, export: Export) -> bundle.Parts:
+    """What lies beside the log in a bundle. Of a session that goes on the vCon is not signed (VAC s6.1).
 
     Raises ``BadKey``, ``FormatError``, ``OSError``.
     """
     return bundle.Parts(
         session_id=str(export.session_id),
-        original=_original(export.session),
-        audit=_rows(export.session),
+        original=_original(job.original) if job.original else None,
+        audit=_audit_rows(export.session),
         signer=own_keys.signer(),
         exported_by=export.requested_by,
         exported_at=export.created_at,
-        unsigned_vcon="the session still goes on" if goes_on else "",
+        unsigned_vcon="the session still goes on" if goes_on(job.session) else "",
     )
 
 
-def _original(session: Session) -> bundle.Original | None:
-    link = sources.original(session)
-    if link is None:
-        return None
+def _original(link: ImportedSession) -> bundle.Original:
     return bundle.Original(
         name=originals.name_of(link),
         size=originals.size_of(link),
@@ -46,7 +44,7 @@ def _original(session: Session) -> bundle.Original | None:
     )
 
 
-def _rows(session: Session) -> Iterator[bundle.AuditRow]:
+def _audit_rows(session: Session) -> Iterator[bundle.AuditRow]:
     """What was done with the session, its approvals and the files it was read from, in the order of the log."""
     approvals = session.approvals.values_list("pk", flat=True)
     imports = session.import_links.values_list("imported_id", flat=True)

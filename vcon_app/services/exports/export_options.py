@@ -1,4 +1,4 @@
-"""What may be chosen for an export: a signature, who alone can read it, and what its format declares."""
+"""What may be asked for when a session is exported: a format, its options, a signature, and who alone can read it."""
 
 from __future__ import annotations
 
@@ -8,18 +8,26 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_public_key
 
+from sessions_app.models import Session
 from vcon_app import registry
 from vcon_app.drafts import Option
-from vcon_app.formats.contract import EncryptingWriter
-from vcon_app.signing.jwe import MOST
-from vcon_app.signing.keys import Anchor, fingerprint
+from vcon_app.formats.contract import EncryptingWriter, Format, SigningWriter
+from vcon_app.queries import sources
+from vcon_app.signing.jwe import MOST_RECIPIENTS
+from vcon_app.signing.keys import Anchor, BadKey, fingerprint
+from vcon_app.signing.signers import Signer
 
-from ..trust import recipients
+from ..trust import own_keys, recipients
+from .sub_agents import descendants_of
 
+ORIGINAL = "original"
+"""Not a format: the file that the session was read from, to the byte."""
 FORMS = ("signed", "encrypt_for")
 """What is chosen besides the options of the format: it says nothing of the content, only how it is wrapped."""
 SIGNED = Option("signed", "Signed by us")
-SWITCH = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+SWITCH_VALUES = {
+    "true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False,
+}  # fmt: skip
 
 
 class CannotExport(ValueError):
@@ -28,6 +36,20 @@ class CannotExport(ValueError):
     def __init__(self, message: str, parameter: str = "format") -> None:
         super().__init__(message)
         self.parameter = parameter
+
+
+def formats_of(session: Session) -> list[str]:
+    """Names of the formats that this session can be exported to, the original first where there is one."""
+    original = [ORIGINAL] if sources.original_of(session) else []
+    return original + sorted(registry.writers())
+
+
+def media_types(format: str) -> tuple[str, ...]:
+    """What its files may be served as; the first when nobody asks for another."""
+    if format == ORIGINAL:
+        return ("application/octet-stream",)
+    spec = registry.writer(format).SPEC
+    return (spec.media_type, *spec.also_served_as)
 
 
 def options_of(format: str) -> tuple[Option, ...]:
@@ -45,14 +67,51 @@ def all_options() -> dict[str, list[tuple[str, Option]]]:
     return dict(sorted(found.items()))
 
 
-def settled(format: str, said: Mapping[str, Any]) -> dict[str, Any]:
+def signed_formats() -> list[str]:
+    """Names of the formats that can be signed here: those that have a signed form, if there is a key for it."""
+    try:
+        ours = own_keys.signer()
+    except (BadKey, OSError):
+        return []
+    return [name for name, format in sorted(registry.writers().items()) if _can_sign(format, ours)]
+
+
+def encrypting_formats() -> list[str]:
+    """Names of the formats that have an encrypted form."""
+    return [name for name, format in sorted(registry.writers().items()) if isinstance(format, EncryptingWriter)]
+
+
+def goes_on(session: Session) -> bool:
+    """Is something still being added to the session?"""
+    return session.phase == Session.Phase.ACTIVE or session.status == Session.Status.RUNNING
+
+
+def chosen_options(session: Session, format: str, said: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The options that are not the default, when this session can be exported with them. Raises ``CannotExport``."""
+    writer = registry.writers().get(format)
+    if writer is None and (format != ORIGINAL or sources.original_of(session) is None):
+        if format == ORIGINAL:
+            raise CannotExport("this session was not imported from a file, so there is no original")
+        raise CannotExport(f'"{format}" is not an export format; use one of {", ".join(formats_of(session))}')
+    said = dict(said or {})
+    if writer and writer.SPEC.always_signed:
+        said.pop("signed", None)
+        _usable_signer()
+    chosen = without_defaults(format, said)
+    if chosen.get("signed"):
+        _check_signing(session, format, children=bool(chosen.get("children")))
+    return chosen
+
+
+def without_defaults(format: str, said: Mapping[str, Any]) -> dict[str, Any]:
     """What of ``said`` is not the default, as it is kept with the export. Raises ``CannotExport``.
 
     ``said``: ``encrypt_for`` (anchors), ``signed`` and options of the format, each as text or bool.
     """
     known = {option.name: option for option in options_of(format)}
     for name in said.keys() - known.keys() - {*FORMS}:
-        raise CannotExport(f'"{format}" has no option "{name[:40]}"; {_known(known)}', name)
+        there = f"it has {', '.join(known)}" if known else "it has none"
+        raise CannotExport(f'"{format}" has no option "{name[:40]}"; {there}', name)
     chosen = {name: _value(known[name], said[name]) for name in known if name in said}
     kept = {name: value for name, value in chosen.items() if value != default(known[name])}
     signed = _value(SIGNED, said.get("signed", False))
@@ -63,7 +122,7 @@ def settled(format: str, said: Mapping[str, Any]) -> dict[str, Any]:
     return {**kept, "signed": True} if signed else kept
 
 
-def full(format: str, kept: Mapping[str, Any]) -> dict[str, Any]:
+def with_defaults(format: str, kept: Mapping[str, Any]) -> dict[str, Any]:
     """What the writer is given: every option of the format, with the default of those that were not chosen."""
     return {option.name: kept.get(option.name, default(option)) for option in options_of(format)}
 
@@ -77,22 +136,41 @@ def public_keys(kept: Mapping[str, Any]) -> list[RSAPublicKey]:
     return [load_pem_public_key(one["key"].encode()) for one in kept.get("encrypt_for", ())]
 
 
-def encrypting_formats() -> list[str]:
-    """Names of the formats that have an encrypted form."""
-    return [name for name, format in sorted(registry.writers().items()) if isinstance(format, EncryptingWriter)]
+def _can_sign(format: Format, ours: Signer) -> bool:
+    return isinstance(format, SigningWriter) and format.signs_with(ours)
+
+
+def _usable_signer() -> Signer:
+    try:
+        return own_keys.signer()
+    except (BadKey, OSError) as error:
+        raise CannotExport(f"the key that exports are signed with cannot be used: {error}", "signed") from None
+
+
+def _check_signing(session: Session, format: str, *, children: bool) -> None:
+    """Only what has ended is signed (draft-birkholz-verifiable-agent-conversations s6.1)."""
+    ours = _usable_signer()
+    if format == ORIGINAL or not _can_sign(registry.get(format), ours):
+        names = ", ".join(signed_formats()) or "none"
+        raise CannotExport(
+            f"{format} has no signed form for a key with {ours.algorithm}; these have: {names}", "signed"
+        )
+    if goes_on(session) or (children and any(map(goes_on, descendants_of(session)))):
+        raise CannotExport("this session still goes on; it can be signed when it has ended", "signed")
 
 
 def _recipients(format: str, people: Sequence[Anchor]) -> list[dict[str, str]]:
+    """Those to encrypt for, each key once, as the export keeps them: an anchor may be removed before it is written."""
     if format not in encrypting_formats():
         there = ", ".join(encrypting_formats())
         raise CannotExport(f"{format} has no encrypted form; these have: {there}", "encrypt_for")
-    if len(people) > MOST:
-        raise CannotExport(f"{len(people)} recipients are too many; {MOST} is the limit", "encrypt_for")
+    if len(people) > MOST_RECIPIENTS:
+        raise CannotExport(f"{len(people)} recipients are too many; {MOST_RECIPIENTS} is the limit", "encrypt_for")
     for anchor in people:
         if reason := recipients.reason_against(anchor):
             raise CannotExport(f'nothing can be encrypted for "{anchor.title}": {reason}', "encrypt_for")
-    found = {fingerprint(anchor.key): anchor for anchor in people}
-    return [{"name": anchor.title, "fingerprint": print_, "key": _pem(anchor)} for print_, anchor in found.items()]
+    by_key = {fingerprint(anchor.key): anchor for anchor in people}
+    return [{"name": one.title, "fingerprint": digest, "key": _pem(one)} for digest, one in by_key.items()]
 
 
 def _pem(anchor: Anchor) -> str:
@@ -105,11 +183,7 @@ def _value(option: Option, said: Any) -> str | bool:
         if said in values:
             return said
         raise CannotExport(f'{option.name} is "{str(said)[:40]}"; it is one of {", ".join(values)}', option.name)
-    value = said if isinstance(said, bool) else SWITCH.get(str(said).lower())
+    value = said if isinstance(said, bool) else SWITCH_VALUES.get(str(said).lower())
     if value is None:
         raise CannotExport(f'{option.name} is "{str(said)[:40]}"; it is true or false', option.name)
     return value
-
-
-def _known(known: Mapping[str, Option]) -> str:
-    return f"it has {', '.join(known)}" if known else "it has none"

@@ -23,8 +23,8 @@ from .redaction_rules import Rule, selection_of
 
 OPTION = "redaction"
 """In the options of an export: the id of its redaction."""
-TOLD = 200
-"""Places that are told one by one; of all of them there is the number."""
+LISTED_LEAKS = 200
+"""Places that are kept one by one; of all of them there is the number."""
 _MEMBER = re.compile(r"/analysis/\d+/body/session/entries/\d+(?:/children/\d+)*/(x-tool/\w+|[^/]+)")
 MEMBERS = {
     "input": redacting.ARGUMENTS, "x-tool/arguments": redacting.ARGUMENTS, "output": redacting.RESULT,
@@ -40,10 +40,10 @@ def begin(export: Export) -> None:
     Redaction.objects.filter(pk=export.options[OPTION]).update(export=export)
 
 
-def written(export: Export, writer: Writer, losses: Losses, options: dict[str, Any]) -> Iterator[bytes]:
-    """The file without what goes. Held in memory, because all of it is searched for what was removed.
+def redacted_chunks(export: Export, writer: Writer, losses: Losses, options: dict[str, Any]) -> Iterator[bytes]:
+    """The file without what is removed, in one piece: all of it is searched for what was removed.
 
-    The same again when it is written again: events that came since are not in it.
+    Written again it is the same: events that came since are not in it.
     """
     redaction = Redaction.objects.get(pk=export.options[OPTION])
     session, last = export.session, export.identity["last_seq"]
@@ -63,7 +63,7 @@ def _finish(export: Export, redaction: Redaction, prepared: Prepared, content: b
     is_new = export.finished_at is None
     redaction.counts = prepared.counts
     redaction.leak_count, redaction.unchecked = len(leaks), prepared.removed.unchecked
-    redaction.leaks = storable(_told(leaks[:TOLD], prepared, content, options)) if leaks else []
+    redaction.leaks = storable(_described(leaks[:LISTED_LEAKS], prepared, content, options)) if leaks else []
     with transaction.atomic():
         redaction.save(update_fields=["counts", "leak_count", "unchecked", "leaks"])
         if is_new:  # a file that is written again after a day is no new redaction
@@ -78,7 +78,7 @@ def _finish(export: Export, redaction: Redaction, prepared: Prepared, content: b
             )
 
 
-def _told(leaks: list[Leak], prepared: Prepared, content: bytes, options: dict[str, Any]) -> list[dict[str, Any]]:
+def _described(leaks: list[Leak], prepared: Prepared, content: bytes, options: dict[str, Any]) -> list[dict[str, Any]]:
     """Each place with the event that stands there, and the rule that would remove it, too."""
     document = orjson.loads(content)
     where = Where(prepared.session, prepared.events, options, document)

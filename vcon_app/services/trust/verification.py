@@ -23,7 +23,7 @@ from ..documents import archives, decryption
 
 
 @dataclass(slots=True)
-class Verdict:
+class FileCheck:
     """The state of the file as a whole, what is wrong with it, and sentences about what was checked."""
 
     signature: Signature
@@ -31,7 +31,7 @@ class Verdict:
     facts: list[str] = field(default_factory=list)
 
 
-def of(path: Path, anchors: Sequence[Anchor]) -> Verdict:
+def check_file(path: Path, anchors: Sequence[Anchor]) -> FileCheck:
     """Of a signed file of a format, a bundle, or a ``.vconz``. Raises ``FormatError``, ``OSError``."""
     now = timezone.now()
     with path.open("rb") as source:
@@ -39,16 +39,16 @@ def of(path: Path, anchors: Sequence[Anchor]) -> Verdict:
             return _of_archive(Archive(source), anchors, now)
         format = registry.get(registry.detect(source)[0])
         if not isinstance(format, Verifier):
-            return Verdict(Signature(detail=f"{format.SPEC.title} files carry no signature."))
-        return Verdict(*format.verify(decryption.decrypted(format, source), anchors, now))
+            return FileCheck(Signature(detail=f"{format.SPEC.title} files carry no signature."))
+        return FileCheck(*format.verify(decryption.decrypted(format, source), anchors, now))
 
 
-def _of_archive(archive: Archive, anchors: Sequence[Anchor], now: datetime) -> Verdict:
+def _of_archive(archive: Archive, anchors: Sequence[Anchor], now: datetime) -> FileCheck:
     """Members are read in pieces and thrown away, so only bombs are too large."""
     archive.check_size(archive.unpacked)
     if bundle.is_bundle(archive):
         report = bundle.verify(archive, anchors, now)
-        return Verdict(report.signature, report.findings, report.facts)
+        return FileCheck(report.signature, report.findings, report.facts)
     manifest = vconz.manifest_of(archive)
     if manifest is not None:
         return _of_vconz(archive, *vconz.vcons_in(archive, manifest), anchors, now)
@@ -60,7 +60,7 @@ def _of_archive(archive: Archive, anchors: Sequence[Anchor], now: datetime) -> V
 
 def _of_vconz(
     archive: Archive, vcons: list[ZipInfo], odd: list[Finding], anchors: Sequence[Anchor], now: datetime
-) -> Verdict:
+) -> FileCheck:
     """As good as the worst of its vCons; a file that is not of its hash makes the whole invalid (s7.1)."""
     checked = list(_vcons(archive, vcons, anchors, now))
     signature = states.worst([one for _, one, _ in checked])
@@ -68,7 +68,7 @@ def _of_vconz(
     facts = [_fact(name, one) for name, one, _ in checked]
     if wrong := [finding for finding in odd if finding.severity == "error"]:
         signature = replace(signature, state="invalid", detail=f"{wrong[0].path}: {wrong[0].message}.")
-    return Verdict(signature, findings, facts)
+    return FileCheck(signature, findings, facts)
 
 
 def _fact(name: str, signature: Signature) -> str:
