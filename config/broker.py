@@ -56,8 +56,9 @@ def install(parameters: Mapping[str, str]) -> None:
     """Make the queues' schema and our queue in the database of ``parameters``, where they are missing."""
     import psycopg
     from pgmq import install_pgmq_from_sql
+    from psycopg.conninfo import make_conninfo
 
-    with psycopg.connect(**parameters) as connection:
+    with psycopg.connect(make_conninfo(**parameters)) as connection:
         found = connection.execute("SELECT to_regclass('pgmq.meta')").fetchone()
         if found == (None,):
             install_pgmq_from_sql(conn=connection)

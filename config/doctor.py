@@ -13,6 +13,7 @@ from uuid import uuid4
 import psycopg
 from django.conf import settings
 from django.db import connection
+from psycopg.conninfo import make_conninfo
 
 from config import health
 from config.celery import PONG_CHANNEL, pong
@@ -47,9 +48,9 @@ def worker_fault() -> str | None:
     if fault:
         return fault
     token = uuid4().hex
-    with psycopg.connect(**connection_parameters(), autocommit=True) as listener:
+    with psycopg.connect(make_conninfo(**connection_parameters()), autocommit=True) as listener:
         listener.execute(f"LISTEN {PONG_CHANNEL}")
-        pong.apply_async([token], expires=WORKER_SECONDS)
+        pong.apply_async((token,), expires=WORKER_SECONDS)
         if any(notice.payload == token for notice in listener.notifies(timeout=WORKER_SECONDS)):
             return None
     return f"no worker answered within {WORKER_SECONDS} s"

@@ -7,17 +7,18 @@ WhiteNoise's own middleware is synchronous, which would cost a thread per open s
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from asgiref.sync import sync_to_async
 from whitenoise import WhiteNoise
 from whitenoise.responders import Response, StaticFile
 
-Message = MutableMapping[str, Any]
+Scope = dict[str, Any]
+Message = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Message, Receive, Send], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 UPLOAD_LESS = "send fewer or smaller files, or raise COUNTERSIGN_MAX_UPLOAD_BYTES"
 
@@ -35,7 +36,7 @@ class BodyLimit:
     def __init__(self, application: Application, limit: int, below: str = "", now: str = UPLOAD_LESS) -> None:
         self.application, self.limit, self.below, self.now = application, limit, below, now
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not scope["path"].startswith(self.below):
             return await self.application(scope, receive, send)
         declared = _header(scope, b"content-length")
@@ -70,7 +71,7 @@ class BodyLimit:
         await _answer(send, 413, headers, json.dumps(problem).encode())
 
 
-class StaticFiles(WhiteNoise):
+class StaticFiles(WhiteNoise):  # type: ignore[misc]  # a class without types
     """WhiteNoise for ASGI: its table of files, gzip variants, ETags and ranges; the body in one message."""
 
     def __init__(self, application: Application, root: str, prefix: str) -> None:
@@ -83,7 +84,7 @@ class StaticFiles(WhiteNoise):
             add_headers_function=lambda headers, path, url: headers.add_header("X-Content-Type-Options", "nosniff"),
         )
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         file = self.files.get(scope["path"]) if scope["type"] == "http" else None
         if file is None:
             return await self.application(scope, receive, send)
@@ -92,7 +93,7 @@ class StaticFiles(WhiteNoise):
         await _answer(send, response.status, headers, body)
 
 
-def _read(file: StaticFile, scope: Message) -> tuple[Response, bytes]:
+def _read(file: StaticFile, scope: Scope) -> tuple[Response, bytes]:
     names = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
     asked = {name.decode().upper().replace("-", "_"): _header(scope, name).decode("latin-1") for name in names}
     response = file.get_response(scope["method"], {f"HTTP_{name}": value for name, value in asked.items() if value})
@@ -102,7 +103,7 @@ def _read(file: StaticFile, scope: Message) -> tuple[Response, bytes]:
         return response, opened.read()
 
 
-def _header(scope: Message, name: bytes) -> bytes:
+def _header(scope: Scope, name: bytes) -> bytes:
     return next((value for found, value in scope["headers"] if found == name), b"")
 
 

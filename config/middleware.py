@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import cast
 
 from asgiref.sync import iscoroutinefunction, sync_to_async
 from django.db import connections
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.decorators import sync_and_async_middleware
 
-Handler = Callable[[HttpRequest], HttpResponseBase] | Callable[[HttpRequest], Awaitable[HttpResponseBase]]
+SyncHandler = Callable[[HttpRequest], HttpResponseBase]
+Handler = SyncHandler | Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
 POLICY = "; ".join(
     (
@@ -41,7 +43,7 @@ def content_security_policy(get_response: Handler) -> Handler:
         return asynchronous
 
     def synchronous(request: HttpRequest) -> HttpResponseBase:
-        response = get_response(request)
+        response = cast(SyncHandler, get_response)(request)
         response.headers.setdefault("Content-Security-Policy", POLICY)
         return response
 

@@ -5,6 +5,7 @@ import secrets
 import tomllib
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from celery.schedules import crontab
@@ -146,7 +147,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 # Source maps are 5 of the API page's 8 MB; compressing them took most of a second of the first start.
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")
 WHITENOISE_KEEP_ONLY_HASHED_FILES = True
-STORAGES = {
+STORAGES: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": DOCUMENTS_DIR}},
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
@@ -158,7 +159,7 @@ STORAGES = {
 # --- database and broker ----------------------------------------------------------------------------------------
 
 
-def _database(parameters: dict[str, str]) -> dict:
+def _database(parameters: dict[str, str]) -> dict[str, Any]:
     """Django's form of libpq's parameters. Processes with many threads add a pool (``config.database.pool``)."""
     own = {"host": "HOST", "port": "PORT", "dbname": "NAME", "user": "USER", "password": "PASSWORD"}
     options = {name: value for name, value in parameters.items() if name not in own}
@@ -171,8 +172,12 @@ def _database(parameters: dict[str, str]) -> dict:
     }
 
 
-EMBEDDED_CLUSTER = None if ENV.database_url else Cluster(DATA_DIR)
-DATABASE_PARAMETERS = EMBEDDED_CLUSTER.parameters if EMBEDDED_CLUSTER else conninfo_to_dict(ENV.database_url)
+EMBEDDED_CLUSTER: Cluster | None = None
+if ENV.database_url:
+    DATABASE_PARAMETERS = {name: str(value) for name, value in conninfo_to_dict(ENV.database_url).items()}
+else:
+    EMBEDDED_CLUSTER = Cluster(DATA_DIR)
+    DATABASE_PARAMETERS = EMBEDDED_CLUSTER.parameters
 DATABASES = {"default": _database(DATABASE_PARAMETERS)}
 
 CELERY_BROKER_URL = ENV.broker_url or broker.URL
@@ -201,7 +206,7 @@ CELERY_WORKER_MAX_MEMORY_PER_CHILD = 250_000  # KB at the peak: after a large im
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False  # a job row says whether a task still works
 CELERY_TIMEZONE = "UTC"
 SWEEP_SECONDS = 15
-CELERY_BEAT_SCHEDULE = {
+CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     task: {"task": task, "schedule": SWEEP_SECONDS, "options": {"expires": SWEEP_SECONDS}}
     for task in (
         "vcon_app.tasks.sweep",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
-class HashedFilesStorage(CompressedManifestStaticFilesStorage):
+class HashedFilesStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # a class without types
     """Storage of collectstatic that also writes the hashed names into the ``import`` lines of our own scripts.
 
     Without them a page would load ``keyboard.js`` of the last release beside the scripts of this one.

@@ -20,7 +20,7 @@ class Transport(pgmq.Transport):
     @property
     def polling_interval(self) -> float | None:
         """Read once, as a wait begins."""
-        return self._interval if all(channel.qos.can_consume() for channel in self.channels) else SECONDS
+        return self._interval if all(channel.qos.can_consume() for channel in self.channels or ()) else SECONDS
 
     @polling_interval.setter
     def polling_interval(self, seconds: float | None) -> None:

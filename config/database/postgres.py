@@ -24,6 +24,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TypedDict
 
 from config.env import ConfigError
 from config.processes.system import die_with_parent, locked, open_lock, try_lock
@@ -344,10 +345,22 @@ def _run(command: list[str | Path], cluster: Cluster, user: pwd.struct_passwd | 
         raise ConfigError(f"{command[0]} failed in {cluster.data_dir}: {_last_line(done.stdout)}")
 
 
-def _as_user(cluster: Cluster, user: pwd.struct_passwd | None) -> dict:
+class _AsUser(TypedDict, total=False):
+    """Arguments of Popen."""
+
+    cwd: Path
+    env: dict[str, str]
+    user: int
+    group: int
+    extra_groups: list[int]
+
+
+def _as_user(cluster: Cluster, user: pwd.struct_passwd | None) -> _AsUser:
     """Popen's arguments for the server's user. LC_ALL, because the caller's locale may not exist here."""
-    common = {"cwd": cluster.data_dir, "env": {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}}
-    return common | ({"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {})
+    options: _AsUser = {"cwd": cluster.data_dir, "env": {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}}
+    if user:
+        options |= {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+    return options
 
 
 def _options(cluster: Cluster) -> list[str]:
@@ -366,7 +379,10 @@ def _check_version(cluster: Cluster) -> None:
 
 def _wait_until_ready(cluster: Cluster, child: subprocess.Popen[bytes]) -> None:
     """Until the postmaster has written "ready"; a crash's log may have to be replayed first."""
-    up = lambda: _pid(cluster) == child.pid and _status(cluster) == "ready"  # noqa: E731
+
+    def up() -> bool:
+        return _pid(cluster) == child.pid and _status(cluster) == "ready"
+
     wait_until(lambda: up() or child.poll() is not None, START_SECONDS)
     if up() and child.poll() is None:
         return

@@ -99,22 +99,22 @@ class Child:
             return
         now = time.monotonic()
         if self._process is not None:
-            self._bury(now)
+            self._bury(self._process, now)
         if now >= self._due:
             self.restarts += 1
             self.start()
 
-    def _bury(self, now: float) -> None:
+    def _bury(self, ended: Process, now: float) -> None:
         self.kill()  # what it had started itself
         if now - self._started > SETTLED_SECONDS:
             self.restarts = 0
         wait = min(2.0 ** (self.restarts - 1), LONGEST_WAIT) if self.restarts else 0.0
-        self._log.error("ended with status %s; starting it again in %d s", self._process.returncode, wait)
+        self._log.error("ended with status %s; starting it again in %d s", ended.returncode, wait)
         self._due, self._process = now + wait, None
 
     def signal(self, number: int) -> None:
         """Send a signal to the process itself, which tells its own children."""
-        if self.alive():
+        if self._process is not None and self.alive():
             self._process.send_signal(number)
 
     def kill(self) -> None:

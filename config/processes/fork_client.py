@@ -29,7 +29,9 @@ class Forked:
 
     def wait(self) -> int:
         """As Popen's."""
-        return self._wait(0)
+        status = self._wait(0)
+        assert status is not None  # without WNOHANG, waitpid(2) returns for a child that has ended
+        return status
 
     def send_signal(self, number: int) -> None:
         """As Popen's: nothing when it is known to have ended, whose number another may have."""

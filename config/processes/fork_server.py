@@ -16,6 +16,7 @@ import sys
 import time
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from config.processes.system import die_with_parent, name_process
 
@@ -91,7 +92,7 @@ def leave_to(supervisor: int) -> None:
     die_with_parent(supervisor)
 
 
-def become(part: dict, descriptors: list[int], requests: socket.socket) -> None:
+def become(part: dict[str, Any], descriptors: list[int], requests: socket.socket) -> None:
     """Be the part, as ``python -m MODULE`` would: in a session, an environment and with outputs of its own."""
     os.setsid()
     name_process(f"desk-{part['name']}")

@@ -108,7 +108,7 @@ class Supervisor:
             if self.cluster:
                 stack.enter_context(postgres.in_use(self.cluster))
                 self.server = postgres.revive(self.cluster)
-                stack.callback(lambda: self.server.stop())
+                stack.callback(self._stop_server)
             stack.callback(self._stop_children)
             try:
                 self._serve()
@@ -234,16 +234,16 @@ class Supervisor:
         if self.forker and not self.forker.alive():
             say("the process that parts are forked from has ended; one that starts now takes 50 MB more")
             self.forker = None
-        if self.server and not self.server.alive():
+        if self.cluster and self.server and not self.server.alive():
             say("PostgreSQL has ended; starting it again")
-            self._revive()
+            self._revive(self.cluster)
         for child in self.children:
             child.keep_running()
 
-    def _revive(self) -> None:
+    def _revive(self, cluster: postgres.Cluster) -> None:
         """A server that was killed can leave processes that hold its memory for a moment: not yet is not never."""
         try:
-            self.server = postgres.revive(self.cluster)
+            self.server = postgres.revive(cluster)
         except ConfigError as fault:
             say(str(fault))
             self._pause(1)
@@ -267,6 +267,10 @@ class Supervisor:
     def _pause(self, seconds: float = POLL_SECONDS) -> None:
         if self._stop.wait(seconds):
             raise Stopped
+
+    def _stop_server(self) -> None:
+        if self.server:  # the one that runs now: it may have been started again
+            self.server.stop()
 
     def _stop_children(self) -> None:
         """SIGTERM, and after a while the end of every process group."""

@@ -34,7 +34,7 @@ def adopting() -> Iterator[None]:
 
     No longer: whoever adopts has to bury, too. Raises OSError where the system does not offer it.
     """
-    if _libc.prctl(PR_SET_CHILD_SUBREAPER, 1):
+    if _libc is None or _libc.prctl(PR_SET_CHILD_SUBREAPER, 1):
         raise OSError("this system has no PR_SET_CHILD_SUBREAPER")
     try:
         yield
@@ -44,7 +44,8 @@ def adopting() -> Iterator[None]:
 
 def name_process(name: str) -> None:
     """What ``ps -e`` and ``top`` call this process: 15 bytes of ``name`` (Linux alone)."""
-    _libc.prctl(PR_SET_NAME, name.encode())
+    if _libc is not None:
+        _libc.prctl(PR_SET_NAME, name.encode())
 
 
 def open_lock(path: Path) -> IO[str]:
