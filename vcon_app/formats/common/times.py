@@ -13,13 +13,10 @@ def parse(value: Any) -> tuple[datetime | None, str]:
     """An ISO 8601 time in UTC, and what had to be assumed ("" when nothing): ``(None, reason)`` when it is none."""
     if not isinstance(value, str) or not value:
         return None, f"{shown(value)!r} is not a time"
-    try:
-        # Not ciso8601: 0.2 µs for 0.3, of the 20 that an event takes, and it knows leap seconds no better.
-        moment = datetime.fromisoformat(value)
-        assumed = "" if moment.tzinfo else f"{value!r} states no zone; read as UTC"
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC), assumed
-    except (ValueError, OverflowError):
+    at, fault, _ = moment_of(value)
+    if at is None:
         return None, f"{value[:60]!r} is not a time"
+    return at, f"{value!r} states no zone; read as UTC" if fault == "zone" else ""
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -33,11 +30,6 @@ def from_epoch(value: Any, per_second: int) -> datetime | None:
         return EPOCH + timedelta(seconds=value / per_second) if value > 0 else None
     except (OverflowError, ValueError):
         return None
-
-
-def rfc3339(moment: datetime) -> str:
-    """``2026-05-01T09:12:00Z``; parts of a second only where there are any."""
-    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 SECONDS_BELOW = 10**11
@@ -123,3 +115,11 @@ def rfc3339_short(at: datetime) -> str:
     if not at.microsecond:
         return at.isoformat(timespec="seconds")[:-6] + "Z"
     return at.isoformat(timespec="microseconds" if at.microsecond % 1000 else "milliseconds")[:-6] + "Z"
+
+
+def rfc3339(moment: datetime) -> str:
+    """``2026-05-01T09:12:00Z``; six digits of a second where there are any.
+
+    Not ``rfc3339_short``, which vCons are written with: a session that is exported again gives the same bytes.
+    """
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")

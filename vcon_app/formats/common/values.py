@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from .jsonio import MAX_DEPTH, dumps
@@ -11,7 +12,11 @@ FIELD_LIMIT = 256 * 1024
 RESULT_LIMIT = 16 * FIELD_LIMIT
 """Bytes of JSON kept of a whole structured result."""
 MOST_TOKENS = 10**12
-"""More than any response has: a larger number in a file is nonsense and counts as not stated."""
+"""More tokens than any response has: a larger number in a file is nonsense and counts as not stated.
+
+One bound for every format, and that of the log (``sessions_app.services.log.sanitise``): the sum of nine million such
+counts still fits a bigint column, while two of 2**62 do not.
+"""
 LABEL_LIMIT = 500
 """Characters kept of a string that only describes an event (``data``)."""
 
@@ -37,9 +42,26 @@ def list_of(value: Any) -> list[Any]:
 
 
 def count_of(value: Any) -> int | None:
-    """The value when it is a count of tokens that can be, else ``None``: 0 is a count, unknown is not 0."""
-    number = number_of(value, MOST_TOKENS)
-    return None if number is None else int(number)
+    """The value when it is a whole number that can be a count of tokens, else ``None``: unknown is not 0."""
+    if type(value) is float and value.is_integer():  # JSON does not tell 12.0 from 12
+        value = int(value)
+    return value if type(value) is int and 0 <= value < MOST_TOKENS else None
+
+
+def first_text(*values: Any) -> str:
+    """The first of the values that is a string with more than white space in it, else ``""``."""
+    return next((value for value in values if isinstance(value, str) and value.strip()), "")
+
+
+def money_of(value: Any) -> Decimal | None:
+    """A finite amount from 0 to below a million, from a number or decimal text, else ``None``."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        amount = Decimal(str(value))
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() and 0 <= amount < 10**6 else None
 
 
 def number_of(value: Any, below: int) -> float | int | None:

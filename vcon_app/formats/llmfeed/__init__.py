@@ -19,8 +19,7 @@ from ..common.head import Head
 from ..contract import Spec
 from .feed import MAX_BYTES, is_loose
 from .read import read, read_anyway
-from .sign import sign, signs_with
-from .verify import verify
+from .signatures import sign, signs_with, verify
 from .write import write
 
 NAME = "llmfeed"

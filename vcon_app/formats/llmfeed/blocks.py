@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ...drafts import EventDraft, Finding, Json, Kind, Usage
+from ..common.values import count_of, money_of, text_of
+from .block_text import key_of, label_of, outline
 from .decisions import decision_event
 from .entries import HOME, event_of
 from .feed import LOOSE_KEYS, Feed, is_loose
 from .portable import token
 from .session import is_plain_summary, rest_of_context
-from .values import count_of, key_of, label_of, money_of, outline, text_of
 
 _DECISIONS = (
     ("session_summary", "key_decisions"),

@@ -12,9 +12,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...drafts import EventDraft, Finding, Json
+from ..common.values import first_text, text_of
+from .block_text import key_of
 from .entries import HOME, entry_of, event_of, unknown
 from .portable import restored
-from .values import first_text, key_of, text_of
 
 EXTRA = "_event"
 _TO_US = {"intent": "title", "used_prompt": "prompt", "decision": "title", "reasoning": "rationale"}

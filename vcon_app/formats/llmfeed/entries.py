@@ -16,8 +16,9 @@ from typing import Any, get_args
 from ...drafts import ActorKind, EventDraft, Finding, Json, Kind, ToolDraft, Usage
 from ..common.jsonio import dumps
 from ..common.times import parse, rfc3339
+from ..common.values import count_of, money_of, text_of
+from .block_text import key_of
 from .portable import restored
-from .values import count_of, key_of, money_of, text_of
 
 ROLES: dict[str, tuple[Kind, ActorKind]] = {
     "user": ("user_message", "person"),

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from ...drafts import Finding, FormatError, Json
 from ..common.head import open_gzip
 from ..common.jsonio import MAX_DEPTH, Unreadable, loads
-from .values import kind_name
+from .block_text import kind_name
 
 MAX_BYTES = 32 * 1024 * 1024
 """A feed is one JSON object and is held in memory, at about five times its size. Published ones are below 30 KB."""

@@ -8,7 +8,7 @@ from sessions_app.rendering.masking import MASK, mask, names_secret
 
 from ...drafts import Json, Losses
 from ..common.jsonio import MAX_DEPTH, dumps
-from .values import parsed
+from .block_text import parsed
 
 SECRET = ("values that look like secrets", "masked, so that the file can be handed on")
 DEEP = (f"values nested deeper than {MAX_DEPTH} levels", "JSON readers refuse them")

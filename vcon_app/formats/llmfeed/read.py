@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import BinaryIO
 
 from ...drafts import Draft, EventDraft, Finding, SessionDraft
+from ..common.values import text_of
 from . import blocks, reserved, trust
+from .block_text import key_of, kind_name
 from .decisions import answer_of, decision_event, output_event, position_of, repeats
 from .entries import event_of, unknown
 from .feed import Feed, load, require_session
 from .portable import token
 from .session import draft_of, time_findings
-from .values import key_of, kind_name, text_of
 
 _KNOWN_BLOCKS = frozenset((
     "feed_type", "metadata", "context", "imports", "decisions", "outputs", "conversation_trace", "api_execution",

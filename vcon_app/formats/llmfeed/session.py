@@ -10,10 +10,11 @@ from typing import Any
 from ...drafts import Finding, Json, SessionDraft
 from ..common.jsonio import dumps
 from ..common.times import parse, rfc3339
+from ..common.values import first_text, text_of
 from . import reserved
+from .block_text import label_of
 from .feed import Feed, layouts
 from .portable import restored
-from .values import first_text, label_of, text_of
 
 FORMAT = "llmfeed"
 PHASES = ("active", "completed", "crashed", "timed_out")

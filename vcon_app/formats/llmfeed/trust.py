@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from ...drafts import Finding, Json, Signature
 from ..common.times import parse
+from ..common.values import text_of
 from .feed import Feed
-from .values import text_of
 
 SIGNING_FIELDS = (
     "signed_blocks", "algorithm", "canonicalization", "public_key_hint", "valid_signature", "valid_certification",

@@ -14,12 +14,13 @@ from typing import Any
 
 from ...drafts import EventDraft, Events, Json, Losses, SessionDraft
 from ..common.jsonio import dumps
+from ..common.values import text_of
 from . import reserved, trust
+from .block_text import parsed
 from .decisions import EXTRA, decision_item, is_decision, output_item
 from .entries import HOME, entry_of
 from .portable import Carrier, names_in
 from .session import FORMAT, kept_blocks, metadata_of, summary_of
-from .values import parsed, text_of
 
 ORIGIN = "urn:countersign"
 """Stands for the publisher where the installation has no address of its own; the schema asks for a URI."""

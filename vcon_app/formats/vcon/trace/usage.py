@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ....drafts import Json, Usage
+from ...common.values import MOST_TOKENS, count_of
 from ..file import Notes, shown
 
 NAMES = {
@@ -83,18 +84,17 @@ def _spelled(given: tuple[str, ...]) -> list[tuple[str, list[str]]]:
 
 
 def _count(raw: dict[str, Any], name: str, keys: list[str], notes: Notes, pointer: str) -> int | None:
+    """The first of the members that is not null, when it is a count; a finding (R76) when it is none."""
     value = None
     for key in keys:
         if (value := raw.get(key)) is not None:
             break
-    if value is None or (type(value) is int and 0 <= value < 2**63):
+    if value is None or (type(value) is int and 0 <= value < MOST_TOKENS):  # most; asked five times for every entry
         return value
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
+    count = count_of(value)
+    if count is None:
         notes.warn("R76", pointer, f"The {name} count {shown(value)} is no number of tokens; read as not stated.", name)
-        return None
-    return value
+    return count
 
 
 def _reading(counts: Counts, whose: str | None, notes: Notes, pointer: str) -> Reading:

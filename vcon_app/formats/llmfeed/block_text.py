@@ -1,8 +1,7 @@
-"""Small, total functions over values that may be anything."""
+"""Blocks of a feed as text for people: outlines in Markdown, labels, names of kinds; and the keys of their events."""
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
 from hashlib import sha256
 from typing import Any
 
@@ -10,7 +9,7 @@ from ...drafts import Json
 from ..common.jsonio import dumps, loads
 
 MAX_LINES = 200
-"""Lines of a block that are told in an event's text; the block itself is kept whole."""
+"""Lines of a block in the text of an event; the block itself is kept whole."""
 
 
 def parsed(text: str) -> Json:
@@ -18,37 +17,9 @@ def parsed(text: str) -> Json:
     return loads(text.encode("utf-8", "surrogatepass"))[0]
 
 
-def text_of(value: Any) -> str:
-    """The value when it is a string, else ``""``."""
-    return value if isinstance(value, str) else ""
-
-
-def first_text(*values: Any) -> str:
-    """The first of the values that is a string with something in it."""
-    return next((value for value in values if isinstance(value, str) and value.strip()), "")
-
-
 def key_of(pointer: str, value: Json) -> str:
     """The natural key of an event: where it stands, and a digest of what stands there."""
     return f"{pointer}:{sha256(dumps(value)).hexdigest()[:12]}"
-
-
-def count_of(value: Any) -> int | None:
-    """A token count: a whole number that is not negative and fits a database column."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None
-
-
-def money_of(value: Any) -> Decimal | None:
-    """A finite amount below a million, from a number or decimal text."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return None
-    try:
-        amount = Decimal(str(value))
-    except InvalidOperation:
-        return None
-    return amount if amount.is_finite() and 0 <= amount < 10**6 else None
 
 
 def kind_name(value: Any) -> str:
