@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from django import template
+from django.contrib.messages.storage.base import Message
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
@@ -14,9 +16,47 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from sessions_app.models import Approval, Session
-from sessions_app.rendering import numbers, text
+from sessions_app.rendering import marks, numbers, text
 
 register = template.Library()
+LINE_BREAK = re.compile(r"\s*\n\s*")
+TONES = {"error": "wrong", "warning": "waits", "success": "done"}
+"""Of messages, by their level."""
+
+
+class Unbroken(template.Node):
+    """What stands in the block, as one line: see ``unbroken``."""
+
+    def __init__(self, nodes: template.NodeList) -> None:
+        self.nodes = nodes
+
+    def render(self, context: template.Context) -> SafeString:
+        return self.nodes.render(context)
+
+
+@register.tag
+def unbroken(parser: template.base.Parser, token: template.base.Token) -> Unbroken:
+    """``{% unbroken %}`` to ``{% endunbroken %}``: line breaks of the template, with the indentation, are left out.
+
+    For text in which a space would be seen: beside inline elements, and where CSS keeps line breaks. A space that is
+    wanted is written ``{{ " " }}``. Nothing is done to values, and nothing when the page is rendered.
+    """
+    nodes = parser.parse(("endunbroken",))
+    parser.delete_first_token()
+    in_tag = False
+    for node in nodes.get_nodes_by_type(template.base.TextNode):
+        node.s, in_tag = _without_breaks(node.s, in_tag)
+    return Unbroken(nodes)
+
+
+def _without_breaks(source: str, in_tag: bool) -> tuple[str, bool]:
+    """Source without its line breaks, and whether it ends inside of a tag: there a line break parts attributes."""
+    pieces = []
+    for piece in re.findall(r"[^<>]+|[<>]", source):
+        if piece in "<>":
+            in_tag = piece == "<"
+        pieces.append(LINE_BREAK.sub(" " if in_tag else "", piece))
+    return "".join(pieces), in_tag
 
 
 @register.simple_tag
@@ -26,6 +66,12 @@ def icon(name: str) -> SafeString:
         '<svg class="icon" width="16" height="16" aria-hidden="true"><use href="{}#{}"/></svg>',
         static("icons.svg"), name,
     )  # fmt: skip
+
+
+@register.filter
+def message_tone(message: Message) -> str:
+    """Tone and icon of a message to the person, by its level."""
+    return TONES.get(message.level_tag, "note")
 
 
 @register.inclusion_tag("_nav_link.html", takes_context=True)
@@ -133,45 +179,13 @@ def _relative(at: datetime) -> str:
 
 
 @register.inclusion_tag("_state.html")
-def state(of: Session | Approval | str) -> dict[str, str]:
-    """A mark with icon and word: of a session, an approval, or one of the words in ``WORDS``."""
-    word = _session_word(of) if isinstance(of, Session) else of.status if isinstance(of, Approval) else of
-    meaning, icon_name, words = WORDS.get(word, ("quiet", "idle", word.replace("_", " ")))
-    return {"meaning": meaning, "icon_name": icon_name, "text": words}
-
-
-WORDS = {
-    "waits": ("waits", "waits", "waits"),
-    "pending": ("waits", "waits", "waits for you"),
-    "running": ("note", "running", "running"),
-    "queued": ("quiet", "waits", "queued"),
-    "done": ("done", "done", "done"),
-    "failed": ("wrong", "wrong", "failed"),
-    "crashed": ("wrong", "wrong", "crashed"),
-    "timed_out": ("wrong", "wrong", "timed out"),
-    "completed": ("quiet", "done", "completed"),
-    "idle": ("quiet", "idle", "idle"),
-    "archived": ("quiet", "archived", "archived"),
-    "approved": ("done", "done", "approved"),
-    "approved_edited": ("done", "done", "approved, edited"),
-    "answered": ("done", "done", "answered"),
-    "auto_allowed": ("done", "done", "allowed by a rule"),
-    "denied": ("wrong", "close", "denied"),
-    "auto_denied": ("wrong", "close", "denied by a rule"),
-    "expired": ("quiet", "waits", "expired, so denied"),
-    "cancelled": ("quiet", "close", "withdrawn"),
-    "settled_elsewhere": ("quiet", "idle", "settled elsewhere"),
-    "error": ("wrong", "wrong", "error"),
-    "warning": ("waits", "wrong", "warning"),
-    "info": ("note", "note", "note"),
-    "valid": ("done", "done", "verified"),
-    "valid_untrusted": ("waits", "wrong", "valid, signer not trusted"),
-    "valid_expired": ("waits", "wrong", "valid, certificate expired"),
-    "invalid": ("wrong", "wrong", "does not verify"),
-    "uncheckable": ("note", "note", "could not be checked"),
-    "unsigned": ("quiet", "idle", "unsigned"),
-    "encrypted": ("note", "key", "encrypted"),
-}
+def state(shown: Session | Approval | marks.Mark | str) -> dict[str, marks.Mark]:
+    """The badge of a session, of an approval, of a word that ``marks.STATES`` knows, or of a mark itself."""
+    if isinstance(shown, marks.Mark):
+        return {"mark": shown}
+    if isinstance(shown, Session):
+        return {"mark": marks.state_of(_session_word(shown))}
+    return {"mark": marks.state_of(shown.status if isinstance(shown, Approval) else shown)}
 
 
 def _session_word(session: Session) -> str:

@@ -91,6 +91,12 @@ def tool_line(approval: Approval) -> ToolLine:
 
 
 @register.filter
+def diff_class(mark: str) -> str:
+    """The class of a row of a diff beside ``d``, with the space before it."""
+    return {"+": " add", "-": " del", "@": " hunk"}.get(mark, "")
+
+
+@register.filter
 def pretty(value: Any) -> str:
     """JSON as people edit it."""
     return toolbody.as_json(value)

@@ -11,11 +11,11 @@ from django.utils import timezone
 
 from sessions_app.models import Schedule, Session, TriggerRun, WebhookDelivery
 from sessions_app.queries import triggers as queries
+from sessions_app.rendering import marks
 from sessions_app.services.triggers import cron_times
 
 register = template.Library()
 STARTED_BY = (Session.Origin.SCHEDULE, Session.Origin.WEBHOOK, Session.Origin.SLACK)
-STATES = {"started": ("done", "done"), "skipped": ("quiet", "close"), "failed": ("wrong", "wrong")}
 
 
 @register.inclusion_tag("triggers/_trigger_of.html", name="trigger_of")
@@ -26,10 +26,9 @@ def started_by(session: Session) -> dict[str, Any]:
 
 
 @register.inclusion_tag("_state.html")
-def run_state(run: TriggerRun) -> dict[str, str]:
-    """How a fire went, with icon and word."""
-    meaning, icon_name = STATES[run.status]
-    return {"meaning": meaning, "icon_name": icon_name, "text": run.status}
+def run_state(run: TriggerRun) -> dict[str, marks.Mark]:
+    """The badge of a trigger run."""
+    return {"mark": marks.TRIGGER_RUNS[run.status]}
 
 
 @register.filter

@@ -9,6 +9,7 @@ import pytest
 from sessions_app.models import Session
 from sessions_app.services.log import events
 from sessions_app.services.log.events import NewEvent, Tool
+from tests.html import on_one_line
 from tests.services.files import vcon
 from tests.services.imports.test_imports import BY, drop
 from tests.signing.make import ed_key, public_pem, rsa_key
@@ -46,7 +47,7 @@ def test_ticks_are_kept_and_taken_back(reviewer, chat):
     answer = reviewer.post(at(chat, "events"), sent)
     assert (answer.status_code, answer.url) == (302, f"{at(chat)}?kind=messages")
     assert rules() == [{"what": "event", "seq": 1}, {"what": "text", "seq": 3}]
-    assert 'value="1:event" checked' in reviewer.get(at(chat)).content.decode()
+    assert 'value="1:event" checked' in on_one_line(reviewer.get(at(chat)))
     reviewer.post(at(chat, "events"), {"seen": [1], "remove": []})
     assert rules() == [{"what": "text", "seq": 3}]
 
@@ -117,7 +118,7 @@ def test_a_reviewer_may_accept_what_was_found(reviewer, chat):
 def test_it_can_be_encrypted_for_a_trust_anchor(reviewer, chat):
     court = anchors.add(chat.workspace, public_pem(rsa_key()), name="Court", by=BY)
     anchors.add(chat.workspace, public_pem(ed_key()), name="Press", by=BY)
-    page = reviewer.get(at(chat)).content.decode()
+    page = on_one_line(reviewer.get(at(chat)))
     assert f'value="{court.pk}">' in page and "RSA-OAEP needs an RSA key" in page
     reviewer.post(at(chat, "words"), {"add": "4711 0815"})
     made = reviewer.get(reviewer.post(at(chat, "make"), {"type": "PII", "encrypt_for": [str(court.pk)]}).url)

@@ -8,6 +8,7 @@ import pytest
 
 from sessions_app.services import agents
 from sessions_app.views import session_list
+from tests.html import on_one_line
 
 from .build import asks, session_of, words
 
@@ -50,7 +51,7 @@ def test_filters(viewer, three, query, found):
 def test_the_order_is_that_of_a_column_and_turns_round(viewer, three):
     assert titles(viewer.get("/sessions/?sort=cost")) == ["Cheap", "Waits", "Dear"]
     assert titles(viewer.get("/sessions/?sort=-cost")) == ["Dear", "Waits", "Cheap"]
-    assert 'aria-sort="descending"><a href="?sort=cost">Cost' in viewer.get("/sessions/?sort=-cost").content.decode()
+    assert 'aria-sort="descending"><a href="?sort=cost">Cost' in on_one_line(viewer.get("/sessions/?sort=-cost"))
 
 
 def test_the_totals_are_those_of_what_is_filtered(viewer, three):
@@ -60,7 +61,7 @@ def test_the_totals_are_those_of_what_is_filtered(viewer, three):
 
 
 def test_an_active_filter_is_a_chip_that_takes_it_off(viewer, three):
-    page = viewer.get("/sessions/?has_errors=true&tag=vip").content.decode()
+    page = on_one_line(viewer.get("/sessions/?has_errors=true&tag=vip"))
     assert 'href="?tag=vip" aria-current="true">With errors' in page
     assert 'href="?has_errors=true" aria-current="true">tag vip' in page
 

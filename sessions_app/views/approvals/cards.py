@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sessions_app.models import Approval
-from sessions_app.rendering import text, toolbody, toolline
+from sessions_app.rendering import marks, text, toolbody, toolline
 
 LARGE = 8_000
 """Characters of arguments as JSON that every card carries whole. Larger ones stand whole on the card's own page."""
@@ -27,6 +27,8 @@ class Asked:
     why: text.Clamped
     """What the agent says of why it asks, where that is not the question again."""
     cut: bool
+    after: tuple[marks.Mark, marks.Mark]
+    """What became of the decision: whether the agent was told, and whether the call was run."""
 
 
 def asked(approval: Approval, *, alone: bool) -> Asked:
@@ -42,7 +44,16 @@ def asked(approval: Approval, *, alone: bool) -> Asked:
         ),
         why=_clamped("" if approval.context == question else approval.context, alone),
         cut=cut,
+        after=(_delivery(approval), marks.EXECUTIONS.get(approval.execution, marks.NOT_EXECUTED)),
     )
+
+
+def _delivery(approval: Approval) -> marks.Mark:
+    """A decision that was read from a file was never ours to deliver."""
+    if approval.recorded:
+        is_inferred = bool(approval.decision) and approval.decision.get("inferred")
+        return marks.Mark("as the file tells it, inferred" if is_inferred else "as the file tells it")
+    return marks.DELIVERIES.get(approval.delivery, marks.NOTHING_TO_DELIVER)
 
 
 def line_of(approval: Approval) -> toolline.ToolLine:

@@ -6,8 +6,32 @@ from dataclasses import dataclass
 
 from sessions_app.models import Agent, Member, Role, Session
 from sessions_app.queries.sessions import turn_state
+from sessions_app.rendering import text
+from sessions_app.rendering.marks import Mark
 from sessions_app.services.money import budgets
 from sessions_app.services.turns import messages
+
+ARCHIVED, IMPORTED, EXTERNAL, STOPPED = "archived", "imported", "external", "stopped"
+WAITS, RUNNING, IDLE = "waits", "running", "idle"
+TAKE_MESSAGES = (EXTERNAL, WAITS, RUNNING, IDLE)
+MARKS = {
+    ARCHIVED: Mark("archived", "quiet", "archived"),
+    IMPORTED: Mark("imported", "quiet", "file"),
+    EXTERNAL: Mark("runs elsewhere", "quiet", "plug"),
+    WAITS: Mark("waits for a decision", "waits", "waits"),
+    RUNNING: Mark("running", "note", "running"),
+    IDLE: Mark("idle", "quiet", "idle"),
+}
+STOPPING = Mark("stopping", "note", "running")
+NO_MONEY = Mark("no money for a turn", "waits", "waits")
+ENDED_WITH_AN_ERROR = Mark("the last turn ended with an error", "wrong", "wrong")
+INTERRUPTED = Mark("the last turn was interrupted", "quiet", "close")
+CONTINUE = {
+    ARCHIVED: "Continue it as a new session…",
+    IMPORTED: "Continue it with an agent that is…",
+    STOPPED: "continue with another agent…",
+}
+"""The words of the link to a new session, where this one takes no message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +39,7 @@ class Composer:
     """``mode``: archived, imported, external, stopped (its agent is paused or archived), waits, running or idle."""
 
     mode: str
+    agent: Agent
     stands: turn_state.Standing
     spent: str
     """Why there is no money for another turn; empty when there is."""
@@ -22,42 +47,122 @@ class Composer:
 
     @property
     def takes_messages(self) -> bool:
-        return self.may_act and self.mode in ("external", "waits", "running", "idle")
+        return self.may_act and self.mode in TAKE_MESSAGES
 
     @property
-    def may_retry(self) -> bool:
-        return bool(self.may_act and self.mode == "idle" and self.stands.ended)
+    def is_running(self) -> bool:
+        return self.mode == RUNNING
+
+    @property
+    def waits(self) -> bool:
+        return self.mode == WAITS
+
+    @property
+    def is_in_a_turn(self) -> bool:
+        return self.mode in (RUNNING, WAITS)
 
     @property
     def is_held_back(self) -> bool:
         """Messages wait although nothing runs: for money, or for an agent that was paused."""
-        return bool(self.mode in ("idle", "stopped") and self.stands.queued)
+        return bool(self.mode in (IDLE, STOPPED) and self.stands.queued)
+
+    @property
+    def may_retry(self) -> bool:
+        return bool(self.may_act and self.mode == IDLE and self.stands.ended and not self.spent)
+
+    @property
+    def may_send_held_back(self) -> bool:
+        return bool(self.may_act and self.mode == IDLE and self.stands.queued and not self.spent)
+
+    @property
+    def may_resume(self) -> bool:
+        """Whether the way on is to let the agent work again."""
+        return self.may_act and self.mode == STOPPED and self.agent.status == Agent.Status.PAUSED
+
+    @property
+    def mark(self) -> Mark:
+        """How the session stands, in a word or two."""
+        if self.mode == STOPPED:
+            return Mark(f"{self._agent_name} is {self.agent.get_status_display().lower()}", "waits", "waits")
+        if self.mode == RUNNING and self.stands.flight and self.stands.flight.interrupted_at:
+            return STOPPING
+        if self.mode == IDLE:
+            return self._idle_mark
+        return MARKS[self.mode]
+
+    @property
+    def _idle_mark(self) -> Mark:
+        if self.spent:
+            return NO_MONEY
+        if self.stands.ended == "error":
+            return ENDED_WITH_AN_ERROR
+        return INTERRUPTED if self.stands.ended else MARKS[IDLE]
+
+    @property
+    def awaits_retry(self) -> bool:
+        """Whether the turn is to be tried again at a time that is known."""
+        flight = self.stands.flight
+        return bool(self.mode == RUNNING and flight and flight.retry_at and not flight.interrupted_at)
+
+    @property
+    def words(self) -> str:
+        """What follows from it for who would say something; empty where the hint says so."""
+        return {
+            ARCHIVED: "It can be read and exported, and no message reaches its agent.",
+            IMPORTED: "Its agent is not at work here.",
+            EXTERNAL: f"A message goes into the log; {self._agent_name} reads it there when it looks.",
+            STOPPED: "It begins no turns.",
+        }.get(self.mode, "")
+
+    @property
+    def way_on(self) -> str:
+        """The words of the link to a session that continues this one; empty where this one goes on itself."""
+        return CONTINUE.get(self.mode, "") if self.may_act else ""
+
+    @property
+    def hint(self) -> str:
+        """What becomes of a message that is sent now."""
+        if not self.takes_messages or self.spent:
+            return ""
+        if self.mode == IDLE:
+            return "A message goes behind those that wait." if self.is_held_back else "A message is sent at once."
+        return {
+            WAITS: "A message decides nothing: the card does. It waits until then.",
+            RUNNING: "A message waits behind this turn.",
+        }.get(self.mode, "")
+
+    @property
+    def queued_word(self) -> str:
+        return "held back" if self.is_held_back else "next"
+
+    @property
+    def _agent_name(self) -> str:
+        return text.first_line(self.agent.name, 300)
 
 
 def of(session: Session, member: Member) -> Composer:
     """The composer of a session for a member, in a number of queries that does not depend on either."""
     mode = _mode(session)
-    return Composer(
-        mode, turn_state.of(session), _spent(session, mode), may_act=Role(member.role).covers(Role.REVIEWER)
-    )
+    may_act = Role(member.role).covers(Role.REVIEWER)
+    return Composer(mode, session.agent, turn_state.of(session), _spent(session, mode), may_act)
 
 
 def _mode(session: Session) -> str:
     if session.status == Session.Status.ARCHIVED:
-        return "archived"
+        return ARCHIVED
     if session.origin == Session.Origin.IMPORT:
-        return "imported"
+        return IMPORTED
     if not messages.runs_here(session.agent):
-        return "external"
+        return EXTERNAL
     if session.status == Session.Status.RUNNING and session.pending_approvals:
-        return "waits"
+        return WAITS
     if session.agent.status != Agent.Status.ACTIVE:
-        return "stopped"
-    return "running" if session.status == Session.Status.RUNNING else "idle"
+        return STOPPED
+    return RUNNING if session.status == Session.Status.RUNNING else IDLE
 
 
 def _spent(session: Session, mode: str) -> str:
-    if mode != "idle":
+    if mode != IDLE:
         return ""
     try:
         budgets.check(session)

@@ -9,9 +9,10 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from sessions_app.models import Session
+from sessions_app.models import Agent, Session
 from sessions_app.queries.log import event_detail, outline, search
 from sessions_app.queries.log.timeline import DEPTHS, Timeline, Window
+from sessions_app.rendering import text
 from sessions_app.services import sessions
 
 from .. import access
@@ -147,6 +148,8 @@ def facts(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> Http
         "session": session,
         "tools": event_detail.tool_counts(session.pk),
         "children": event_detail.children(session.pk),
+        "recorder": "its runtime" if session.agent.runtime != Agent.Runtime.EXTERNAL else "the recorder",
+        "models": ", ".join(text.first_line(name, 80) for name in session.model_names),
     }
     return fragment(request, "sessions/_facts.html", context, "About this session")
 

@@ -9,6 +9,7 @@ import re
 import pytest
 
 from sessions_app.services import agents
+from tests.html import on_one_line
 
 from ..build import words
 from .spending import ran
@@ -16,7 +17,7 @@ from .spending import ran
 
 def tools(client, query: str = "") -> list[str]:
     """Of the rows, the newest first."""
-    html = client.get(f"/usage/calls/{query}").content.decode()
+    html = on_one_line(client.get(f"/usage/calls/{query}"))
     return re.findall(r'class="cell-tool"><a data-row class="untrusted" href="[^"]+">([^<]*)<', html)
 
 

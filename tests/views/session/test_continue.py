@@ -8,6 +8,7 @@ from sessions_app.models import Agent, Event, QueuedMessage, Session, TurnInFlig
 from sessions_app.services import agents, audit
 from sessions_app.services import sessions as session_services
 from sessions_app.services.turns import messages
+from tests.html import on_one_line
 from tests.views.build import words
 
 from .build import asked, path_of, said, session_with
@@ -43,10 +44,8 @@ def test_an_archived_import_goes_on_from_its_end(reviewer, source, parrot):
     made = Session.objects.get(agent=parrot)
     assert response.headers["Location"] == path_of(made)
     assert (made.title, made.continues, made.origin) == ("Order 4711 (continued)", source, "chat")
-    assert (
-        f'continues <a class="untrusted" href="{path_of(source)}?event=3#e-3"'
-        in reviewer.get(path_of(made)).content.decode()
-    )
+    page = on_one_line(reviewer.get(path_of(made)))
+    assert f'continues <a class="untrusted" href="{path_of(source)}?event=3#e-3"' in page
     assert "continued in Order 4711 (continued)" in words(reviewer.get(path_of(source)))
 
 

@@ -10,6 +10,7 @@ from django.utils.html import escape
 
 from sessions_app.models import AuditEntry, Session
 from sessions_app.services import audit
+from tests.html import on_one_line
 from tests.signing.make import ec_key, owner, private_pem, public_pem, rsa_key
 from vcon_app.models import Export
 from vcon_app.services.exports import export_jobs, export_options
@@ -31,7 +32,7 @@ def session(agent, settings, tmp_path) -> Session:
 
 
 def page(client, session: Session) -> str:
-    return client.get(path_of(session)).content.decode()
+    return on_one_line(client.get(path_of(session)))
 
 
 def way(html: str, format: str) -> str:
@@ -150,7 +151,7 @@ def test_who_took_it_is_listed_with_the_facts_of_the_session(viewer, session):
     for format, options in (("html", {}), ("vcon", {"bodies": "string", "signed": "true"})):
         export_jobs.start_export(session, format, by=by, options=options)
     assert "Taken away 2 times" in page(viewer, session)
-    facts = viewer.get(f"{path_of(session)}/facts", **FETCHED).content.decode()
+    facts = on_one_line(viewer.get(f"{path_of(session)}/facts", **FETCHED))
     listed = re.findall(r"<li>(.*?)</li>", facts.split("Taken away")[1], re.DOTALL)
     assert [re.sub(r"<[^>]+>", "", row).split("just")[0].strip() for row in listed[:2]] == [
         "vcon, signed, bodies string",

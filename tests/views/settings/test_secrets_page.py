@@ -7,6 +7,7 @@ from django.db import connection
 
 from sessions_app.models import AuditEntry, Secret
 from sessions_app.services import agents, audit, secrets
+from tests.html import on_one_line
 
 from ..build import words
 
@@ -36,7 +37,7 @@ def test_the_page_says_which_agents_use_it(admin, workspace):
     tools = [{"type": "mcp", "server": "crm", "url": "https://mcp.example.com", "headers_secret": {"X-Key": "crm"}}]
     agents.create(workspace.id, "Clerk", by=audit.COMMAND, runtime="local", tools=tools)
     admin.post("/settings/secrets/", ENTERED)
-    assert '<a href="/agents/clerk/">Clerk</a>' in page(admin)
+    assert '<a href="/agents/clerk/">Clerk</a>' in on_one_line(page(admin))
 
 
 def test_it_is_replaced_for_the_same_place(admin):

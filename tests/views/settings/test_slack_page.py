@@ -13,6 +13,7 @@ from sessions_app.channels.slack import install
 from sessions_app.models import Agent, AuditEntry, Role, SlackInstallation
 from sessions_app.services import agents, audit
 from tests.fakes.slack import CLIENT_ID, CLIENT_SECRET, SECRET, TEAM, TOKEN, FakeSlack, Fault
+from tests.html import on_one_line
 
 from ..build import words
 from ..conftest import member_of, signed_in
@@ -85,7 +86,7 @@ def test_it_is_set_up(admin, installation, parrot):
     installation.refresh_from_db()
     assert (installation.agent, installation.escalation_channel) == (parrot, "C0PEOPLE1")
     assert (installation.outsiders, installation.allow_list) == ("allow_list", ["U0ANN0001", "T0OTHER01"])
-    page = answer.content.decode()
+    page = on_one_line(answer)
     assert f'<option value="{parrot.pk}" selected>' in page and 'value="allow_list" checked' in page
 
 

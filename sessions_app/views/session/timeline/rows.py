@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from sessions_app.models import Approval, ModelRequest, Session, ToolCall
 from sessions_app.queries.log.timeline import Entry, Nested, Window
-from sessions_app.rendering import markdown, text, toolbody, toolline
+from sessions_app.rendering import markdown, marks, text, toolbody, toolline
 from sessions_app.views.approvals import cards
 
 INLINE = 600
@@ -26,6 +26,7 @@ FACTS, FACT = 12, 200
 """Facts of the recorder that a row carries, and characters of each."""
 PROMPT, PROMPT_LINES = 2_400, 32
 """Characters and lines of a prompt that stand in the timeline; long ones are pasted files, rarely read twice."""
+RESULT_ALONE = marks.Mark("result without its call")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +115,17 @@ class Call(Row):
     @property
     def failed(self) -> bool:
         return self.status == "error"
+
+    @property
+    def outcome(self) -> marks.Mark | None:
+        """What became of the call, where that is not that it went well."""
+        is_stray = self.status not in marks.OUTCOMES and self.entry.kind == "tool_result"
+        return RESULT_ALONE if is_stray else marks.OUTCOMES.get(self.status)
+
+    @property
+    def shows_glance(self) -> bool:
+        """Whether the glance stands on the line: that of an error has a line of its own."""
+        return bool(self.glance) and self.status not in ("error", "denied", "cancelled")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
