@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringConstraints, model_validator
 
-from sessions_app.services.log import events
+from sessions_app.drafts import EventDraft, ToolDraft, Usage
 
 MAX_BATCH = 1_000
 MAX_TOKENS = 10**9
@@ -179,19 +179,19 @@ class SentEvent(BaseModel):
     parent_client_id: Id | None = None
     data: dict[str, Any] | None = None
 
-    def event(self, now: datetime) -> events.NewEvent:
+    def event(self, now: datetime) -> EventDraft:
         """As the log takes it; without a time of its own it happened when it came."""
         kind = self.actor.kind if self.actor else ACTORS.get(self.kind, "unknown")
-        return events.NewEvent(
+        return EventDraft(
             kind=self.kind,
             key=f"client:{self.client_id}",
             at=self.at or now,
             actor_kind=kind,
             actor_name=(self.actor.name if self.actor else None) or "",
             text=self.text or "",
-            tool=events.Tool(**self.tool.model_dump()) if self.tool else None,
+            tool=ToolDraft(**self.tool.model_dump()) if self.tool else None,
             model=self.model,
-            usage=events.Tokens(**self.usage.model_dump(exclude={"total_tokens"})) if self.usage else None,
+            usage=Usage(**self.usage.model_dump(exclude={"total_tokens"})) if self.usage else None,
             cost=self.cost,
             parent=f"client:{self.parent_client_id}" if self.parent_client_id else None,
             data=self.data or {},

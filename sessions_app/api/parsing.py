@@ -10,7 +10,7 @@ from django.utils.datastructures import MultiValueDict
 from ninja.parser import Parser
 from pydantic import BaseModel
 
-from sessions_app.services.log.events import storable
+from sessions_app.services.log.sanitise import storable
 
 from .problems import Problem, invalid
 

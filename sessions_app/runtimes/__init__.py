@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sessions_app.services.log.events import NewEvent
+from sessions_app.drafts import EventDraft
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
     """The turn is over."""
 
-    last: list[NewEvent] = field(default_factory=list)
+    last: list[EventDraft] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

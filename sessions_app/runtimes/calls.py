@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
+from sessions_app.drafts import EventDraft
 from sessions_app.models import Approval, Event
 from sessions_app.services.approvals import endings
-from sessions_app.services.log.events import NewEvent
 from sessions_app.services.money import budgets, usage
 
 from .policy import ESCALATE, verdict
@@ -44,7 +44,7 @@ def open_calls(turn: TurnRun) -> list[Event]:
     return [event for event in told if event.kind == "tool_call" and event.call_id not in done]
 
 
-def cancelled(turn: TurnRun) -> list[NewEvent]:
+def cancelled(turn: TurnRun) -> list[EventDraft]:
     """Results for the calls that an interrupted turn leaves behind."""
     return [turn.result(call, "interrupted", "cancelled") for call in open_calls(turn)]
 

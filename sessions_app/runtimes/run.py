@@ -10,11 +10,11 @@ from uuid import UUID
 from django.db import connections
 from django.utils import timezone
 
+from sessions_app.drafts import EventDraft, ToolDraft
 from sessions_app.models import Agent, Approval, Event, Session, TurnInFlight
 from sessions_app.services import agents, audit, notify
 from sessions_app.services.approvals import requests
 from sessions_app.services.log import events
-from sessions_app.services.log.events import NewEvent, Tool
 from sessions_app.services.money import budgets
 from sessions_app.services.turns import in_flight
 from sessions_app.services.turns.in_flight import LeaseLost
@@ -81,7 +81,7 @@ class TurnRun:
         rows = Event.objects.filter(session_id=self.session_id, turn=self.turn).order_by("seq")
         return list(rows.filter(kind__in=kinds) if kinds else rows)
 
-    def append(self, *new: NewEvent) -> events.Appended:
+    def append(self, *new: EventDraft) -> events.Appended:
         """Add to the log; what it holds already is left out. Raises ``LeaseLost``."""
         with in_flight.owned(self.flight):
             appended = events.append(self.session_id, new)
@@ -130,19 +130,19 @@ class TurnRun:
 
     # --- words for what happens ---
 
-    def event(self, kind: str, key: str, text: str = "", **fields: Any) -> NewEvent:
+    def event(self, kind: str, key: str, text: str = "", **fields: Any) -> EventDraft:
         """An event of the agent, now."""
-        return NewEvent(
+        return EventDraft(
             kind,
             key,
             at=timezone.now(),
             **{"actor_kind": "agent", "actor_name": self.agent.name, "text": text} | fields,
         )
 
-    def result(self, call: Event, text: str, status: str, **data: Any) -> NewEvent:
+    def result(self, call: Event, text: str, status: str, **data: Any) -> EventDraft:
         """The result of a call. One call has one: a second is left out by its key."""
-        tool = Tool(call_id=call.call_id, name=call.tool_name, server=call.tool_server, status=status)
-        return NewEvent(
+        tool = ToolDraft(call_id=call.call_id, name=call.tool_name, server=call.tool_server, status=status)
+        return EventDraft(
             "tool_result", f"result:{call.call_id}", at=timezone.now(), actor_kind="tool",
             actor_name=call.tool_name or "", text=text, tool=tool, parent=call.client_key, data=data,
         )  # fmt: skip

@@ -17,8 +17,8 @@ from typing import Any
 
 import orjson
 
+from sessions_app.drafts import ToolDraft, Usage
 from sessions_app.models import Event
-from sessions_app.services.log.events import Tokens, Tool
 
 from . import Ended, Failed, Outcome, Waits, calls
 from .policy import ESCALATE
@@ -103,7 +103,7 @@ def _question(turn: TurnRun, key: str, rest: str, prompt: str) -> None:
 def _append_call(
     turn: TurnRun, key: str, name: str, server: str | None, arguments: dict[str, Any], prompt: str
 ) -> None:
-    tool = Tool(call_id=f"{turn.session_id}:{key}", name=name, server=server, arguments=arguments)
+    tool = ToolDraft(call_id=f"{turn.session_id}:{key}", name=name, server=server, arguments=arguments)
     turn.append(turn.event("tool_call", key, tool=tool, **_used(key, prompt, name)))
 
 
@@ -132,7 +132,7 @@ def _execute(call: Event, arguments: Any) -> calls.Result:
 
 def _used(key: str, prompt: str, text: str) -> dict[str, Any]:
     """Tokens and cost of a response: a token a word."""
-    used = Tokens(input_tokens=len(prompt.split()) + 10, output_tokens=len(text.split()) + 1)
+    used = Usage(input_tokens=len(prompt.split()) + 10, output_tokens=len(text.split()) + 1)
     cost = PRICE * ((used.input_tokens or 0) + (used.output_tokens or 0))
     return {"model": MODEL, "usage": used, "request": key, "cost": cost}
 

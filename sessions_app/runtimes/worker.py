@@ -14,9 +14,9 @@ from uuid import UUID
 from django.db import DatabaseError, InterfaceError, connection, connections
 from django.utils import timezone
 
+from sessions_app.drafts import EventDraft
 from sessions_app.ids import uuid7
 from sessions_app.models import Session, TurnInFlight
-from sessions_app.services.log.events import NewEvent
 from sessions_app.services.money import budgets
 from sessions_app.services.turns import in_flight
 from sessions_app.services.turns.in_flight import LeaseLost
@@ -115,12 +115,12 @@ def _settle(turn: TurnRun, outcome: Outcome, busy_ms: int) -> None:
         in_flight.finish(turn.flight, busy_ms, outcome.last)
 
 
-def error_event(turn: TurnRun, text: str) -> NewEvent:
+def error_event(turn: TurnRun, text: str) -> EventDraft:
     """What went wrong, for the person who reads the session."""
     return turn.event("error", f"error:{uuid7()}", text, actor_kind="system", actor_name="Countersign")
 
 
-def interrupted_event(turn: TurnRun) -> NewEvent:
+def interrupted_event(turn: TurnRun) -> EventDraft:
     """The end of a turn that a person stopped."""
     return turn.event(
         "status", f"interrupted:{turn.turn}:{turn.flight.worker}", "interrupted", actor_kind="system",

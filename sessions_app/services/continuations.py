@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import transaction
 from django.utils import timezone
 
+from sessions_app.drafts import EventDraft
 from sessions_app.ids import uuid7
 from sessions_app.models import Agent, QueuedMessage, Session, Turn
 from sessions_app.queries.sessions import handover_transcript
@@ -88,9 +89,9 @@ def _end_of(source: Session, after_turn: int | None) -> int:
     return last
 
 
-def _context(session: Session) -> events.NewEvent:
+def _context(session: Session) -> EventDraft:
     known = {"session": str(session.continues_id), "through_seq": session.continues_seq}
-    return events.NewEvent(
+    return EventDraft(
         "injected_context", handover_transcript.CONTINUED, at=timezone.now(), actor_kind="system",
         actor_name="Countersign", text=context_for(session),
         data={"type": "continued from another session"} | known,
@@ -101,7 +102,7 @@ def _stop(source: Session, agent: Agent, by: audit.Actor) -> None:
     """The turn in flight ends, and what it asks is withdrawn: the other agent asks for itself."""
     if source.status == Session.Status.RUNNING:
         messages.interrupt(source.pk, by=by)
-    note = events.NewEvent(
+    note = EventDraft(
         "handoff", f"handoff:{uuid7()}", at=timezone.now(), actor_kind="person", actor_name=by.name,
         text=f"{by.name} hands this session over to {agent.name}", data={"to": agent.name},
     )  # fmt: skip

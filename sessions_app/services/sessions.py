@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import Case, F, Value, When
 from django.utils import timezone
 
+from sessions_app.drafts import EventDraft
 from sessions_app.models import Agent, Session
 
 from . import audit, notify, task_queue
@@ -57,7 +58,7 @@ def lock_open(session_id: UUID) -> Session:
     return session
 
 
-def append_to_open(session: Session, new: list[events.NewEvent]) -> events.Appended:
+def append_to_open(session: Session, new: list[EventDraft]) -> events.Appended:
     """``events.append`` for sessions that still take events. Raises ``Archived``."""
     with transaction.atomic():
         status = Session.objects.select_for_update().values_list("status", flat=True).get(pk=session.pk)

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from sessions_app.drafts import EventDraft, ToolDraft
 from sessions_app.models import Session, TurnInFlight
 from sessions_app.services import agents, audit, sessions
-from sessions_app.services.log.events import NewEvent, Tool, append
+from sessions_app.services.log.events import append
 from sessions_app.services.turns import in_flight, messages
 
 STANDING, ROWS = re.compile(r"/standing$"), re.compile(r"/rows\?only=")
@@ -48,7 +49,7 @@ def held_back(page: Page, address: re.Pattern[str], first: int = 1) -> Iterator[
 
 
 def note(session: Session, key: str) -> None:
-    append(session.pk, [NewEvent("note", key, actor_kind="system", text=key)])
+    append(session.pk, [EventDraft("note", key, actor_kind="system", text=key)])
 
 
 def path_of(session: Session) -> str:
@@ -80,7 +81,7 @@ def test_what_happens_while_the_line_is_fetched_is_shown(open_page, session):
 
 def test_results_that_come_together_are_all_shown(open_page, session):
     calls = [f"call-{number}" for number in range(5)]
-    append(session.pk, [NewEvent("user_message", "m", actor_kind="person", text="Five at once")])
+    append(session.pk, [EventDraft("user_message", "m", actor_kind="person", text="Five at once")])
     append(session.pk, [_of("tool_call", call) for call in calls])
     page = open_page(path_of(session))
     expect(page.locator("#timeline .call.is-none")).to_have_count(5)
@@ -90,5 +91,7 @@ def test_results_that_come_together_are_all_shown(open_page, session):
         expect(page.locator("#timeline .call.is-none")).to_have_count(0, timeout=15_000)
 
 
-def _of(kind: str, call: str, status: str | None = None) -> NewEvent:
-    return NewEvent(kind, f"{kind}-{call}", actor_kind="agent", tool=Tool(call_id=call, name="look", status=status))
+def _of(kind: str, call: str, status: str | None = None) -> EventDraft:
+    return EventDraft(
+        kind, f"{kind}-{call}", actor_kind="agent", tool=ToolDraft(call_id=call, name="look", status=status)
+    )

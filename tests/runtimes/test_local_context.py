@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from sessions_app.drafts import EventDraft, ToolDraft
 from sessions_app.models import Event
 from sessions_app.runtimes.local import context
 from sessions_app.services.log import events
-from sessions_app.services.log.events import NewEvent, Tool
 from tests.fakes.managed_agents_errors import ApiError
 from tests.fakes.messages_api import call, text, thinking
 from tests.fakes.messages_api_rules import check, check_size
@@ -25,7 +25,7 @@ def session(make_session, api, shop):
     return make_session("Clerk", "local", model=MODEL, policy=ALLOW, tools=tools)
 
 
-def log(session, *new: NewEvent) -> list[dict]:
+def log(session, *new: EventDraft) -> list[dict]:
     """The messages of a log with these events; they are such as the API takes."""
     events.append(session.pk, new)
     made = context.conversation(Event.objects.filter(session=session).order_by("seq"), MODEL)
@@ -35,22 +35,22 @@ def log(session, *new: NewEvent) -> list[dict]:
     return made
 
 
-def user(said: str, key: str = "u") -> NewEvent:
-    return NewEvent("user_message", key, text=said, actor_kind="person")
+def user(said: str, key: str = "u") -> EventDraft:
+    return EventDraft("user_message", key, text=said, actor_kind="person")
 
 
-def agent(said: str, key: str = "a", **more) -> NewEvent:
-    return NewEvent("agent_message", key, text=said, actor_kind="agent", **more)
+def agent(said: str, key: str = "a", **more) -> EventDraft:
+    return EventDraft("agent_message", key, text=said, actor_kind="agent", **more)
 
 
-def called(id_: str | None, key: str, **more) -> NewEvent:
-    tool = Tool(call_id=id_, name="refund", server="shop", arguments=more.pop("arguments", {"order": 1}))
-    return NewEvent("tool_call", key, tool=tool, **more)
+def called(id_: str | None, key: str, **more) -> EventDraft:
+    tool = ToolDraft(call_id=id_, name="refund", server="shop", arguments=more.pop("arguments", {"order": 1}))
+    return EventDraft("tool_call", key, tool=tool, **more)
 
 
-def gave(id_: str | None, key: str, said: str = "done", status: str | None = "ok", **more) -> NewEvent:
+def gave(id_: str | None, key: str, said: str = "done", status: str | None = "ok", **more) -> EventDraft:
     result = more.pop("result", None)
-    return NewEvent("tool_result", key, text=said, tool=Tool(call_id=id_, status=status, result=result), **more)
+    return EventDraft("tool_result", key, text=said, tool=ToolDraft(call_id=id_, status=status, result=result), **more)
 
 
 def answer(id_: str, *said: str, failed: bool = False) -> dict:
@@ -96,7 +96,7 @@ def test_each_request_begins_as_the_one_before_did(session, api):
 
 
 def test_a_compaction_stands_for_what_came_before_it(session):
-    compacted = NewEvent("compaction", "c", text="They wanted a refund.")
+    compacted = EventDraft("compaction", "c", text="They wanted a refund.")
     log(session, user("Refund it"), called("t1", "t"), compacted, gave("t1", "r"), user("Well?", "u2"))
     [message] = context.Context(Turnlike(session)).messages()
     summary = "Summary of this session up to here, in place of its messages:\n\nThey wanted a refund."
@@ -114,7 +114,7 @@ class Turnlike:
 
 
 def test_context_that_was_given_stands_first(session):
-    given = NewEvent("injected_context", "i", text="Ines spoke to them yesterday.")
+    given = EventDraft("injected_context", "i", text="Ines spoke to them yesterday.")
     [first] = log(session, given, user("Go on"))
     assert first["content"] == [text("<context>\nInes spoke to them yesterday.\n</context>"), text("Go on")]
 
@@ -146,8 +146,8 @@ def test_the_same_call_twice_is_told_once(session):
 
 
 def test_ids_names_and_arguments_of_other_systems_are_made_to_fit(session):
-    tool = Tool(call_id="call|äöü", name="run command!", arguments=["ls", "-l"])
-    made = log(session, user("Go"), NewEvent("tool_call", "t", tool=tool), gave("call|äöü", "r", "", result={"a": 1}))
+    tool = ToolDraft(call_id="call|äöü", name="run command!", arguments=["ls", "-l"])
+    made = log(session, user("Go"), EventDraft("tool_call", "t", tool=tool), gave("call|äöü", "r", "", result={"a": 1}))
     [use], [result] = made[1]["content"], made[2]["content"]
     assert use["name"].startswith("run_command__") and use["input"] == {"input": ["ls", "-l"]}
     assert result["tool_use_id"] == use["id"] and result["content"] == [text('{"a":1}')]
@@ -179,7 +179,7 @@ def test_nothing_that_is_empty_is_told(session):
 
 def test_thinking_goes_back_to_its_own_model_alone(session):
     def thought(key, **data):
-        return NewEvent("reasoning", key, text="Hm", data=data)
+        return EventDraft("reasoning", key, text="Hm", data=data)
 
     made = log(
         session, user("Go"), thought("1", signature="sig-1", asked_of=MODEL), thought("2"),

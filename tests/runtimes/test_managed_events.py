@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from sessions_app.drafts import EventDraft, Usage
 from sessions_app.runtimes.managed.events import HANDLERS, Mapping, cents_of
 from sessions_app.runtimes.managed.state import Remote
-from sessions_app.services.log.events import NewEvent, Tokens
 
 AT = "2026-11-20T09:00:00.000000Z"
 SAID = [{"type": "text", "text": "words"}]
@@ -54,7 +54,7 @@ def wire(kind: str, id_: str = "sevt_7", **fields: Any) -> dict[str, Any]:
     return {"id": id_, "type": kind, "processed_at": AT, **fields}
 
 
-def only(mapping: Mapping, told: dict[str, Any]) -> NewEvent:
+def only(mapping: Mapping, told: dict[str, Any]) -> EventDraft:
     (event,) = mapping.of(told)
     return event
 
@@ -113,7 +113,7 @@ def test_a_statement_of_cost_is_the_difference_to_the_one_before_in_dollars(mapp
 def test_what_a_request_does_not_state_is_unknown_and_not_zero(mapping):
     used = {"input_tokens": 5, "output_tokens": None, "cache_read_input_tokens": True, "speed": "fast"}
     event = only(mapping, wire("span.model_request_end", model_request_start_id="sevt_1", model_usage=used))
-    assert event.usage == Tokens(input_tokens=5)
+    assert event.usage == Usage(input_tokens=5)
     assert (event.request, event.model, event.data["speed"]) == ("sevt_1", "claude-opus-5-5", "fast")
     assert only(mapping, wire("span.model_request_end")).usage is None
 

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 
+from sessions_app.drafts import EventDraft
 from sessions_app.models import CallUsage, Event, Session, TurnInFlight, TurnUsage
 from sessions_app.runtimes.managed import loop as runtime
 from sessions_app.services import agents
@@ -256,7 +257,7 @@ def test_a_message_from_elsewhere_begins_no_turn_here(managed, fake):
 def test_context_that_was_put_into_the_log_goes_with_the_next_message(managed, fake):
     from sessions_app.services.log import events
 
-    events.append(managed.pk, [events.NewEvent("injected_context", "context:1", text="The customer is called Ada.")])
+    events.append(managed.pk, [EventDraft("injected_context", "context:1", text="The customer is called Ada.")])
     for text in ("Hello", "Again"):
         say(managed, text)
         work(managed)

@@ -10,37 +10,37 @@ from typing import Any
 
 from django.db import connection
 
+from sessions_app.drafts import EventDraft, ToolDraft, Usage
 from sessions_app.models import Event, Session
 from sessions_app.services.log import events
-from sessions_app.services.log.events import NewEvent, Tokens, Tool
 
 _numbers = count(1)
 
 
-def event(kind: str = "note", key: str = "", **fields: Any) -> NewEvent:
+def event(kind: str = "note", key: str = "", **fields: Any) -> EventDraft:
     """An event with a key of its own unless one is given."""
-    return NewEvent(kind=kind, key=key or f"k{next(_numbers)}", **fields)
+    return EventDraft(kind=kind, key=key or f"k{next(_numbers)}", **fields)
 
 
-def user(text: str = "Do it", **fields: Any) -> NewEvent:
+def user(text: str = "Do it", **fields: Any) -> EventDraft:
     return event("user_message", text=text, actor_kind="person", **fields)
 
 
-def call(call_id: str | None = None, name: str = "search", **fields: Any) -> NewEvent:
-    return event("tool_call", tool=Tool(call_id=call_id, name=name, arguments={"q": "x"}), **fields)
+def call(call_id: str | None = None, name: str = "search", **fields: Any) -> EventDraft:
+    return event("tool_call", tool=ToolDraft(call_id=call_id, name=name, arguments={"q": "x"}), **fields)
 
 
-def result(call_id: str | None = None, status: str | None = "ok", **fields: Any) -> NewEvent:
-    return event("tool_result", tool=Tool(call_id=call_id, status=status), **fields)
+def result(call_id: str | None = None, status: str | None = "ok", **fields: Any) -> EventDraft:
+    return event("tool_result", tool=ToolDraft(call_id=call_id, status=status), **fields)
 
 
-def answer(request: str | None = None, model: str | None = None, cost: Any = None, **tokens: int) -> NewEvent:
+def answer(request: str | None = None, model: str | None = None, cost: Any = None, **tokens: int) -> EventDraft:
     """A message of a model, with the tokens of the response it is part of."""
-    usage = Tokens(**tokens) if tokens else None
+    usage = Usage(**tokens) if tokens else None
     return event("agent_message", text="Done", request=request, model=model, cost=cost, usage=usage)
 
 
-def append(session: Session, *new: NewEvent) -> events.Appended:
+def append(session: Session, *new: EventDraft) -> events.Appended:
     """Append, and bring ``session`` up to date."""
     done = events.append(session.pk, list(new))
     session.refresh_from_db()

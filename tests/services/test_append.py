@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from sessions_app.drafts import EventDraft, ToolDraft, Usage
 from sessions_app.models import Session
 from sessions_app.services.log import events
 from sessions_app.services.log.events import BATCH, PARENTS_REMEMBERED
@@ -100,10 +101,10 @@ def test_sessions_have_logs_of_their_own(session, agent):
 
 def test_everything_an_event_says_is_kept(session):
     at = datetime(2026, 5, 4, 10, 30, 0, 123456, tzinfo=UTC)
-    new = events.NewEvent(
+    new = EventDraft(
         kind="tool_result", key="k", at=at, actor_kind="tool", actor_name="bash", text="ok", depth=1,
-        tool=events.Tool("c1", "bash", "local", {"a": [1, 2.5, None]}, {"exit": 0}, "ok"), model="m", request="r",
-        usage=events.Tokens(1, 2, 3, 4, 5, 6, "interrupted"), data={"x": {"y": "z"}}, pointer="L7/message",
+        tool=ToolDraft("c1", "bash", "local", {"a": [1, 2.5, None]}, {"exit": 0}, "ok"), model="m", request="r",
+        usage=Usage(1, 2, 3, 4, 5, 6, "interrupted"), data={"x": {"y": "z"}}, pointer="L7/message",
         offset=8, length=9,
     )  # fmt: skip
     events.append(session.pk, [new], document="ab" * 32)

@@ -11,12 +11,12 @@ from typing import Any
 from django.http import HttpResponse
 from django.utils import timezone
 
+from sessions_app.drafts import EventDraft, Usage
 from sessions_app.models import Agent, Approval, Session
 from sessions_app.services import audit
 from sessions_app.services import sessions as session_services
 from sessions_app.services.approvals import requests
 from sessions_app.services.log import events
-from sessions_app.services.log.events import NewEvent, Tokens
 
 ASKER = audit.Actor("api_key", name="Refund agent")
 TRANSCRIPT = b"""{"feed_type": "session", "metadata": {"origin": "https://example.org", "title": "Restock the shelf",
@@ -31,11 +31,11 @@ def session_of(
     """A session with one turn that began a minute ago, cost this much and went wrong so often."""
     at = timezone.now() - timedelta(minutes=1)
     session = session_services.create(agent, by=ASKER, title=title)
-    usage = Tokens(input_tokens=1_000, output_tokens=200)
+    usage = Usage(input_tokens=1_000, output_tokens=200)
     events.append(session.pk, [
-        NewEvent(kind="user_message", key="u", at=at, text="The parcel never came"),
-        NewEvent(kind="agent_message", key="a", at=at, text="I look it up", usage=usage, cost=cost and Decimal(cost)),
-        *(NewEvent(kind="error", key=f"e{number}", at=at, text="Timed out") for number in range(errors)),
+        EventDraft(kind="user_message", key="u", at=at, text="The parcel never came"),
+        EventDraft(kind="agent_message", key="a", at=at, text="I look it up", usage=usage, cost=cost and Decimal(cost)),
+        *(EventDraft(kind="error", key=f"e{number}", at=at, text="Timed out") for number in range(errors)),
     ])  # fmt: skip
     Session.objects.filter(pk=session.pk).update(started_at=at, **changes)
     session.refresh_from_db()

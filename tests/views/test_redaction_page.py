@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from sessions_app.drafts import EventDraft, ToolDraft
 from sessions_app.models import Session
 from sessions_app.services.log import events
-from sessions_app.services.log.events import NewEvent, Tool
 from tests.html import on_one_line
 from tests.services.files import vcon
 from tests.services.imports.test_imports import BY, drop
@@ -162,7 +162,7 @@ def test_the_page_begins_at_the_event_it_was_called_for(reviewer, chat):
 def test_a_large_session_is_shown_in_pages_with_as_many_queries_as_a_small_one(reviewer, agent):
     small, large = session_of(agent, "Small"), session_of(agent, "Large")
     new = [
-        NewEvent(kind="tool_call", key=f"c{n}", tool=Tool(call_id=f"c{n}", name="look", arguments={"n": n}))
+        EventDraft(kind="tool_call", key=f"c{n}", tool=ToolDraft(call_id=f"c{n}", name="look", arguments={"n": n}))
         for n in range(150)
     ]
     events.append(large.pk, new)
@@ -199,8 +199,8 @@ def test_a_session_from_a_redacted_file_shows_it_and_where(reviewer, workspace, 
 def test_shells_of_a_trace_are_marked_at_their_events(reviewer, workspace, agent):
     session = session_of(agent, "Large")
     new = [
-        NewEvent(kind="reasoning", key="r", text="a secret plan"),
-        NewEvent(kind="agent_message", key="m", text="Done"),
+        EventDraft(kind="reasoning", key="r", text="a secret plan"),
+        EventDraft(kind="agent_message", key="m", text="Done"),
     ]
     events.append(session.pk, new)
     session.refresh_from_db()

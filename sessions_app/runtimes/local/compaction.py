@@ -10,10 +10,10 @@ from typing import Any
 
 from django.db.models import Q
 
+from sessions_app.drafts import EventDraft
 from sessions_app.models import Event
 from sessions_app.queries.sessions import handover_transcript
 from sessions_app.services.log import pricing
-from sessions_app.services.log.events import NewEvent
 
 from ..run import TurnRun
 from .context import KEEPS_MESSAGE
@@ -84,7 +84,7 @@ def _request(turn: TurnRun, through: int) -> dict[str, Any]:
     return {"model": turn.agent.model, "max_tokens": MAX_TOKENS, "messages": [{"role": "user", "content": said}]}
 
 
-def _event(turn: TurnRun, reply: Reply | None, through: int) -> NewEvent:
+def _event(turn: TurnRun, reply: Reply | None, through: int) -> EventDraft:
     """The summary; where the model gave none, the end of the record itself."""
     message = reply.message if reply else None
     said = "\n\n".join(block.text for block in message.content if block.type == "text").strip() if message else ""

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from anthropic.types import Message, Usage
+from anthropic.types import Message
+from anthropic.types import Usage as AnthropicUsage
 
-from sessions_app.services.log.events import NewEvent, Tokens, Tool
+from sessions_app.drafts import EventDraft, ToolDraft, Usage
 
 from ..run import TurnRun
 from ..tools.offers import Offer
@@ -23,7 +24,7 @@ INTERRUPTED = "interrupted"
 """A stop reason of ours: a person stopped it."""
 
 
-def of(turn: TurnRun, reply: Reply, offers: Mapping[str, Offer]) -> list[NewEvent]:
+def of(turn: TurnRun, reply: Reply, offers: Mapping[str, Offer]) -> list[EventDraft]:
     """The events of a response. One that a person stopped keeps its text; calls that it was writing were never made."""
     message = reply.message
     if message is None:
@@ -35,7 +36,7 @@ def of(turn: TurnRun, reply: Reply, offers: Mapping[str, Offer]) -> list[NewEven
     return [*blocks, replace(last, usage=tokens_of(message.usage, whole=reply.whole), data=last.data | ended)]
 
 
-def _blocks(turn: TurnRun, message: Message, whole: bool, offers: Mapping[str, Offer]) -> Iterator[NewEvent]:
+def _blocks(turn: TurnRun, message: Message, whole: bool, offers: Mapping[str, Offer]) -> Iterator[EventDraft]:
     unfinished = len(message.content) - 1 if not whole or message.stop_reason in CUT else None
     for index, block in enumerate(message.content):
         about = {"model": message.model, "request": message.id}
@@ -61,23 +62,23 @@ def _blocks(turn: TurnRun, message: Message, whole: bool, offers: Mapping[str, O
                 yield turn.event("unknown", key, data=mark | {"block": raw}, **about)
 
 
-def _call(turn: TurnRun, key: str, block: Any, offer: Offer | None, about: dict[str, Any]) -> NewEvent:
+def _call(turn: TurnRun, key: str, block: Any, offer: Offer | None, about: dict[str, Any]) -> EventDraft:
     """The call by the names of its tool; what the model called it stands beside."""
     server, name = (offer.server, offer.name) if offer else (None, block.name)
-    tool = Tool(call_id=block.id, name=name, server=server, arguments=block.input)
+    tool = ToolDraft(call_id=block.id, name=name, server=server, arguments=block.input)
     data = {"shown_as": block.name} if block.name != name else {}
     return turn.event("tool_call", key, tool=tool, data=data if offer else data | {"no_such_tool": True}, **about)
 
 
-def _nothing(turn: TurnRun, message: Message) -> NewEvent:
+def _nothing(turn: TurnRun, message: Message) -> EventDraft:
     """Of a response without a word; it cost something, and it ended for a reason."""
     return turn.event("model_request", f"local:{message.id}:0", model=message.model, request=message.id)
 
 
-def tokens_of(used: Usage, *, whole: bool = True) -> Tokens:
+def tokens_of(used: AnthropicUsage, *, whole: bool = True) -> Usage:
     """As counted at the end. Of an interrupted response only the beginning is known: less than what is billed."""
     split, details = used.cache_creation, used.output_tokens_details
-    return Tokens(
+    return Usage(
         input_tokens=used.input_tokens,
         cache_read_tokens=used.cache_read_input_tokens,
         cache_write_tokens=used.cache_creation_input_tokens,

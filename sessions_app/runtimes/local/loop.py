@@ -12,8 +12,8 @@ from typing import Any
 
 from anyio.from_thread import start_blocking_portal
 
+from sessions_app.drafts import EventDraft
 from sessions_app.models import Event
-from sessions_app.services.log.events import NewEvent
 
 from .. import Ended, Failed, Outcome, Retry, Waits, calls
 from ..run import TurnRun
@@ -85,7 +85,7 @@ class _Loop:
                 said = []
         return said
 
-    def _ended(self, response: Event) -> list[NewEvent] | None:
+    def _ended(self, response: Event) -> list[EventDraft] | None:
         """The last events of the turn, if this response is its end."""
         stop = response.data["stop_reason"]
         if stop in GOES_ON:
@@ -160,7 +160,7 @@ class _Loop:
             request["output_config"] = {"effort": effort}
         return request
 
-    def _error(self, key: str, text: str) -> NewEvent:
+    def _error(self, key: str, text: str) -> EventDraft:
         return self.turn.event("error", key, text, actor_kind="system", actor_name="Countersign")
 
 

@@ -8,9 +8,9 @@ import orjson
 from anyio.from_thread import start_blocking_portal
 from django.utils import timezone
 
+from sessions_app.drafts import EventDraft, ToolDraft
 from sessions_app.models import Approval, Event
 from sessions_app.services.approvals import endings
-from sessions_app.services.log.events import NewEvent, Tool
 from sessions_app.services.turns import in_flight
 
 from .. import calls
@@ -59,9 +59,9 @@ def _call(follower: Follower, id_: str) -> Event | None:
         if look and follower.turn.pause(SECONDS_BETWEEN):
             return None
         follower.look_for_calls()
-    unseen = NewEvent(
+    unseen = EventDraft(
         "tool_call", f"managed:{id_}:unseen", at=timezone.now(), actor_kind="agent",
-        actor_name=follower.turn.agent.name, tool=Tool(id_, UNSEEN), data={"unseen": True},
+        actor_name=follower.turn.agent.name, tool=ToolDraft(id_, UNSEEN), data={"unseen": True},
     )  # fmt: skip
     follower.turn.append(unseen)
     return follower.call(id_)

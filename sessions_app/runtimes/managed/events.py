@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from sessions_app.services.log.events import NewEvent, Tokens, Tool
+from sessions_app.drafts import EventDraft, ToolDraft, Usage
 
 Json = dict[str, Any]
 CALLS = ("agent.tool_use", "agent.mcp_tool_use", "agent.custom_tool_use")
@@ -51,7 +51,7 @@ class Mapping:
     agent: str
     model: str | None = None
     cents: Decimal = Decimal(0)
-    calls: dict[str, Tool] = field(default_factory=dict)
+    calls: dict[str, ToolDraft] = field(default_factory=dict)
     denied: set[str] = field(default_factory=set)
     """Calls that were refused and whose results are still to come."""
     threads: dict[str, Thread] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Mapping:
     results: set[str] = field(default_factory=set)
     """Calls whose results came from here, so that the log has them already."""
 
-    def of(self, wire: Json, thread: str = "") -> Iterator[NewEvent]:
+    def of(self, wire: Json, thread: str = "") -> Iterator[EventDraft]:
         """Events of one event. ``thread``: on whose list it stood. What is only queued yet is nothing."""
         if is_queued(wire):
             return
@@ -88,13 +88,15 @@ class _Said:
     def model(self) -> str | None:
         return self.of_thread.model if self.of_thread else self.mapping.model
 
-    def event(self, kind: str, text: str = "", *, part: str = "", data: Json | None = None, **fields: Any) -> NewEvent:
+    def event(
+        self, kind: str, text: str = "", *, part: str = "", data: Json | None = None, **fields: Any
+    ) -> EventDraft:
         """At the place of this event; of the agent or sub-agent, if nothing else is said."""
         below = self.of_thread
         actor = ("subagent", below.name) if below else ("agent", self.mapping.agent)
         fields = {"actor_kind": actor[0], "actor_name": actor[1]} | fields
         fields |= {"depth": 1, "parent": fields.get("parent") or below.key} if below else {}
-        return NewEvent(
+        return EventDraft(
             kind, key_of(self.wire) + part, at=time_of(self.wire), text=text, data={"type": self.type} | (data or {}),
             **fields,
         )  # fmt: skip
@@ -173,7 +175,7 @@ def _rest(wire: Json) -> Json:
 # --- messages ---
 
 
-def _user_message(said: _Said) -> Iterator[NewEvent]:
+def _user_message(said: _Said) -> Iterator[EventDraft]:
     """One sent from here is in the log already, so its arrival is noted. One from elsewhere begins no turn here."""
     wire = said.wire
     if ours := said.mapping.mine.get(_text(wire.get("id"))):
@@ -184,15 +186,15 @@ def _user_message(said: _Said) -> Iterator[NewEvent]:
     yield said.event("injected_context", text, actor_kind="person", actor_name="", data=data)
 
 
-def sent_note(wire: Json, message: str) -> NewEvent:
+def sent_note(wire: Json, message: str) -> EventDraft:
     """That the message with this key has reached the runtime."""
     data = {"type": "user.message", "status": "sent", "message": message}
-    return NewEvent(
+    return EventDraft(
         "system", key_of(wire), at=time_of(wire), actor_kind="system", text="sent to the runtime", data=data
     )
 
 
-def _agent_message(said: _Said) -> Iterator[NewEvent]:
+def _agent_message(said: _Said) -> Iterator[EventDraft]:
     text, more = text_of(said.wire.get("content"))
     redacted = sum(block.get("type") == "redacted" for block in more)
     files = [block for block in more if block.get("type") != "redacted"]
@@ -200,16 +202,16 @@ def _agent_message(said: _Said) -> Iterator[NewEvent]:
     yield said.event("agent_message", text, request=_text(said.wire.get("id")) or None, model=said.model, data=data)
 
 
-def _thinking(said: _Said) -> Iterator[NewEvent]:
+def _thinking(said: _Said) -> Iterator[EventDraft]:
     """The API does not tell what was thought."""
     yield said.event("reasoning", data={"not_recorded": True})
 
 
-def _system_message(said: _Said) -> Iterator[NewEvent]:
+def _system_message(said: _Said) -> Iterator[EventDraft]:
     yield said.event("injected_context", text_of(said.wire.get("content"))[0], actor_kind="system", actor_name="")
 
 
-def _outcome_wanted(said: _Said) -> Iterator[NewEvent]:
+def _outcome_wanted(said: _Said) -> Iterator[EventDraft]:
     text = _text(said.wire.get("description"))
     yield said.event("injected_context", text, actor_kind="person", actor_name="", data=_rest(said.wire))
 
@@ -217,10 +219,10 @@ def _outcome_wanted(said: _Said) -> Iterator[NewEvent]:
 # --- tools ---
 
 
-def _tool_use(said: _Said) -> Iterator[NewEvent]:
+def _tool_use(said: _Said) -> Iterator[EventDraft]:
     """A call; where the runtime's own policy refused it, that too."""
     wire, id_ = said.wire, _text(said.wire.get("id"))
-    tool = Tool(id_, _text(wire.get("name")), _text(wire.get("mcp_server_name")) or None, wire.get("input"))
+    tool = ToolDraft(id_, _text(wire.get("name")), _text(wire.get("mcp_server_name")) or None, wire.get("input"))
     said.mapping.calls[id_] = tool
     data = {key: wire[key] for key in ("evaluated_permission", "evaluation", "session_thread_id") if wire.get(key)}
     yield said.event("tool_call", tool=tool, model=said.model, data=data)
@@ -235,28 +237,28 @@ def _tool_use(said: _Said) -> Iterator[NewEvent]:
         )  # fmt: skip
 
 
-def _tool_result(said: _Said) -> Iterator[NewEvent]:
+def _tool_result(said: _Said) -> Iterator[EventDraft]:
     wire, id_ = said.wire, _text(said.wire.get(RESULTS[said.type]))
     if id_ in said.mapping.results:
         yield from _taken(said)
         return
-    call = said.mapping.calls.get(id_, Tool())
+    call = said.mapping.calls.get(id_, ToolDraft())
     text, more = text_of(wire.get("content"))
     status = "ok" if wire.get("is_error") is not True else "denied" if id_ in said.mapping.denied else "error"
-    tool = Tool(call_id=id_, name=call.name, server=call.server, status=status)
+    tool = ToolDraft(call_id=id_, name=call.name, server=call.server, status=status)
     yield said.event(
         "tool_result", text, actor_kind="tool", actor_name=call.name or "", parent=f"managed:{id_}", tool=tool,
         data={"attachments": more} if more else {},
     )  # fmt: skip
 
 
-def _confirmation(said: _Said) -> Iterator[NewEvent]:
+def _confirmation(said: _Said) -> Iterator[EventDraft]:
     if said.wire.get("result") == "deny":
         said.mapping.denied.add(_text(said.wire.get("tool_use_id")))
     yield from _taken(said)
 
 
-def _taken(said: _Said) -> Iterator[NewEvent]:
+def _taken(said: _Said) -> Iterator[EventDraft]:
     """An answer as the runtime took it; the approval or the result in the log tells who gave it."""
     told = {key: value for key, value in _rest(said.wire).items() if key != "content"}
     yield said.event("system", actor_kind="system", actor_name="", data={"status": "answer_taken"} | told)
@@ -265,7 +267,7 @@ def _taken(said: _Said) -> Iterator[NewEvent]:
 # --- what it took ---
 
 
-def _request_end(said: _Said) -> Iterator[NewEvent]:
+def _request_end(said: _Said) -> Iterator[EventDraft]:
     """Tokens of one response; the cache counts stand beside ``input_tokens``. A failed one may have some, too."""
     used = _dict(said.wire.get("model_usage"))
     data = {key: said.wire[key] for key in ("is_error",) if said.wire.get(key)}
@@ -274,17 +276,17 @@ def _request_end(said: _Said) -> Iterator[NewEvent]:
     yield said.event("model_request", usage=_tokens(used), request=request, model=said.model, data=data)
 
 
-def _tokens(used: Json) -> Tokens | None:
-    counts = Tokens(
+def _tokens(used: Json) -> Usage | None:
+    counts = Usage(
         input_tokens=_count(used.get("input_tokens")),
         cache_read_tokens=_count(used.get("cache_read_input_tokens")),
         cache_write_tokens=_count(used.get("cache_creation_input_tokens")),
         output_tokens=_count(used.get("output_tokens")),
     )
-    return None if counts == Tokens() else counts
+    return None if counts == Usage() else counts
 
 
-def _session_usage(said: _Said) -> Iterator[NewEvent]:
+def _session_usage(said: _Said) -> Iterator[EventDraft]:
     """Cumulative, so the cost since the statement before is the difference; it covers sub-agents and run time."""
     data = {key: said.wire[key] for key in ("usage", "budget") if said.wire.get(key)}
     total = cents_of(said.wire.get("usage"))
@@ -297,7 +299,7 @@ def _session_usage(said: _Said) -> Iterator[NewEvent]:
     yield said.event("system", actor_kind="system", actor_name="", request=request, cost=cost, data=data)
 
 
-def _evaluated(said: _Said) -> Iterator[NewEvent]:
+def _evaluated(said: _Said) -> Iterator[EventDraft]:
     usage = _tokens(_dict(said.wire.get("usage")))
     request = _text(said.wire.get("id")) if usage else None
     text = _text(said.wire.get("explanation"))
@@ -308,7 +310,7 @@ def _evaluated(said: _Said) -> Iterator[NewEvent]:
 # --- how it stands ---
 
 
-def _idle(said: _Said) -> Iterator[NewEvent]:
+def _idle(said: _Said) -> Iterator[EventDraft]:
     """The session rests; for a bad reason that is an error that a person has to see."""
     stop, details = _dict(said.wire.get("stop_reason")), _dict(said.wire.get("stop_details"))
     reason = _text(stop.get("type"))
@@ -320,7 +322,7 @@ def _idle(said: _Said) -> Iterator[NewEvent]:
     yield said.event("error", ": ".join([ENDS[reason], *more]), actor_kind="system", data=data)
 
 
-def _error(said: _Said) -> Iterator[NewEvent]:
+def _error(said: _Said) -> Iterator[EventDraft]:
     error = _dict(said.wire.get("error"))
     retry = _text(_dict(error.get("retry_status")).get("type"))
     more = {"retrying": " (the runtime tries again)", "terminal": " (the session cannot go on)"}.get(retry, "")
@@ -328,7 +330,7 @@ def _error(said: _Said) -> Iterator[NewEvent]:
     yield said.event("error", text, actor_kind="system", data={"error": error})
 
 
-def _thread_created(said: _Said) -> Iterator[NewEvent]:
+def _thread_created(said: _Said) -> Iterator[EventDraft]:
     """A sub-agent begins; its events stand below this one."""
     id_, name = _text(said.wire.get("session_thread_id")), _text(said.wire.get("agent_name"))
     created = _Said(said.mapping, said.wire, "")
@@ -337,7 +339,7 @@ def _thread_created(said: _Said) -> Iterator[NewEvent]:
         said.mapping.threads.setdefault(id_, Thread(key_of(said.wire), name))
 
 
-def _between_threads(said: _Said) -> Iterator[NewEvent]:
+def _between_threads(said: _Said) -> Iterator[EventDraft]:
     """The task of a sub-agent, or its answer."""
     sent = said.type == "agent.thread_message_sent"
     other = _text(said.wire.get("to_session_thread_id" if sent else "from_session_thread_id"))
@@ -350,19 +352,19 @@ def _between_threads(said: _Said) -> Iterator[NewEvent]:
     yield below.event("user_message" if sent else "agent_message", text, **actor)
 
 
-def _note(kind: str) -> Callable[[_Said], Iterator[NewEvent]]:
-    def handler(said: _Said) -> Iterator[NewEvent]:
+def _note(kind: str) -> Callable[[_Said], Iterator[EventDraft]]:
+    def handler(said: _Said) -> Iterator[EventDraft]:
         yield said.event(kind, actor_kind="system", actor_name="", data=_rest(said.wire))
 
     return handler
 
 
-def _unknown(said: _Said) -> Iterator[NewEvent]:
+def _unknown(said: _Said) -> Iterator[EventDraft]:
     yield said.event("unknown", data={"raw": said.wire})
 
 
 STATES = ("running", "idle", "rescheduled", "terminated")
-HANDLERS: dict[str, Callable[[_Said], Iterator[NewEvent]]] = {
+HANDLERS: dict[str, Callable[[_Said], Iterator[EventDraft]]] = {
     "user.message": _user_message,
     "user.define_outcome": _outcome_wanted,
     "user.interrupt": _note("system"),

@@ -14,9 +14,9 @@ from typing import Any
 
 from django.db import connections
 
+from sessions_app.drafts import EventDraft, ToolDraft
 from sessions_app.models import Approval, Event
 from sessions_app.services.approvals import endings
-from sessions_app.services.log.events import NewEvent, Tool
 from sessions_app.services.money import usage
 
 from ..prices import price_of
@@ -120,7 +120,7 @@ class Follower:
     def take(self, wires: Iterable[Json]) -> int:
         """Feed events in their order, and append those that are new; their number."""
         wires = list(wires)
-        new: list[NewEvent] = []
+        new: list[EventDraft] = []
         accepted = 0
         for wire in wires:
             self.remote.feed(wire)
@@ -139,7 +139,7 @@ class Follower:
                 self._book(id_)
         return accepted
 
-    def _append(self, new: list[NewEvent]) -> int:
+    def _append(self, new: list[EventDraft]) -> int:
         return self.turn.append(*new).accepted if new else 0
 
     def _book(self, id_: str) -> None:
@@ -262,7 +262,7 @@ def _mapping_of(turn: TurnRun, model: str | None) -> Mapping:
     mapping = Mapping(agent=turn.agent.name, model=model, cents=_cents_so_far(turn) or Mapping("").cents)
     for event in turn.of_turn("tool_call", "tool_result", "system"):
         if event.kind == "tool_call" and event.call_id:
-            mapping.calls[event.call_id] = Tool(event.call_id, event.tool_name, event.tool_server, event.arguments)
+            mapping.calls[event.call_id] = ToolDraft(event.call_id, event.tool_name, event.tool_server, event.arguments)
         elif event.kind == "tool_result" and event.client_key.startswith("result:"):
             mapping.results.add(event.call_id or "")
         elif event.data.get("status") == "answer_taken" and event.data.get("result") == "deny":

@@ -16,10 +16,10 @@ from django.conf import settings
 from django.db import connections
 from django.utils import timezone
 
+from sessions_app.drafts import EventDraft
 from sessions_app.models import Approval, Event, Session
 from sessions_app.services.approvals import endings
 from sessions_app.services.log import events
-from sessions_app.services.log.events import NewEvent
 from sessions_app.services.money import budgets
 
 from .. import Ended, Failed, Outcome, Retry, Waits, calls
@@ -271,8 +271,8 @@ def _archive(port: Port, runtime_id: str) -> None:
             time.sleep(LISTEN_SECONDS)
 
 
-def _closed(session: Session) -> NewEvent:
-    return NewEvent(
+def _closed(session: Session) -> EventDraft:
+    return EventDraft(
         "status", ARCHIVED_KEY, at=timezone.now(), actor_kind="system", actor_name="Countersign",
         text="archived at the runtime", data={"status": "archived_at_runtime"},
     )  # fmt: skip

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from sessions_app.drafts import EventDraft, ToolDraft
 from sessions_app.models import Approval, Session
 
 from .. import audit, notify, task_queue
@@ -18,16 +19,16 @@ def lock_session_of(approval_id: UUID) -> None:
     Session.objects.select_for_update(of=("self",)).only("id").get(approvals=approval_id)
 
 
-def event_of(approval: Approval, by: audit.Actor, text: str, actor_kind: str) -> events.NewEvent:
+def event_of(approval: Approval, by: audit.Actor, text: str, actor_kind: str) -> EventDraft:
     """The step of an approval as an event of its session."""
-    return events.NewEvent(
+    return EventDraft(
         kind="approval",
         key=f"approval:{approval.pk}:{approval.status}",
         at=timezone.now(),
         actor_kind=actor_kind,
         actor_name=by.name,
         text=text,
-        tool=events.Tool(
+        tool=ToolDraft(
             call_id=approval.client_id or None,
             name=approval.tool_name,
             server=approval.tool_server,

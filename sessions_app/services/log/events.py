@@ -9,23 +9,20 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from datetime import datetime
-from decimal import Decimal
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection, transaction
 
+from sessions_app.drafts import EventDraft
 from sessions_app.ids import uuid7_texts
 from sessions_app.models import Session
 
 from .. import notify
 from . import projections
-from .sanitise import MAX_SMALLINT, identifier, json_text, plausible, storable, text
-
-__all__ = ["Appended", "EventLike", "NewEvent", "Tokens", "Tool", "append", "key_of", "storable"]
+from .sanitise import MAX_SMALLINT, identifier, json_text, plausible, text
 
 BATCH = 2_000
 PARENTS_REMEMBERED = 20_000
@@ -37,72 +34,6 @@ COLUMNS = (
     "cache_write_1h_tokens", "quality", "cost", "data", "client_key", "document", "pointer", '"offset"', "length",
 )  # fmt: skip
 COPY = f"COPY sessions_app_event ({', '.join(COLUMNS)}) FROM STDIN"
-
-
-class EventLike(Protocol):
-    """The shape of ``vcon_app.drafts.EventDraft``, which this app must not import, and of ``NewEvent``."""
-
-    kind: str
-    key: str
-    at: datetime | None
-    actor_kind: str
-    actor_name: str
-    text: str
-    tool: Any
-    model: str | None
-    usage: Any
-    request: str | None
-    cost: Decimal | None
-    parent: str | None
-    depth: int
-    data: dict[str, Any]
-    pointer: str
-    offset: int | None
-    length: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    call_id: str | None = None
-    name: str | None = None
-    server: str | None = None
-    arguments: Any = None
-    result: Any = None
-    status: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Tokens:
-    input_tokens: int | None = None
-    cache_read_tokens: int | None = None
-    cache_write_tokens: int | None = None
-    output_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    cache_write_1h_tokens: int | None = None
-    quality: str = "final"
-
-
-@dataclass(frozen=True, slots=True)
-class NewEvent:
-    """An event that happens here or is sent by an agent, as against one that is read from a file."""
-
-    kind: str
-    key: str
-    at: datetime | None = None
-    actor_kind: str = "unknown"
-    actor_name: str = ""
-    text: str = ""
-    tool: Tool | None = None
-    model: str | None = None
-    usage: Tokens | None = None
-    request: str | None = None
-    cost: Decimal | None = None
-    parent: str | None = None
-    depth: int = 0
-    data: dict[str, Any] = field(default_factory=dict)
-    pointer: str = ""
-    offset: int | None = None
-    length: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +58,7 @@ def _hex_key(natural_key: str) -> str:
 @transaction.atomic
 def append(
     session_id: UUID,
-    events: Iterable[EventLike],
+    events: Iterable[EventDraft],
     *,
     document: str | None = None,
     on_progress: Callable[[int], None] | None = None,
@@ -163,7 +94,7 @@ class _Fresh(NamedTuple):
 
     key: str
     parent: str | None
-    event: EventLike
+    event: EventDraft
 
 
 class _Log:
@@ -176,7 +107,7 @@ class _Log:
         self.turn = session.last_turn
         self._seqs: OrderedDict[str, int] = OrderedDict()
 
-    def write(self, batch: list[EventLike]) -> None:
+    def write(self, batch: list[EventDraft]) -> None:
         fresh = self._only_new(batch)
         self._remember_parents(fresh)
         ids = uuid7_texts(len(fresh))
@@ -186,7 +117,7 @@ class _Log:
         while len(self._seqs) > PARENTS_REMEMBERED:
             self._seqs.popitem(last=False)
 
-    def _only_new(self, batch: list[EventLike]) -> list[_Fresh]:
+    def _only_new(self, batch: list[EventDraft]) -> list[_Fresh]:
         keys = [_hex_key(event.key) for event in batch]
         known = self._lookup(keys).keys() if self.seq else ()
         fresh = []
@@ -216,7 +147,7 @@ class _Log:
         seq = self._seqs.get(key) if key else None
         return seq if seq is not None and seq < self.seq else None
 
-    def _row(self, new: _Fresh, event: EventLike, id_: str) -> tuple[Any, ...]:
+    def _row(self, new: _Fresh, event: EventDraft, id_: str) -> tuple[Any, ...]:
         """What ``COPY`` takes; times and money as text, which PostgreSQL reads and psycopg need not look at."""
         self.seq += 1
         if event.kind == "user_message" and event.depth == 0:

@@ -9,6 +9,8 @@ from typing import Any
 
 import orjson
 
+from sessions_app.drafts import EventDraft
+
 MAX_TEXT = 8 * 1024 * 1024
 """Characters of one field that are kept; the whole stands in the source document."""
 MAX_JSON = 4 * MAX_TEXT
@@ -83,8 +85,8 @@ def storable(value: Any, depth: int = 0) -> Any:
     return value if value is None else str(value)
 
 
-def plausible(event: Any) -> Any:
-    """The event (a dataclass like ``events.NewEvent``) without numbers and times that cannot be.
+def plausible(event: EventDraft) -> EventDraft:
+    """The event without numbers and times that cannot be.
 
     They would not fit their columns or their sums, or could not be read back; ``data["refused"]`` keeps them.
     """
@@ -97,7 +99,7 @@ def plausible(event: Any) -> Any:
     return replace(event, **gone, usage=usage, data={**event.data, "refused": {k: str(v) for k, v in refused.items()}})
 
 
-def _impossible(event: Any) -> dict[str, Any]:
+def _impossible(event: EventDraft) -> dict[str, Any]:
     refused: dict[str, Any] = {}
     usage, cost, at = event.usage, event.cost, event.at
     if usage is not None:

@@ -17,6 +17,7 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
+from sessions_app.drafts import EventDraft
 from sessions_app.ids import uuid7
 from sessions_app.models import Agent, Approval, QueuedMessage, Session, TurnInFlight
 
@@ -76,7 +77,7 @@ def park(flight: TurnInFlight, busy_ms: int) -> None:
 
 
 @transaction.atomic
-def finish(flight: TurnInFlight, busy_ms: int, last: list[events.NewEvent] | None = None) -> bool:
+def finish(flight: TurnInFlight, busy_ms: int, last: list[EventDraft] | None = None) -> bool:
     """End a turn: log its ``last`` events, book what it used, and begin the next one if a message waits.
 
     False when the caller does not own the turn any more; then nothing is done.
@@ -136,8 +137,8 @@ def put_in_flight(session: Session, turn: int) -> None:
     task_queue.enqueue(task_queue.RUN_TURN, session.pk)
 
 
-def message_event(message: QueuedMessage) -> events.NewEvent:
-    return events.NewEvent(
+def message_event(message: QueuedMessage) -> EventDraft:
+    return EventDraft(
         kind="user_message",
         key=f"message:{message.pk}",
         at=timezone.now(),
@@ -148,9 +149,9 @@ def message_event(message: QueuedMessage) -> events.NewEvent:
     )
 
 
-def status_event(by: str, status: str, text: str, *, actor_kind: str = "system", **data: Any) -> events.NewEvent:
+def status_event(by: str, status: str, text: str, *, actor_kind: str = "system", **data: Any) -> EventDraft:
     """A step of the turn itself: ``retry``, ``held_back``."""
-    return events.NewEvent(
+    return EventDraft(
         "status", f"{status}:{uuid7()}", at=timezone.now(), actor_kind=actor_kind, actor_name=by, text=text,
         data={"status": status} | data,
     )  # fmt: skip

@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
+from sessions_app.drafts import EventDraft
 from sessions_app.ids import uuid7
 from sessions_app.models import Agent, QueuedMessage, Session
 
@@ -149,7 +150,7 @@ def take_back(session_id: UUID, message_id: UUID) -> bool:
 
 
 def _stop_turn(session: Session, by: audit.Actor) -> None:
-    request = events.NewEvent(
+    request = EventDraft(
         "status", f"interrupt:{uuid7()}", at=timezone.now(), actor_kind="person", actor_name=by.name,
         text="interrupt requested", data={"status": "interrupt_requested"},
     )  # fmt: skip

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from sessions_app.drafts import EventDraft, ToolDraft
 from sessions_app.models import Approval, Event, Role, Session
 from sessions_app.queries.approvals import decided
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions, requests
 from sessions_app.services.log import events, projections
-from sessions_app.services.log.events import NewEvent, Tool
 from tests.places import SAMPLES
 
 from ..imports.test_imports import drop
@@ -28,13 +28,13 @@ TOLD = {
 }
 
 
-def told(kind: str = "approval", key: str = "a", call: str | None = "c1", **data: Any) -> NewEvent:
-    tool = Tool(call_id=call, name="rm", arguments={"path": "/tmp/x"} if kind == "tool_call" else None)
+def told(kind: str = "approval", key: str = "a", call: str | None = "c1", **data: Any) -> EventDraft:
+    tool = ToolDraft(call_id=call, name="rm", arguments={"path": "/tmp/x"} if kind == "tool_call" else None)
     parent = data.pop("parent", None)
-    return NewEvent(kind, key, tool=tool, data=data, parent=parent, text=data.pop("why", ""))
+    return EventDraft(kind, key, tool=tool, data=data, parent=parent, text=data.pop("why", ""))
 
 
-def take(session: Session, *new: NewEvent) -> list[Approval]:
+def take(session: Session, *new: EventDraft) -> list[Approval]:
     events.append(session.pk, list(new), document="0" * 64)
     return list(session.approvals.order_by("event_seq"))
 
@@ -68,7 +68,7 @@ def test_an_answer_without_a_call_id_finds_the_question_it_answers(session):
 
 def test_a_result_shows_that_an_approved_call_was_made(session):
     take(session, told("tool_call", "c"), told(key="yes", decision="approved", by="user"))
-    (one,) = take(session, NewEvent("tool_result", "r", tool=Tool(call_id="c1", status="error"), parent="c"))
+    (one,) = take(session, EventDraft("tool_result", "r", tool=ToolDraft(call_id="c1", status="error"), parent="c"))
     assert one.execution == "errored"
 
 

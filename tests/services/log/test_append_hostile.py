@@ -8,8 +8,8 @@ from decimal import Decimal
 
 import pytest
 
+from sessions_app.drafts import EventDraft, ToolDraft, Usage
 from sessions_app.models import ModelRequest, ToolCall
-from sessions_app.services.log.events import NewEvent, Tokens, Tool
 from sessions_app.services.log.sanitise import MAX_TEXT
 
 from ..build import answer, append, call, event, log, result, user
@@ -36,7 +36,9 @@ def test_an_escaped_backslash_before_u0000_is_no_nul(session):
 
 
 def test_lone_surrogates_become_the_replacement_character(session):
-    append(session, event(text="a\ud800b", tool=Tool(arguments={"\udfff": "\ud83d"}), pointer="/\ud800", key="\ud800"))
+    append(
+        session, event(text="a\ud800b", tool=ToolDraft(arguments={"\udfff": "\ud83d"}), pointer="/\ud800", key="\ud800")
+    )
     row = log(session)[0]
     assert (row.text, row.arguments, row.pointer) == (f"a{GONE}b", {GONE: GONE}, f"/{GONE}")
 
@@ -45,7 +47,7 @@ def test_lone_surrogates_become_the_replacement_character(session):
     "text", ["naïve — 日本語 🙂", "\u202e bidi", "\x1b[31mred\x1b[0m", "a\tb\\n\n\\.\r\n", "\\N", ""]
 )
 def test_every_other_text_is_kept_as_it_is(session, text):
-    append(session, event(text=text, actor_name=text, data={"t": text}, tool=Tool(name=text, arguments=text)))
+    append(session, event(text=text, actor_name=text, data={"t": text}, tool=ToolDraft(name=text, arguments=text)))
     row = log(session)[0]
     assert (row.text, row.actor_name, row.tool_name, row.data["t"], row.arguments) == (text,) * 5
 
@@ -68,7 +70,11 @@ def test_keys_that_are_not_text_become_text(session):
 def test_false_and_empty_values_are_not_lost(session):
     append(
         session,
-        *(call(name="n"), event(tool=Tool(arguments={}, result=[])), event(tool=Tool(arguments=False, result=0))),
+        *(
+            call(name="n"),
+            event(tool=ToolDraft(arguments={}, result=[])),
+            event(tool=ToolDraft(arguments=False, result=0)),
+        ),
     )
     assert [(row.arguments, row.result) for row in log(session)[1:]] == [({}, []), (False, 0)]
 
@@ -77,7 +83,7 @@ def test_deep_nesting_is_kept_to_a_depth_and_said_beyond(session):
     deep: list = []
     for _ in range(3_000):
         deep = [deep]
-    append(session, event(data={"deep": deep}), event(tool=Tool(arguments={"deep": deep})))
+    append(session, event(data={"deep": deep}), event(tool=ToolDraft(arguments={"deep": deep})))
     assert "nested deeper" in str(log(session)[0].data)
     assert "nested deeper" in str(log(session)[1].arguments)
 
@@ -90,7 +96,7 @@ def test_a_text_of_more_than_8_mb_is_cut_and_says_by_how_much(session):
 
 
 def test_a_string_of_more_than_8_mb_in_json_is_cut(session):
-    append(session, event(tool=Tool(result={"out": "x" * (MAX_TEXT + 10)})))
+    append(session, event(tool=ToolDraft(result={"out": "x" * (MAX_TEXT + 10)})))
     assert log(session)[0].result["out"].endswith("\n… 10 more characters in the source document")
 
 
@@ -139,5 +145,5 @@ def test_depth_beyond_reason_is_stored_as_the_deepest(session):
 
 
 def test_an_event_of_nothing_but_a_key_is_stored(session):
-    append(session, NewEvent(kind="unknown", key="", usage=Tokens()))
+    append(session, EventDraft(kind="unknown", key="", usage=Usage()))
     assert (log(session)[0].text, session.total_tokens) == ("", None)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sessions_app.drafts import EventDraft, ToolDraft, Usage
 from sessions_app.models import Event, EventText, ModelRequest, Session, ToolCall, Turn
 from sessions_app.services.log import events, projections, search_index
-from sessions_app.services.log.events import NewEvent, Tokens, Tool
 
 pytestmark = pytest.mark.django_db
 
@@ -21,15 +21,15 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 few = st.sampled_from(["a", "b", "c"])
 maybe = st.none() | st.integers(0, 5)
 usages = st.none() | st.builds(
-    Tokens, input_tokens=maybe, cache_read_tokens=maybe, cache_write_tokens=maybe, output_tokens=maybe,
+    Usage, input_tokens=maybe, cache_read_tokens=maybe, cache_write_tokens=maybe, output_tokens=maybe,
     reasoning_tokens=maybe, quality=st.sampled_from(["final", "placeholder"]),
 )  # fmt: skip
 tools = st.none() | st.builds(
-    Tool, call_id=st.none() | few, name=st.none() | few, arguments=st.none() | st.just({"q": "x"}),
+    ToolDraft, call_id=st.none() | few, name=st.none() | few, arguments=st.none() | st.just({"q": "x"}),
     status=st.sampled_from([None, "ok", "error", "denied"]),
 )  # fmt: skip
 new_events = st.builds(
-    NewEvent,
+    EventDraft,
     kind=st.sampled_from(["user_message", "agent_message", "tool_call", "tool_result", "error", "note"]),
     key=st.sampled_from([f"k{n}" for n in range(25)]),
     at=st.none() | st.integers(-9, 9).map(lambda minutes: NOON + timedelta(minutes=minutes)),
@@ -111,7 +111,8 @@ def test_a_rebuild_of_an_empty_session_is_nothing(session):
 
 def test_a_rebuild_mends_what_was_spoilt(session):
     events.append(
-        session.pk, [NewEvent("user_message", "u", text="Hello"), NewEvent("tool_call", "c", tool=Tool("a", "bash"))]
+        session.pk,
+        [EventDraft("user_message", "u", text="Hello"), EventDraft("tool_call", "c", tool=ToolDraft("a", "bash"))],
     )
     before = state(session)
     Turn.objects.filter(session=session).update(prompt="spoilt", tool_calls=7)
@@ -123,7 +124,7 @@ def test_a_rebuild_mends_what_was_spoilt(session):
 
 def test_a_rebuild_indexes_what_was_not_yet(session, monkeypatch):
     monkeypatch.setattr(search_index, "SMALL", 1)
-    events.append(session.pk, [NewEvent("note", f"n{i}", text="word") for i in range(5)])
+    events.append(session.pk, [EventDraft("note", f"n{i}", text="word") for i in range(5)])
     assert Session.objects.get(pk=session.pk).indexed_seq == 0
     projections.rebuild(session.pk)
     assert Session.objects.get(pk=session.pk).indexed_seq == 5

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from sessions_app.drafts import Usage
 from sessions_app.models import ModelRequest
-from sessions_app.services.log.events import Tokens
 
 from ..build import answer, append, event, user
 
@@ -58,7 +58,7 @@ def test_a_zero_that_is_said_is_a_zero(session):
 
 
 def test_empty_usage_makes_no_request(session):
-    append(session, event("agent_message", usage=Tokens(), request="r"))
+    append(session, event("agent_message", usage=Usage(), request="r"))
     assert not ModelRequest.objects.filter(session=session).exists()
     assert session.total_tokens is None
 
@@ -70,9 +70,9 @@ def test_reasoning_is_part_of_the_output(session):
 
 def test_a_response_belongs_to_the_turn_and_time_it_began_in(session):
     late, early = datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
-    append(session, user(), event("agent_message", request="r", at=None, usage=Tokens(output_tokens=1)))
-    append(session, user(), event("agent_message", request="r", at=late, usage=Tokens(output_tokens=2)))
-    append(session, event("agent_message", request="r", at=early, usage=Tokens(output_tokens=3)))
+    append(session, user(), event("agent_message", request="r", at=None, usage=Usage(output_tokens=1)))
+    append(session, user(), event("agent_message", request="r", at=late, usage=Usage(output_tokens=2)))
+    append(session, event("agent_message", request="r", at=early, usage=Usage(output_tokens=3)))
     only = ModelRequest.objects.get(session=session)
     assert (only.turn, only.at, only.seq) == (1, early, 5)
 
@@ -96,8 +96,8 @@ def test_models_are_listed_once_in_order(session):
 def test_quality_is_that_of_the_line_that_counts(session):
     append(
         session,
-        event("agent_message", request="r", usage=Tokens(output_tokens=1, quality="placeholder")),
-        event("agent_message", request="r", usage=Tokens(output_tokens=2, quality="interrupted")),
+        event("agent_message", request="r", usage=Usage(output_tokens=1, quality="placeholder")),
+        event("agent_message", request="r", usage=Usage(output_tokens=2, quality="interrupted")),
     )
     assert ModelRequest.objects.get(session=session).quality == "interrupted"
 

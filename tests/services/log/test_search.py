@@ -6,10 +6,10 @@ import pytest
 from django.contrib.postgres.search import SearchQuery
 from django.db import connection
 
+from sessions_app.drafts import ToolDraft
 from sessions_app.models import EventText, Session
 from sessions_app.queries.sessions.session_list import SessionFilter, filtered
 from sessions_app.services.log import events, search_index
-from sessions_app.services.log.events import Tool
 
 from ..build import append, event, user
 
@@ -29,8 +29,8 @@ def test_a_word_is_found_after_the_append(session):
 
 
 def test_arguments_results_and_names_of_tools_are_found(session):
-    append(session, event("tool_call", tool=Tool(name="grep", arguments={"pattern": "needle"}), text=""))
-    append(session, event("tool_result", tool=Tool(result={"stdout": "haystack"})))
+    append(session, event("tool_call", tool=ToolDraft(name="grep", arguments={"pattern": "needle"}), text=""))
+    append(session, event("tool_result", tool=ToolDraft(result={"stdout": "haystack"})))
     assert [found(session, word) for word in ("grep", "needle", "haystack")] == [[1], [1], [2]]
 
 
@@ -67,7 +67,7 @@ def test_every_script_is_found(session):
 
 def test_a_megabyte_of_text_is_taken_and_its_beginning_found(session):
     words = " ".join(f"w{i:06}" for i in range(130_000))
-    append(session, event(text=words, tool=Tool(name="n" * 100_000, arguments={"a": words}, result=[words])))
+    append(session, event(text=words, tool=ToolDraft(name="n" * 100_000, arguments={"a": words}, result=[words])))
     assert found(session, "w000001") == [1]
 
 

@@ -7,10 +7,10 @@ from decimal import Decimal
 
 from django.utils import timezone
 
+from sessions_app.drafts import EventDraft, ToolDraft, Usage
 from sessions_app.models import Agent, Event, Session
 from sessions_app.services import sessions as session_services
 from sessions_app.services.log import events
-from sessions_app.services.log.events import NewEvent, Tokens, Tool
 from sessions_app.services.money import usage
 
 from ..build import ASKER
@@ -23,12 +23,14 @@ def ran(
     """One turn of 1,200 tokens that cost this much, with a call of ``tool`` for ``price`` in it."""
     at = at or timezone.now()
     session = session_services.create(agent, by=ASKER, title=title)
-    said = NewEvent(
+    said = EventDraft(
         kind="agent_message", key="a", at=at, text="Done", model=model, request="r", cost=cost and Decimal(cost),
-        usage=Tokens(input_tokens=1_000, output_tokens=200),
+        usage=Usage(input_tokens=1_000, output_tokens=200),
     )  # fmt: skip
-    called = NewEvent(kind="tool_call", key="c", at=at, request="r", tool=Tool(call_id="c", name=tool, arguments={}))
-    begun = NewEvent(kind="user_message", key="u", at=at, text="Where is it?", actor_kind="person")
+    called = EventDraft(
+        kind="tool_call", key="c", at=at, request="r", tool=ToolDraft(call_id="c", name=tool, arguments={})
+    )
+    begun = EventDraft(kind="user_message", key="u", at=at, text="Where is it?", actor_kind="person")
     events.append(session.pk, [begun, said, *([called] if tool else [])])
     if here:
         usage.book_turn(session.pk, 1, 1_500)

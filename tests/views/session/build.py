@@ -8,11 +8,11 @@ from decimal import Decimal
 from html.parser import HTMLParser
 from typing import Any
 
+from sessions_app.drafts import EventDraft, ToolDraft, Usage
 from sessions_app.models import Agent, Session
 from sessions_app.services import audit
 from sessions_app.services import sessions as session_services
 from sessions_app.services.log import events
-from sessions_app.services.log.events import NewEvent, Tokens, Tool
 
 START = datetime(2026, 3, 2, 9, 12, tzinfo=UTC)
 BOT = audit.Actor("api_key", "k", "refund-bot")
@@ -22,37 +22,37 @@ def at(seconds: float) -> datetime:
     return START + timedelta(seconds=seconds)
 
 
-def asked(key: str, text: str, seconds: float = 0, **more: Any) -> NewEvent:
-    return NewEvent(kind="user_message", key=key, at=at(seconds), actor_kind="person", text=text, **more)
+def asked(key: str, text: str, seconds: float = 0, **more: Any) -> EventDraft:
+    return EventDraft(kind="user_message", key=key, at=at(seconds), actor_kind="person", text=text, **more)
 
 
-def said(key: str, text: str, seconds: float = 1, **more: Any) -> NewEvent:
-    return NewEvent(kind="agent_message", key=key, at=at(seconds), actor_kind="agent", text=text, **more)
+def said(key: str, text: str, seconds: float = 1, **more: Any) -> EventDraft:
+    return EventDraft(kind="agent_message", key=key, at=at(seconds), actor_kind="agent", text=text, **more)
 
 
-def call(key: str, name: str, arguments: Any, seconds: float = 2, **more: Any) -> NewEvent:
-    tool = Tool(call_id=key, name=name, arguments=arguments)
-    return NewEvent(kind="tool_call", key=key, at=at(seconds), actor_kind="agent", tool=tool, **more)
+def call(key: str, name: str, arguments: Any, seconds: float = 2, **more: Any) -> EventDraft:
+    tool = ToolDraft(call_id=key, name=name, arguments=arguments)
+    return EventDraft(kind="tool_call", key=key, at=at(seconds), actor_kind="agent", tool=tool, **more)
 
 
 def result(
     of: str, text: str = "", status: str | None = "ok", seconds: float = 3, value: Any = None, **more: Any
-) -> NewEvent:
-    tool = Tool(call_id=of, result=value, status=status)
+) -> EventDraft:
+    tool = ToolDraft(call_id=of, result=value, status=status)
     more = {"key": f"{of}:result", "parent": of} | more
-    return NewEvent(kind="tool_result", at=at(seconds), actor_kind="tool", text=text, tool=tool, **more)
+    return EventDraft(kind="tool_result", at=at(seconds), actor_kind="tool", text=text, tool=tool, **more)
 
 
-def other(key: str, kind: str, text: str = "", **more: Any) -> NewEvent:
-    return NewEvent(kind=kind, key=key, at=at(4), actor_kind="system", text=text, **more)
+def other(key: str, kind: str, text: str = "", **more: Any) -> EventDraft:
+    return EventDraft(kind=kind, key=key, at=at(4), actor_kind="system", text=text, **more)
 
 
 def priced(cost: str | None = None, request: str | None = None, **tokens: int) -> dict[str, Any]:
     """Usage of a response, for any event."""
-    return {"usage": Tokens(**tokens), "request": request, "cost": Decimal(cost) if cost else None}
+    return {"usage": Usage(**tokens), "request": request, "cost": Decimal(cost) if cost else None}
 
 
-def session_with(agent: Agent, new: Iterable[NewEvent], **fields: Any) -> Session:
+def session_with(agent: Agent, new: Iterable[EventDraft], **fields: Any) -> Session:
     session = session_services.create(agent, by=BOT, **{"title": "Order 4711"} | fields)
     events.append(session.pk, list(new))
     session.refresh_from_db()

@@ -10,11 +10,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from sessions_app.drafts import EventDraft
 from sessions_app.models import Agent, Budget, Event, QueuedMessage, Session, TurnInFlight
 from sessions_app.services import agents, audit, sessions
 from sessions_app.services import sessions as session_services
 from sessions_app.services.approvals import requests
-from sessions_app.services.log.events import NewEvent, append
+from sessions_app.services.log.events import append
 from sessions_app.services.turns import in_flight, messages
 from tests.views.build import words
 from tests.views.test_query_counts import queries
@@ -41,7 +42,7 @@ def say(session: Session, text: str) -> None:
     session.refresh_from_db()
 
 
-def over(session: Session, *last: NewEvent) -> Session:
+def over(session: Session, *last: EventDraft) -> Session:
     """The turn in flight ends like this."""
     in_flight.finish(in_flight.claim(session.pk), 10, list(last))
     session.refresh_from_db()
@@ -86,7 +87,7 @@ def test_a_turn_is_interrupted_and_tried_again(reviewer, session):
     reviewer.post(f"{path_of(session)}/interrupt")
     assert TurnInFlight.objects.get().interrupted_at
     assert "stopping" in foot(reviewer, session)
-    over(session, NewEvent("status", "i", text="interrupted", data={"status": "interrupted"}))
+    over(session, EventDraft("status", "i", text="interrupted", data={"status": "interrupted"}))
     assert "the last turn was interrupted" in foot(reviewer, session)
     assert buttons(reviewer, session) == "retry"
     reviewer.post(f"{path_of(session)}/retry")
@@ -95,11 +96,11 @@ def test_a_turn_is_interrupted_and_tried_again(reviewer, session):
 
 def test_an_error_is_said_with_the_way_on(reviewer, session):
     say(session, "one")
-    over(session, NewEvent("error", "e", text="the API is away"))
+    over(session, EventDraft("error", "e", text="the API is away"))
     assert "the last turn ended with an error" in foot(reviewer, session)
     assert buttons(reviewer, session) == "retry"
     say(session, "two")
-    over(session, NewEvent("agent_message", "m", text="fine"))
+    over(session, EventDraft("agent_message", "m", text="fine"))
     assert "idle A message" in foot(reviewer, session)
     assert buttons(reviewer, session) == ""
 
