@@ -1,13 +1,15 @@
 from .agents import Agent, AgentVersion
 from .approvals import Approval, Vote
-from .audit import AuditEntry, IdempotentAnswer
+from .audit import AuditEntry
 from .events import Event, EventText, ModelRequest, ToolCall
-from .ledger import Budget, CallUsage, LedgerEntry, TurnUsage, Wallet
+from .idempotency import IdempotentAnswer
+from .money import Budget, LedgerEntry, Wallet
 from .secrets import Secret
-from .sessions import Session, Turn
-from .slack import SlackEvent, SlackNotice, SlackReply
-from .triggers import Schedule, SlackInstallation, TriggerRun, WebhookDelivery, WebhookEndpoint
-from .turns import QueuedMessage, TurnInFlight
+from .sessions import Session
+from .slack import SlackEvent, SlackInstallation, SlackNotice, SlackReply
+from .triggers import Schedule, TriggerRun, WebhookDelivery, WebhookEndpoint
+from .turns import QueuedMessage, Turn, TurnInFlight
+from .usage import CallUsage, TurnUsage
 from .workspaces import ApiKey, Member, Role, SignInLink, Workspace
 
 __all__ = [

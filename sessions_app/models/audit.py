@@ -1,10 +1,8 @@
-"""Who did what, in a chain that shows when a row was changed; and answers kept for ``Idempotency-Key``."""
+"""The audit log: who did what, in a chain that shows when a row was changed."""
 
 from __future__ import annotations
 
 from django.db import models
-
-from sessions_app.ids import uuid7
 
 from .workspaces import Workspace
 
@@ -30,19 +28,3 @@ class AuditEntry(models.Model):
 
     class Meta:
         indexes = [models.Index(fields=["workspace", "subject_id"], name="audit_of_subject")]
-
-
-class IdempotentAnswer(models.Model):
-    """The first answer to a POST that carried an ``Idempotency-Key``."""
-
-    id = models.UUIDField(primary_key=True, default=uuid7)
-    workspace = models.ForeignKey(Workspace, models.CASCADE)
-    key = models.TextField()
-    route = models.TextField()
-    body_sha256 = models.CharField(max_length=64)
-    status = models.IntegerField(null=True)
-    answer = models.JSONField(null=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["workspace", "route", "key"], name="one_answer_per_key")]

@@ -12,6 +12,9 @@ from psycopg.types.json import Json
 
 from sessions_app import encryption
 
+AMOUNT = {"max_digits": 20, "decimal_places": 10}
+"""US dollars."""
+
 
 class Tokens(models.Model):
     """Token counts; NULL is "not said". The first four never overlap; reasoning is part of output."""
@@ -36,8 +39,8 @@ class Tokens(models.Model):
 class Money(models.Model):
     """A sum over model requests: recorded and priced parts apart, and what no price was known for."""
 
-    cost_recorded = models.DecimalField(max_digits=20, decimal_places=10, null=True)
-    cost_priced = models.DecimalField(max_digits=20, decimal_places=10, null=True)
+    cost_recorded = models.DecimalField(null=True, **AMOUNT)
+    cost_priced = models.DecimalField(null=True, **AMOUNT)
     unpriced_tokens = models.BigIntegerField(default=0)
     copied_tokens = models.BigIntegerField(default=0)
     """Of responses that are repeated from another session, and counted there and in no sum here."""

@@ -1,4 +1,4 @@
-"""A session (one run of an agent) and its turns. Totals are projections of the log: see ``services.projections``."""
+"""A session: one run of an agent. Its totals are projections of the log, see ``services.log.projections``."""
 
 from __future__ import annotations
 
@@ -98,21 +98,3 @@ class Session(Tokens, Money):
 
     def __str__(self) -> str:
         return self.title or f"Session {str(self.id)[-6:]}"
-
-
-class Turn(Tokens, Money):
-    """Everything from one message of a person or trigger until before the next; turn 0 is what came before."""
-
-    pk = models.CompositePrimaryKey("session_id", "index")
-    session = models.ForeignKey(Session, models.CASCADE, related_name="turns", db_index=False)
-    index = models.IntegerField()
-    first_seq = models.IntegerField()
-    last_seq = models.IntegerField()
-    event_count = models.IntegerField(default=0)
-    started_at = models.DateTimeField(null=True)
-    ended_at = models.DateTimeField(null=True)
-    prompt = models.TextField(blank=True, default="")
-    """The first 2,000 characters of the message that began it."""
-    model_names = ArrayField(models.TextField(), default=list)
-    tool_calls = models.IntegerField(default=0)
-    errors = models.IntegerField(default=0)

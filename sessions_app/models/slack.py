@@ -1,4 +1,4 @@
-"""What goes to and fro between Slack and the desk: each row is carried out once, by whoever holds it."""
+"""Slack workspaces that are connected, and the jobs between them and the desk: one worker at a time runs each."""
 
 from __future__ import annotations
 
@@ -7,13 +7,52 @@ from django.db.models import Q
 
 from sessions_app.ids import uuid7
 
+from .agents import Agent
 from .approvals import Approval
+from .fields import EncryptedText
 from .sessions import Session
-from .triggers import SlackInstallation
+from .workspaces import Workspace
 
 
-class Errand(models.Model):
-    """Something to be done at Slack. A worker holds it until ``held_until``; then it is anybody's again."""
+class SlackInstallation(models.Model):
+    """A Slack workspace that talks to a workspace here."""
+
+    class Outsiders(models.TextChoices):
+        REJECT = "reject"
+        ALLOW_LIST = "allow_list", "allow-list"
+        ALL = "all"
+
+    id = models.UUIDField(primary_key=True, default=uuid7)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="slack_installations")
+    team_id = models.CharField(max_length=32, unique=True)
+    team_name = models.TextField(default="")
+    bot_user_id = models.CharField(max_length=32, default="")
+    bot_id = models.CharField(max_length=32, default="")
+    bot_token = EncryptedText(default="")
+    """Empty once it is disconnected."""
+    signing_secret = EncryptedText(default="")
+    """Empty: the one of ``SLACK_SIGNING_SECRET``, for the app of this desk."""
+    agent = models.ForeignKey(Agent, models.SET_NULL, null=True)
+    """Who answers direct messages and mentions."""
+    escalation_channel = models.CharField(max_length=32, blank=True, default="")
+    outsiders = models.CharField(max_length=10, choices=Outsiders.choices, default=Outsiders.REJECT)
+    """Whether guests and people of other Slack workspaces (shared channels) may talk to the agent."""
+    allow_list = models.JSONField(default=list)
+    """Slack user or team ids."""
+    desk_url = models.TextField(default="")
+    """Where its admin met this desk; links lead there unless ``COUNTERSIGN_PUBLIC_URL`` says otherwise."""
+    problem = models.TextField(default="")
+    """What Slack refused last, until it is put right; for the settings page."""
+    installed_by = models.TextField(default="")
+    installed_at = models.DateTimeField(auto_now_add=True)
+    revoked_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return self.team_name or self.team_id
+
+
+class SlackJob(models.Model):
+    """Something to be done at Slack. A worker has claimed it until ``held_until``; then another may claim it."""
 
     id = models.UUIDField(primary_key=True, default=uuid7)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -21,7 +60,7 @@ class Errand(models.Model):
     retry_at = models.DateTimeField(null=True)
     """Not before: Slack said so (429), or could not be reached."""
     tries = models.PositiveIntegerField(default=0)
-    """In vain, in a row."""
+    """Consecutive failures."""
     error = models.TextField(default="")
     """Why it was given up."""
     done_at = models.DateTimeField(null=True)
@@ -30,7 +69,7 @@ class Errand(models.Model):
         abstract = True
 
 
-class SlackEvent(Errand):
+class SlackEvent(SlackJob):
     """A message or a click that came from Slack; kept until its session or approval has it, and known from then on."""
 
     installation = models.ForeignKey(SlackInstallation, models.CASCADE, related_name="events")
@@ -52,7 +91,7 @@ class SlackEvent(Errand):
         ]
 
 
-class SlackReply(Errand):
+class SlackReply(SlackJob):
     """What a turn is answered with in its Slack thread: one message that is edited while the turn goes on."""
 
     installation = models.ForeignKey(SlackInstallation, models.CASCADE, related_name="replies")
@@ -68,7 +107,7 @@ class SlackReply(Errand):
         indexes = [models.Index(fields=["created_at"], condition=Q(done_at=None), name="slack_reply_to_do")]
 
 
-class SlackNotice(Errand):
+class SlackNotice(SlackJob):
     """A message in an escalation channel, about an approval (kept up to date) or a budget."""
 
     installation = models.ForeignKey(SlackInstallation, models.CASCADE, related_name="notices")

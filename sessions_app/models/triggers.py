@@ -1,4 +1,4 @@
-"""How sessions start without a person: schedules, webhooks, Slack; and what came of each fire."""
+"""Triggers, which start sessions without a person: schedules and webhooks; and a run for each time one fired."""
 
 from __future__ import annotations
 
@@ -115,43 +115,6 @@ class WebhookDelivery(models.Model):
                 fields=["endpoint", "-id"], condition=models.Q(acknowledged_at=None), name="delivery_not_acknowledged"
             ),
         ]
-
-
-class SlackInstallation(models.Model):
-    """A Slack workspace that talks to a workspace here."""
-
-    class Outsiders(models.TextChoices):
-        REJECT = "reject"
-        ALLOW_LIST = "allow_list", "allow-list"
-        ALL = "all"
-
-    id = models.UUIDField(primary_key=True, default=uuid7)
-    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="slack_installations")
-    team_id = models.CharField(max_length=32, unique=True)
-    team_name = models.TextField(default="")
-    bot_user_id = models.CharField(max_length=32, default="")
-    bot_id = models.CharField(max_length=32, default="")
-    bot_token = EncryptedText(default="")
-    """Empty once it is disconnected."""
-    signing_secret = EncryptedText(default="")
-    """Empty: the one of ``SLACK_SIGNING_SECRET``, for the app of this desk."""
-    agent = models.ForeignKey(Agent, models.SET_NULL, null=True)
-    """Who answers direct messages and mentions."""
-    escalation_channel = models.CharField(max_length=32, blank=True, default="")
-    outsiders = models.CharField(max_length=10, choices=Outsiders.choices, default=Outsiders.REJECT)
-    """Whether guests and people of other Slack workspaces (shared channels) may talk to the agent."""
-    allow_list = models.JSONField(default=list)
-    """Slack user or team ids."""
-    desk_url = models.TextField(default="")
-    """Where its admin met this desk; links lead there unless ``COUNTERSIGN_PUBLIC_URL`` says otherwise."""
-    problem = models.TextField(default="")
-    """What Slack refused last, until it is put right; for the settings page."""
-    installed_by = models.TextField(default="")
-    installed_at = models.DateTimeField(auto_now_add=True)
-    revoked_at = models.DateTimeField(null=True)
-
-    def __str__(self) -> str:
-        return self.team_name or self.team_id
 
 
 class TriggerRun(models.Model):

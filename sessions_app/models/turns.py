@@ -1,14 +1,34 @@
-"""A turn that an agent of ours is at, and the messages that wait behind it."""
+"""Turns: as the log has them, the one that a worker is at, and the messages that wait behind it."""
 
 from __future__ import annotations
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F
 from django.utils import timezone
 
 from sessions_app.ids import uuid7
 
+from .fields import Money, Tokens
 from .sessions import Session
+
+
+class Turn(Tokens, Money):
+    """Everything from one message of a person or trigger until before the next; turn 0 is what came before."""
+
+    pk = models.CompositePrimaryKey("session_id", "index")
+    session = models.ForeignKey(Session, models.CASCADE, related_name="turns", db_index=False)
+    index = models.IntegerField()
+    first_seq = models.IntegerField()
+    last_seq = models.IntegerField()
+    event_count = models.IntegerField(default=0)
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    prompt = models.TextField(blank=True, default="")
+    """The first 2,000 characters of the message that began it."""
+    model_names = ArrayField(models.TextField(), default=list)
+    tool_calls = models.IntegerField(default=0)
+    errors = models.IntegerField(default=0)
 
 
 class WaitingMessages(models.QuerySet["QueuedMessage"]):

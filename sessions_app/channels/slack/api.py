@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from sessions_app.encryption import Unreadable
 from sessions_app.models import SlackInstallation
-from sessions_app.models.slack import Errand
+from sessions_app.models.slack import SlackJob
 
 log = logging.getLogger(__name__)
 TIMEOUT = 10
@@ -140,7 +140,7 @@ def free() -> Q:
     return Q(done_at=None) & (Q(held_until=None) | Q(held_until__lt=now)) & (Q(retry_at=None) | Q(retry_at__lt=now))
 
 
-def hold(errand: Errand) -> bool:
+def hold(errand: SlackJob) -> bool:
     """Take an errand, by compare-and-set. False when somebody has it, it is done, or it is not time yet."""
     until = timezone.now() + HOLD
     taken = type(errand).objects.filter(free(), pk=errand.pk).update(held_until=until)
@@ -148,7 +148,7 @@ def hold(errand: Errand) -> bool:
     return bool(taken)
 
 
-def go_on(errand: Errand, **changes: Any) -> None:
+def go_on(errand: SlackJob, **changes: Any) -> None:
     """Keep what was done of it and hold it longer. Raises ``Lost``."""
     until = timezone.now() + HOLD
     mine = type(errand).objects.filter(pk=errand.pk, held_until=errand.held_until)
@@ -159,12 +159,12 @@ def go_on(errand: Errand, **changes: Any) -> None:
     errand.held_until = until
 
 
-def finish(errand: Errand, **changes: Any) -> None:
+def finish(errand: SlackJob, **changes: Any) -> None:
     """It is done; nobody takes it again."""
     _let_go(errand, done_at=timezone.now(), tries=0, **changes)
 
 
-def put_off(errand: Errand, away: Away) -> None:
+def put_off(errand: SlackJob, away: Away) -> None:
     """Let it go until later; after many tries give it up."""
     tries = errand.tries + 1
     if tries >= MOST_TRIES and away.seconds is None:
@@ -173,14 +173,14 @@ def put_off(errand: Errand, away: Away) -> None:
     _let_go(errand, tries=tries, retry_at=timezone.now() + timedelta(seconds=seconds))
 
 
-def _let_go(errand: Errand, **changes: Any) -> None:
+def _let_go(errand: SlackJob, **changes: Any) -> None:
     mine = type(errand).objects.filter(pk=errand.pk, held_until=errand.held_until)
     mine.update(held_until=None, **changes)
     errand.held_until = None
 
 
 @contextmanager
-def errand_of(errand: Errand) -> Iterator[bool]:
+def errand_of(errand: SlackJob) -> Iterator[bool]:
     """Hold an errand for a while; yields whether it is ours. What Slack cannot do now is put off, and so is a fault."""
     if not hold(errand):
         yield False

@@ -1,4 +1,4 @@
-"""Money: what each turn and tool call of ours used, two wallets, and the ledger that their balances are sums of."""
+"""Money: two wallets, the ledger that their balances are sums of, and budgets."""
 
 from __future__ import annotations
 
@@ -7,58 +7,9 @@ from django.db import models
 from sessions_app.ids import uuid7
 
 from .agents import Agent
-from .fields import Tokens
+from .fields import AMOUNT
 from .sessions import Session
 from .workspaces import Workspace
-
-AMOUNT = {"max_digits": 20, "decimal_places": 10}
-"""US dollars."""
-
-
-class TurnUsage(Tokens):
-    """What one turn of an agent of ours used."""
-
-    id = models.UUIDField(primary_key=True, default=uuid7)
-    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="turn_usages")
-    session = models.ForeignKey(Session, models.CASCADE, related_name="turn_usages")
-    agent = models.ForeignKey(Agent, models.SET_NULL, null=True)
-    turn = models.IntegerField()
-    runtime_ms = models.BigIntegerField(default=0)
-    cost = models.DecimalField(null=True, **AMOUNT)
-    """NULL: no price is known."""
-    unpriced_tokens = models.BigIntegerField(default=0)
-    price_source = models.TextField(default="")
-    """Where prices came from: the price list with its version, or the runtime."""
-    at = models.DateTimeField()
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["session", "turn"], name="turn_used_once")]
-        indexes = [models.Index(fields=["workspace", "at"], name="turn_usage_recent")]
-
-
-class CallUsage(models.Model):
-    """One tool call of an agent of ours: who provided it, how long it took, what it cost."""
-
-    id = models.UUIDField(primary_key=True, default=uuid7)
-    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="call_usages")
-    session = models.ForeignKey(Session, models.CASCADE, related_name="call_usages")
-    agent = models.ForeignKey(Agent, models.SET_NULL, null=True)
-    seq = models.IntegerField()
-    """The ``tool_call`` event."""
-    provider = models.TextField(default="")
-    """The MCP server, ``python`` or ``builtin``."""
-    tool = models.TextField()
-    latency_ms = models.BigIntegerField(null=True)
-    status = models.CharField(max_length=10)
-    cost = models.DecimalField(null=True, **AMOUNT)
-    at = models.DateTimeField()
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["session", "seq"], name="call_used_once")]
-        indexes = [
-            models.Index(fields=["workspace", "at"], name="call_usage_recent"),
-            models.Index(fields=["workspace", "-id"], name="call_usage_newest"),
-        ]
 
 
 class Wallet(models.Model):
