@@ -161,6 +161,15 @@ def test_exceptions_are_still_needed():
     assert [edge for edge in EXCEPTIONS if edge[1] not in imports_of(edge[0])] == []
 
 
+def test_transactions_open_in_services_only():
+    outside = [
+        name
+        for name, path in modules().items()
+        if ".services." not in name and ".migrations." not in name and "transaction.atomic" in path.read_text()
+    ]
+    assert outside == []
+
+
 def test_only_append_writes_events():
     writers = [
         name

@@ -9,10 +9,9 @@ from functools import wraps
 from typing import Any
 
 import orjson
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 
-from sessions_app.models import IdempotentAnswer
+from sessions_app.services import idempotent_answers
 
 from .problems import Problem, invalid
 
@@ -22,11 +21,7 @@ View = Callable[..., HttpResponse]
 
 
 def once(view: View) -> View:
-    """Runs the view at most once per key, workspace and address; what it does is undone when it fails.
-
-    The row and what the view writes are one transaction, so a second request with the same key waits at the
-    unique index until the first is done: then it is given the first answer, or has its own try if that failed.
-    """
+    """Runs the view at most once per key, workspace and address; what it does is undone when it fails."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -35,32 +30,33 @@ def once(view: View) -> View:
             return view(request, *args, **kwargs)
         if not 0 < len(key) <= MAX_LENGTH or "\0" in key:
             raise invalid(f"/{HEADER}", f"{HEADER} must have 1 to {MAX_LENGTH} characters")
-        with transaction.atomic():
-            return _answer(request, key, lambda: view(request, *args, **kwargs))
+        return _answer(request, key, lambda: view(request, *args, **kwargs))
 
     # The router resolves annotations in the globals of the function it is given, and those are this module's.
     guarded.__signature__ = inspect.signature(view, eval_str=True)
     return guarded
 
 
-def _answer(request: HttpRequest, key: str, run: Callable[[], HttpResponse]) -> HttpResponse:
-    body = _hash_of_body(request)
-    kept, new = IdempotentAnswer.objects.get_or_create(
-        workspace=request.auth.workspace,
-        route=f"{request.method} {request.path}",
-        key=key,
-        defaults={"body_sha256": body},
-    )
-    if new:
-        response = run()
-        kept.status, kept.answer = response.status_code, orjson.loads(response.content)
-        kept.save(update_fields=["status", "answer"])
+def _answer(request: HttpRequest, key: str, view: Callable[[], HttpResponse]) -> HttpResponse:
+    response: HttpResponse | None = None
+
+    def run() -> tuple[int, Any]:
+        nonlocal response
+        response = view()
+        return response.status_code, orjson.loads(response.content)
+
+    route = f"{request.method} {request.path}"
+    asked = idempotent_answers.Request(request.auth.workspace, route, key, _hash_of_body(request))
+    try:
+        before = idempotent_answers.answer_once(asked, run)
+    except idempotent_answers.KeyReused:
+        problem = f'{HEADER} "{key}" was used with another body; use a new key for a new request'
+        raise Problem(409, problem) from None
+    if before is None:
         return response
-    if kept.body_sha256 != body:
-        raise Problem(409, f'{HEADER} "{key}" was used with another body; use a new key for a new request')
-    content = orjson.dumps(kept.answer)
+    status, answer = before
     replayed = {"Idempotent-Replayed": "true"}
-    return HttpResponse(content, status=kept.status, content_type="application/json", headers=replayed)
+    return HttpResponse(orjson.dumps(answer), status=status, content_type="application/json", headers=replayed)
 
 
 def _hash_of_body(request: HttpRequest) -> str:

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from ninja import File, Form, Router
@@ -21,7 +20,6 @@ from sessions_app.api.parsing import reply
 from sessions_app.api.problems import Problem, invalid, not_found
 from sessions_app.api.schemas import Signature
 from sessions_app.models import Agent, Workspace
-from sessions_app.services import agents
 from vcon_app import models
 from vcon_app.services.documents import documents
 from vcon_app.services.imports import import_jobs
@@ -104,15 +102,14 @@ def create_import(
     workspace = request.auth.workspace
     if (sent := len(request.FILES.getlist("file"))) > 1:
         raise invalid("/file", f"{sent} files were sent and an import is of one; send each by itself, or a zip of them")
-    with transaction.atomic():
-        imported = import_jobs.start_import(
-            workspace,
-            file.name or "unnamed",
-            file.chunks(),
-            by=request.auth.actor,
-            agent=_agent(workspace, agent),
-            format=format or import_jobs.AUTO,
-        )
+    imported = import_jobs.start_import(
+        workspace,
+        file.name or "unnamed",
+        file.chunks(),
+        by=request.auth.actor,
+        agent=_agent(workspace, agent),
+        format=format or import_jobs.AUTO,
+    )
     return reply(Import.of(_found(workspace).get(pk=imported.pk)), 202)
 
 
@@ -142,14 +139,14 @@ def _found(workspace: Workspace) -> QuerySet[models.Import]:
     return found.select_related("document").prefetch_related("session_links")
 
 
-def _agent(workspace: Workspace, named: str) -> Agent | None:
-    """By id, or by name: then it is made where there is none. None leaves it to the file."""
+def _agent(workspace: Workspace, named: str) -> Agent | str | None:
+    """By id, else the name as it was given. None leaves it to the file."""
     if not named.strip():
         return None
     try:
         id_ = UUID(named)
     except ValueError:
-        return agents.named(workspace.id, named.strip())
+        return named.strip()
     found = Agent.objects.filter(workspace=workspace, pk=id_).first()
     if found is None:
         raise invalid("/agent", f"there is no agent {named} in this workspace; a name would make one")

@@ -1,55 +1,24 @@
-"""Calls of Slack's Web API through its own SDK, and the holds by which one worker at a time runs an errand."""
+"""Calls of Slack's Web API through its own SDK."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db import Error, connection, connections
-from django.db.models import Q
-from django.utils import timezone
+from django.db import connection, connections
 
 from sessions_app.encryption import Unreadable
 from sessions_app.models import SlackInstallation
-from sessions_app.models.slack import SlackJob
+from sessions_app.services.slack.jobs import Away, Refused
 
 log = logging.getLogger(__name__)
 TIMEOUT = 10
 """Seconds of one call."""
-HOLD = timedelta(seconds=40)
-"""So long a worker has for the next call of its errand; then another one may take it for dead."""
-MOST_TRIES = 20
-"""With waits that grow to 5 minutes: somewhat more than an hour."""
-LONGEST_WAIT = 300.0
 MOMENTARY = ("expired_trigger_id", "exchanged_trigger_id")
 """Refusals that say nothing of how Slack is set up: a click was answered too late, or twice."""
 PASSING = ("internal_error", "fatal_error", "service_unavailable", "request_timeout")
-SECRETS = ("installation__bot_token", "installation__signing_secret")
-"""To be deferred: one that was sealed with another ``SECRET_KEY`` is met where it is needed, not with its row."""
-
-
-class Away(Exception):
-    """Slack could not be reached, or asks to come back in ``seconds``; None: it does not say when."""
-
-    def __init__(self, why: str, seconds: float | None = None) -> None:
-        super().__init__(why)
-        self.seconds = seconds
-
-
-class Refused(Exception):
-    """Slack does not do it, and will not later; ``code`` is its word for why."""
-
-    def __init__(self, method: str, code: str) -> None:
-        super().__init__(f"Slack refuses {method}: {code}")
-        self.code = code
-
-
-class Lost(Exception):
-    """Somebody else has taken the errand: it was held for longer than it may be."""
 
 
 def call(token: str, method: str, *, timeout: float = TIMEOUT, **parameters: Any) -> dict[str, Any]:
@@ -129,76 +98,3 @@ def tell_problem(installation: SlackInstallation, problem: str) -> None:
 
 def _where(parameters: dict[str, Any]) -> str:
     return f" in {parameters['channel']}" if "channel" in parameters else ""
-
-
-# --- errands ---
-
-
-def free() -> Q:
-    """Errands that are to be done and nobody holds."""
-    now = timezone.now()
-    return Q(done_at=None) & (Q(held_until=None) | Q(held_until__lt=now)) & (Q(retry_at=None) | Q(retry_at__lt=now))
-
-
-def hold(errand: SlackJob) -> bool:
-    """Take an errand, by compare-and-set. False when somebody has it, it is done, or it is not time yet."""
-    until = timezone.now() + HOLD
-    taken = type(errand).objects.filter(free(), pk=errand.pk).update(held_until=until)
-    errand.held_until = until if taken else None
-    return bool(taken)
-
-
-def go_on(errand: SlackJob, **changes: Any) -> None:
-    """Keep what was done of it and hold it longer. Raises ``Lost``."""
-    until = timezone.now() + HOLD
-    mine = type(errand).objects.filter(pk=errand.pk, held_until=errand.held_until)
-    if not mine.update(held_until=until, **changes):
-        raise Lost
-    for name, value in changes.items():
-        setattr(errand, name, value)
-    errand.held_until = until
-
-
-def finish(errand: SlackJob, **changes: Any) -> None:
-    """It is done; nobody takes it again."""
-    _let_go(errand, done_at=timezone.now(), tries=0, **changes)
-
-
-def put_off(errand: SlackJob, away: Away) -> None:
-    """Let it go until later; after many tries give it up."""
-    tries = errand.tries + 1
-    if tries >= MOST_TRIES and away.seconds is None:
-        return _let_go(errand, tries=tries, done_at=timezone.now(), error=str(away))
-    seconds = min(2.0**tries if away.seconds is None else away.seconds, LONGEST_WAIT)
-    _let_go(errand, tries=tries, retry_at=timezone.now() + timedelta(seconds=seconds))
-
-
-def _let_go(errand: SlackJob, **changes: Any) -> None:
-    mine = type(errand).objects.filter(pk=errand.pk, held_until=errand.held_until)
-    mine.update(held_until=None, **changes)
-    errand.held_until = None
-
-
-@contextmanager
-def errand_of(errand: SlackJob) -> Iterator[bool]:
-    """Hold an errand for a while; yields whether it is ours. What Slack cannot do now is put off, and so is a fault."""
-    if not hold(errand):
-        yield False
-        return
-    try:
-        yield True
-    except Away as away:
-        put_off(errand, away)
-    except Refused as refused:
-        finish(errand, error=str(refused))
-    except Lost:
-        errand.held_until = None
-    except Error:
-        errand.held_until = None  # the database is away, and the hold ends by itself
-        raise
-    except Exception as fault:  # what stands behind it in its thread must not wait for ever
-        log.exception("Slack errand %s failed", errand.pk)
-        put_off(errand, Away(f"a fault of ours: {type(fault).__name__}; it is in the server's log"))
-    finally:
-        if errand.held_until:
-            _let_go(errand)

@@ -1,6 +1,6 @@
 """The Bolt app: Slack's requests come in here, signed with the secret of the installation that they are for.
 
-A listener only keeps what came, so that Slack has its answer within 3 s; ``slack_inbox`` rings for a worker.
+A listener only keeps what came, so that Slack has its answer within 3 s; ``inbox`` enqueues it for a worker.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from slack_sdk.signature import SignatureVerifier
 from sessions_app.encryption import Unreadable
 from sessions_app.models import SlackInstallation
 from sessions_app.services import audit
+from sessions_app.services.slack import installations
 
-from . import inbox, install, modal
+from . import inbox, modal
 
 log = logging.getLogger(__name__)
 _SIGNED = re.compile(r"\d{1,12} v0=[0-9a-f]{64}\Z", re.ASCII)
@@ -98,7 +99,7 @@ def _secrets(team_id: str | None) -> Iterator[str]:
 
 def _authorize(team_id: str | None, context: BoltContext, **_: Any) -> AuthorizeResult | None:
     """Who we are in that team; listeners have the installation, and never its token."""
-    installation = install.connected().filter(team_id=team_id or "").first()
+    installation = installations.connected().filter(team_id=team_id or "").first()
     if installation is None:
         return None
     context["installation"] = installation
@@ -139,5 +140,5 @@ def _on_removal(event: dict[str, Any], context: BoltContext) -> None:
     """An admin of the Slack workspace removed the app, or took its token away. Bolt asks nobody to authorize these."""
     if event.get("type") == "tokens_revoked" and not (event.get("tokens") or {}).get("bot"):
         return
-    if installation := install.connected().filter(team_id=context.team_id or "").first():
-        install.forget(installation, audit.Actor("slack", installation.team_id, str(installation)))
+    if installation := installations.connected().filter(team_id=context.team_id or "").first():
+        installations.forget(installation, audit.Actor("slack", installation.team_id, str(installation)))

@@ -1,4 +1,4 @@
-"""A person decides in Slack: the same decision as at the desk, of a member who may decide there."""
+"""Decisions by a click in Slack: the same as at the desk, by a member who may decide there."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def decide(event: SlackEvent, person: people.Person) -> dict[str, Any]:
     installation, click = event.installation, event.payload
     asked, approval = _asked(click["value"]), asked_by(installation, click)
     if approval is None:
-        return _told(click, "There is no such question here any more.")
+        return _only_to_clicker(click, "There is no such question here any more.")
     member = people.member_of(installation, person)
     if member is None or not Role(member.role).covers(Role.REVIEWER):
-        return _told(click, _not_you(installation, approval, person, member is not None))
+        return _only_to_clicker(click, _not_you(installation, approval, person, member is not None))
     actor = audit.Actor("member", str(member.pk), str(member))
     decider = decisions.Decider(actor, Role(member.role), "slack", member_id=member.pk)
     decision = decisions.Decision(
@@ -48,7 +48,7 @@ def decide(event: SlackEvent, person: people.Person) -> dict[str, Any]:
         decisions.decide(approval, decider, decision)
     except (decisions.Conflict, decisions.NotAllowed, decisions.Invalid) as refused:
         text = f"{refused}. {mrkdwn.link(card_url(installation, approval), 'Open it in Countersign')}"
-        return _told(click, text[:1].upper() + text[1:])
+        return _only_to_clicker(click, text[:1].upper() + text[1:])
     return {}
 
 
@@ -80,6 +80,6 @@ def _not_you(installation: SlackInstallation, approval: Approval, person: people
     return f"{mrkdwn.escape(why)} {mrkdwn.link(card_url(installation, approval), 'Open it in Countersign')}"
 
 
-def _told(click: dict[str, Any], text: str) -> dict[str, Any]:
-    """To who clicked alone."""
+def _only_to_clicker(click: dict[str, Any], text: str) -> dict[str, Any]:
+    """A message that only the person who clicked sees."""
     return {"method": "chat_postEphemeral", "channel": click["channel"], "user": click["user"], "text": text}

@@ -11,6 +11,7 @@ from typing import Any
 from sessions_app.models import SlackEvent
 from sessions_app.rendering import mrkdwn
 from sessions_app.rendering.text import clean
+from sessions_app.services.slack import jobs
 
 from . import api
 from . import people as slack_people
@@ -30,7 +31,7 @@ HEADING = (
 
 
 def earlier(event: SlackEvent) -> str:
-    """The thread before the message, quoted; empty where nothing was said. Raises ``slack_api.Away``, ``Lost``."""
+    """The thread before the message, quoted; empty where nothing was said. Raises ``api.Away``, ``jobs.ClaimLost``."""
     thread, ts = event.payload.get("thread_ts"), event.payload["ts"]
     if not thread or thread == ts:
         return ""
@@ -91,7 +92,7 @@ class _People:
 
     def _look_up(self, user: str) -> str | None:
         person = slack_people.look_up(self._event.installation, user)
-        api.go_on(self._event)
+        jobs.extend(self._event)
         return None if slack_people.why_not(self._event.installation, person) else self._line(person.name)
 
     def _line(self, name: Any) -> str:

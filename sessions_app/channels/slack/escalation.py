@@ -1,4 +1,4 @@
-"""People are asked in the escalation channel: a message for each approval, kept up to date; one for a budget's end."""
+"""Messages in the escalation channel: one for each approval, kept up to date; one when a budget is used up."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from sessions_app.rendering.numbers import money
 from sessions_app.rendering.text import first_line
 from sessions_app.rendering.toolbody import as_json
 from sessions_app.runtimes.policy import ESCALATE
+from sessions_app.services.slack import installations, jobs
 
 from . import api, install
 from .clicks import card_url, value_of
@@ -68,8 +69,8 @@ def tell_of_budget(budget_id: UUID) -> None:
 def tell(notice_id: UUID) -> None:
     """Post or change the message, unless somebody is at it."""
     rows = SlackNotice.objects.select_related("installation__workspace", "approval__session__agent")
-    notice = rows.defer(*api.SECRETS).get(pk=notice_id)
-    with api.errand_of(notice) as mine:
+    notice = rows.defer(*installations.SECRETS_OF_JOB).get(pk=notice_id)
+    with jobs.claimed(notice) as mine:
         if mine:
             _say(notice)
 
@@ -78,11 +79,11 @@ def left() -> list[UUID]:
     """Notices that were put off or lost, and those of approvals that were decided since."""
     decided = SlackNotice.objects.filter(shown=Approval.Status.PENDING, error="")
     decided.exclude(approval__status=Approval.Status.PENDING).update(done_at=None)
-    return list(SlackNotice.objects.filter(api.free()).order_by("created_at").values_list("id", flat=True)[:100])
+    return list(SlackNotice.objects.filter(jobs.unclaimed()).order_by("created_at").values_list("id", flat=True)[:100])
 
 
 def not_asked() -> list[UUID]:
-    """Approvals that wait and were told in no channel although their workspace has one: their ring was lost."""
+    """Approvals that wait, of workspaces with a channel in which they do not stand: their task was lost."""
     told = SlackNotice.objects.filter(approval=OuterRef("pk"))
     channel = SlackInstallation.objects.filter(workspace=OuterRef("workspace"), revoked_at=None)
     waiting = Approval.objects.filter(status=Approval.Status.PENDING, requested_at__gt=timezone.now() - LATE)
@@ -91,28 +92,28 @@ def not_asked() -> list[UUID]:
 
 
 def _with_channel(workspace_id: UUID) -> list[SlackInstallation]:
-    return list(install.of_workspace(workspace_id).exclude(escalation_channel=""))
+    return list(installations.of_workspace(workspace_id).exclude(escalation_channel=""))
 
 
 def _say(notice: SlackNotice) -> None:
-    """Raises ``slack_api.Away``, ``Refused`` and ``Lost``."""
+    """Raises ``jobs.Away``, ``Refused`` and ``ClaimLost``."""
     approval = notice.approval
     status = approval.status if approval else "reached"
     if notice.shown == POSTING and not notice.ts and (ts := _posted_before(notice)):
-        api.go_on(notice, ts=ts)
+        jobs.extend(notice, ts=ts)
     if not notice.ts and approval and status != Approval.Status.PENDING:
-        return api.finish(notice, shown=status)  # decided before anybody was asked
+        return jobs.finish(notice, shown=status)  # decided before anybody was asked
     said = _question(notice.installation, approval) if approval else _budget(notice)
     said |= {"channel": notice.channel, "unfurl_links": False, "unfurl_media": False}
     if not notice.ts:
-        api.go_on(notice, shown=POSTING)
+        jobs.extend(notice, shown=POSTING)
         said["metadata"] = {"event_type": METADATA, "event_payload": _mark(notice)}
         posted = api.of(notice.installation, "chat_postMessage", **said)
-        api.go_on(notice, ts=posted["ts"], channel=posted["channel"], shown=status)
+        jobs.extend(notice, ts=posted["ts"], channel=posted["channel"], shown=status)
     elif notice.shown != status:
         del said["unfurl_links"], said["unfurl_media"]
         api.of(notice.installation, "chat_update", ts=notice.ts, **said)
-    api.finish(notice, shown=status)
+    jobs.finish(notice, shown=status)
 
 
 def _posted_before(notice: SlackNotice) -> str | None:

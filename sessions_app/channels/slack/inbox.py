@@ -1,14 +1,11 @@
-"""What Slack sends, kept as rows before it is acknowledged: a worker reads them, in the order of their thread."""
+"""Messages and clicks from Slack, kept as rows before they are acknowledged; a worker reads them thread by thread."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.db import transaction
-
 from sessions_app.models import Session, SlackEvent, SlackInstallation
-from sessions_app.services import task_queue
-from sessions_app.services.log.sanitise import storable
+from sessions_app.services.slack import threads
 
 SPOKEN = (None, "", "file_share", "thread_broadcast", "me_message")
 """Subtypes of messages that people send; the others tell of edits, deletions, joins and bots."""
@@ -19,10 +16,10 @@ CLICK = "click:"
 
 
 def keep_message(installation: SlackInstallation, event: dict[str, Any], event_id: str) -> bool:
-    """Keep a message for its session and ring. False for what is none of ours; a retry is kept already."""
+    """Keep a message for its session, and enqueue it. False for what is none of ours; a retry is kept already."""
     if not _is_of_a_person(installation, event) or not _is_for_us(installation, event):
         return False
-    _keep(installation, f"{event['channel']}:{event['ts']}", key_of(installation, event), event_id, event)
+    threads.keep_event(installation, f"{event['channel']}:{event['ts']}", key_of(installation, event), event_id, event)
     return True
 
 
@@ -34,9 +31,12 @@ def click_of(body: dict[str, Any], action: dict[str, Any]) -> dict[str, Any]:
 
 
 def keep_click(installation: SlackInstallation, click: dict[str, Any], number: str) -> None:
-    """Keep a click for the approval that it names, and ring. ``number`` tells it from others of the same person."""
+    """Keep a click for the approval that it names, and enqueue it.
+
+    ``number`` tells it from other clicks of the same person.
+    """
     mark = f"{CLICK}{click['user']}:{number}"
-    _keep(installation, mark, mark, mark, click)
+    threads.keep_event(installation, mark, mark, mark, click)
 
 
 def key_of(installation: SlackInstallation, event: dict[str, Any]) -> str:
@@ -66,14 +66,3 @@ def _is_for_us(installation: SlackInstallation, event: dict[str, Any]) -> bool:
         SlackEvent.objects.filter(conversation_key=key, installation=installation).exists()
         or Session.objects.filter(workspace_id=installation.workspace_id, slack_conversation_key=key).exists()
     )
-
-
-@transaction.atomic
-def _keep(installation: SlackInstallation, message: str, key: str, event_id: str, payload: dict[str, Any]) -> None:
-    kept, is_new = SlackEvent.objects.get_or_create(
-        installation=installation,
-        message=message,
-        defaults={"conversation_key": key, "event_id": event_id, "payload": storable(payload)},
-    )
-    if is_new:
-        task_queue.enqueue(task_queue.READ_SLACK, kept.pk)

@@ -5,22 +5,20 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
-
-from sessions_app.models import Agent, Session, SlackEvent, TriggerRun
+from sessions_app.models import Session, SlackEvent, TriggerRun
 from sessions_app.rendering import mrkdwn
 from sessions_app.rendering.numbers import size
-from sessions_app.rendering.text import first_line
 from sessions_app.services import audit, sessions
 from sessions_app.services.log.sanitise import text as storable_text
 from sessions_app.services.money.budgets import Spent
-from sessions_app.services.turns import messages as turn_messages
+from sessions_app.services.slack import installations, jobs, threads
+from sessions_app.services.turns.messages import NotActive, TooLong
 
 from . import api, clicks, inbox, people
 from . import context as slack_context
 from .people import Person
 
-REFUSALS = (turn_messages.NotActive, turn_messages.TooLong, Spent, sessions.Archived)
+REFUSALS = (NotActive, TooLong, Spent, sessions.Archived)
 NOBODY = "No agent is set up to answer here yet. An admin can choose one in Countersign under Settings, Slack."
 ARCHIVED = "This session is archived, so it takes no more messages. Start a new thread to go on."
 REJECTED = "Sorry, this agent does not take messages from people outside of this Slack workspace."
@@ -30,7 +28,7 @@ def read(event_id: UUID) -> None:
     """Read the event and what waits before and behind it in its thread, one after the other."""
     key = SlackEvent.objects.values_list("conversation_key", flat=True).filter(pk=event_id).first()
     while event := _first_of(key):
-        with api.errand_of(event) as mine:
+        with jobs.claimed(event) as mine:
             if not mine:
                 return  # who has it goes on with those behind it
             _read(event)
@@ -43,28 +41,31 @@ def read(event_id: UUID) -> None:
 
 def _first_of(key: str | None) -> SlackEvent | None:
     waiting = SlackEvent.objects.filter(conversation_key=key, done_at=None).order_by("id")
-    return waiting.select_related("installation__agent").defer(*api.SECRETS).first()
+    return waiting.select_related("installation__agent").defer(*installations.SECRETS_OF_JOB).first()
 
 
 def _read(event: SlackEvent) -> None:
-    """Raises ``slack_api.Away``, ``Refused`` and ``Lost``. What is to be said is kept with what was done."""
+    """Raises ``jobs.Away``, ``Refused`` and ``ClaimLost``. What is to be said is kept with what was done."""
     if "say" not in event.payload:
         person = people.look_up(event.installation, event.payload["user"])
         is_click = "action" in event.payload
         context = "" if is_click else _context(event, person)
-        with transaction.atomic():
-            api.go_on(event)
+        with jobs.owned(event):
             say = clicks.decide(event, person) if is_click else _take(event, person, context)
-            api.go_on(event, payload={"say": say})
+            jobs.extend(event, payload={"say": say})
     if say := event.payload["say"]:
         api.of(event.installation, **say)
-    api.finish(event, payload={})
+    jobs.finish(event, payload={})
 
 
 def _context(event: SlackEvent, person: Person) -> str:
     """What was said in the thread before, where the message begins a session in the middle of it."""
     installation = event.installation
-    if installation.agent is None or people.why_not(installation, person) or _session_of(event):
+    if (
+        installation.agent is None
+        or people.why_not(installation, person)
+        or threads.session_of(event.installation, event.conversation_key)
+    ):
         return ""
     return slack_context.earlier(event)
 
@@ -74,16 +75,18 @@ def _take(event: SlackEvent, person: Person, context: str) -> dict[str, Any]:
     text = _text_of(event)
     if why := people.why_not(event.installation, person):
         return _reject(event, person, text, why)
-    before = _session_of(event)
+    before = threads.session_of(event.installation, event.conversation_key)
     agent = before.agent if before else event.installation.agent
     if agent is None:
         _leave_run(event, TriggerRun.Status.FAILED, text, person, error="no agent is set up for Slack")
         return _in_thread(event, NOBODY)
+    message = threads.ThreadMessage(
+        event.installation, event.conversation_key, text, earlier=context,
+        by=audit.Actor("slack", person.id, person.name),
+        source={name: event.payload.get(name) for name in ("user", "channel", "ts", "thread_ts")},
+    )  # fmt: skip
     try:
-        with transaction.atomic():
-            session, is_new = (before, False) if before else _begin(event, agent, text, person)
-            said = f"{text}\n\n{context}" if is_new and context else text
-            turn_messages.submit(session.pk, said, by=_actor(person), data={"slack": _source(event)})
+        session, is_new = threads.submit(message, agent, before)
     except REFUSALS as refused:
         _leave_run(event, TriggerRun.Status.FAILED, text, person, session=before, error=str(refused))
         return _in_thread(event, ARCHIVED if isinstance(refused, sessions.Archived) else _sentence(str(refused)))
@@ -103,35 +106,6 @@ def _reject(event: SlackEvent, person: Person, text: str, why: str) -> dict[str,
     return _in_thread(event, REJECTED) | {"method": "chat_postEphemeral", "user": person.id}
 
 
-def _session_of(event: SlackEvent) -> Session | None:
-    """The session of the thread, whoever its agent is: a thread keeps the agent that it began with."""
-    found = Session.objects.filter(
-        workspace_id=event.installation.workspace_id, slack_conversation_key=event.conversation_key
-    )
-    return found.select_related("agent").defer("source_record").order_by("created_at").first()
-
-
-def _begin(event: SlackEvent, agent: Agent, text: str, person: Person) -> tuple[Session, bool]:
-    """A new session of the thread; or the one that somebody made meanwhile."""
-    if agent.status != Agent.Status.ACTIVE:
-        raise turn_messages.NotActive(
-            f"{agent.name} is {agent.status}: it begins no sessions until an admin resumes it"
-        )
-    try:
-        with transaction.atomic():
-            made = sessions.create(
-                agent, by=_actor(person), origin=Session.Origin.SLACK,
-                title=first_line(text, 80), user_id=person.id, slack_conversation_key=event.conversation_key,
-                metadata={"slack": {"team": event.installation.team_id, "channel": event.payload["channel"]}},
-            )  # fmt: skip
-            return made, True
-    except IntegrityError:
-        session = _session_of(event)
-        if session is None:
-            raise
-        return session, False
-
-
 def _text_of(event: SlackEvent) -> str:
     """What was said, and which files were sent along: those stay at Slack."""
     said = mrkdwn.to_plain(str(event.payload.get("text") or ""), bot=event.installation.bot_user_id)
@@ -143,14 +117,6 @@ def _file(file: dict[str, Any]) -> str:
     bytes_ = file.get("size")
     facts = (file.get("name") or "a file", file.get("mimetype"), size(bytes_) if isinstance(bytes_, int) else None)
     return f"file in Slack, not read: {', '.join(str(fact) for fact in facts if fact)}"
-
-
-def _actor(person: Person) -> audit.Actor:
-    return audit.Actor("slack", person.id, person.name)
-
-
-def _source(event: SlackEvent) -> dict[str, Any]:
-    return {name: event.payload.get(name) for name in ("user", "channel", "ts", "thread_ts")}
 
 
 def _leave_run(

@@ -23,7 +23,7 @@ class Person:
 
 
 def look_up(installation: SlackInstallation, user_id: str) -> Person:
-    """Ask Slack. Who cannot be looked up is an outsider. Raises ``slack_api.Away``."""
+    """Ask Slack. Who cannot be looked up is an outsider. Raises ``api.Away``."""
     try:
         user = api.of(installation, "users_info", user=user_id)["user"]
     except api.Refused as refused:

@@ -1,4 +1,4 @@
-"""What a Slack thread is told of a turn: what was said so far, what it is doing, and how it ended."""
+"""Text of the reply to a turn in its Slack thread: what was said so far, what it is doing, and how it ended."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from sessions_app.rendering.toolline import of_call
 from . import clicks, install
 
 KINDS = ("user_message", "agent_message", "error", "status", "tool_call", "tool_result")
-TOLD = ("interrupted", "held_back", "retrying", "retry")
+SHOWN_STATUSES = ("interrupted", "held_back", "retrying", "retry")
 """Statuses that a reader of the thread needs to know; their text says it."""
 QUOTED = 300
 WORDLESS = "_(done, without a word)_"
 
 
-def told(reply: SlackReply) -> tuple[str, bool]:
-    """mrkdwn, and whether the turn is over."""
+def reply_text(reply: SlackReply) -> tuple[str, bool]:
+    """The reply in Slack's mrkdwn, and whether the turn is over."""
     flight = TurnInFlight.objects.filter(session=reply.session_id, turn=reply.turn).first()
     rows = Event.objects.filter(session=reply.session_id, turn=reply.turn, depth=0, kind__in=KINDS).order_by("seq")
     events = list(rows)
     paragraphs = [text for event in events if (text := _line(event))]
     if flight is not None:
-        paragraphs += _going_on(reply, flight, events)
+        paragraphs += _activity(reply, flight, events)
     elif not paragraphs:
         paragraphs = [WORDLESS]
     return "\n\n".join(paragraphs), flight is None
@@ -47,24 +47,24 @@ def _line(event: Event) -> str:
         return mrkdwn.from_markdown(event.text)
     if event.kind == "error":
         return f":warning: _{mrkdwn.escape(first_line(event.text, QUOTED)) or 'it failed'}_"
-    if event.kind == "status" and event.data.get("status") in TOLD:
+    if event.kind == "status" and event.data.get("status") in SHOWN_STATUSES:
         return f"_{mrkdwn.escape(first_line(event.text, QUOTED))}_"
     return ""
 
 
-def _going_on(reply: SlackReply, flight: TurnInFlight, events: list[Event]) -> Iterator[str]:
+def _activity(reply: SlackReply, flight: TurnInFlight, events: list[Event]) -> Iterator[str]:
     """The message that is being written; else what the agent waits for, or does."""
     if flight.said and not any(flight.said_request in (event.request, event.client_key) for event in events):
         yield f"{mrkdwn.from_markdown(flight.said)} …"
         return
     waiting = Approval.objects.filter(session=reply.session_id, status=Approval.Status.PENDING).order_by("requested_at")
     if asked := list(waiting):
-        yield from (_waits(reply.installation, approval) for approval in asked)
+        yield from (_waiting_line(reply.installation, approval) for approval in asked)
     elif events and events[-1].kind == "tool_call":
         call = of_call(events[-1].tool_name, events[-1].arguments, events[-1].tool_server)
         yield f"_{mrkdwn.escape(call.verb)} …_"
 
 
-def _waits(installation: SlackInstallation, approval: Approval) -> str:
+def _waiting_line(installation: SlackInstallation, approval: Approval) -> str:
     where = mrkdwn.link(clicks.card_url(installation, approval), "decide in Countersign")
     return f":raised_hand: _It waits for a person: may it run_ `{mrkdwn.escape(approval.tool_name)}`? {where}"

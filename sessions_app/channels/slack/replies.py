@@ -22,9 +22,10 @@ from django.utils import timezone
 
 from sessions_app.models import SlackInstallation, SlackReply, TurnInFlight
 from sessions_app.rendering import mrkdwn
+from sessions_app.services.slack import installations, jobs
 
 from . import api
-from .progress import told, url_of
+from .progress import reply_text, url_of
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN = 1.2
@@ -56,7 +57,7 @@ def following(flight: TurnInFlight) -> Iterator[None]:
 
 
 def finish_left(reply_id: UUID) -> None:
-    """Finish the answer to a turn that is over, or that waits; rung by the sweep."""
+    """Finish the answer to a turn that is over, or that waits; called by the sweep."""
     _step(reply_id)
 
 
@@ -64,7 +65,7 @@ def left() -> list[UUID]:
     """Answers that were not finished although their turn is over; and those put off whose turn waits for a person."""
     going_on = TurnInFlight.objects.filter(session=OuterRef("session"), turn=OuterRef("turn"))
     late = ~Exists(going_on) | (Q(retry_at__isnull=False) & Exists(going_on.filter(worker=None)))
-    found = SlackReply.objects.filter(api.free(), late)
+    found = SlackReply.objects.filter(jobs.unclaimed(), late)
     return list(found.order_by("created_at").values_list("id", flat=True)[:100])
 
 
@@ -100,9 +101,9 @@ def _follow(reply_id: UUID, stop: threading.Event) -> None:
 def _step(reply_id: UUID) -> datetime | None:
     """Bring the thread up to date; when to try again, None when there is nothing left to do now."""
     try:
-        rows = SlackReply.objects.select_related("installation", "session__agent").defer(*api.SECRETS)
+        rows = SlackReply.objects.select_related("installation", "session__agent").defer(*installations.SECRETS_OF_JOB)
         reply = rows.get(pk=reply_id)
-        with api.errand_of(reply) as mine:
+        with jobs.claimed(reply) as mine:
             if mine:
                 _bring_up_to_date(reply)
         reply.refresh_from_db(fields=["retry_at", "held_until", "done_at"])
@@ -115,8 +116,8 @@ def _step(reply_id: UUID) -> datetime | None:
 
 
 def _bring_up_to_date(reply: SlackReply) -> None:
-    """Raises ``slack_api.Away``, ``Refused`` and ``Lost``."""
-    text, is_over = told(reply)
+    """Raises ``jobs.Away``, ``Refused`` and ``ClaimLost``."""
+    text, is_over = reply_text(reply)
     parts = mrkdwn.split(text or BEGUN)
     if len(parts) > MOST_PARTS:
         rest = mrkdwn.link(url_of(reply), "The rest is in Countersign")
@@ -126,9 +127,9 @@ def _bring_up_to_date(reply: SlackReply) -> None:
     for number in range(len(parts), len(reply.parts)):
         _show(reply, number, "_(this part is not needed any more)_")
     if is_over:
-        api.finish(reply, retry_at=None)
+        jobs.finish(reply, retry_at=None)
     elif reply.tries:
-        api.go_on(reply, tries=0, retry_at=None)
+        jobs.extend(reply, tries=0, retry_at=None)
 
 
 def _show(reply: SlackReply, number: int, text: str) -> None:
@@ -140,15 +141,15 @@ def _show(reply: SlackReply, number: int, text: str) -> None:
         _edit(reply, reply.parts[number]["ts"], text)
         shown = [*reply.parts]
         shown[number] |= {"sha256": sha256}
-        api.go_on(reply, parts=shown)
+        jobs.extend(reply, parts=shown)
         return
     ts = _posted_before(reply, number) if reply.posting == number else None
     if ts is None:
-        api.go_on(reply, posting=number)
+        jobs.extend(reply, posting=number)
         ts = _post(reply, number, text)
-        api.go_on(reply, parts=[*reply.parts, {"ts": ts, "sha256": sha256}], posting=None)
+        jobs.extend(reply, parts=[*reply.parts, {"ts": ts, "sha256": sha256}], posting=None)
     else:
-        api.go_on(reply, parts=[*reply.parts, {"ts": ts, "sha256": ""}], posting=None)
+        jobs.extend(reply, parts=[*reply.parts, {"ts": ts, "sha256": ""}], posting=None)
         _show(reply, number, text)
 
 

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app.channels.slack import install, manifest
 from sessions_app.models import Agent, Role, SlackInstallation
+from sessions_app.services.slack import installations
 
 from .. import access
 
@@ -75,7 +76,7 @@ def _page(
     setup: tuple[UUID, SetupForm] | None = None,
 ) -> HttpResponse:  # fmt: skip
     workspace_id = request.member.workspace_id
-    found = list(install.of_workspace(workspace_id))
+    found = list(installations.of_workspace(workspace_id))
     for installation in found:
         installation.form = setup[1] if setup and setup[0] == installation.pk else _filled(installation)
     here = Agent.objects.filter(workspace_id=workspace_id).exclude(runtime=Agent.Runtime.EXTERNAL)
@@ -126,7 +127,7 @@ def connect(request: access.DeskRequest) -> HttpResponse:
             request.member.workspace_id, entered["token"], entered["signing_secret"], by=access.actor(request),
             desk=_desk(request),
         )  # fmt: skip
-    except install.NotConnected as refused:
+    except installations.NotConnected as refused:
         form.add_error("token", str(refused))
         return _page(request, 422, connect_form=form)
     messages.success(request, f"{made} is connected. Choose the agent that answers there.")
@@ -136,14 +137,14 @@ def connect(request: access.DeskRequest) -> HttpResponse:
 @require_POST
 @access.admin
 def configure(request: access.DeskRequest, installation_id: UUID) -> HttpResponse:
-    installation = access.one(install.connected(), request, installation_id)
+    installation = access.one(installations.connected(), request, installation_id)
     form = SetupForm(request.POST)
     if not form.is_valid():
         return _page(request, 422, setup=(installation.pk, form))
     entered = form.cleaned_data
     id_ = entered.pop("agent")
     agent = access.one(Agent.objects.exclude(runtime=Agent.Runtime.EXTERNAL), request, id_) if id_ else None
-    install.configure(installation, agent=agent, **entered, by=access.actor(request))
+    installations.configure(installation, agent=agent, **entered, by=access.actor(request))
     messages.success(request, f"Saved for {installation}.")
     return redirect("slack")
 
@@ -151,7 +152,7 @@ def configure(request: access.DeskRequest, installation_id: UUID) -> HttpRespons
 @require_POST
 @access.admin
 def disconnect(request: access.DeskRequest, installation_id: UUID) -> HttpResponse:
-    installation = access.one(install.connected(), request, installation_id)
+    installation = access.one(installations.connected(), request, installation_id)
     fault = install.disconnect(installation, by=access.actor(request))
     if fault:
         messages.error(request, f"{installation} is forgotten here, but {fault}. Remove the app in Slack as well.")
@@ -192,7 +193,7 @@ def _connect(request: access.DeskRequest, code: str) -> None:
     about = {"by": access.actor(request), "desk": _desk(request)}
     try:
         made = install.connect_with_code(request.member.workspace_id, code, _returns_to(request), **about)
-    except install.NotConnected as refused:
+    except installations.NotConnected as refused:
         messages.error(request, f"Slack was not connected: {refused}.")
     else:
         messages.success(request, f"{made} is connected. Choose the agent that answers there.")

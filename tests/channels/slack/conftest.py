@@ -10,6 +10,7 @@ from django.test import Client
 from sessions_app.channels.slack import install, replies
 from sessions_app.models import Agent, Member, Role, SlackInstallation, Workspace
 from sessions_app.services import agents, audit, people
+from sessions_app.services.slack import installations
 from tests.fakes.slack import SECRET, TOKEN, FakeSlack
 
 BY = audit.Actor("member", "m", "Ines")
@@ -38,11 +39,11 @@ def agent(workspace) -> Agent:
 @pytest.fixture
 def installation(workspace, agent, slack) -> SlackInstallation:
     made = install.connect_with_token(workspace.id, TOKEN, SECRET, by=BY, desk="https://desk.example.org")
-    install.configure(
+    installations.configure(
         made, agent=agent, escalation_channel="C0PEOPLE1", outsiders="reject", allow_list=[], by=BY
     )  # fmt: skip
     slack.calls.clear()
-    return install.connected().get(pk=made.pk)
+    return installations.connected().get(pk=made.pk)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from django.utils import timezone
 from sessions_app.channels.slack import messages, sweep
 from sessions_app.models import Event, Session, SlackEvent, TriggerRun
 from sessions_app.services import agents, audit, sessions
+from sessions_app.services.slack import threads
 from tests.fakes.slack import BOT, BOT_ID, TEAM, Fault
 
 from .work import read, said, work
@@ -147,11 +148,11 @@ def test_two_at_once_make_one_session(slack, client):
 
 def test_the_index_keeps_a_thread_to_one_session(slack, client, installation, agent):
     """A session that somebody else made between our look and our insert is the one that is used."""
-    slack.says(client, "one", ts=ROOT)
-    event = SlackEvent.objects.select_related("installation").get()
-    person = messages.Person("U0KIM0001", "Kim")
-    first, is_new = messages._begin(event, agent, "one", person)
-    again, is_new_again = messages._begin(event, agent, "one", person)
+    message = threads.ThreadMessage(
+        installation, f"{TEAM}:D0KIM0001:{ROOT}", "one", earlier="", by=BY, source={"channel": "D0KIM0001"}
+    )
+    first, is_new = threads.submit(message, agent, None)
+    again, is_new_again = threads.submit(message, agent, None)
     assert (first.pk, is_new, is_new_again) == (again.pk, True, False)
 
 
@@ -254,7 +255,7 @@ def test_what_was_read_long_ago_is_thrown_away_and_the_session_stays(slack, clie
     assert not SlackEvent.objects.exists() and Session.objects.exists()
 
 
-def test_one_errand_that_fails_does_not_keep_the_others(slack, client, monkeypatch):
+def test_one_job_that_fails_does_not_keep_the_others(slack, client, monkeypatch):
     slack.says(client, "one")
     slack.says(client, "two")
     first = SlackEvent.objects.order_by("id").first()

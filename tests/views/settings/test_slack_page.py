@@ -12,6 +12,7 @@ from django.test import Client
 from sessions_app.channels.slack import install
 from sessions_app.models import Agent, AuditEntry, Role, SlackInstallation
 from sessions_app.services import agents, audit
+from sessions_app.services.slack import installations
 from tests.fakes.slack import CLIENT_ID, CLIENT_SECRET, SECRET, TEAM, TOKEN, FakeSlack, Fault
 from tests.html import on_one_line
 
@@ -133,7 +134,7 @@ def test_disconnecting_while_slack_is_away_forgets_it_all_the_same_and_says_so(a
 def test_it_can_be_connected_again_and_from_another_workspace_once_it_is_free(admin, charlie, installation, elsewhere):
     assert "disconnect it there first" in words(charlie.post("/settings/slack/connect/", ENTERED))
     SlackInstallation.objects.update(bot_token=TOKEN)
-    install.forget(installation, BY)
+    installations.forget(installation, BY)
     charlie.post("/settings/slack/connect/", ENTERED)
     assert SlackInstallation.objects.get().workspace == elsewhere
 

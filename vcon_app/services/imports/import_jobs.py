@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from sessions_app.models import Agent, Workspace
-from sessions_app.services import audit, task_queue
+from sessions_app.services import agents, audit, task_queue
 from sessions_app.services.log.sanitise import text
 from vcon_app import registry
 from vcon_app.drafts import FormatError, Signature
@@ -41,15 +41,18 @@ def start_import(
     chunks: Iterable[bytes],
     *,
     by: audit.Actor,
-    agent: Agent | None = None,
+    agent: Agent | str | None = None,
     format: str = AUTO,
 ) -> Import:
     """Keep the bytes, write the row, enqueue its task. Raises ``documents.TooLarge``, ``UnknownFormat``.
 
-    Bytes that were imported before are the same import: the row says so and nothing is read again.
+    Bytes that were imported before are the same import: the row says so and nothing is read again. ``agent`` is one, or
+    the name of one, which is made where there is none; None leaves it to the file.
     """
     if format != AUTO and format not in registry.readers():
         raise UnknownFormat(f'"{format}" is not a format; use auto or one of {", ".join(sorted(registry.readers()))}')
+    if isinstance(agent, str):
+        agent = agents.named(workspace.id, agent)
     document = documents.keep(workspace, chunks)
     new = Import(
         workspace=workspace,
