@@ -37,6 +37,8 @@ if os.environ.setdefault("DATABASE_URL", "") == "":
     postgres.TUNING |= {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
 
 
+pytest_plugins = ["tests.fixtures"]
+
 # Here and not in a hook: the conftest.py of a folder below imports models as soon as pytest finds it.
 django.setup()
 # What production needs and tests only wait for: slow password hashes, hashed names of static files.

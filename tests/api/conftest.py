@@ -6,15 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from sessions_app.models import Agent, Role, Session, Workspace
-from sessions_app.services import agents, audit, people, sessions
+from sessions_app.models import Role, Workspace
+from sessions_app.services import audit, people
 
 from .client import Api
-
-
-@pytest.fixture
-def workspace(db) -> Workspace:
-    return people.default_workspace()
 
 
 @pytest.fixture
@@ -53,13 +48,3 @@ def admin(workspace, key_for) -> Api:
 def stranger(other_workspace, key_for) -> Api:
     """An admin of another workspace."""
     return key_for(other_workspace, Role.ADMIN)
-
-
-@pytest.fixture
-def agent(workspace) -> Agent:
-    return agents.named(workspace.id, "Refund agent")
-
-
-@pytest.fixture
-def session(agent) -> Session:
-    return sessions.create(agent, by=audit.SYSTEM, title="Order 4711")

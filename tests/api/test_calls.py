@@ -11,7 +11,7 @@ from .client import ok, pointers, refused
 
 
 @pytest.fixture
-def three(agent):
+def three_calls(agent):
     first = ran(agent, tool="lookup", price="0.02")
     ran(agent, tool="refund", status="error")
     ran(agents.named(agent.workspace_id, "Other"), tool="lookup")
@@ -22,26 +22,26 @@ def tools(api, **query):
     return [call["tool"] for call in ok(api.get("calls", query))["items"]]
 
 
-def test_a_call_says_who_how_long_and_how_much(viewer, agent, three):
+def test_a_call_says_who_how_long_and_how_much(viewer, agent, three_calls):
     call = ok(viewer.get("calls"))["items"][-1]
     assert {name: call[name] for name in ("session_id", "agent_id", "provider", "tool", "status", "latency_ms")} == {
-        "session_id": str(three.id), "agent_id": str(agent.id), "provider": "shop", "tool": "lookup", "status": "ok",
-        "latency_ms": 80,
+        "session_id": str(three_calls.id), "agent_id": str(agent.id), "provider": "shop", "tool": "lookup",
+        "status": "ok", "latency_ms": 80,
     }  # fmt: skip
-    assert (call["cost"], call["seq"]) == ("0.020000", three.events.get(kind="tool_call").seq)
+    assert (call["cost"], call["seq"]) == ("0.020000", three_calls.events.get(kind="tool_call").seq)
     assert ok(viewer.get("calls"))["items"][0]["cost"] is None
 
 
-def test_filters(viewer, agent, three):
+def test_filters(viewer, agent, three_calls):
     assert tools(viewer) == ["lookup", "refund", "lookup"]
     assert tools(viewer, status="error") == ["refund"]
     assert tools(viewer, agent="refund-agent", tool="lookup") == ["lookup"]
     assert tools(viewer, agent=str(agent.id)) == ["refund", "lookup"]
-    assert tools(viewer, session=str(three.id)) == ["lookup"]
+    assert tools(viewer, session=str(three_calls.id)) == ["lookup"]
     assert tools(viewer, provider="nobody") == tools(viewer, to="2020-01-01") == []
 
 
-def test_pages_stay_where_they_are_while_calls_are_made(viewer, agent, three):
+def test_pages_stay_where_they_are_while_calls_are_made(viewer, agent, three_calls):
     first = ok(viewer.get("calls", {"limit": 2}))
     ran(agent, tool="later")
     second = ok(viewer.get("calls", {"limit": 2, "cursor": first["next_cursor"]}))
@@ -50,11 +50,11 @@ def test_pages_stay_where_they_are_while_calls_are_made(viewer, agent, three):
 
 
 @pytest.mark.parametrize("query", [{"session": "x"}, {"from": "soon"}, {"tool": "\0"}, {"cursor": "!"}])
-def test_a_value_that_means_nothing_is_refused(viewer, three, query):
+def test_a_value_that_means_nothing_is_refused(viewer, three_calls, query):
     assert pointers(refused(viewer.get("calls", query), 422)) == {f"/{next(iter(query))}"}
 
 
-def test_usage_tells_wallets_apart_and_takes_the_filters_of_the_session_list(viewer, agent, three):
+def test_usage_tells_wallets_apart_and_takes_the_filters_of_the_session_list(viewer, agent, three_calls):
     ran(agent, "0.25", here=False, origin="import")
     total = ok(viewer.get("usage"))["total"]
     assert total["wallets"] == {"ai": "1.500000", "data": "0.020000", "elsewhere": "0.250000"}

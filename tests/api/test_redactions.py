@@ -21,17 +21,12 @@ from vcon_app.services.trust import anchors
 
 from .client import ok, pointers, refused
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("document_storage")]
 SECRET = "My card is 4711 0815 2342"
 
 
-@pytest.fixture(autouse=True)
-def storage(settings, tmp_path):
-    settings.DATA_DIR, settings.DOCUMENTS_DIR = tmp_path, tmp_path / "documents"
-
-
 @pytest.fixture
-def chat(workspace) -> Session:
+def session_with_secret(workspace) -> Session:
     drop(workspace, vcon_file(SECRET, "Thank you", f"So, {SECRET}?"), "chat.vcon")
     return Session.objects.get()
 
@@ -46,26 +41,31 @@ def fetch(api, path):
     return asyncio.run(run())
 
 
-def test_a_redacted_vcon_is_made_and_fetched(api, chat):
+def test_a_redacted_vcon_is_made_and_fetched(api, session_with_secret):
     sent = {"type": "PII Redaction", "remove": [{"what": "containing", "words": "4711 0815"}]}
-    made = ok(api.post(f"sessions/{chat.pk}/redactions", sent), 201)
+    made = ok(api.post(f"sessions/{session_with_secret.pk}/redactions", sent), 201)
     assert (made["status"], made["removed"], made["leaks"]) == ("ready", {"text": 2}, [])
     answer = fetch(api, made["download"])
     assert answer.headers["Content-Type"].startswith("application/vcon")
     assert json.loads(answer.file)["redacted"]["type"] == "PII Redaction"
     assert json.loads(answer.file)["uuid"] == made["uuid"]
     assert b"4711" not in answer.file
-    assert ok(api.get(f"sessions/{chat.pk}/redactions/{made['id']}")) == made
-    assert api.all(f"sessions/{chat.pk}/redactions") == [made]
+    assert ok(api.get(f"sessions/{session_with_secret.pk}/redactions/{made['id']}")) == made
+    assert api.all(f"sessions/{session_with_secret.pk}/redactions") == [made]
 
 
-def test_what_still_says_it_holds_it_back_until_it_is_accepted(api, chat):
-    made = ok(api.post(f"sessions/{chat.pk}/redactions", {"type": "PII", "remove": [{"what": "text", "seq": 1}]}), 201)
+def test_what_still_says_it_holds_it_back_until_it_is_accepted(api, session_with_secret):
+    made = ok(
+        api.post(
+            f"sessions/{session_with_secret.pk}/redactions", {"type": "PII", "remove": [{"what": "text", "seq": 1}]}
+        ),
+        201,
+    )
     assert (made["status"], made["download"], made["leak_count"]) == ("held", None, 1)
     [leak] = made["leaks"]
     assert (leak["pointer"], leak["seq"], leak["source"]) == ("/dialog/2/body", 3, "1")
     assert leak["rule"]["what"] == "text"
-    path = f"sessions/{chat.pk}/redactions/{made['id']}"
+    path = f"sessions/{session_with_secret.pk}/redactions/{made['id']}"
     assert "still stand" in refused(fetch(api, f"/api/v1/{path}/file"), 409)["detail"]
     accepted = ok(api.post(f"{path}/accept"))
     assert (accepted["status"], accepted["accepted_by"]) == ("ready", "reviewer key")
@@ -73,9 +73,9 @@ def test_what_still_says_it_holds_it_back_until_it_is_accepted(api, chat):
     assert fetch(api, accepted["download"]).status_code == 200
 
 
-def test_it_can_be_accepted_beforehand(api, chat):
+def test_it_can_be_accepted_beforehand(api, session_with_secret):
     sent = {"type": "PII", "remove": [{"what": "text", "seq": 1}], "accept": True}
-    assert ok(api.post(f"sessions/{chat.pk}/redactions", sent), 201)["status"] == "ready"
+    assert ok(api.post(f"sessions/{session_with_secret.pk}/redactions", sent), 201)["status"] == "ready"
     assert AuditEntry.objects.filter(action="session.redaction_accepted").count() == 1
 
 
@@ -94,30 +94,30 @@ def test_it_can_be_accepted_beforehand(api, chat):
         ({"type": "PII", "remove": [{"what": "analysis", "index": 0}]}, "/remove/0/index"),
     ],
 )
-def test_bad_input_is_told_with_its_place(api, chat, sent, where):
-    assert pointers(refused(api.post(f"sessions/{chat.pk}/redactions", sent), 422)) == {where}
+def test_bad_input_is_told_with_its_place(api, session_with_secret, sent, where):
+    assert pointers(refused(api.post(f"sessions/{session_with_secret.pk}/redactions", sent), 422)) == {where}
 
 
-def test_signing_what_still_goes_on_is_refused(api, chat):
+def test_signing_what_still_goes_on_is_refused(api, session_with_secret):
     Session.objects.update(phase=Session.Phase.ACTIVE)
     sent = {"type": "PII", "remove": [{"what": "title"}], "signed": True}
-    assert pointers(refused(api.post(f"sessions/{chat.pk}/redactions", sent), 422)) == {"/signed"}
+    assert pointers(refused(api.post(f"sessions/{session_with_secret.pk}/redactions", sent), 422)) == {"/signed"}
 
 
-def test_a_viewer_may_fetch_what_is_ready_and_nothing_else(api, viewer, chat):
+def test_a_viewer_may_fetch_what_is_ready_and_nothing_else(api, viewer, session_with_secret):
     sent = {"type": "PII", "remove": [{"what": "title"}]}
-    refused(viewer.post(f"sessions/{chat.pk}/redactions", sent), 403)
-    refused(viewer.get(f"sessions/{chat.pk}/redactions"), 403)
-    made = ok(api.post(f"sessions/{chat.pk}/redactions", sent), 201)
-    refused(viewer.get(f"sessions/{chat.pk}/redactions/{made['id']}"), 403)
-    refused(viewer.post(f"sessions/{chat.pk}/redactions/{made['id']}/accept"), 403)
+    refused(viewer.post(f"sessions/{session_with_secret.pk}/redactions", sent), 403)
+    refused(viewer.get(f"sessions/{session_with_secret.pk}/redactions"), 403)
+    made = ok(api.post(f"sessions/{session_with_secret.pk}/redactions", sent), 201)
+    refused(viewer.get(f"sessions/{session_with_secret.pk}/redactions/{made['id']}"), 403)
+    refused(viewer.post(f"sessions/{session_with_secret.pk}/redactions/{made['id']}/accept"), 403)
     assert fetch(viewer, made["download"]).status_code == 200
 
 
-def test_a_stranger_is_told_nothing(api, stranger, chat):
+def test_a_stranger_is_told_nothing(api, stranger, session_with_secret):
     sent = {"type": "PII", "remove": [{"what": "title"}]}
-    made = ok(api.post(f"sessions/{chat.pk}/redactions", sent), 201)
-    path = f"sessions/{chat.pk}/redactions"
+    made = ok(api.post(f"sessions/{session_with_secret.pk}/redactions", sent), 201)
+    path = f"sessions/{session_with_secret.pk}/redactions"
     refused(stranger.post(path, sent), 404)
     refused(stranger.get(path), 404)
     refused(stranger.get(f"{path}/{made['id']}"), 404)
@@ -125,26 +125,28 @@ def test_a_stranger_is_told_nothing(api, stranger, chat):
     refused(fetch(stranger, made["download"]), 404)
 
 
-def test_it_can_be_encrypted_for_people_whose_keys_are_known(api, chat, tmp_path):
+def test_it_can_be_encrypted_for_people_whose_keys_are_known(api, session_with_secret, tmp_path):
     key = rsa_key()
-    pinned = anchors.add(chat.workspace, public_pem(key), name="Court", by=audit.COMMAND)
+    pinned = anchors.add(session_with_secret.workspace, public_pem(key), name="Court", by=audit.COMMAND)
     rules = {"type": "PII", "remove": [{"what": "containing", "words": "4711 0815"}]}
     for named in (str(pinned.pk), pinned.fingerprint):
-        made = ok(api.post(f"sessions/{chat.pk}/redactions", {**rules, "encrypt_for": [named]}), 201)
+        made = ok(api.post(f"sessions/{session_with_secret.pk}/redactions", {**rules, "encrypt_for": [named]}), 201)
         assert (made["status"], made["error"]) == ("ready", None)
         sealed = fetch(api, made["download"]).file
         assert json.loads(sealed).keys() >= {"ciphertext", "recipients"}
         opened = json.loads(vcon.unseal(io.BytesIO(sealed), [key]).read())
         assert opened.keys() == {"payload", "signatures"}
-    problem = refused(api.post(f"sessions/{chat.pk}/redactions", {**rules, "encrypt_for": ["nobody"]}), 422)
+    problem = refused(
+        api.post(f"sessions/{session_with_secret.pk}/redactions", {**rules, "encrypt_for": ["nobody"]}), 422
+    )
     assert pointers(problem) == {"/encrypt_for"}
 
 
-def test_the_same_key_makes_it_once(api, chat):
+def test_the_same_key_makes_it_once(api, session_with_secret):
     sent = {"type": "PII", "remove": [{"what": "title"}]}
-    first = ok(api.post(f"sessions/{chat.pk}/redactions", sent, **{"Idempotency-Key": "a"}), 201)
-    assert ok(api.post(f"sessions/{chat.pk}/redactions", sent, **{"Idempotency-Key": "a"}), 201) == first
-    assert len(api.all(f"sessions/{chat.pk}/redactions")) == 1
+    first = ok(api.post(f"sessions/{session_with_secret.pk}/redactions", sent, **{"Idempotency-Key": "a"}), 201)
+    assert ok(api.post(f"sessions/{session_with_secret.pk}/redactions", sent, **{"Idempotency-Key": "a"}), 201) == first
+    assert len(api.all(f"sessions/{session_with_secret.pk}/redactions")) == 1
 
 
 def test_a_session_that_is_no_import_is_redacted_too(api, session):

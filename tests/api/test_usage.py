@@ -17,7 +17,7 @@ MONDAY, TUESDAY = datetime(2026, 3, 2, 23, 30, tzinfo=UTC), datetime(2026, 3, 3,
 
 
 @pytest.fixture
-def spent(agent):
+def two_sessions_with_usage(agent):
     """Two sessions on two days: three responses of two models, one of them without a price."""
     first, second = (sessions.create(agent, by=audit.SYSTEM, title=title) for title in ("First", "Second"))
     events.append(
@@ -41,7 +41,7 @@ def usage(api, group, **query):
     return {row[group]: row for row in page["items"]}, page["total"]
 
 
-def test_by_day(api, spent):
+def test_by_day(api, two_sessions_with_usage):
     rows, total = usage(api, "day")
     assert list(rows) == ["2026-03-02", "2026-03-03"]
     assert (rows["2026-03-02"]["sessions"], rows["2026-03-02"]["turns"]) == (1, 1)
@@ -56,7 +56,7 @@ def test_by_day(api, spent):
     assert total["cost"]["amount"] == "0.350000"
 
 
-def test_by_agent_model_and_session(api, agent, spent):
+def test_by_agent_model_and_session(api, agent, two_sessions_with_usage):
     rows, _ = usage(api, "agent")
     assert (rows[str(agent.id)]["name"], rows[str(agent.id)]["sessions"], rows[str(agent.id)]["turns"]) == (
         "Refund agent",
@@ -74,7 +74,7 @@ def test_by_agent_model_and_session(api, agent, spent):
     assert {row["title"]: row["usage"]["total_tokens"] for row in rows.values()} == {"First": 127, "Second": 5}
 
 
-def test_a_response_is_shared_among_the_tools_it_calls(api, spent):
+def test_a_response_is_shared_among_the_tools_it_calls(api, two_sessions_with_usage):
     rows, _ = usage(api, "tool")
     assert (rows["grep"]["calls"], rows["grep"]["usage"]["total_tokens"], rows["grep"]["cost"]["amount"]) == (
         2,
@@ -90,7 +90,7 @@ def test_a_response_is_shared_among_the_tools_it_calls(api, spent):
 
 
 @pytest.mark.parametrize("group", ["day", "agent", "model", "session", "tool"])
-def test_every_grouping_adds_up_to_the_total(api, spent, group):
+def test_every_grouping_adds_up_to_the_total(api, two_sessions_with_usage, group):
     rows, total = usage(api, group)
     assert sum(row["usage"]["total_tokens"] for row in rows.values()) == total["usage"]["total_tokens"] == 132
     assert sum(Decimal(row["cost"]["amount"] or 0) for row in rows.values()) == Decimal(total["cost"]["amount"])
@@ -98,7 +98,7 @@ def test_every_grouping_adds_up_to_the_total(api, spent, group):
     assert all({group, "sessions", "turns", "usage", "cost"} <= row.keys() for row in rows.values())
 
 
-def test_a_period_takes_the_turns_that_began_in_it(api, spent):
+def test_a_period_takes_the_turns_that_began_in_it(api, two_sessions_with_usage):
     _, total = usage(api, "day", **{"from": "2026-03-03"})
     assert (total["usage"]["total_tokens"], total["turns"]) == (12, 2)
     _, total = usage(api, "model", to="2026-03-02")
@@ -123,7 +123,7 @@ def test_a_session_that_says_nothing_of_tokens_counts_and_is_unknown(api, agent)
 
 
 @pytest.mark.parametrize("group", ["day", "model", "session", "tool"])
-def test_groups_are_paged_and_the_total_stays(api, spent, group):
+def test_groups_are_paged_and_the_total_stays(api, two_sessions_with_usage, group):
     pages, cursor = [], None
     while True:
         page = ok(api.get("usage", {"group_by": group, "limit": 1} | ({"cursor": cursor} if cursor else {})))
@@ -136,7 +136,7 @@ def test_groups_are_paged_and_the_total_stays(api, spent, group):
     assert {page["total"]["usage"]["total_tokens"] for page in pages} == {132}
 
 
-def test_other_workspaces_are_not_counted(stranger, spent):
+def test_other_workspaces_are_not_counted(stranger, two_sessions_with_usage):
     _, total = usage(stranger, "day")
     assert total["sessions"] == 0
 

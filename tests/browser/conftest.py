@@ -43,12 +43,13 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def workspace(transactional_db) -> Workspace:
-    return people.default_workspace()
+def workspace(transactional_db, workspace) -> Workspace:
+    """The default workspace, committed: other connections read it."""
+    return workspace
 
 
 @pytest.fixture
-def reviewer(workspace) -> Member:
+def reviewer_member(workspace) -> Member:
     return people.add_member(workspace, "rosa@example.org", "Rosa", Role.REVIEWER, by=audit.COMMAND)[0]
 
 
@@ -75,11 +76,11 @@ def address(live_server) -> str:
 
 
 @pytest.fixture
-def open_page(request, browser, address, reviewer) -> Iterator[Callable[..., Any]]:
+def open_page(request, browser, address, reviewer_member) -> Iterator[Callable[..., Any]]:
     """Open an address, signed in as the reviewer. What the browser complains of fails the test at its end."""
     contexts, complaints = [], []
 
-    def opened(path: str, *, member: Member | None = reviewer, **options: Any) -> Any:
+    def opened(path: str, *, member: Member | None = reviewer_member, **options: Any) -> Any:
         context = browser.new_context(base_url=address, **{"viewport": WIDE, **options})
         contexts.append(context)
         if "connected" not in request.fixturenames:  # in the server of these tests a stream would never end

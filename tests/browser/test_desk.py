@@ -7,7 +7,7 @@ import base64
 import pytest
 
 from sessions_app.models import Approval, Role, Session
-from sessions_app.services import agents, audit, people
+from sessions_app.services import audit, people
 from tests.views.build import TRANSCRIPT, asks, session_of
 from vcon_app.models import Import
 from vcon_app.services.imports import import_jobs
@@ -31,12 +31,7 @@ def kept_apart(settings, tmp_path):
 
 
 @pytest.fixture
-def agent(workspace):
-    return agents.named(workspace.id, "Refund agent")
-
-
-@pytest.fixture
-def admin(workspace):
+def admin_member(workspace):
     return people.add_member(workspace, "ada@example.org", "Ada", Role.ADMIN, by=audit.COMMAND)[0]
 
 
@@ -168,8 +163,8 @@ def test_on_a_phone_the_inbox_is_a_list_and_then_a_card(open_page, agent):
     page.locator(f"#line-{approval.id}").wait_for()
 
 
-def test_on_a_phone_the_bar_shows_where_one_is(open_page, admin):
-    page = open_page("/settings/", member=admin, viewport=PHONE)
+def test_on_a_phone_the_bar_shows_where_one_is(open_page, admin_member):
+    page = open_page("/settings/", member=admin_member, viewport=PHONE)
     box = page.locator(".nav [aria-current]").bounding_box()
     assert box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]
 
@@ -225,18 +220,18 @@ def test_more_sessions_follow_in_place(open_page, agent, monkeypatch):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_on_a_phone_nothing_runs_over_the_edge(open_page, agent, admin, scheme):
+def test_on_a_phone_nothing_runs_over_the_edge(open_page, agent, admin_member, scheme):
     asks(session_of(agent, f"{HOSTILE} {'very' * 40} long", errors=3), context="x" * 400)
     import_jobs.run(import_jobs.start_import(agent.workspace, f"{HOSTILE}{'y' * 200}", [b"{"], by=audit.COMMAND).id)
-    page = open_page("/", member=admin, viewport=PHONE, color_scheme=scheme)
+    page = open_page("/", member=admin_member, viewport=PHONE, color_scheme=scheme)
     for path in PAGES:
         page.goto(path)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
 
 
-def test_every_page_is_reached_by_keyboard_with_a_visible_focus(open_page, agent, admin):
+def test_every_page_is_reached_by_keyboard_with_a_visible_focus(open_page, agent, admin_member):
     session_of(agent)
-    page = open_page("/", member=admin)
+    page = open_page("/", member=admin_member)
     for path in PAGES:
         page.goto(path)
         page.keyboard.press("Tab")
@@ -262,8 +257,8 @@ def test_signing_in_by_link_choosing_a_password_and_signing_out(open_page, works
     page.get_by_text("Nothing is here yet").wait_for()
 
 
-def test_the_key_that_is_shown_once_can_be_copied(open_page, admin):
-    page = open_page("/settings/", member=admin, permissions=["clipboard-read", "clipboard-write"])
+def test_the_key_that_is_shown_once_can_be_copied(open_page, admin_member):
+    page = open_page("/settings/", member=admin_member, permissions=["clipboard-read", "clipboard-write"])
     page.get_by_placeholder("refund agent, production").fill("robot")
     page.get_by_role("button", name="Make a key").click()
     page.get_by_role("button", name="Copy").first.click()

@@ -12,9 +12,8 @@ from django.db import connections
 from playwright.sync_api import Page, expect
 
 from sessions_app.drafts import EventDraft
-from sessions_app.models import Agent, Event, Session, TurnInFlight
+from sessions_app.models import Event, Session, TurnInFlight
 from sessions_app.runtimes import worker
-from sessions_app.services import agents, audit
 from sessions_app.services.log.events import append
 
 from .conftest import PHONE
@@ -27,13 +26,8 @@ def address(connected) -> str:
     return connected
 
 
-@pytest.fixture
-def parrot(workspace) -> Agent:
-    return agents.create(workspace.id, "Parrot", by=audit.SYSTEM, runtime="scripted")
-
-
 @pytest.fixture(autouse=True)
-def at_work(parrot) -> Iterator[None]:
+def at_work(scripted_agent) -> Iterator[None]:
     """A worker that needs no bell: it takes every turn that waits for one."""
     over = threading.Event()
 
@@ -67,7 +61,7 @@ def shown(page: Page) -> list[int]:
     return page.evaluate("[...document.querySelectorAll('#timeline [data-seq]')].map((row) => Number(row.dataset.seq))")
 
 
-def test_text_appears_as_it_is_written_and_its_row_takes_its_place(open_page, parrot):
+def test_text_appears_as_it_is_written_and_its_row_takes_its_place(open_page, scripted_agent):
     page = open_page("/agents/parrot/chat/")
     begin(page, STORY)
     expect(page.locator(".writing-row")).to_contain_text("You said: a story")
@@ -80,7 +74,7 @@ def test_text_appears_as_it_is_written_and_its_row_takes_its_place(open_page, pa
     expect(page.locator("#t-1 .turn-facts")).to_contain_text("$0.0")
 
 
-def test_a_reader_who_comes_back_sees_each_event_once(open_page, parrot):
+def test_a_reader_who_comes_back_sees_each_event_once(open_page, scripted_agent):
     page = open_page("/agents/parrot/chat/")
     session = begin(page, STORY)
     expect(page.locator(".writing-row")).to_contain_text("many words")
@@ -96,7 +90,7 @@ def test_a_reader_who_comes_back_sees_each_event_once(open_page, parrot):
     assert shown(page) == [1, 2, 3, 4] == list(Event.objects.filter(session=session).values_list("seq", flat=True))
 
 
-def test_a_card_comes_in_and_its_approval_leads_to_the_result(open_page, parrot):
+def test_a_card_comes_in_and_its_approval_leads_to_the_result(open_page, scripted_agent):
     page = open_page("/agents/parrot/chat/")
     session = begin(page, '/tool shop/refund {"order": 4711}\nPaid')
     expect(page.locator(".card.is-open")).to_contain_text("refund", timeout=15_000)
@@ -113,7 +107,7 @@ def test_a_card_comes_in_and_its_approval_leads_to_the_result(open_page, parrot)
     assert page.url.endswith(str(session.pk))  # the card was decided in place
 
 
-def test_a_person_interrupts_what_waits_and_is_heard_next(open_page, parrot):
+def test_a_person_interrupts_what_waits_and_is_heard_next(open_page, scripted_agent):
     page = open_page("/agents/parrot/chat/")
     begin(page, "/tool shop/refund\nPaid")
     expect(page.locator(".card.is-open")).to_be_visible(timeout=15_000)
@@ -125,7 +119,7 @@ def test_a_person_interrupts_what_waits_and_is_heard_next(open_page, parrot):
     expect(page.locator("#timeline")).not_to_contain_text("You said: Paid")
 
 
-def test_messages_wait_behind_the_turn_and_one_is_taken_back(open_page, parrot):
+def test_messages_wait_behind_the_turn_and_one_is_taken_back(open_page, scripted_agent):
     page = open_page("/agents/parrot/chat/", viewport=PHONE)
     begin(page, "/wait 3\nDone")
     send(page, "First in line")
@@ -142,7 +136,7 @@ def test_messages_wait_behind_the_turn_and_one_is_taken_back(open_page, parrot):
     expect(page.locator("#outline")).to_contain_text("First in line")
 
 
-def test_a_turn_is_interrupted_and_tried_again(open_page, parrot):
+def test_a_turn_is_interrupted_and_tried_again(open_page, scripted_agent):
     page = open_page("/agents/parrot/chat/")
     begin(page, "/wait 30\nDone")
     page.get_by_label("Message to the agent").fill("half a thou")
@@ -155,7 +149,7 @@ def test_a_turn_is_interrupted_and_tried_again(open_page, parrot):
     expect(page.get_by_role("button", name="Try this turn again")).to_be_visible(timeout=15_000)
 
 
-def test_without_javascript_a_session_is_begun_led_and_stopped(open_page, parrot):
+def test_without_javascript_a_session_is_begun_led_and_stopped(open_page, scripted_agent):
     page = open_page("/agents/parrot/chat/", java_script_enabled=False)
     page.get_by_label("First message").fill("/wait 30")
     page.get_by_role("button", name="Begin a session").click()
@@ -172,7 +166,7 @@ def test_without_javascript_a_session_is_begun_led_and_stopped(open_page, parrot
     expect(page.locator("#standing")).to_contain_text("the last turn was interrupted")
 
 
-def test_pieces_join_by_where_they_begin_and_a_gap_waits_for_the_whole(open_page, parrot):
+def test_pieces_join_by_where_they_begin_and_a_gap_waits_for_the_whole(open_page, scripted_agent):
     page = open_page("/agents/parrot/chat/")
     session = begin(page, "Hello")
     expect(page.locator("#e-2")).to_be_visible(timeout=15_000)

@@ -26,7 +26,7 @@ def address(connected) -> str:
 
 
 @pytest.fixture
-def session(workspace) -> Session:
+def scripted_session(workspace) -> Session:
     parrot = agents.create(workspace.id, "Parrot", by=audit.SYSTEM, runtime="scripted")
     return sessions.create(parrot, by=audit.SYSTEM, title="Pieces")
 
@@ -56,37 +56,37 @@ def path_of(session: Session) -> str:
     return f"/dashboard/sub-agents/{session.agent_id}/chat/{session.pk}"
 
 
-def test_a_click_while_the_line_is_fetched_is_not_lost(open_page, session):
-    messages.submit(session.pk, "Wait", by=audit.Actor("member", "r", "Rosa"))
-    page = open_page(path_of(session))
+def test_a_click_while_the_line_is_fetched_is_not_lost(open_page, scripted_session):
+    messages.submit(scripted_session.pk, "Wait", by=audit.Actor("member", "r", "Rosa"))
+    page = open_page(path_of(scripted_session))
     expect(page.locator("#standing")).to_contain_text("running")
     with held_back(page, STANDING):
         with page.expect_request(STANDING):
-            note(session, "news")
+            note(scripted_session, "news")
         page.get_by_role("button", name="Interrupt", exact=True).click()
         expect(page.locator("#standing")).to_contain_text("stopping")
     assert TurnInFlight.objects.get().interrupted_at
 
 
-def test_what_happens_while_the_line_is_fetched_is_shown(open_page, session):
-    messages.submit(session.pk, "Wait", by=audit.Actor("member", "r", "Rosa"))
-    page = open_page(path_of(session))
+def test_what_happens_while_the_line_is_fetched_is_shown(open_page, scripted_session):
+    messages.submit(scripted_session.pk, "Wait", by=audit.Actor("member", "r", "Rosa"))
+    page = open_page(path_of(scripted_session))
     with held_back(page, STANDING):
         with page.expect_request(STANDING):
-            note(session, "news")
+            note(scripted_session, "news")
         page.wait_for_timeout(SLOW / 2)
-        in_flight.finish(in_flight.claim(session.pk), 10)
+        in_flight.finish(in_flight.claim(scripted_session.pk), 10)
         expect(page.locator("#standing")).to_contain_text("idle", timeout=15_000)
 
 
-def test_results_that_come_together_are_all_shown(open_page, session):
+def test_results_that_come_together_are_all_shown(open_page, scripted_session):
     calls = [f"call-{number}" for number in range(5)]
-    append(session.pk, [EventDraft("user_message", "m", actor_kind="person", text="Five at once")])
-    append(session.pk, [_of("tool_call", call) for call in calls])
-    page = open_page(path_of(session))
+    append(scripted_session.pk, [EventDraft("user_message", "m", actor_kind="person", text="Five at once")])
+    append(scripted_session.pk, [_of("tool_call", call) for call in calls])
+    page = open_page(path_of(scripted_session))
     expect(page.locator("#timeline .call.is-none")).to_have_count(5)
     with held_back(page, ROWS, 2):
-        append(session.pk, [_of("tool_result", call, "ok") for call in calls])
+        append(scripted_session.pk, [_of("tool_result", call, "ok") for call in calls])
         expect(page.locator("#timeline .call")).to_have_count(5)
         expect(page.locator("#timeline .call.is-none")).to_have_count(0, timeout=15_000)
 

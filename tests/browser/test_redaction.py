@@ -21,15 +21,15 @@ def address(connected) -> str:
 
 
 @pytest.fixture
-def session(workspace) -> Session:
+def session_with_secret(workspace) -> Session:
     new = [asked("p1", SECRET), said("m1", f"You said: {SECRET}. " + "wide" * 90)]
     made = session_with(agents.named(workspace.id, "Refund agent"), new)
     Session.objects.filter(pk=made.pk).update(phase="completed")
     return made
 
 
-def test_a_secret_is_ticked_found_again_and_gone(open_page, session):
-    page = open_page(f"/sessions/{session.pk}/redact/")
+def test_a_secret_is_ticked_found_again_and_gone(open_page, session_with_secret):
+    page = open_page(f"/sessions/{session_with_secret.pk}/redact/")
     panel = page.locator("#redact-panel")
     expect(panel).to_contain_text("Nothing is chosen yet")
     page.locator("input[value='1:text']").check()

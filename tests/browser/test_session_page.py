@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from sessions_app.models import Agent, Approval, Role, Session
-from sessions_app.services import agents, audit
+from sessions_app.models import Approval, Role, Session
+from sessions_app.services import audit
 from sessions_app.services.approvals import decisions, requests
 from sessions_app.services.log import events
 from tests.views.session.build import BOT, asked, call, other, path_of, priced, result, said, session_with
-from tests.views.session.test_hostile import ATTACK
-from tests.views.session.test_hostile import session as hostile_session
+from tests.views.session.test_hostile import ATTACK, hostile_session
 
 from .conftest import PHONE
 
@@ -24,12 +23,7 @@ def address(connected) -> str:
 
 
 @pytest.fixture
-def agent(workspace) -> Agent:
-    return agents.named(workspace.id, "Refund agent")
-
-
-@pytest.fixture
-def session(agent) -> Session:
+def completed_session(agent) -> Session:
     usage = priced("0.031", input_tokens=1_200, output_tokens=250)
     session = session_with(agent, [
         asked("p1", "Refund order 4711"),
@@ -61,8 +55,8 @@ def fits(page: Page) -> bool:
     return page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_keys_lead_through_events_turns_and_errors(open_page, session):
-    page = open_page(path_of(session))
+def test_keys_lead_through_events_turns_and_errors(open_page, completed_session):
+    page = open_page(path_of(completed_session))
     page.keyboard.press("j")
     page.keyboard.press("j")
     assert focused(page) == "2"
@@ -79,8 +73,8 @@ def test_keys_lead_through_events_turns_and_errors(open_page, session):
     expect(page.locator("#help")).to_be_hidden()
 
 
-def test_a_card_opens_in_place_and_fetches_its_body_once(open_page, session):
-    page = open_page(path_of(session))
+def test_a_card_opens_in_place_and_fetches_its_body_once(open_page, completed_session):
+    page = open_page(path_of(completed_session))
     page.locator("#e-4 summary").focus()
     with page.expect_response(lambda response: "/events/4/body" in response.url):
         page.keyboard.press("o")
@@ -119,11 +113,11 @@ def test_earlier_rows_come_above_without_moving_what_is_read(open_page, agent):
     assert abs(page.locator("#e-90").bounding_box()["y"] - before) < 60
 
 
-def test_the_inspector_opens_beside_and_has_the_address_of_the_event(open_page, session):
-    page = open_page(path_of(session))
+def test_the_inspector_opens_beside_and_has_the_address_of_the_event(open_page, completed_session):
+    page = open_page(path_of(completed_session))
     page.locator('a[data-inspect="3"]').click()
     expect(page.locator("#inspector")).to_contain_text("Event 3")
-    assert page.url.endswith(f"{path_of(session)}?event=3#e-3")
+    assert page.url.endswith(f"{path_of(completed_session)}?event=3#e-3")
     assert page.locator("#timeline").bounding_box()["x"] + 100 < page.locator("#inspector").bounding_box()["x"]
     page.locator(".tabs").get_by_text("usage").click()
     expect(page.locator("#inspector")).to_contain_text("stated by the recorder")
@@ -157,8 +151,8 @@ def test_the_outline_jumps_within_and_beyond_what_is_loaded(open_page, agent):
     expect(page.locator("#outline .here")).to_contain_text("Question 22")
 
 
-def test_search_lists_hits_and_n_steps_through_them(open_page, session):
-    page = open_page(path_of(session))
+def test_search_lists_hits_and_n_steps_through_them(open_page, completed_session):
+    page = open_page(path_of(completed_session))
     page.keyboard.press("/")
     page.keyboard.type("line")
     page.keyboard.press("Enter")
@@ -169,9 +163,9 @@ def test_search_lists_hits_and_n_steps_through_them(open_page, session):
     expect(page.locator("#e-4")).to_be_in_viewport()
 
 
-def test_a_decision_is_made_by_keys_and_the_page_follows(open_page, session):
-    approval = ask(session)
-    page = open_page(path_of(session))
+def test_a_decision_is_made_by_keys_and_the_page_follows(open_page, completed_session):
+    approval = ask(completed_session)
+    page = open_page(path_of(completed_session))
     page.keyboard.press("a")
     assert focused(page) == str(approval.event_seq)
     page.keyboard.press("d")
@@ -183,9 +177,9 @@ def test_a_decision_is_made_by_keys_and_the_page_follows(open_page, session):
     assert (approval.status, approval.decision["reason"]) == ("denied", "Ask the customer first")
 
 
-def test_what_somebody_types_is_not_lost_when_another_decides(open_page, session, workspace):
-    approval = ask(session)
-    page = open_page(path_of(session))
+def test_what_somebody_types_is_not_lost_when_another_decides(open_page, completed_session, workspace):
+    approval = ask(completed_session)
+    page = open_page(path_of(completed_session))
     page.locator("[data-choice=answer] summary").click()
     page.locator("textarea[name=answer]").fill("Half of it")
     ada = decisions.Decider(audit.Actor("member", "ada", "Ada"), Role.ADMIN, "api")
@@ -214,9 +208,9 @@ def test_new_events_come_in_below_and_results_join_their_calls(open_page, agent)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_nothing_is_wider_than_a_phone(open_page, session, theme):
-    ask(session, risk="high")
-    page = open_page(f"{path_of(session)}?turn=1", viewport=PHONE, color_scheme=theme)
+def test_nothing_is_wider_than_a_phone(open_page, completed_session, theme):
+    ask(completed_session, risk="high")
+    page = open_page(f"{path_of(completed_session)}?turn=1", viewport=PHONE, color_scheme=theme)
     for row in page.locator("#timeline details").all():
         row.evaluate("row => { row.open = true }")
     page.wait_for_timeout(800)
@@ -231,9 +225,9 @@ def test_nothing_is_wider_than_a_phone(open_page, session, theme):
     assert (box["x"], box["width"]) == (0, PHONE["width"]) and fits(page)
 
 
-def test_without_javascript_everything_reads_and_a_decision_can_be_made(open_page, session):
-    approval = ask(session)
-    page = open_page(f"{path_of(session)}?turn=1", java_script_enabled=False)
+def test_without_javascript_everything_reads_and_a_decision_can_be_made(open_page, completed_session):
+    approval = ask(completed_session)
+    page = open_page(f"{path_of(completed_session)}?turn=1", java_script_enabled=False)
     page.locator("#e-4 summary").click()
     page.locator("#e-4").get_by_role("link", name="Arguments and result").click()
     expect(page.locator("main")).to_contain_text("line 3")
@@ -262,12 +256,12 @@ def test_a_hostile_transcript_runs_nothing_and_asks_nobody(open_page, hostile_se
     assert page.evaluate("document.querySelectorAll('#timeline img, #timeline script').length") == 0
 
 
-def test_a_viewer_sees_no_buttons_to_decide(open_page, session, workspace):
+def test_a_viewer_sees_no_buttons_to_decide(open_page, completed_session, workspace):
     from sessions_app.services import people
 
-    ask(session)
+    ask(completed_session)
     vito = people.add_member(workspace, "vito@example.org", "Vito", Role.VIEWER, by=audit.COMMAND)[0]
-    page = open_page(path_of(session), member=vito)
+    page = open_page(path_of(completed_session), member=vito)
     expect(page.locator(".card")).to_contain_text("You are a viewer")
     expect(page.locator(".card button")).to_have_count(0)
 

@@ -16,7 +16,7 @@ WIDTHS = "[document.documentElement.scrollWidth, innerWidth]"
 
 
 @pytest.fixture
-def agent(workspace):
+def agent_with_usage(workspace):
     found = agents.named(workspace.id, "Refund agent")
     ran(found, "0.50", tool="lookup", price="0.02")
     return found
@@ -28,7 +28,7 @@ def over_today(page) -> None:
     page.mouse.move(box["x"] + box["width"] - 15, box["y"] + box["height"] - 20)
 
 
-def test_a_bar_says_its_numbers_and_leads_to_its_sessions(open_page, agent):
+def test_a_bar_says_its_numbers_and_leads_to_its_sessions(open_page, agent_with_usage):
     page = open_page("/usage/?by=agent")
     page.locator(CHART).wait_for()
     over_today(page)
@@ -40,7 +40,7 @@ def test_a_bar_says_its_numbers_and_leads_to_its_sessions(open_page, agent):
     assert page.get_by_text("Order 4711").count() == 1
 
 
-def test_another_grouping_or_period_draws_it_again_in_place(open_page, agent):
+def test_another_grouping_or_period_draws_it_again_in_place(open_page, agent_with_usage):
     page = open_page("/usage/")
     page.get_by_role("link", name="By tool").click()
     page.get_by_role("link", name="lookup").wait_for()
@@ -54,13 +54,13 @@ def test_another_grouping_or_period_draws_it_again_in_place(open_page, agent):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", ["/usage/?by=tool", "/usage/wallets/", "/usage/calls/"])
-def test_nothing_lies_outside_of_a_phone(open_page, agent, path, scheme):
+def test_nothing_lies_outside_of_a_phone(open_page, agent_with_usage, path, scheme):
     page = open_page(path, viewport=PHONE, color_scheme=scheme)
     wide, screen = page.evaluate(WIDTHS)
     assert wide <= screen
 
 
-def test_without_javascript_the_table_reads(open_page, agent):
+def test_without_javascript_the_table_reads(open_page, agent_with_usage):
     page = open_page("/usage/", java_script_enabled=False)
     assert page.locator("#usage-chart").is_hidden()
     assert "$0.52" in page.locator("table.usage tfoot").inner_text()

@@ -15,8 +15,7 @@ from django.core.management.base import CommandError
 from django.db import OperationalError
 
 from bench.corpus import CORPUS
-from sessions_app.models import Session, Workspace
-from sessions_app.services import people
+from sessions_app.models import Session
 from tests.formats.corpus import needs_corpus
 from tests.formats.written.test_bundle import members, packed
 from tests.places import DOCS
@@ -35,11 +34,6 @@ VCONZ = CORPUS / "vcon-spec-examples" / "made-here"
 def storage(settings, tmp_path) -> None:
     settings.DATA_DIR, settings.DOCUMENTS_DIR = tmp_path / "data", tmp_path / "data" / "documents"
     settings.DATA_DIR.mkdir()
-
-
-@pytest.fixture
-def workspace(db) -> Workspace:
-    return people.default_workspace()
 
 
 @pytest.fixture

@@ -18,30 +18,30 @@ DATA = "\n".join(json.dumps(line) for line in LINES).encode()
 
 
 @pytest.fixture
-def session(db) -> Session:
+def imported_session(db) -> Session:
     taken = import_jobs.start_import(people.default_workspace(), "notes.jsonl", [DATA], by=audit.COMMAND)
     import_jobs.run(taken.id)
     return Session.objects.get()
 
 
-def test_the_original_goes_to_standard_output_byte_for_byte(session, capfdbinary):
-    call_command("export", str(session.id), "--format", "original")
+def test_the_original_goes_to_standard_output_byte_for_byte(imported_session, capfdbinary):
+    call_command("export", str(imported_session.id), "--format", "original")
     assert capfdbinary.readouterr().out == DATA
 
 
-def test_a_file_is_written_where_it_was_said(session, tmp_path):
-    call_command("export", str(session.id), "--format", "html", "--output", str(tmp_path / "page.html"))
+def test_a_file_is_written_where_it_was_said(imported_session, tmp_path):
+    call_command("export", str(imported_session.id), "--format", "html", "--output", str(tmp_path / "page.html"))
     assert b"<html" in (tmp_path / "page.html").read_bytes()
 
 
-def test_a_folder_gets_a_file_of_its_own_name(session, tmp_path):
-    call_command("export", str(session.id), "--format", "original", "--output", str(tmp_path))
+def test_a_folder_gets_a_file_of_its_own_name(imported_session, tmp_path):
+    call_command("export", str(imported_session.id), "--format", "original", "--output", str(tmp_path))
     assert (tmp_path / "notes.jsonl").read_bytes() == DATA
 
 
-def test_a_large_session_is_written_without_a_worker(session, tmp_path, monkeypatch):
+def test_a_large_session_is_written_without_a_worker(imported_session, tmp_path, monkeypatch):
     monkeypatch.setattr(export_jobs, "INLINE_EVENTS", 0)
-    call_command("export", str(session.id), "--format", "html", "--output", str(tmp_path / "page.html"))
+    call_command("export", str(imported_session.id), "--format", "html", "--output", str(tmp_path / "page.html"))
     assert (tmp_path / "page.html").stat().st_size > 0
 
 
@@ -53,19 +53,21 @@ def test_a_large_session_is_written_without_a_worker(session, tmp_path, monkeypa
         (None, "stone", "original"),
     ],
 )
-def test_what_cannot_be_is_refused(session, id_, format, said):
+def test_what_cannot_be_is_refused(imported_session, id_, format, said):
     with pytest.raises(CommandError, match=said):
-        call_command("export", id_ or str(session.id), "--format", format)
+        call_command("export", id_ or str(imported_session.id), "--format", format)
 
 
-def test_a_place_that_cannot_be_written_is_refused(session, tmp_path):
+def test_a_place_that_cannot_be_written_is_refused(imported_session, tmp_path):
     with pytest.raises(CommandError, match="No such file or directory"):
-        call_command("export", str(session.id), "--format", "original", "--output", str(tmp_path / "no" / "folder"))
+        call_command(
+            "export", str(imported_session.id), "--format", "original", "--output", str(tmp_path / "no" / "folder")
+        )
 
 
-def test_options_of_the_format_are_options_of_the_command(session, tmp_path):
+def test_options_of_the_format_are_options_of_the_command(imported_session, tmp_path):
     target = tmp_path / "out.vcon"
-    call_command("export", str(session.id), "--format", "vcon", "--bodies", "string", "--output", str(target))
+    call_command("export", str(imported_session.id), "--format", "vcon", "--bodies", "string", "--output", str(target))
     [trace] = [item for item in json.loads(target.read_bytes())["analysis"] if item["type"] == "agent_trace"]
     assert isinstance(trace["body"], str)
 
@@ -78,6 +80,6 @@ def test_options_of_the_format_are_options_of_the_command(session, tmp_path):
         ("vcon", ["--verdicts", "perhaps"], "true or false"),
     ],
 )
-def test_what_cannot_be_chosen_is_refused(session, format, options, said):
+def test_what_cannot_be_chosen_is_refused(imported_session, format, options, said):
     with pytest.raises(CommandError, match=said):
-        call_command("export", str(session.id), "--format", format, *options)
+        call_command("export", str(imported_session.id), "--format", format, *options)

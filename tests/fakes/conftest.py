@@ -34,5 +34,5 @@ def places(client: anthropic.Anthropic) -> tuple[str, str]:
 
 
 @pytest.fixture
-def session(sessions: Any, places: tuple[str, str]) -> str:
+def remote_session(sessions: Any, places: tuple[str, str]) -> str:
     return sessions.create(agent=places[0], environment_id=places[1]).id

@@ -59,9 +59,9 @@ def refused(sessions, session, *events: dict[str, Any]) -> str:
     return error.value.api_message
 
 
-def test_who_asks_is_checked_and_errors_have_one_shape(fake, session):
+def test_who_asks_is_checked_and_errors_have_one_shape(fake, remote_session):
     """Line 1."""
-    url, beta = f"{fake.base_url}/v1/sessions/{session}", {"anthropic-beta": BETA}
+    url, beta = f"{fake.base_url}/v1/sessions/{remote_session}", {"anthropic-beta": BETA}
     assert httpx2.get(url, headers={"x-api-key": KEY}).status_code == 404
     assert httpx2.get(url, headers=beta).status_code == 401
     for proof in ({"x-api-key": KEY}, {"authorization": f"Bearer {KEY}"}):
@@ -125,115 +125,115 @@ def frames(sessions, session, *, until_type: str, previews: Any = anthropic.omit
     return found
 
 
-def test_a_stream_tells_what_happens_from_now_on(fake, sessions, session):
+def test_a_stream_tells_what_happens_from_now_on(fake, sessions, remote_session):
     """Lines 4 and 5."""
-    sessions.events.send(session, events=[message("before")])
+    sessions.events.send(remote_session, events=[message("before")])
     until(lambda: idles(fake))
     fake.world.scripts.append([Say("Hello"), Pause(0.5)])
-    seen = frames(sessions, session, until_type="session.status_idle", previews=["agent.message"])
+    seen = frames(sessions, remote_session, until_type="session.status_idle", previews=["agent.message"])
     types = [event.type for event in seen]
     assert types[:4] == ["user.message", "session.status_running", "session.thread_status_running", "user.message"]
     assert (seen[0].processed_at, seen[3].processed_at is None) == (None, False)
     assert types[4:7] == ["span.model_request_start", "event_start", "event_delta"]
     assert types[-3:] == ["session.thread_status_idle", "session.usage", "session.status_idle"]
     with pytest.raises(anthropic.BadRequestError):
-        sessions.events.stream(session, event_deltas=["agent.tool_use"])
+        sessions.events.stream(remote_session, event_deltas=["agent.tool_use"])
 
 
-def test_a_stream_without_event_lines_is_empty_for_the_sdk(fake, sessions, session):
+def test_a_stream_without_event_lines_is_empty_for_the_sdk(fake, sessions, remote_session):
     """Line 4: what the reader of the SDK makes of it."""
     fake.switches.drop_event_line = True
     fake.world.scripts.append([Say("Hello"), Pause(0.2), Cut()])
-    with sessions.events.stream(session) as stream:
-        sessions.events.send(session, events=[message()])
+    with sessions.events.stream(remote_session) as stream:
+        sessions.events.send(remote_session, events=[message()])
         with pytest.raises(httpx2.RemoteProtocolError):
             assert [event.type for event in stream] == []
 
 
 @pytest.mark.parametrize("half", [False, True])
-def test_a_stream_can_be_cut_and_ends_when_the_session_is_deleted(fake, sessions, session, half):
+def test_a_stream_can_be_cut_and_ends_when_the_session_is_deleted(fake, sessions, remote_session, half):
     """Line 4."""
     fake.world.scripts.append([Say("Hello"), Cut(half=half)])
     with pytest.raises(httpx2.RemoteProtocolError):
-        frames(sessions, session, until_type="never")
+        frames(sessions, remote_session, until_type="never")
     until(lambda: fake.session.status == "idle" and idles(fake))
-    with sessions.events.stream(session) as stream:
-        sessions.delete(session)
+    with sessions.events.stream(remote_session) as stream:
+        sessions.delete(remote_session)
         assert [event.type for event in stream] == ["session.deleted"]
     with pytest.raises(anthropic.NotFoundError):
-        sessions.retrieve(session)
+        sessions.retrieve(remote_session)
 
 
-def test_messages_queue_while_it_runs_and_are_refused_while_it_waits(fake, sessions, session):
+def test_messages_queue_while_it_runs_and_are_refused_while_it_waits(fake, sessions, remote_session):
     """Line 5."""
     fake.world.scripts += [[Pause(0.3)], [Calls([ASK])]]
-    sessions.events.send(session, events=[message("one")])
-    sent = sessions.events.send(session, events=[message("two")]).data[0]
+    sessions.events.send(remote_session, events=[message("one")])
+    sent = sessions.events.send(remote_session, events=[message("two")]).data[0]
     assert sent.processed_at is None
     (id_,) = until(lambda: list(fake.session.parked))
-    assert refused(sessions, session, message("three")) == (
+    assert refused(sessions, remote_session, message("three")) == (
         f"Invalid user.message event at events[0]: waiting on responses to events [{id_}]; only "
         "user.tool_confirmation, user.custom_tool_result, user.tool_result, or user.interrupt may be sent"
     )
 
 
-def test_an_ask_waits_until_everything_is_answered(fake, sessions, session):
+def test_an_ask_waits_until_everything_is_answered(fake, sessions, remote_session):
     """Line 6."""
-    first, second = asked(fake, sessions, session, ASK, Use("edit", permission="ask"))
-    sessions.events.send(session, events=[confirm(first)])
+    first, second = asked(fake, sessions, remote_session, ASK, Use("edit", permission="ask"))
+    sessions.events.send(remote_session, events=[confirm(first)])
     again = until(lambda: [e for e in fake.session.events if e["type"] == "session.status_idle"][1:])
     assert again[0]["stop_reason"] == {"type": "requires_action", "event_ids": [second]}
-    assert "deny_message" in refused(sessions, session, confirm(second, deny_message="no"))
-    sessions.events.send(session, events=[confirm(second, "deny", deny_message="not today")])
+    assert "deny_message" in refused(sessions, remote_session, confirm(second, deny_message="no"))
+    sessions.events.send(remote_session, events=[confirm(second, "deny", deny_message="not today")])
     until(lambda: idles(fake)[-1] == "end_turn")
     results = {e["tool_use_id"]: e for e in fake.session.events if e["type"] == "agent.tool_result"}
     assert (results[first]["is_error"], results[second]["is_error"]) == (False, True)
     assert "not today" in results[second]["content"][0]["text"]
 
 
-def test_a_wrong_answer_is_refused_and_with_it_its_whole_batch(fake, sessions, session):
+def test_a_wrong_answer_is_refused_and_with_it_its_whole_batch(fake, sessions, remote_session):
     """Line 7."""
-    use, custom = asked(fake, sessions, session, ASK, Use("print", custom=True))
+    use, custom = asked(fake, sessions, remote_session, ASK, Use("print", custom=True))
     for wrong in (
         confirm(custom), own_result(use), confirm("sevt_none"),
     ):  # fmt: skip
-        assert "does not match any" in refused(sessions, session, confirm(use), wrong)
+        assert "does not match any" in refused(sessions, remote_session, confirm(use), wrong)
     assert use not in fake.session.answers
-    sessions.events.send(session, events=[confirm(use)])
-    assert "not awaiting" in refused(sessions, session, confirm(use))
+    sessions.events.send(remote_session, events=[confirm(use)])
+    assert "not awaiting" in refused(sessions, remote_session, confirm(use))
     assert [event["type"] for event in fake.session.sent] == ["user.message", "user.tool_confirmation"]
 
 
 @pytest.mark.parametrize("content", [[], [{"type": "text", "text": ""}], [{"type": "tool_use"}]])
-def test_what_says_nothing_is_refused(fake, sessions, session, content):
-    (custom,) = asked(fake, sessions, session, Use("print", custom=True))
-    assert "content" in refused(sessions, session, own_result(custom) | {"content": content})
-    sessions.events.send(session, events=[{"type": "user.interrupt"}])
+def test_what_says_nothing_is_refused(fake, sessions, remote_session, content):
+    (custom,) = asked(fake, sessions, remote_session, Use("print", custom=True))
+    assert "content" in refused(sessions, remote_session, own_result(custom) | {"content": content})
+    sessions.events.send(remote_session, events=[{"type": "user.interrupt"}])
     until(lambda: idles(fake)[-1] == "end_turn")
-    assert "content" in refused(sessions, session, message() | {"content": content})
+    assert "content" in refused(sessions, remote_session, message() | {"content": content})
 
 
-def test_an_interrupt_takes_effect_later_and_clears_what_waits(fake, sessions, session):
+def test_an_interrupt_takes_effect_later_and_clears_what_waits(fake, sessions, remote_session):
     """Line 8."""
     fake.switches.interrupt_lag = 0.2
-    (id_,) = asked(fake, sessions, session, ASK)
+    (id_,) = asked(fake, sessions, remote_session, ASK)
     begun = time.monotonic()
-    sessions.events.send(session, events=[{"type": "user.interrupt"}])
+    sessions.events.send(remote_session, events=[{"type": "user.interrupt"}])
     until(lambda: idles(fake)[-1] == "end_turn")
     assert time.monotonic() - begun > 0.15
-    assert "not awaiting" in refused(sessions, session, confirm(id_))
-    sessions.events.send(session, events=[{"type": "user.interrupt"}, message("next")])
+    assert "not awaiting" in refused(sessions, remote_session, confirm(id_))
+    sessions.events.send(remote_session, events=[{"type": "user.interrupt"}, message("next")])
     until(lambda: "agent.message" in kinds(fake))
 
 
-def test_custom_tools_and_policies(fake, sessions, session):
+def test_custom_tools_and_policies(fake, sessions, remote_session):
     """Line 9."""
     judged = {"type": "auto", "evaluated_permission": {"type": "deny", "reason_code": "high_risk"}}
     unknown = {"type": "auto", "evaluated_permission": {"type": "ask", "reason_code": "brand_new"}}
     uses = [Use("print", custom=True), Use("bash", permission="deny", evaluation=judged),
             Use("edit", permission="ask", evaluation=unknown), Use("read", permission="deny")]  # fmt: skip
-    custom, edit = asked(fake, sessions, session, *uses)
-    sessions.events.send(session, events=[own_result(custom, is_error=True), confirm(edit)])
+    custom, edit = asked(fake, sessions, remote_session, *uses)
+    sessions.events.send(remote_session, events=[own_result(custom, is_error=True), confirm(edit)])
     until(lambda: idles(fake)[-1] == "end_turn")
     made = {e["name"]: e for e in fake.session.events if e["type"] == "agent.tool_use"}
     assert made["bash"]["evaluation"] == judged
@@ -241,11 +241,11 @@ def test_custom_tools_and_policies(fake, sessions, session):
     assert [e["is_error"] for e in fake.session.events if e["type"] == "agent.tool_result"] == [True, False, True]
 
 
-def test_usage_is_cumulative_and_stands_right_before_idle(fake, sessions, session):
+def test_usage_is_cumulative_and_stands_right_before_idle(fake, sessions, remote_session):
     """Line 10."""
     fake.world.scripts += [[Say("One", cents=187)], [FailedRequest(), Say("Two", cents=13)]]
     for _ in range(2):
-        sessions.events.send(session, events=[message()])
+        sessions.events.send(remote_session, events=[message()])
         until(lambda: fake.session.status == "idle" and kinds(fake)[-1] == "session.status_idle")
         assert kinds(fake)[-2] == "session.usage"
         time.sleep(0.05)
@@ -254,7 +254,7 @@ def test_usage_is_cumulative_and_stands_right_before_idle(fake, sessions, sessio
     assert costs == ["187", "200"]
     ends = [e for e in fake.session.events if e["type"] == "span.model_request_end"]
     assert [end["is_error"] for end in ends] == [False, True, False]
-    assert sessions.retrieve(session).usage.output_tokens == 60
+    assert sessions.retrieve(remote_session).usage.output_tokens == 60
 
 
 def test_bad_ends(fake, sessions, places):
@@ -291,76 +291,78 @@ def test_a_budget_stops_and_raising_it_goes_on(fake, sessions, places):
     until(lambda: idles(fake)[-1] == "end_turn")
 
 
-def test_archiving_and_deleting_wait_for_the_end(fake, sessions, session):
+def test_archiving_and_deleting_wait_for_the_end(fake, sessions, remote_session):
     """Line 12."""
     fake.switches.post_idle_lag = 0.3
     fake.world.scripts.append([Pause(0.2)])
-    sessions.events.send(session, events=[message()])
+    sessions.events.send(remote_session, events=[message()])
     until(lambda: fake.session.status == "running")
     for act in (sessions.archive, sessions.delete):
         with pytest.raises(anthropic.BadRequestError, match="while its status is running"):
-            act(session)
+            act(remote_session)
     until(lambda: idles(fake))
     with pytest.raises(anthropic.BadRequestError, match="cannot be archived"):
-        sessions.archive(session)
+        sessions.archive(remote_session)
     until(lambda: fake.session.status == "idle")
-    assert sessions.archive(session).archived_at
-    assert "archived" in refused(sessions, session, message())
+    assert sessions.archive(remote_session).archived_at
+    assert "archived" in refused(sessions, remote_session, message())
 
 
-def test_tools_change_only_while_it_rests(fake, sessions, session):
+def test_tools_change_only_while_it_rests(fake, sessions, remote_session):
     """Line 13."""
     toolset = {"type": "agent_toolset_20260401"}
     fake.world.scripts.append([Pause(0.2)])
-    sessions.events.send(session, events=[message()])
+    sessions.events.send(remote_session, events=[message()])
     until(lambda: fake.session.status == "running")
     with pytest.raises(anthropic.BadRequestError):
-        sessions.update(session, agent={"tools": [toolset]})
+        sessions.update(remote_session, agent={"tools": [toolset]})
     until(lambda: fake.session.status == "idle")
-    assert [tool.type for tool in sessions.update(session, agent={"tools": [toolset]}).agent.tools] == [toolset["type"]]
+    assert [tool.type for tool in sessions.update(remote_session, agent={"tools": [toolset]}).agent.tools] == [
+        toolset["type"]
+    ]
     assert kinds(fake)[-1] == "session.updated"
     with pytest.raises(anthropic.BadRequestError, match="vault_ids"):
-        sessions.update(session, vault_ids=["vlt_1"])
+        sessions.update(remote_session, vault_ids=["vlt_1"])
 
 
-def test_a_sub_agent_has_its_own_list_and_asks_on_the_stream_of_the_session(fake, sessions, session):
+def test_a_sub_agent_has_its_own_list_and_asks_on_the_stream_of_the_session(fake, sessions, remote_session):
     """Line 14."""
     fake.world.scripts.append([SubAgent("Researcher", "look", "found", asks=ASK), Say("There.")])
-    sessions.events.send(session, events=[message()])
+    sessions.events.send(remote_session, events=[message()])
     (id_,) = until(lambda: list(fake.session.parked))
-    primary, thread = sessions.threads.list(session)
+    primary, thread = sessions.threads.list(remote_session)
     assert (primary.parent_thread_id, thread.parent_thread_id, thread.agent.name) == (None, primary.id, "Researcher")
-    own = [event.type for event in sessions.threads.events.list(thread.id, session_id=session)]
+    own = [event.type for event in sessions.threads.events.list(thread.id, session_id=remote_session)]
     assert own == ["span.model_request_start", "agent.message", "span.model_request_end"]
     crossed = next(event for event in fake.session.events if event["id"] == id_)
     assert crossed["session_thread_id"] == thread.id
-    sessions.events.send(session, events=[confirm(id_)])
+    sessions.events.send(remote_session, events=[confirm(id_)])
     until(lambda: idles(fake)[-1] == "end_turn")
 
 
-def test_limits_overload_and_the_double_send(fake, client, sessions, session):
+def test_limits_overload_and_the_double_send(fake, client, sessions, remote_session):
     """Line 15."""
     fake.faults.append(Fault("GET", 429, "rate_limit_error", "slow down", {"retry-after": "7"}))
     with pytest.raises(anthropic.RateLimitError) as limited:
-        sessions.retrieve(session)
+        sessions.retrieve(remote_session)
     assert limited.value.response.headers["retry-after"] == "7"
     fake.faults.append(Fault("GET", 529, "overloaded_error", "Overloaded"))
     with pytest.raises(anthropic.InternalServerError):
-        sessions.retrieve(session)
+        sessions.retrieve(remote_session)
     fake.faults.append(Fault("/events", after=True, hang=2.0))
     impatient = client.with_options(max_retries=1, timeout=0.5)
-    impatient.beta.sessions.events.send(session, events=[message()])
+    impatient.beta.sessions.events.send(remote_session, events=[message()])
     assert len(fake.session.sent) == 2  # what a client that retries does
 
 
-def test_what_no_client_knows(fake, sessions, session):
+def test_what_no_client_knows(fake, sessions, remote_session):
     """Line 16."""
     fake.world.scripts.append([Emit("agent.levitates", {"height": 3})])
-    sessions.events.send(session, events=[message()])
+    sessions.events.send(remote_session, events=[message()])
     until(lambda: idles(fake))
-    strange = next(event for event in sessions.events.list(session) if event.type == "agent.levitates")
+    strange = next(event for event in sessions.events.list(remote_session) if event.type == "agent.levitates")
     assert strange.height == 3
-    assert sessions.retrieve(session).future_field
+    assert sessions.retrieve(remote_session).future_field
 
 
 def test_definitions_are_checked_and_versioned(client):

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from sessions_app.models import Agent, Event, Session
+from sessions_app.models import Agent, Event, Session, Workspace
 from sessions_app.runtimes import worker
-from sessions_app.services import agents, audit, people, sessions
+from sessions_app.services import agents, audit, sessions
 from sessions_app.services.turns import messages
 from tests.fakes import mcp_server, messages_api
 from tests.fakes.managed_agents import KEY, FakeManagedAgents
@@ -19,8 +19,9 @@ BY = audit.Actor("member", "m", "Ines")
 
 
 @pytest.fixture
-def workspace(transactional_db):
-    return people.default_workspace()
+def workspace(transactional_db, workspace) -> Workspace:
+    """The default workspace, committed: workers read it through connections of their own."""
+    return workspace
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def make_session(workspace) -> Callable[..., Session]:
 
 
 @pytest.fixture
-def session(make_session) -> Session:
+def scripted_session(make_session) -> Session:
     return make_session()
 
 

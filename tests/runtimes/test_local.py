@@ -23,7 +23,7 @@ CUSTOM = {"type": "custom", "name": "price_of", "description": "Look a price up"
 
 
 @pytest.fixture
-def session(make_session, api):
+def local_session(make_session, api):
     return make_session("Clerk", "local", model=MODEL, instructions="Be brief.", policy=ALLOW)
 
 
@@ -35,12 +35,12 @@ def seller(make_session, api, shop):
     return make_session("Seller", "local", model=MODEL, policy=policy, tools=tools)
 
 
-def test_a_message_is_answered_by_the_model(session, api):
+def test_a_message_is_answered_by_the_model(local_session, api):
     api.says(thinking("They greet me."), text("Hello, what can I do?"))
-    say(session, "Hello")
-    work(session)
-    assert session.status == "idle"
-    assert told(session)[:3] == [
+    say(local_session, "Hello")
+    work(local_session)
+    assert local_session.status == "idle"
+    assert told(local_session)[:3] == [
         ("user_message", "Hello"), ("reasoning", "They greet me."), ("agent_message", "Hello, what can I do?"),
     ]  # fmt: skip
     [asked] = api.requests
@@ -50,14 +50,14 @@ def test_a_message_is_answered_by_the_model(session, api):
     assert content(asked["messages"][0]) == [text("Hello")]
 
 
-def test_what_a_response_used_is_counted_once_and_priced(session, api):
+def test_what_a_response_used_is_counted_once_and_priced(local_session, api):
     api.says(text("Hello there"))
-    say(session, "Hello")
-    work(session)
-    [request] = ModelRequest.objects.filter(session=session)
-    [ended] = responses(session)
+    say(local_session, "Hello")
+    work(local_session)
+    [request] = ModelRequest.objects.filter(session=local_session)
+    [ended] = responses(local_session)
     assert (request.key, ended.model, ended.data["stop_reason"]) == (ended.request, MODEL, "end_turn")
-    used = TurnUsage.objects.get(session=session)
+    used = TurnUsage.objects.get(session=local_session)
     assert used.cache_write_tokens == ended.cache_write_tokens > 0
     assert used.output_tokens > 0 and used.cost > 0 and used.price_source.startswith("genai-prices")
 
@@ -143,14 +143,14 @@ def test_the_model_is_told_that_a_person_refused(seller, api, shop):
     assert shop.calls == []
 
 
-def test_a_question_is_answered_by_a_person(session, api):
+def test_a_question_is_answered_by_a_person(local_session, api):
     api.says(call("escalate_to_human", question="Which order?"))
-    say(session, "Refund it")
-    work(session)
-    assert session.approvals.get().context == "Which order?"
-    decide(session, "answer", answer="4711")
+    say(local_session, "Refund it")
+    work(local_session)
+    assert local_session.approvals.get().context == "Which order?"
+    decide(local_session, "answer", answer="4711")
     api.says(text("So 4711."))
-    work(session)
+    work(local_session)
     assert content(api.requests[1]["messages"][2])[0]["content"] == [text("4711")]
 
 
@@ -191,37 +191,37 @@ def test_a_worker_that_dies_between_call_and_result_does_not_call_again(seller, 
     assert seller.status == "idle"
 
 
-def test_a_worker_that_dies_after_a_response_does_not_ask_for_it_again(session, api, monkeypatch):
-    say(session, "Hello")
+def test_a_worker_that_dies_after_a_response_does_not_ask_for_it_again(local_session, api, monkeypatch):
+    say(local_session, "Hello")
     api.says(text("Hello yourself"), id="msg_fixed")
     asked: list[list] = []
     of = events.of
     monkeypatch.setattr(events, "of", lambda *given: asked.append(made := of(*given)) or made)
-    work(session)
-    again = say(session, "Hello again")
+    work(local_session)
+    again = say(local_session, "Hello again")
     assert not again.queued
-    dead = run.TurnRun(in_flight.claim(session.pk))
+    dead = run.TurnRun(in_flight.claim(local_session.pk))
     api.says(text("Hello again yourself"))
     reply = asked[0]  # the same response twice is there once
     assert dead.append(*reply).accepted == 0
-    lose_the_worker(session)
-    work(session)
-    assert texts(session, "agent_message") == ["Hello yourself", "Hello again yourself"]
+    lose_the_worker(local_session)
+    work(local_session)
+    assert texts(local_session, "agent_message") == ["Hello yourself", "Hello again yourself"]
     assert len(api.requests) == 2
 
 
-def test_a_turn_whose_last_response_is_in_the_log_only_has_to_end(session, api):
-    say(session, "Hello")
-    turn = run.TurnRun(in_flight.claim(session.pk))
+def test_a_turn_whose_last_response_is_in_the_log_only_has_to_end(local_session, api):
+    say(local_session, "Hello")
+    turn = run.TurnRun(in_flight.claim(local_session.pk))
     turn.append(
         turn.event("agent_message", "local:msg_1:0", "Hi", request="msg_1", data={"stop_reason": "end_turn"}),
     )
-    lose_the_worker(session)
-    work(session)
-    assert (session.status, api.requests) == ("idle", [])
+    lose_the_worker(local_session)
+    work(local_session)
+    assert (local_session.status, api.requests) == ("idle", [])
 
 
-def test_no_database_connection_is_held_while_the_model_writes(session, api, monkeypatch):
+def test_no_database_connection_is_held_while_the_model_writes(local_session, api, monkeypatch):
     from django.db import connection
 
     open_ones = []
@@ -234,8 +234,8 @@ def test_no_database_connection_is_held_while_the_model_writes(session, api, mon
     monkeypatch.setitem(Model.ask.__globals__, "wait", waits)
     api.pace = 0.05
     api.says(text("one two three four five six seven eight nine ten"))
-    say(session, "Count")
-    work(session)
+    say(local_session, "Count")
+    work(local_session)
     assert len(open_ones) > 3 and not any(open_ones)
 
 

@@ -20,7 +20,7 @@ MODEL = "claude-opus-5-5"
 
 
 @pytest.fixture
-def session(make_session, api, shop):
+def shop_session(make_session, api, shop):
     tools = [{"type": "mcp", "server": "shop", "url": shop.url}]
     return make_session("Clerk", "local", model=MODEL, policy=ALLOW, tools=tools)
 
@@ -57,17 +57,17 @@ def answer(id_: str, *said: str, failed: bool = False) -> dict:
     return {"type": "tool_result", "tool_use_id": id_, "content": [*map(text, said)], "is_error": failed}
 
 
-def test_after_several_turns_everything_is_told_once_and_in_order(session, api):
+def test_after_several_turns_everything_is_told_once_and_in_order(shop_session, api):
     api.says(thinking("Hm"), text("I look."), call("shop__orders", "toolu_1"), call("shop__broken", "toolu_2"))
     api.says(text("Two, and the till is stuck."))
-    say(session, "How many orders?")
-    work(session)
+    say(shop_session, "How many orders?")
+    work(shop_session)
     api.says(text("You are welcome."))
-    say(session, "Thank you")
-    work(session)
+    say(shop_session, "Thank you")
+    work(shop_session)
     api.says(text("Bye."))
-    say(session, "Bye")
-    work(session)
+    say(shop_session, "Bye")
+    work(shop_session)
     assert [(message["role"], content(message)) for message in api.requests[-1]["messages"]] == [
         ("user", [text("How many orders?")]),
         ("assistant", [
@@ -84,21 +84,21 @@ def test_after_several_turns_everything_is_told_once_and_in_order(session, api):
     assert api.refused == []
 
 
-def test_each_request_begins_as_the_one_before_did(session, api):
+def test_each_request_begins_as_the_one_before_did(shop_session, api):
     for number in range(3):
         api.says(thinking("Hm"), call("shop__orders", f"toolu_{number}"))
         api.says(text("Two."))
-        say(session, f"How many orders? {number}")
-        work(session)
+        say(shop_session, f"How many orders? {number}")
+        work(shop_session)
     plain = [[content(message) for message in request["messages"]] for request in api.requests]
     assert all(later[: len(earlier)] == earlier for earlier, later in zip(plain, plain[1:], strict=False))
     assert len({str(request["tools"]) for request in api.requests}) == 1
 
 
-def test_a_compaction_stands_for_what_came_before_it(session):
+def test_a_compaction_stands_for_what_came_before_it(shop_session):
     compacted = EventDraft("compaction", "c", text="They wanted a refund.")
-    log(session, user("Refund it"), called("t1", "t"), compacted, gave("t1", "r"), user("Well?", "u2"))
-    [message] = context.Context(Turnlike(session)).messages()
+    log(shop_session, user("Refund it"), called("t1", "t"), compacted, gave("t1", "r"), user("Well?", "u2"))
+    [message] = context.Context(Turnlike(shop_session)).messages()
     summary = "Summary of this session up to here, in place of its messages:\n\nThey wanted a refund."
     assert content(message) == [text(summary), text("Well?")]
 
@@ -113,49 +113,53 @@ class Turnlike:
         return Event.objects.filter(session=self.session, seq__gt=after, kind__in=kinds).order_by("seq")
 
 
-def test_context_that_was_given_stands_first(session):
+def test_context_that_was_given_stands_first(shop_session):
     given = EventDraft("injected_context", "i", text="Ines spoke to them yesterday.")
-    [first] = log(session, given, user("Go on"))
+    [first] = log(shop_session, given, user("Go on"))
     assert first["content"] == [text("<context>\nInes spoke to them yesterday.\n</context>"), text("Go on")]
 
 
-def test_a_call_without_a_result_gets_one_that_says_so(session):
-    made = log(session, user("Go"), called("t1", "t1"), called("t2", "t2"), gave("t2", "r2"), user("Well?", "u2"))
+def test_a_call_without_a_result_gets_one_that_says_so(shop_session):
+    made = log(shop_session, user("Go"), called("t1", "t1"), called("t2", "t2"), gave("t2", "r2"), user("Well?", "u2"))
     assert made[2]["content"] == [
         answer("t1", context.NO_RESULT, failed=True), answer("t2", "done"), text("Well?"),
     ]  # fmt: skip
 
 
-def test_results_that_come_late_are_told_where_the_api_wants_them(session):
+def test_results_that_come_late_are_told_where_the_api_wants_them(shop_session):
     made = log(
-        session, user("Go"), called("t1", "t1", request="m1"), agent("Meanwhile", "a1", request="m2"), gave("t1", "r1"),
-        agent("Done", "a2", request="m3"),
+        shop_session, user("Go"), called("t1", "t1", request="m1"), agent("Meanwhile", "a1", request="m2"),
+        gave("t1", "r1"), agent("Done", "a2", request="m3"),
     )  # fmt: skip
     assert [message["role"] for message in made] == ["user", "assistant", "user", "assistant"]
     assert made[3]["content"] == [text("Meanwhile"), text("Done")]
 
 
-def test_results_of_nothing_and_second_results_are_left_out(session):
-    made = log(session, user("Go"), gave("t0", "r0"), called("t1", "t1"), gave("t1", "r1"), gave("t1", "r2", "again"))
+def test_results_of_nothing_and_second_results_are_left_out(shop_session):
+    made = log(
+        shop_session, user("Go"), gave("t0", "r0"), called("t1", "t1"), gave("t1", "r1"), gave("t1", "r2", "again")
+    )
     assert made[2]["content"] == [answer("t1", "done")]
 
 
-def test_the_same_call_twice_is_told_once(session):
-    made = log(session, user("Go"), called("t1", "t1"), called("t1", "t1b"), gave("t1", "r1"))
+def test_the_same_call_twice_is_told_once(shop_session):
+    made = log(shop_session, user("Go"), called("t1", "t1"), called("t1", "t1b"), gave("t1", "r1"))
     assert made[1]["content"] == [call("shop__refund", "t1", order=1)]
 
 
-def test_ids_names_and_arguments_of_other_systems_are_made_to_fit(session):
+def test_ids_names_and_arguments_of_other_systems_are_made_to_fit(shop_session):
     tool = ToolDraft(call_id="call|äöü", name="run command!", arguments=["ls", "-l"])
-    made = log(session, user("Go"), EventDraft("tool_call", "t", tool=tool), gave("call|äöü", "r", "", result={"a": 1}))
+    made = log(
+        shop_session, user("Go"), EventDraft("tool_call", "t", tool=tool), gave("call|äöü", "r", "", result={"a": 1})
+    )
     [use], [result] = made[1]["content"], made[2]["content"]
     assert use["name"].startswith("run_command__") and use["input"] == {"input": ["ls", "-l"]}
     assert result["tool_use_id"] == use["id"] and result["content"] == [text('{"a":1}')]
 
 
-def test_calls_without_an_id_have_one(session):
+def test_calls_without_an_id_have_one(shop_session):
     made = log(
-        session, user("Go"), called(None, "t1"), gave(None, "r1", "one", parent="t1"), called(None, "t2"),
+        shop_session, user("Go"), called(None, "t1"), gave(None, "r1", "one", parent="t1"), called(None, "t2"),
         gave(None, "r2", "two", parent="t2"),
     )  # fmt: skip
     ids = [block["id"] for message in made for block in message["content"] if block["type"] == "tool_use"]
@@ -163,9 +167,9 @@ def test_calls_without_an_id_have_one(session):
     assert [block["content"] for block in made[2]["content"]] == [[text("one")], [text("two")]]
 
 
-def test_nothing_that_is_empty_is_told(session):
+def test_nothing_that_is_empty_is_told(shop_session):
     made = log(
-        session,
+        shop_session,
         user(" \n", "u0"),
         agent("", "a0"),
         user("Go"),
@@ -177,31 +181,31 @@ def test_nothing_that_is_empty_is_told(session):
     assert made[2]["content"] == [answer("t1", "(no output)")]
 
 
-def test_thinking_goes_back_to_its_own_model_alone(session):
+def test_thinking_goes_back_to_its_own_model_alone(shop_session):
     def thought(key, **data):
         return EventDraft("reasoning", key, text="Hm", data=data)
 
     made = log(
-        session, user("Go"), thought("1", signature="sig-1", asked_of=MODEL), thought("2"),
+        shop_session, user("Go"), thought("1", signature="sig-1", asked_of=MODEL), thought("2"),
         thought("3", signature="sig-1", asked_of="claude-haiku-5-5"), agent("Done"),
     )  # fmt: skip
     assert made[1]["content"] == [thinking("Hm"), text("Done")]
 
 
-def test_a_log_that_the_agent_began_gets_a_first_word(session):
-    made = log(session, agent("Welcome"), user("Hello"))
+def test_a_log_that_the_agent_began_gets_a_first_word(shop_session):
+    made = log(shop_session, agent("Welcome"), user("Hello"))
     assert [message["role"] for message in made] == ["user", "assistant", "user"]
 
 
-def test_sub_agents_are_not_told(session):
-    made = log(session, user("Go"), agent("Done"))
-    events.append(session.pk, [agent("In the depth", "deep", depth=1)])
-    told = context.Context(Turnlike(session)).messages()
+def test_sub_agents_are_not_told(shop_session):
+    made = log(shop_session, user("Go"), agent("Done"))
+    events.append(shop_session.pk, [agent("In the depth", "deep", depth=1)])
+    told = context.Context(Turnlike(shop_session)).messages()
     assert content(told[1]) == made[1]["content"]
 
 
-def test_an_old_long_result_is_cut_for_the_model(session):
-    made = log(session, user("Go"), called("t1", "t"), gave("t1", "r", "x" * 300_000))
+def test_an_old_long_result_is_cut_for_the_model(shop_session):
+    made = log(shop_session, user("Go"), called("t1", "t"), gave("t1", "r", "x" * 300_000))
     assert len(made[2]["content"][0]["content"][0]["text"]) <= 100_000
 
 

@@ -19,12 +19,16 @@ def budget(of, amount: str, **about) -> Budget:
     return Budget.objects.create(workspace_id=of.workspace_id, amount=Decimal(amount), **about)
 
 
-def test_a_turn_is_paid_from_the_ai_wallet(session):
-    say(session, "Hello there")
-    work(session)
+def test_a_turn_is_paid_from_the_ai_wallet(scripted_session):
+    say(scripted_session, "Hello there")
+    work(scripted_session)
     entry = LedgerEntry.objects.get()
-    assert (entry.wallet.kind, -entry.amount, entry.session_id) == ("ai", session.cost_recorded, session.pk)
-    assert entry.event == f"turn:{session.pk}:1"
+    assert (entry.wallet.kind, -entry.amount, entry.session_id) == (
+        "ai",
+        scripted_session.cost_recorded,
+        scripted_session.pk,
+    )
+    assert entry.event == f"turn:{scripted_session.pk}:1"
 
 
 def test_each_call_leaves_a_row(make_session):
@@ -49,13 +53,13 @@ def test_a_budget_that_is_used_up_stops_new_turns_and_is_told_once(make_session,
     assert not QueuedMessage.objects.exists()
 
 
-def test_what_was_queued_waits_for_money_and_people_are_told_once(session):
-    budget(session, "0.00001", period="all")
-    say(session, "one")
-    say(session, "two")
-    work(session)
-    assert session.status == "idle"
-    assert told(session)[-1][1].startswith("the budget of this workspace is used up")
+def test_what_was_queued_waits_for_money_and_people_are_told_once(scripted_session):
+    budget(scripted_session, "0.00001", period="all")
+    say(scripted_session, "one")
+    say(scripted_session, "two")
+    work(scripted_session)
+    assert scripted_session.status == "idle"
+    assert told(scripted_session)[-1][1].startswith("the budget of this workspace is used up")
     assert QueuedMessage.objects.count() == 1
     assert AuditEntry.objects.filter(action="budget.reached").count() == 1
 
@@ -67,24 +71,24 @@ def test_budgets_of_others_do_not_stop_it(make_session):
     assert work(session).status == "idle"
 
 
-def test_an_empty_wallet_stops_new_turns_once_money_was_ever_put_in(session):
-    wallet = ledger.wallet_of(session.workspace_id, "ai")
+def test_an_empty_wallet_stops_new_turns_once_money_was_ever_put_in(scripted_session):
+    wallet = ledger.wallet_of(scripted_session.workspace_id, "ai")
     ledger.credit(wallet, "trial", Decimal("0.00001"), by=BY)
-    say(session, "Hello there")
-    work(session)
+    say(scripted_session, "Hello there")
+    work(scripted_session)
     with pytest.raises(budgets.Spent, match="AI wallet of this workspace is empty"):
-        say(session, "Again")
+        say(scripted_session, "Again")
     ledger.credit(wallet, "purchased", Decimal("1"), by=BY)
-    assert not say(session, "Again").queued
+    assert not say(scripted_session, "Again").queued
 
 
-def test_a_wallet_that_runs_empty_in_the_middle_of_a_turn_ends_it_and_loses_nothing(session):
-    ledger.credit(ledger.wallet_of(session.workspace_id, "ai"), "trial", Decimal("0.00001"), by=BY)
-    say(session, "/think well\n/think well again\nNever said")
-    work(session)
-    assert [kind for kind, _ in told(session)] == ["user_message", "reasoning", "error"]
-    assert told(session)[-1][1].startswith("the AI wallet of this workspace is empty")
-    assert TurnUsage.objects.get().cost == session.cost_recorded
+def test_a_wallet_that_runs_empty_in_the_middle_of_a_turn_ends_it_and_loses_nothing(scripted_session):
+    ledger.credit(ledger.wallet_of(scripted_session.workspace_id, "ai"), "trial", Decimal("0.00001"), by=BY)
+    say(scripted_session, "/think well\n/think well again\nNever said")
+    work(scripted_session)
+    assert [kind for kind, _ in told(scripted_session)] == ["user_message", "reasoning", "error"]
+    assert told(scripted_session)[-1][1].startswith("the AI wallet of this workspace is empty")
+    assert TurnUsage.objects.get().cost == scripted_session.cost_recorded
 
 
 def test_a_turn_elsewhere_is_stopped_when_the_money_is_gone(managed, fake):

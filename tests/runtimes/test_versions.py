@@ -41,9 +41,9 @@ def test_a_version_that_is_not_kept_is_no_reason_to_stop(make_session):
     assert work(session).status == "idle"
 
 
-def test_what_is_in_the_log_is_not_being_written_any_more(session):
-    say(session, "Hello")
-    turn = TurnRun(in_flight.claim(session.pk))
+def test_what_is_in_the_log_is_not_being_written_any_more(scripted_session):
+    say(scripted_session, "Hello")
+    turn = TurnRun(in_flight.claim(scripted_session.pk))
     turn.say("You said", "r1")
     assert TurnInFlight.objects.get().said == "You said"
     turn.append(turn.event("reasoning", "t", "Hm"))
@@ -54,13 +54,13 @@ def test_what_is_in_the_log_is_not_being_written_any_more(session):
     assert TurnInFlight.objects.get().said == "More"
 
 
-def test_a_held_back_message_goes_before_a_newer_one(session):
-    say(session, "one")
-    say(session, "two")
-    agents.change(session.agent, {"status": "paused"}, by=BY)
-    work(session)
-    agents.change(session.agent, {"status": "active"}, by=BY)
-    say(session, "three")
-    work(work(session))
-    assert [text for kind, text in told(session) if kind == "user_message"] == ["one", "two", "three"]
-    assert not messages.send_waiting(session.pk)
+def test_a_held_back_message_goes_before_a_newer_one(scripted_session):
+    say(scripted_session, "one")
+    say(scripted_session, "two")
+    agents.change(scripted_session.agent, {"status": "paused"}, by=BY)
+    work(scripted_session)
+    agents.change(scripted_session.agent, {"status": "active"}, by=BY)
+    say(scripted_session, "three")
+    work(work(scripted_session))
+    assert [text for kind, text in told(scripted_session) if kind == "user_message"] == ["one", "two", "three"]
+    assert not messages.send_waiting(scripted_session.pk)

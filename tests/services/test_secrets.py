@@ -15,11 +15,6 @@ pytestmark = pytest.mark.django_db
 BY = audit.Actor("member", "m", "Ines")
 
 
-@pytest.fixture
-def workspace():
-    return people.default_workspace()
-
-
 def test_a_secret_is_encrypted_at_rest_and_in_no_audit_entry(workspace):
     secrets.keep(workspace.id, "crm", "Bearer tok-123456", "https://MCP.example.com:443/mcp", by=BY)
     with connection.cursor() as cursor:

@@ -15,12 +15,7 @@ from vcon_app.services.imports import import_jobs
 
 
 @pytest.fixture
-def storage(settings, tmp_path) -> None:
-    settings.DATA_DIR, settings.DOCUMENTS_DIR = tmp_path, tmp_path / "documents"
-
-
-@pytest.fixture
-def workspace(db, storage) -> Workspace:
+def workspace(db, document_storage) -> Workspace:
     return people.default_workspace()
 
 

@@ -44,7 +44,7 @@ def own(settings, tmp_path):
 
 
 @pytest.fixture
-def session(workspace, drop, own) -> Session:
+def imported_session(workspace, drop, own) -> Session:
     drop(VCON)
     return Session.objects.get()
 
@@ -82,8 +82,8 @@ def _is_for(recipient: dict, key) -> bool:
 
 
 @pytest.mark.parametrize("key", [ANA, BO], ids=["first", "second"])
-def test_each_recipient_opens_it_and_finds_the_signed_form(session, key):
-    document = json.loads(sealed(session, encrypt_for=trusted(ANA, BO)))
+def test_each_recipient_opens_it_and_finds_the_signed_form(imported_session, key):
+    document = json.loads(sealed(imported_session, encrypt_for=trusted(ANA, BO)))
     inside = json.loads(opened(document, key))
 
     assert inside.keys() == {"payload", "signatures"}
@@ -100,32 +100,32 @@ def test_no_header_name_stands_twice():
     assert len(names) == len(set(names)) == 4
 
 
-def test_it_comes_back_with_the_key_that_is_configured(session, drop, settings, tmp_path):
+def test_it_comes_back_with_the_key_that_is_configured(imported_session, drop, settings, tmp_path):
     settings.DECRYPTION_KEY = tmp_path / "ana.key"
     settings.DECRYPTION_KEY.write_text(private_pem(ANA))
-    back = drop(sealed(session, encrypt_for=trusted(BO, ANA)), "sealed.vcon")
+    back = drop(sealed(imported_session, encrypt_for=trusted(BO, ANA)), "sealed.vcon")
 
-    assert (back.status, back.events) == ("done", session.event_count)
+    assert (back.status, back.events) == ("done", imported_session.event_count)
     assert (back.signature["state"], back.signature["signer"]) == ("valid", "this installation")
 
 
-def test_others_are_told_whose_it_is_not(session, drop):
-    closed = drop(sealed(session, encrypt_for=trusted(ANA)))
+def test_others_are_told_whose_it_is_not(imported_session, drop):
+    closed = drop(sealed(imported_session, encrypt_for=trusted(ANA)))
     assert (closed.status, closed.signature["state"]) == ("failed", "encrypted")
 
 
-def test_the_same_again_has_the_same_uuid_however_it_is_wrapped(session):
-    plain = json.loads(sealed(session))
-    signed = json.loads(sealed(session, signed=True))
-    twice = [json.loads(sealed(session, encrypt_for=trusted(ANA))) for _ in range(2)]
+def test_the_same_again_has_the_same_uuid_however_it_is_wrapped(imported_session):
+    plain = json.loads(sealed(imported_session))
+    signed = json.loads(sealed(imported_session, signed=True))
+    twice = [json.loads(sealed(imported_session, encrypt_for=trusted(ANA))) for _ in range(2)]
 
     uuids = {one["unprotected"]["uuid"] for one in twice} | {signed["signatures"][0]["header"]["uuid"], plain["uuid"]}
     assert len(uuids) == 1
     assert twice[0]["ciphertext"] != twice[1]["ciphertext"]
 
 
-def test_one_key_given_twice_is_one_recipient(session):
-    assert len(json.loads(sealed(session, encrypt_for=trusted(ANA, ANA)))["recipients"]) == 1
+def test_one_key_given_twice_is_one_recipient(imported_session):
+    assert len(json.loads(sealed(imported_session, encrypt_for=trusted(ANA, ANA)))["recipients"]) == 1
 
 
 def expired():
@@ -147,40 +147,40 @@ def early():
         ({"encrypt_for": trusted(ANA), "signed": "false"}, "is signed first", "signed"),
     ],
 )
-def test_whom_nothing_can_be_encrypted_for_is_one_clear_problem(session, options, says, parameter):
+def test_whom_nothing_can_be_encrypted_for_is_one_clear_problem(imported_session, options, says, parameter):
     with pytest.raises(export_options.CannotExport, match=says) as refused:
-        export_jobs.start_export(session, "vcon", by=audit.COMMAND, options=options)
+        export_jobs.start_export(imported_session, "vcon", by=audit.COMMAND, options=options)
     assert refused.value.parameter == parameter
     assert not Export.objects.exists()
 
 
 @pytest.mark.parametrize("format", ["original", "html", "llmfeed"])
-def test_a_format_without_an_encrypted_form_says_which_has_one(session, format):
+def test_a_format_without_an_encrypted_form_says_which_has_one(imported_session, format):
     with pytest.raises(export_options.CannotExport, match="has no encrypted form; these have: vcon"):
-        export_jobs.start_export(session, format, by=audit.COMMAND, options={"encrypt_for": trusted(ANA)})
+        export_jobs.start_export(imported_session, format, by=audit.COMMAND, options={"encrypt_for": trusted(ANA)})
 
 
-def test_what_goes_on_is_not_encrypted_because_it_cannot_be_signed(session):
-    session.phase = Session.Phase.ACTIVE
+def test_what_goes_on_is_not_encrypted_because_it_cannot_be_signed(imported_session):
+    imported_session.phase = Session.Phase.ACTIVE
     with pytest.raises(export_options.CannotExport, match="still goes on"):
-        export_jobs.start_export(session, "vcon", by=audit.COMMAND, options={"encrypt_for": trusted(ANA)})
+        export_jobs.start_export(imported_session, "vcon", by=audit.COMMAND, options={"encrypt_for": trusted(ANA)})
 
 
-def test_who_can_read_it_is_in_the_audit_log(session):
-    sealed(session, encrypt_for=trusted(ANA))
+def test_who_can_read_it_is_in_the_audit_log(imported_session):
+    sealed(imported_session, encrypt_for=trusted(ANA))
     details = AuditEntry.objects.get(action="session.exported").details
     assert (details["signed"], [name[:7] for name in details["encrypted_for"]]) == (True, ["key 0 ("])
     assert "BEGIN" not in json.dumps(details)
 
 
 def test_a_recipient_stays_one_when_the_anchor_is_removed_before_a_worker_writes(
-    workspace, session, monkeypatch, django_capture_on_commit_callbacks
+    workspace, imported_session, monkeypatch, django_capture_on_commit_callbacks
 ):
     row = anchors.add(workspace, public_pem(ANA), name="Ana", by=audit.COMMAND)
     monkeypatch.setattr(export_jobs, "INLINE_EVENTS", 0)
     with django_capture_on_commit_callbacks():
         waiting = export_jobs.start_export(
-            session,
+            imported_session,
             "vcon",
             by=audit.COMMAND,
             options={"encrypt_for": recipients.recipients_named(workspace.pk, [str(row.pk)])},
@@ -197,12 +197,12 @@ def test_settings_say_who_can_receive(workspace, own):
     assert told == {"Ana": "", "Recorder": "its key is secp256r1, and RSA-OAEP needs an RSA key"}
 
 
-def test_the_command_encrypts_for_several(session, tmp_path):
+def test_the_command_encrypts_for_several(imported_session, tmp_path):
     for name, key in (("ana", ANA), ("bo", BO)):
         (tmp_path / f"{name}.pem").write_text(owner(name, key).pem)
     target = tmp_path / "out.vcon"
     call_command(
-        "export", str(session.id), "--format", "vcon", "--output", str(target),
+        "export", str(imported_session.id), "--format", "vcon", "--output", str(target),
         "--encrypt-for", str(tmp_path / "ana.pem"), "--encrypt-for", str(tmp_path / "bo.pem"),
     )  # fmt: skip
 
@@ -222,12 +222,12 @@ def test_the_command_encrypts_for_several(session, tmp_path):
         (public_pem(ec_key()), "RSA"),
     ],
 )
-def test_the_command_refuses_what_is_no_key_to_encrypt_for(session, tmp_path, content, says):
+def test_the_command_refuses_what_is_no_key_to_encrypt_for(imported_session, tmp_path, content, says):
     path = tmp_path / "one.pem"
     if content is not None:
         path.write_text(content)
     with pytest.raises(CommandError, match=says):
-        call_command("export", str(session.id), "--format", "vcon", "--encrypt-for", str(path))
+        call_command("export", str(imported_session.id), "--format", "vcon", "--encrypt-for", str(path))
 
 
 def test_only_formats_that_can_be_signed_can_be_encrypted():

@@ -7,25 +7,15 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
-from sessions_app.models import Agent, Member, Role, Workspace
-from sessions_app.services import agents, audit, people
+from sessions_app.models import Member, Role, Workspace
+from sessions_app.services import audit, people
 
 SignedIn = Callable[[Member], Client]
 
 
 @pytest.fixture
-def workspace(db) -> Workspace:
-    return people.default_workspace()
-
-
-@pytest.fixture
 def elsewhere(db) -> Workspace:
     return people.create_workspace("elsewhere", "Elsewhere")
-
-
-@pytest.fixture
-def agent(workspace) -> Agent:
-    return agents.named(workspace.id, "Refund agent")
 
 
 def member_of(workspace: Workspace, role: Role, name: str) -> Member:

@@ -20,16 +20,12 @@ from vcon_app.services.trust import anchors
 from .build import session_of, words
 from .test_query_counts import queries
 
+pytestmark = pytest.mark.usefixtures("document_storage")
 SECRET = "My card is 4711 0815 2342"
 
 
-@pytest.fixture(autouse=True)
-def storage(settings, tmp_path):
-    settings.DATA_DIR, settings.DOCUMENTS_DIR = tmp_path, tmp_path / "documents"
-
-
 @pytest.fixture
-def chat(workspace) -> Session:
+def session_with_secret(workspace) -> Session:
     drop(workspace, vcon(SECRET, "Thank you", f"So, {SECRET}?"), "chat.vcon")
     return Session.objects.get()
 
@@ -42,61 +38,63 @@ def rules() -> list[dict]:
     return Redaction.objects.get().rules
 
 
-def test_ticks_are_kept_and_taken_back(reviewer, chat):
+def test_ticks_are_kept_and_taken_back(reviewer, session_with_secret):
     sent = {"seen": [1, 2, 3], "remove": ["1:event", "3:text", "9:event", "2:stone"], "q": "", "kind": "messages"}
-    answer = reviewer.post(at(chat, "events"), sent)
-    assert (answer.status_code, answer.url) == (302, f"{at(chat)}?kind=messages")
+    answer = reviewer.post(at(session_with_secret, "events"), sent)
+    assert (answer.status_code, answer.url) == (302, f"{at(session_with_secret)}?kind=messages")
     assert rules() == [{"what": "event", "seq": 1}, {"what": "text", "seq": 3}]
-    assert 'value="1:event" checked' in on_one_line(reviewer.get(at(chat)))
-    reviewer.post(at(chat, "events"), {"seen": [1], "remove": []})
+    assert 'value="1:event" checked' in on_one_line(reviewer.get(at(session_with_secret)))
+    reviewer.post(at(session_with_secret, "events"), {"seen": [1], "remove": []})
     assert rules() == [{"what": "text", "seq": 3}]
 
 
-def test_a_click_answers_with_the_panel_alone(reviewer, chat):
-    answer = reviewer.post(at(chat, "events"), {"seen": [1], "remove": ["1:event"]}, headers={"HX-Request": "true"})
+def test_a_click_answers_with_the_panel_alone(reviewer, session_with_secret):
+    answer = reviewer.post(
+        at(session_with_secret, "events"), {"seen": [1], "remove": ["1:event"]}, headers={"HX-Request": "true"}
+    )
     assert answer.status_code == 200
     assert "1 event ticked" in words(answer)
     assert "<html" not in answer.content.decode()
 
 
-def test_kinds_and_words_are_kept_beside_the_ticks(reviewer, chat):
-    reviewer.post(at(chat, "events"), {"seen": [2], "remove": ["2:text"]})
-    reviewer.post(at(chat, "kinds"), {"what": ["people", "title", "stone"]})
-    reviewer.post(at(chat, "words"), {"add": "4711"})
+def test_kinds_and_words_are_kept_beside_the_ticks(reviewer, session_with_secret):
+    reviewer.post(at(session_with_secret, "events"), {"seen": [2], "remove": ["2:text"]})
+    reviewer.post(at(session_with_secret, "kinds"), {"what": ["people", "title", "stone"]})
+    reviewer.post(at(session_with_secret, "words"), {"add": "4711"})
     assert {rule["what"] for rule in rules()} == {"text", "people", "title", "containing"}
-    assert "1 event ticked, 2 of what is ticked here, 1 search" in words(reviewer.get(at(chat)))
-    reviewer.post(at(chat, "kinds"), {"what": ["title"]})
-    reviewer.post(at(chat, "words"), {"drop": "4711"})
+    assert "1 event ticked, 2 of what is ticked here, 1 search" in words(reviewer.get(at(session_with_secret)))
+    reviewer.post(at(session_with_secret, "kinds"), {"what": ["title"]})
+    reviewer.post(at(session_with_secret, "words"), {"drop": "4711"})
     assert {rule["what"] for rule in rules()} == {"text", "title"}
-    reviewer.post(at(chat, "discard"))
+    reviewer.post(at(session_with_secret, "discard"))
     assert not Redaction.objects.exists()
 
 
-def test_what_goes_by_a_rule_is_shown_at_its_events(reviewer, chat):
-    reviewer.post(at(chat, "words"), {"add": "0815"})
-    page = reviewer.get(at(chat)).content.decode()
+def test_what_goes_by_a_rule_is_shown_at_its_events(reviewer, session_with_secret):
+    reviewer.post(at(session_with_secret, "words"), {"add": "0815"})
+    page = reviewer.get(at(session_with_secret)).content.decode()
     assert page.count("is-implied") == 2
 
 
-def test_words_narrow_the_list_and_can_be_removed_at_once(reviewer, chat):
-    page = reviewer.get(at(chat), {"q": "CARD"})
+def test_words_narrow_the_list_and_can_be_removed_at_once(reviewer, session_with_secret):
+    page = reviewer.get(at(session_with_secret), {"q": "CARD"})
     assert (page.content.decode().count('class="redact-row"'), "Remove every place that contains" in words(page)) == (
         2,
         True,
     )
-    assert "Nothing of this kind contains" in words(reviewer.get(at(chat), {"q": "%"}))
+    assert "Nothing of this kind contains" in words(reviewer.get(at(session_with_secret), {"q": "%"}))
 
 
-def test_too_short_a_word_is_refused_in_words(reviewer, chat):
-    answer = reviewer.post(at(chat, "words"), {"add": "x"}, headers={"HX-Request": "true"})
+def test_too_short_a_word_is_refused_in_words(reviewer, session_with_secret):
+    answer = reviewer.post(at(session_with_secret, "words"), {"add": "x"}, headers={"HX-Request": "true"})
     assert answer.status_code == 422
     assert "2 to 200 characters" in words(answer)
-    assert "2 to 200 characters" in words(reviewer.post(at(chat, "words"), {"add": "x"}, follow=True))
+    assert "2 to 200 characters" in words(reviewer.post(at(session_with_secret, "words"), {"add": "x"}, follow=True))
 
 
-def test_the_file_is_made_held_back_and_made_again_without_what_was_found(reviewer, chat):
-    reviewer.post(at(chat, "events"), {"seen": [1], "remove": ["1:text"]})
-    held = reviewer.post(at(chat, "make"), {"type": "PII Redaction", "signed": "false"}, follow=True)
+def test_the_file_is_made_held_back_and_made_again_without_what_was_found(reviewer, session_with_secret):
+    reviewer.post(at(session_with_secret, "events"), {"seen": [1], "remove": ["1:text"]})
+    held = reviewer.post(at(session_with_secret, "make"), {"type": "PII Redaction", "signed": "false"}, follow=True)
     assert "Removed words still stand in 1 place of this file" in words(held)
     assert "removed from event 1 , still in event 3 at /dialog/2/body" in words(held)
     assert "Download" not in words(held)
@@ -107,39 +105,44 @@ def test_the_file_is_made_held_back_and_made_again_without_what_was_found(review
     assert "4711" not in json.dumps(json.loads(redactions.file_of(again).read_bytes()))
 
 
-def test_a_reviewer_may_accept_what_was_found(reviewer, chat):
-    reviewer.post(at(chat, "events"), {"seen": [1], "remove": ["1:text"]})
-    held = reviewer.post(at(chat, "make"), {"type": "PII"}, follow=True)
+def test_a_reviewer_may_accept_what_was_found(reviewer, session_with_secret):
+    reviewer.post(at(session_with_secret, "events"), {"seen": [1], "remove": ["1:text"]})
+    held = reviewer.post(at(session_with_secret, "make"), {"type": "PII"}, follow=True)
     done = reviewer.post(f"{held.redirect_chain[-1][0]}accept/", follow=True)
     assert "accepted 1 place that still says what was removed" in words(done)
     assert "Download the redacted vCon" in words(done)
 
 
-def test_it_can_be_encrypted_for_a_trust_anchor(reviewer, chat):
-    court = anchors.add(chat.workspace, public_pem(rsa_key()), name="Court", by=BY)
-    anchors.add(chat.workspace, public_pem(ed_key()), name="Press", by=BY)
-    page = on_one_line(reviewer.get(at(chat)))
+def test_it_can_be_encrypted_for_a_trust_anchor(reviewer, session_with_secret):
+    court = anchors.add(session_with_secret.workspace, public_pem(rsa_key()), name="Court", by=BY)
+    anchors.add(session_with_secret.workspace, public_pem(ed_key()), name="Press", by=BY)
+    page = on_one_line(reviewer.get(at(session_with_secret)))
     assert f'value="{court.pk}">' in page and "RSA-OAEP needs an RSA key" in page
-    reviewer.post(at(chat, "words"), {"add": "4711 0815"})
-    made = reviewer.get(reviewer.post(at(chat, "make"), {"type": "PII", "encrypt_for": [str(court.pk)]}).url)
+    reviewer.post(at(session_with_secret, "words"), {"add": "4711 0815"})
+    made = reviewer.get(
+        reviewer.post(at(session_with_secret, "make"), {"type": "PII", "encrypt_for": [str(court.pk)]}).url
+    )
     assert "signed by us, encrypted for Court" in words(made)
-    refused = reviewer.post(at(chat, "make"), {"type": "PII", "encrypt_for": ["nobody"]})
+    refused = reviewer.post(at(session_with_secret, "make"), {"type": "PII", "encrypt_for": ["nobody"]})
     assert (refused.status_code, "no trust anchor" in words(refused)) == (422, True)
 
 
-def test_nothing_chosen_and_no_type_are_told_on_the_page(reviewer, chat):
-    answer = reviewer.post(at(chat, "make"), {"type": "PII"})
+def test_nothing_chosen_and_no_type_are_told_on_the_page(reviewer, session_with_secret):
+    answer = reviewer.post(at(session_with_secret, "make"), {"type": "PII"})
     assert (answer.status_code, "nothing is chosen" in words(answer)) == (422, True)
-    reviewer.post(at(chat, "kinds"), {"what": ["title"]})
-    answer = reviewer.post(at(chat, "make"), {"type": " "})
+    reviewer.post(at(session_with_secret, "kinds"), {"what": ["title"]})
+    answer = reviewer.post(at(session_with_secret, "make"), {"type": " "})
     assert (answer.status_code, "what kind of redaction it is" in words(answer)) == (422, True)
 
 
-def test_only_reviewers_come_here(viewer, charlie, reviewer, chat):
-    made = reviewer.post(at(chat, "kinds"), {"what": ["title"]}) and reviewer.post(at(chat, "make"), {"type": "x"}).url
+def test_only_reviewers_come_here(viewer, charlie, reviewer, session_with_secret):
+    made = (
+        reviewer.post(at(session_with_secret, "kinds"), {"what": ["title"]})
+        and reviewer.post(at(session_with_secret, "make"), {"type": "x"}).url
+    )
     for path in ("", "events", "kinds", "words", "discard", "make"):
         method = "post" if path else "get"
-        where = at(chat, path) if path else at(chat)
+        where = at(session_with_secret, path) if path else at(session_with_secret)
         assert getattr(viewer, method)(where).status_code == 403, path
         assert getattr(charlie, method)(where).status_code == 404, path
     for path, method in ((made, "get"), (f"{made}accept/", "post"), (f"{made}more/", "post")):
@@ -147,15 +150,15 @@ def test_only_reviewers_come_here(viewer, charlie, reviewer, chat):
         assert getattr(charlie, method)(path).status_code == 404
 
 
-def test_the_session_page_leads_here_for_who_may(reviewer, viewer, chat):
-    page = f"/dashboard/sub-agents/{chat.agent_id}/chat/{chat.pk}"
-    assert f'href="{at(chat)}"' in reviewer.get(page).content.decode()
-    assert f'href="{at(chat)}?event=2"' in reviewer.get(f"{page}?event=2").content.decode()
-    assert at(chat) not in viewer.get(f"{page}?event=2").content.decode()
+def test_the_session_page_leads_here_for_who_may(reviewer, viewer, session_with_secret):
+    page = f"/dashboard/sub-agents/{session_with_secret.agent_id}/chat/{session_with_secret.pk}"
+    assert f'href="{at(session_with_secret)}"' in reviewer.get(page).content.decode()
+    assert f'href="{at(session_with_secret)}?event=2"' in reviewer.get(f"{page}?event=2").content.decode()
+    assert at(session_with_secret) not in viewer.get(f"{page}?event=2").content.decode()
 
 
-def test_the_page_begins_at_the_event_it_was_called_for(reviewer, chat):
-    page = reviewer.get(at(chat), {"event": "3"}).content.decode()
+def test_the_page_begins_at_the_event_it_was_called_for(reviewer, session_with_secret):
+    page = reviewer.get(at(session_with_secret), {"event": "3"}).content.decode()
     assert ('value="3:event"' in page, 'value="2:event"' in page) == (True, False)
 
 
@@ -185,9 +188,9 @@ def test_hostile_text_is_only_shown(reviewer, workspace):
     assert "\u202e" not in page
 
 
-def test_a_session_from_a_redacted_file_shows_it_and_where(reviewer, workspace, chat):
-    reviewer.post(at(chat, "events"), {"seen": [1, 3], "remove": ["1:text", "3:event"]})
-    reviewer.post(at(chat, "make"), {"type": "PII <b>Redaction"})
+def test_a_session_from_a_redacted_file_shows_it_and_where(reviewer, workspace, session_with_secret):
+    reviewer.post(at(session_with_secret, "events"), {"seen": [1, 3], "remove": ["1:text", "3:event"]})
+    reviewer.post(at(session_with_secret, "make"), {"type": "PII <b>Redaction"})
     data = redactions.file_of(Redaction.objects.select_related("export__session").get()).read_bytes()
     [link] = drop(workspace, data, "redacted.vcon").session_links.all()
     page = reviewer.get(f"/dashboard/sub-agents/{link.session.agent_id}/chat/{link.session.pk}")

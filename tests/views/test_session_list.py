@@ -18,7 +18,7 @@ def titles(response) -> list[str]:
 
 
 @pytest.fixture
-def three(workspace, agent) -> None:
+def three_sessions(workspace, agent) -> None:
     clerk = agents.named(workspace.id, "Invoice clerk")
     session_of(agent, "Cheap", cost="0.01", tags=["vip"])
     session_of(agent, "Dear", cost="7.50", errors=2, status="archived")
@@ -44,23 +44,23 @@ def three(workspace, agent) -> None:
         ("from=2001-01-01T00:00Z&to=2999-12-31", {"Cheap", "Dear", "Waits"}),
     ],
 )
-def test_filters(viewer, three, query, found):
+def test_filters(viewer, three_sessions, query, found):
     assert set(titles(viewer.get(f"/sessions/?{query}"))) == found
 
 
-def test_the_order_is_that_of_a_column_and_turns_round(viewer, three):
+def test_the_order_is_that_of_a_column_and_turns_round(viewer, three_sessions):
     assert titles(viewer.get("/sessions/?sort=cost")) == ["Cheap", "Waits", "Dear"]
     assert titles(viewer.get("/sessions/?sort=-cost")) == ["Dear", "Waits", "Cheap"]
     assert 'aria-sort="descending"><a href="?sort=cost">Cost' in on_one_line(viewer.get("/sessions/?sort=-cost"))
 
 
-def test_the_totals_are_those_of_what_is_filtered(viewer, three):
+def test_the_totals_are_those_of_what_is_filtered(viewer, three_sessions):
     everything, dear = words(viewer.get("/sessions/")), words(viewer.get("/sessions/?has_errors=true"))
     assert "3 sessions" in everything and "$8.01" in everything and "1 waits" in everything
     assert "1 session " in dear and "$7.50" in dear and "2 errors" in dear and "1.2 k tokens" in dear
 
 
-def test_an_active_filter_is_a_chip_that_takes_it_off(viewer, three):
+def test_an_active_filter_is_a_chip_that_takes_it_off(viewer, three_sessions):
     page = on_one_line(viewer.get("/sessions/?has_errors=true&tag=vip"))
     assert 'href="?tag=vip" aria-current="true">With errors' in page
     assert 'href="?has_errors=true" aria-current="true">tag vip' in page
@@ -81,7 +81,7 @@ def test_more_rows_follow_without_a_gap_with_htmx_and_without(viewer, agent, mon
     assert titles(viewer.get(f"/sessions/{more}")) == ["Number 2", "Number 3"]
 
 
-def test_a_boosted_link_gets_the_whole_page(viewer, three):
+def test_a_boosted_link_gets_the_whole_page(viewer, three_sessions):
     page = viewer.get("/sessions/", headers={"HX-Request": "true", "HX-Boosted": "true"})
     assert "<html" in page.content.decode()
 
@@ -107,7 +107,7 @@ def test_a_boosted_link_gets_the_whole_page(viewer, three):
         ("sort=title&cursor=WyJcdTAwMDAiLCAiMDE5YTAwMDAtMDAwMC03MDAwLTgwMDAtMDAwMDAwMDAwMDAwIl0", "begin again"),
     ],
 )
-def test_a_value_that_means_nothing_is_told_and_the_form_keeps_the_rest(viewer, three, query, says):
+def test_a_value_that_means_nothing_is_told_and_the_form_keeps_the_rest(viewer, three_sessions, query, says):
     answer = viewer.get(f"/sessions/?{query}&tag=keep" if "tag" not in query else f"/sessions/?{query}")
     assert answer.status_code == 400
     assert says in words(answer)
@@ -122,7 +122,7 @@ def test_every_bad_value_is_told_at_once(viewer):
 
 
 @pytest.mark.parametrize("query", ["q=" + "x" * 3000, "q='%22:*%26|!((", "from=0001-01-01", "q=%ff%fe%ed%a0%80"])
-def test_strange_words_are_no_fault_of_the_server(viewer, three, query):
+def test_strange_words_are_no_fault_of_the_server(viewer, three_sessions, query):
     assert viewer.get(f"/sessions/?{query}").status_code in (200, 400)
 
 
@@ -144,7 +144,7 @@ def test_an_empty_list_says_what_to_do(viewer, workspace):
     assert "There are no sessions yet" in words(viewer.get("/sessions/"))
 
 
-def test_a_filter_that_finds_nothing_can_be_taken_off(viewer, three):
+def test_a_filter_that_finds_nothing_can_be_taken_off(viewer, three_sessions):
     assert "Nothing passes these filters" in words(viewer.get("/sessions/?q=zebra"))
 
 

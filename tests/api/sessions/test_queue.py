@@ -6,7 +6,6 @@ import pytest
 
 from sessions_app.models import Role
 from sessions_app.runtimes import worker
-from sessions_app.services import agents, audit
 
 from ..client import ok, refused
 
@@ -14,14 +13,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def parrot(workspace):
-    return agents.create(workspace.id, "Parrot", by=audit.SYSTEM, runtime="scripted")
-
-
-@pytest.fixture
-def path(api, parrot):
+def path(api, scripted_agent):
     """A session in whose first turn the agent is."""
-    sessions = f"/dashboard/agents/{parrot.pk}/sessions"
+    sessions = f"/dashboard/agents/{scripted_agent.pk}/sessions"
     return f"{sessions}/{ok(api.post(sessions, {'message': 'one'}), 201)['id']}"
 
 
@@ -43,15 +37,15 @@ def test_what_waits_is_listed_in_its_order_and_can_be_taken_back(api, path, key_
     assert waiting(api, path) == ["at once", "three"]
 
 
-def test_what_was_held_back_is_sent_when_somebody_says_so(api, path, parrot):
+def test_what_was_held_back_is_sent_when_somebody_says_so(api, path, scripted_agent):
     refused(api.post(f"{path}/go-on"), 409)
     ok(api.post(f"{path}/messages", {"text": "two"}), 202)
-    ok(api.patch(f"agents/{parrot.pk}", {"status": "paused"}))
+    ok(api.patch(f"agents/{scripted_agent.pk}", {"status": "paused"}))
     session_id = path.rsplit("/", 1)[-1]
     worker.run(session_id)
     assert waiting(api, path) == ["two"]
     refused(api.post(f"{path}/go-on"), 409)
-    ok(api.patch(f"agents/{parrot.pk}", {"status": "active"}))
+    ok(api.patch(f"agents/{scripted_agent.pk}", {"status": "active"}))
     assert ok(api.post(f"{path}/go-on"), 202)["status"] == "running"
     assert waiting(api, path) == []
 
@@ -64,10 +58,10 @@ def test_a_turn_is_tried_again(api, path):
     assert log[-1]["data"]["status"] == "retry"
 
 
-def test_a_session_says_how_many_messages_wait(api, parrot):
-    session = ok(api.post(f"/dashboard/agents/{parrot.pk}/sessions", {"message": "one"}), 201)
+def test_a_session_says_how_many_messages_wait(api, scripted_agent):
+    session = ok(api.post(f"/dashboard/agents/{scripted_agent.pk}/sessions", {"message": "one"}), 201)
     assert (session["status"], session["queued_messages"], session["agent_version"]) == ("running", 0, 1)
-    path = f"/dashboard/agents/{parrot.pk}/sessions/{session['id']}"
+    path = f"/dashboard/agents/{scripted_agent.pk}/sessions/{session['id']}"
     assert ok(api.post(f"{path}/messages", {"text": "two"}), 202) == {"seq": None, "queued": True}
     assert ok(api.get(path))["queued_messages"] == 1
     assert [row["queued_messages"] for row in ok(api.get("sessions"))["items"]] == [1]

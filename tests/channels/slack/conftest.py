@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 
 from sessions_app.channels.slack import install, replies
-from sessions_app.models import Agent, Member, Role, SlackInstallation, Workspace
-from sessions_app.services import agents, audit, people
+from sessions_app.models import Member, Role, SlackInstallation, Workspace
+from sessions_app.services import audit, people
 from sessions_app.services.slack import installations
 from tests.fakes.slack import SECRET, TOKEN, FakeSlack
 
@@ -27,20 +27,16 @@ def slack(settings, monkeypatch) -> Iterator[FakeSlack]:
 
 
 @pytest.fixture
-def workspace(transactional_db) -> Workspace:
-    return people.default_workspace()
+def workspace(transactional_db, workspace) -> Workspace:
+    """The default workspace, committed: other connections read it."""
+    return workspace
 
 
 @pytest.fixture
-def agent(workspace) -> Agent:
-    return agents.create(workspace.id, "Parrot", by=BY, runtime="scripted")
-
-
-@pytest.fixture
-def installation(workspace, agent, slack) -> SlackInstallation:
+def installation(workspace, scripted_agent, slack) -> SlackInstallation:
     made = install.connect_with_token(workspace.id, TOKEN, SECRET, by=BY, desk="https://desk.example.org")
     installations.configure(
-        made, agent=agent, escalation_channel="C0PEOPLE1", outsiders="reject", allow_list=[], by=BY
+        made, agent=scripted_agent, escalation_channel="C0PEOPLE1", outsiders="reject", allow_list=[], by=BY
     )  # fmt: skip
     slack.calls.clear()
     return installations.connected().get(pk=made.pk)

@@ -8,7 +8,7 @@ from sessions_app.channels.slack import sweep
 from sessions_app.models import Approval, Role, SlackEvent
 from tests.fakes.slack import Fault
 
-from .test_escalation import PEOPLE, asks, buttons, decide, session, words  # noqa: F401 - a fixture
+from .test_escalation import PEOPLE, asks, buttons, connected_session, decide, words  # noqa: F401 - a fixture
 from .work import tell
 
 KIM = "U0KIM0001"
@@ -25,9 +25,9 @@ def now() -> Approval:
     return Approval.objects.get()
 
 
-def test_the_modal_asks_why_and_decides_nothing_yet(slack, client, session, member):  # noqa: F811
+def test_the_modal_asks_why_and_decides_nothing_yet(slack, client, connected_session, member):  # noqa: F811
     member("Kim")
-    asks(session)
+    asks(connected_session)
     press(slack, client)
     (view,) = slack.views
     assert view["blocks"][0]["text"]["text"] == "Parrot asks to run issue_refund"
@@ -41,9 +41,9 @@ def test_the_modal_asks_why_and_decides_nothing_yet(slack, client, session, memb
         (None, NO_REASON, f": {NO_REASON}"),
     ],
 )
-def test_what_is_entered_is_the_reason(slack, client, session, member, entered, kept, told):  # noqa: F811
+def test_what_is_entered_is_the_reason(slack, client, connected_session, member, entered, kept, told):  # noqa: F811
     kim = member("Kim")
-    asks(session)
+    asks(connected_session)
     press(slack, client)
     for _ in range(2):  # Slack sends it again when the first answer is late
         assert slack.submits(client, slack.views[0], KIM, entered).content == b""
@@ -54,36 +54,36 @@ def test_what_is_entered_is_the_reason(slack, client, session, member, entered, 
     assert slack.ephemeral == []
 
 
-def test_a_modal_that_is_not_signed_decides_nothing(slack, client, session, member):  # noqa: F811
+def test_a_modal_that_is_not_signed_decides_nothing(slack, client, connected_session, member):  # noqa: F811
     member("Kim")
-    asks(session)
+    asks(connected_session)
     press(slack, client)
     assert slack.submits(client, slack.views[0], KIM, "No", secret="f" * 32).status_code == 401
     assert slack.submits(client, slack.views[0], KIM, "No", age=301).status_code == 401
     assert now().status == "pending" and not SlackEvent.objects.exists()
 
 
-def test_who_sends_it_is_who_decides(slack, client, session, member):  # noqa: F811
+def test_who_sends_it_is_who_decides(slack, client, connected_session, member):  # noqa: F811
     member("Kim", Role.VIEWER)
-    asks(session)
+    asks(connected_session)
     press(slack, client)
     slack.submits(client, slack.views[0], KIM, "No")
     assert now().status == "pending"
     assert "an admin can give you the role reviewer" in slack.ephemeral[0]["text"]
 
 
-def test_a_question_that_changed_under_the_modal_is_not_decided(slack, client, session, member):  # noqa: F811
+def test_a_question_that_changed_under_the_modal_is_not_decided(slack, client, connected_session, member):  # noqa: F811
     member("Kim")
-    asks(session)
+    asks(connected_session)
     press(slack, client)
     Approval.objects.update(version=7)
     slack.submits(client, slack.views[0], KIM, "No")
     assert now().status == "pending" and "changed since you looked" in slack.ephemeral[0]["text"]
 
 
-def test_one_that_was_decided_meanwhile_opens_nothing_and_says_so(slack, client, session, member):  # noqa: F811
+def test_one_that_was_decided_meanwhile_opens_nothing_and_says_so(slack, client, connected_session, member):  # noqa: F811
     member("Kim")
-    approval = asks(session)
+    approval = asks(connected_session)
     message = slack.posted(PEOPLE)[0]
     shown = [dict(block) for block in message.blocks]
     decide(approval)
@@ -95,10 +95,10 @@ def test_one_that_was_decided_meanwhile_opens_nothing_and_says_so(slack, client,
 
 @pytest.mark.parametrize("error", ["expired_trigger_id", "internal_error"])
 def test_a_modal_that_cannot_be_opened_leaves_the_denial_without_a_reason(
-    slack, client, session, member, installation, error  # noqa: F811
+    slack, client, connected_session, member, installation, error  # noqa: F811
 ):  # fmt: skip
     member("Kim")
-    asks(session)
+    asks(connected_session)
     slack.faults = [Fault("views.open", error=error)]
     press(slack, client)
     assert now().status == "denied"

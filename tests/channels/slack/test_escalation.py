@@ -18,8 +18,8 @@ PEOPLE = "C0PEOPLE1"
 
 
 @pytest.fixture
-def session(agent, installation) -> Session:
-    return sessions.create(agent, by=BY, title="Order 4711")
+def connected_session(scripted_agent, installation) -> Session:
+    return sessions.create(scripted_agent, by=BY, title="Order 4711")
 
 
 def asks(session: Session, tool: str = "issue_refund", arguments=None, **fields) -> Approval:
@@ -48,26 +48,26 @@ def decide(approval: Approval, verdict: str = "approve", **more) -> None:
     tell()
 
 
-def test_the_question_says_who_asks_what_why_and_what_it_cost_so_far(slack, session):
-    approval = asks(session, server="shop", context="The parcel <never> came")
+def test_the_question_says_who_asks_what_why_and_what_it_cost_so_far(slack, connected_session):
+    approval = asks(connected_session, server="shop", context="The parcel <never> came")
     (message,) = slack.posted(PEOPLE)
     assert "*Parrot* asks to run `shop/issue_refund`" in words(message)
     assert '"order": "4711"' in words(message) and "The parcel &lt;never&gt; came" in words(message)
-    assert f"chat/{session.pk}|Order 4711>" in words(message) and "cost so far —" in words(message)
+    assert f"chat/{connected_session.pk}|Order 4711>" in words(message) and "cost so far —" in words(message)
     assert buttons(message) == ["Approve", "Deny", "Open in Countersign"]
     assert message.blocks[-1]["elements"][2]["url"] == f"https://desk.example.org/approvals/{approval.pk}/"
     assert message.text == "Parrot asks to run `shop/issue_refund`", "a notification shows no arguments"
 
 
-def test_it_is_asked_once_however_often_it_is_rung(slack, session):
-    asks(session)
+def test_it_is_asked_once_however_often_it_is_rung(slack, connected_session):
+    asks(connected_session)
     tell()
     sweep.sweep()
     assert len(slack.posted(PEOPLE)) == 1 and len(slack.called("chat.update")) == 0
 
 
-def test_a_ring_that_was_lost_is_made_up_for(slack, session):
-    requests.request(session, requests.Question("issue_refund", {}), by=BY)
+def test_a_ring_that_was_lost_is_made_up_for(slack, connected_session):
+    requests.request(connected_session, requests.Question("issue_refund", {}), by=BY)
     assert sweep.sweep() == 1 and len(slack.posted(PEOPLE)) == 1
     assert sweep.sweep() == 0
 
@@ -80,28 +80,28 @@ def test_a_ring_that_was_lost_is_made_up_for(slack, session):
         ("deny", {"reason": "Not on a <Sunday>"}, "*Denied* by Ines: Not on a &lt;Sunday&gt;"),
     ],
 )
-def test_the_message_tells_how_it_was_decided_wherever_that_was(slack, session, verdict, more, says):
-    decide(asks(session), verdict, **more)
+def test_the_message_tells_how_it_was_decided_wherever_that_was(slack, connected_session, verdict, more, says):
+    decide(asks(connected_session), verdict, **more)
     (message,) = slack.posted(PEOPLE)
     assert says in words(message) and buttons(message) == []
 
 
-def test_what_was_withdrawn_is_told(slack, session):
-    asks(session)
-    endings.cancel_all(session.pk, reason="interrupted", by=BY)
+def test_what_was_withdrawn_is_told(slack, connected_session):
+    asks(connected_session)
+    endings.cancel_all(connected_session.pk, reason="interrupted", by=BY)
     sweep.sweep()
     assert "*Cancelled* by Ines: interrupted" in words(slack.posted(PEOPLE)[0])
 
 
-def test_what_is_decided_before_anybody_was_asked_is_not_asked(slack, session):
-    approval = requests.request(session, requests.Question("issue_refund", {}), by=BY)
+def test_what_is_decided_before_anybody_was_asked_is_not_asked(slack, connected_session):
+    approval = requests.request(connected_session, requests.Question("issue_refund", {}), by=BY)
     decide(approval)
     assert slack.messages == {}
 
 
-def test_a_reviewer_approves_in_slack(slack, client, session, member):
+def test_a_reviewer_approves_in_slack(slack, client, connected_session, member):
     kim = member("Kim")
-    approval = asks(session)
+    approval = asks(connected_session)
     slack.clicks(client, slack.posted(PEOPLE)[0], "Approve", "U0KIM0001")
     assert Approval.objects.get().status == "pending", "Slack is answered first"
     sweep.sweep()
@@ -150,9 +150,9 @@ def inactive(slack, member, workspace):
 
 
 @pytest.mark.parametrize("who", [nobody, viewer, unconfirmed, stranger, guest, of_another_workspace, inactive])
-def test_who_is_no_reviewer_here_gets_the_link_instead(slack, client, session, member, workspace, who):
+def test_who_is_no_reviewer_here_gets_the_link_instead(slack, client, connected_session, member, workspace, who):
     who(slack, member, workspace)
-    approval = asks(session)
+    approval = asks(connected_session)
     slack.clicks(client, slack.posted(PEOPLE)[0], "Approve", "U0KIM0001")
     sweep.sweep()
     assert Approval.objects.get().status == "pending" and not approval.votes.exists()
@@ -161,9 +161,9 @@ def test_who_is_no_reviewer_here_gets_the_link_instead(slack, client, session, m
     assert f"<https://desk.example.org/approvals/{approval.pk}/|Open it in Countersign>" in answer["text"]
 
 
-def test_the_first_click_wins_and_the_second_learns_of_it(slack, client, session, member):
+def test_the_first_click_wins_and_the_second_learns_of_it(slack, client, connected_session, member):
     member("Kim")
-    approval = asks(session)
+    approval = asks(connected_session)
     shown = slack.posted(PEOPLE)[0]
     stale = [dict(block) for block in shown.blocks]
     decide(approval, "deny")
@@ -176,9 +176,9 @@ def test_the_first_click_wins_and_the_second_learns_of_it(slack, client, session
 
 
 @pytest.mark.parametrize("change", [{"digest": "0" * 64}, {"version": 7}])
-def test_a_button_decides_only_what_its_message_showed(slack, client, session, member, change):
+def test_a_button_decides_only_what_its_message_showed(slack, client, connected_session, member, change):
     member("Kim")
-    asks(session)
+    asks(connected_session)
     Approval.objects.update(**change)
     slack.clicks(client, slack.posted(PEOPLE)[0], "Approve", "U0KIM0001")
     sweep.sweep()
@@ -189,9 +189,9 @@ def test_a_button_decides_only_what_its_message_showed(slack, client, session, m
 @pytest.mark.parametrize(
     "value", ["", "x", "[]", "{}", '{"approval": "x", "version": 1}', '{"approval": 1, "version": "1"}']
 )
-def test_a_button_of_nonsense_decides_nothing(slack, client, session, member, value):
+def test_a_button_of_nonsense_decides_nothing(slack, client, connected_session, member, value):
     member("Kim")
-    asks(session)
+    asks(connected_session)
     message = slack.posted(PEOPLE)[0]
     message.blocks[-1]["elements"][0]["value"] = value
     slack.clicks(client, message, "Approve", "U0KIM0001")
@@ -199,9 +199,9 @@ def test_a_button_of_nonsense_decides_nothing(slack, client, session, member, va
     assert Approval.objects.get().status == "pending" and len(slack.ephemeral) == 1
 
 
-def test_an_approval_of_another_workspace_cannot_be_decided_from_here(slack, client, session, member):
+def test_an_approval_of_another_workspace_cannot_be_decided_from_here(slack, client, connected_session, member):
     member("Kim")
-    asks(session)
+    asks(connected_session)
     other = people.create_workspace("elsewhere", "Elsewhere")
     theirs = sessions.create(agents.create(other.id, "Owl", by=BY), by=BY)
     approval = requests.request(theirs, requests.Question("issue_refund", {}), by=BY)
@@ -218,47 +218,47 @@ def test_an_approval_of_another_workspace_cannot_be_decided_from_here(slack, cli
     "arguments",
     [{"text": "x" * 5_000}, {"note": "``` and more"}, {"authorization": "Bearer abcdefghijklmnopqrstuvwxyz0123"}],
 )
-def test_what_slack_cannot_show_whole_is_not_approved_there(slack, session, arguments):
-    asks(session, arguments=arguments)
+def test_what_slack_cannot_show_whole_is_not_approved_there(slack, connected_session, arguments):
+    asks(connected_session, arguments=arguments)
     (message,) = slack.posted(PEOPLE)
     assert buttons(message) == ["Deny", "Open in Countersign"]
     assert "abcdefghijklmnopqrstuvwxyz" not in words(message)
 
 
-def test_a_question_is_answered_at_the_desk(slack, session):
-    asks(session, tool="escalate_to_human", arguments={"question": "Refund or replace?"})
+def test_a_question_is_answered_at_the_desk(slack, connected_session):
+    asks(connected_session, tool="escalate_to_human", arguments={"question": "Refund or replace?"})
     (message,) = slack.posted(PEOPLE)
     assert buttons(message) == ["Answer in Countersign"] and "Refund or replace?" in words(message)
 
 
-def test_without_a_channel_nobody_is_asked_in_slack(slack, session, installation):
+def test_without_a_channel_nobody_is_asked_in_slack(slack, connected_session, installation):
     installation.escalation_channel = ""
     installation.save(update_fields=["escalation_channel"])
-    asks(session)
+    asks(connected_session)
     assert slack.messages == {} and not SlackNotice.objects.exists()
 
 
-def test_a_channel_that_is_away_now_is_asked_later(slack, session):
+def test_a_channel_that_is_away_now_is_asked_later(slack, connected_session):
     slack.faults = [Fault("chat.postMessage", status=503)]
-    asks(session)
+    asks(connected_session)
     assert slack.messages == {}
     SlackNotice.objects.update(retry_at=None)
     sweep.sweep()
     assert len(slack.posted(PEOPLE)) == 1
 
 
-def test_a_channel_that_refuses_is_told_on_the_settings_page(slack, session, installation):
+def test_a_channel_that_refuses_is_told_on_the_settings_page(slack, connected_session, installation):
     slack.channels.discard(PEOPLE)
-    asks(session)
+    asks(connected_session)
     installation.refresh_from_db()
     assert installation.problem == f"Slack refuses chat_postMessage: channel_not_found in {PEOPLE}"
     assert sweep.sweep() == 0
 
 
-def test_a_budget_that_is_used_up_wakes_people_once(slack, session, agent, installation):
-    budget = Budget.objects.create(workspace=agent.workspace, agent=agent, amount="0.00")
+def test_a_budget_that_is_used_up_wakes_people_once(slack, connected_session, scripted_agent, installation):
+    budget = Budget.objects.create(workspace=scripted_agent.workspace, agent=scripted_agent, amount="0.00")
     for _ in range(2):
-        budgets.tell_reached(session)
+        budgets.tell_reached(connected_session)
         escalation.tell_of_budget(budget.pk)
     (message,) = slack.posted(PEOPLE)
     assert message.text.startswith(":money_with_wings: The budget of *Parrot* is used up: $0.00 for 20")
@@ -269,8 +269,8 @@ def crashed_behind(post_of: Approval) -> None:
     SlackNotice.objects.filter(approval=post_of).update(ts="", shown="posting", done_at=None, held_until=None)
 
 
-def test_a_message_that_was_posted_by_who_died_then_is_found_and_goes_on(slack, session):
-    approval = asks(session)
+def test_a_message_that_was_posted_by_who_died_then_is_found_and_goes_on(slack, connected_session):
+    approval = asks(connected_session)
     crashed_behind(approval)
     sweep.sweep()
     assert len(slack.posted(PEOPLE)) == 1
@@ -278,24 +278,24 @@ def test_a_message_that_was_posted_by_who_died_then_is_found_and_goes_on(slack, 
     assert "*Approved* by Ines" in words(slack.posted(PEOPLE)[0])
 
 
-def test_what_was_decided_meanwhile_is_told_in_the_message_that_is_found(slack, session):
-    approval = asks(session)
+def test_what_was_decided_meanwhile_is_told_in_the_message_that_is_found(slack, connected_session):
+    approval = asks(connected_session)
     crashed_behind(approval)
     decide(approval)
     (message,) = slack.posted(PEOPLE)
     assert "*Approved* by Ines" in words(message) and buttons(message) == []
 
 
-def test_an_answer_that_was_lost_posts_nothing_twice(slack, session):
+def test_an_answer_that_was_lost_posts_nothing_twice(slack, connected_session):
     slack.faults = [Fault("chat.postMessage", status=500, after=True)]
-    asks(session)
+    asks(connected_session)
     SlackNotice.objects.update(retry_at=None)
     sweep.sweep()
     assert len(slack.posted(PEOPLE)) == 1 and SlackNotice.objects.get().ts
 
 
-def test_where_the_channel_cannot_be_read_it_is_rather_asked_twice_than_never(slack, session):
+def test_where_the_channel_cannot_be_read_it_is_rather_asked_twice_than_never(slack, connected_session):
     slack.joined.discard(PEOPLE)
-    crashed_behind(asks(session))
+    crashed_behind(asks(connected_session))
     sweep.sweep()
     assert len(slack.posted(PEOPLE)) == 2

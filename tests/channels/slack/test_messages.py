@@ -22,11 +22,11 @@ BY = audit.Actor("member", "m", "Ines")
 ROOT = "1700000100.000100"
 
 
-def test_a_direct_message_begins_a_session_of_the_agent(slack, client, agent):
+def test_a_direct_message_begins_a_session_of_the_agent(slack, client, scripted_agent):
     slack.says(client, "What is open?", ts=ROOT)
     read()
     session = Session.objects.get()
-    assert (session.agent, session.origin, session.status) == (agent, "slack", "running")
+    assert (session.agent, session.origin, session.status) == (scripted_agent, "slack", "running")
     assert (session.title, session.user_id) == ("What is open?", "U0KIM0001")
     assert session.slack_conversation_key == f"{TEAM}:D0KIM0001:{ROOT}"
     message = Event.objects.get(session=session)
@@ -146,24 +146,24 @@ def test_two_at_once_make_one_session(slack, client):
     assert said(session) == ["one"] and [m.text for m in session.queued_messages.all()] == ["two"]
 
 
-def test_the_index_keeps_a_thread_to_one_session(slack, client, installation, agent):
+def test_the_index_keeps_a_thread_to_one_session(slack, client, installation, scripted_agent):
     """A session that somebody else made between our look and our insert is the one that is used."""
     message = threads.ThreadMessage(
         installation, f"{TEAM}:D0KIM0001:{ROOT}", "one", earlier="", by=BY, source={"channel": "D0KIM0001"}
     )
-    first, is_new = threads.submit(message, agent, None)
-    again, is_new_again = threads.submit(message, agent, None)
+    first, is_new = threads.submit(message, scripted_agent, None)
+    again, is_new_again = threads.submit(message, scripted_agent, None)
     assert (first.pk, is_new, is_new_again) == (again.pk, True, False)
 
 
-def test_a_thread_keeps_the_agent_that_it_began_with(slack, client, installation, workspace, agent):
+def test_a_thread_keeps_the_agent_that_it_began_with(slack, client, installation, workspace, scripted_agent):
     slack.says(client, "one", ts=ROOT)
     read()
     installation.agent = agents.create(workspace.id, "Owl", by=BY, runtime="scripted")
     installation.save(update_fields=["agent"])
     slack.says(client, "two", thread_ts=ROOT)
     read()
-    assert Session.objects.get().agent == agent
+    assert Session.objects.get().agent == scripted_agent
 
 
 def test_a_message_to_an_archived_session_is_answered_and_kept(slack, client):
@@ -179,8 +179,8 @@ def test_a_message_to_an_archived_session_is_answered_and_kept(slack, client):
     assert (run.session, run.input_text) == (Session.objects.get(), "one more thing")
 
 
-def test_a_paused_agent_is_told_in_the_thread(slack, client, agent):
-    agents.change(agent, {"status": "paused"}, by=BY)
+def test_a_paused_agent_is_told_in_the_thread(slack, client, scripted_agent):
+    agents.change(scripted_agent, {"status": "paused"}, by=BY)
     slack.says(client, "hello")
     read()
     assert "Parrot is paused" in slack.posted("D0KIM0001")[0].text
@@ -224,13 +224,13 @@ def test_a_message_that_can_never_be_read_leaves_a_failed_run(slack, client):
     assert (run.status, run.input_text) == ("failed", "hello") and "Slack fails" in run.error
 
 
-def test_a_crash_after_the_message_was_taken_does_not_say_it_twice(slack, client, agent):
+def test_a_crash_after_the_message_was_taken_does_not_say_it_twice(slack, client, scripted_agent):
     """The answer to a refusal is still owed, and it alone is made up for."""
-    agents.change(agent, {"status": "paused"}, by=BY)
+    agents.change(scripted_agent, {"status": "paused"}, by=BY)
     slack.faults = [Fault("chat.postMessage", status=500)]
     slack.says(client, "hello")
     read()
-    agents.change(agent, {"status": "active"}, by=BY)
+    agents.change(scripted_agent, {"status": "active"}, by=BY)
     SlackEvent.objects.update(retry_at=None)
     read()
     assert "Parrot is paused" in slack.posted("D0KIM0001")[0].text

@@ -108,8 +108,8 @@ def test_an_interruption_is_told(slack, client):
     assert slack.posted(DM)[0].text == "_interrupted_"
 
 
-def test_a_budget_that_is_spent_is_told(slack, client, agent):
-    Budget.objects.create(workspace=agent.workspace, agent=agent, amount="0.000001")
+def test_a_budget_that_is_spent_is_told(slack, client, scripted_agent):
+    Budget.objects.create(workspace=scripted_agent.workspace, agent=scripted_agent, amount="0.000001")
     ask(slack, client, "one")
     work()
     slack.says(client, "two", thread_ts=ROOT)
@@ -230,8 +230,8 @@ def test_a_message_that_somebody_deleted_is_not_posted_again(slack, client):
     assert slack.posted(DM) == [] and SlackReply.objects.get().done_at
 
 
-def test_sessions_from_elsewhere_have_no_answer_in_slack(slack, client, agent):
-    session = sessions.create(agent, by=BY)
+def test_sessions_from_elsewhere_have_no_answer_in_slack(slack, client, scripted_agent):
+    session = sessions.create(scripted_agent, by=BY)
     turn_messages.submit(session.pk, "hello", by=BY)
     work()
     assert slack.calls == [] and not SlackReply.objects.exists()

@@ -26,15 +26,15 @@ def test_names_are_cleaned(workspace, given, shown):
     assert start(workspace, b"x", given).filename == shown
 
 
-def test_a_file_that_is_too_large_leaves_nothing_behind(workspace, settings, storage):
+def test_a_file_that_is_too_large_leaves_nothing_behind(workspace, settings, document_storage):
     settings.MAX_UPLOAD_BYTES = 1_000
     with pytest.raises(documents.TooLarge, match="larger than the limit"):
         import_jobs.start_import(workspace, "big", iter([b"x" * 600, b"x" * 600]), by=None)
     assert not Import.objects.exists() and not SourceDocument.objects.exists()
-    assert [path for path in storage.rglob("*") if path.is_file()] == []
+    assert [path for path in document_storage.rglob("*") if path.is_file()] == []
 
 
-def test_an_upload_that_breaks_off_leaves_nothing_behind(workspace, storage):
+def test_an_upload_that_breaks_off_leaves_nothing_behind(workspace, document_storage):
     def chunks():
         yield b"x" * 100
         raise ConnectionResetError
@@ -42,4 +42,4 @@ def test_an_upload_that_breaks_off_leaves_nothing_behind(workspace, storage):
     with pytest.raises(ConnectionResetError):
         import_jobs.start_import(workspace, "cut", chunks(), by=None)
     assert not Import.objects.exists()
-    assert [path for path in storage.rglob("*") if path.is_file()] == []
+    assert [path for path in document_storage.rglob("*") if path.is_file()] == []

@@ -51,42 +51,42 @@ def verified(data: bytes, tmp_path, workspace) -> verification.Verdict:
 
 
 @pytest.fixture
-def imported(workspace) -> Session:
+def imported_session(workspace) -> Session:
     drop(workspace, transcript(6), "../clock?.jsonl")
     return Session.objects.get()
 
 
-def test_a_bundle_verifies_here_by_our_own_key(workspace, imported, tmp_path):
-    found = verified(handed_over(imported), tmp_path, workspace)
+def test_a_bundle_verifies_here_by_our_own_key(workspace, imported_session, tmp_path):
+    found = verified(handed_over(imported_session), tmp_path, workspace)
     assert (found.signature.state, found.signature.signer, found.findings) == ("valid", "this installation", [])
 
 
-def test_it_holds_the_original_and_the_records_of_the_session(workspace, imported):
-    requests.request(imported, requests.Question("issue_refund", {"order": "4711"}), by=BY)
+def test_it_holds_the_original_and_the_records_of_the_session(workspace, imported_session):
+    requests.request(imported_session, requests.Question("issue_refund", {"order": "4711"}), by=BY)
     drop(workspace, transcript(2, OTHER), "other.jsonl")
-    held = members(handed_over(imported))
+    held = members(handed_over(imported_session))
     assert held["original/clock_.jsonl"] == transcript(6)
     entries = [json.loads(json.loads(line)["entry"]) for line in held["audit.jsonl"].splitlines()]
     assert [entry["action"] for entry in entries] == ["import.started", "approval.requested", "session.exported"]
     told = json.loads(held["manifest.json"])
     assert told["session"] == {
-        "id": str(imported.pk), "external_id": OWNER, "title": imported.title, "agent": "Claude Code",
-        "events": imported.last_seq,
+        "id": str(imported_session.pk), "external_id": OWNER, "title": imported_session.title, "agent": "Claude Code",
+        "events": imported_session.last_seq,
     }  # fmt: skip
     assert told["original"]["document"] == told["original"]["sha256"] == SourceDocument.objects.first().sha256
     assert (told["exported"]["by"], told["audit"]["rows"]) == ("Ines", 3)
 
 
-def test_the_hash_of_each_record_is_that_of_the_audit_log(workspace, imported):
-    lines = [json.loads(line) for line in members(handed_over(imported))["audit.jsonl"].splitlines()]
+def test_the_hash_of_each_record_is_that_of_the_audit_log(workspace, imported_session):
+    lines = [json.loads(line) for line in members(handed_over(imported_session))["audit.jsonl"].splitlines()]
     log = dict(AuditEntry.objects.filter(workspace=workspace).values_list("seq", "hash"))
     assert [line["hash"] for line in lines] == [log[line["seq"]] for line in lines] != []
     assert not list(audit.broken_rows(workspace.pk))
 
 
-def test_its_vcon_is_the_one_that_is_exported_by_itself(imported):
-    alone = json.loads(handed_over(imported, "vcon"))
-    told = json.loads(members(handed_over(imported))["manifest.json"])
+def test_its_vcon_is_the_one_that_is_exported_by_itself(imported_session):
+    alone = json.loads(handed_over(imported_session, "vcon"))
+    told = json.loads(members(handed_over(imported_session))["manifest.json"])
     assert told["vcon"] == {"path": "session.vcon", "uuid": alone["uuid"], "signed": True}
 
 
@@ -103,20 +103,20 @@ def test_what_goes_on_is_handed_over_with_an_unsigned_vcon(session):
     assert "goes on" in json.loads(members(handed_over(session))["manifest.json"])["vcon"]["why_not"]
 
 
-def test_asking_for_a_signature_changes_nothing(imported):
-    assert members(handed_over(imported, signed=True))["manifest.jws"]
+def test_asking_for_a_signature_changes_nothing(imported_session):
+    assert members(handed_over(imported_session, signed=True))["manifest.jws"]
 
 
-def test_a_key_that_cannot_be_used_is_told_before_anything_is_written(imported, settings, tmp_path):
+def test_a_key_that_cannot_be_used_is_told_before_anything_is_written(imported_session, settings, tmp_path):
     settings.SIGNING_KEY = tmp_path / "none.pem"
     with pytest.raises(export_options.CannotExport, match="cannot be used"):
-        export_jobs.start_export(imported, "bundle", by=BY)
+        export_jobs.start_export(imported_session, "bundle", by=BY)
     assert not Export.objects.exists()
 
 
-def test_a_large_original_is_left_to_a_worker(imported, monkeypatch):
+def test_a_large_original_is_left_to_a_worker(imported_session, monkeypatch):
     monkeypatch.setattr(export_jobs, "INLINE_BYTES", 10)
-    waiting = export_jobs.start_export(imported, "bundle", by=BY)
+    waiting = export_jobs.start_export(imported_session, "bundle", by=BY)
     assert waiting.status == Export.Status.QUEUED
     export_jobs.run(waiting.pk)
     waiting.refresh_from_db()
@@ -136,9 +136,9 @@ def arrived() -> Session:
     return Session.objects.get(workspace__slug="elsewhere")
 
 
-def test_a_bundle_is_imported_once_from_its_original(workspace, imported):
-    before = keys(imported)
-    done = moved(handed_over(imported))
+def test_a_bundle_is_imported_once_from_its_original(workspace, imported_session):
+    before = keys(imported_session)
+    done = moved(handed_over(imported_session))
     assert (done.status, done.error, done.format, done.findings) == (Import.Status.DONE, None, "bundle", [])
     session = arrived()
     assert (session.source_format, session.external_id, keys(session)) == ("claude-code", OWNER, before)
@@ -150,8 +150,8 @@ def test_a_bundle_is_imported_once_from_its_original(workspace, imported):
     assert handed_over(session, "original") == transcript(6)
 
 
-def test_where_the_session_is_known_a_bundle_adds_nothing(workspace, imported):
-    done = drop(workspace, handed_over(imported), "clock.bundle.zip")
+def test_where_the_session_is_known_a_bundle_adds_nothing(workspace, imported_session):
+    done = drop(workspace, handed_over(imported_session), "clock.bundle.zip")
     assert (done.events, Session.objects.count()) == (0, 1)
 
 
@@ -162,8 +162,8 @@ def test_without_an_original_its_vcon_is_imported(workspace, session):
     assert arrived().source_format == "vcon"
 
 
-def test_a_bundle_of_somebody_unknown_is_genuine_and_no_more(workspace, imported, settings, tmp_path):
-    data = handed_over(imported)
+def test_a_bundle_of_somebody_unknown_is_genuine_and_no_more(workspace, imported_session, settings, tmp_path):
+    data = handed_over(imported_session)
     theirs = own_keys.signer()
     settings.SIGNING_KEY = tmp_path / "own.key"
     settings.SIGNING_KEY.write_text(private_pem(ec_key()))
@@ -175,8 +175,8 @@ def test_a_bundle_of_somebody_unknown_is_genuine_and_no_more(workspace, imported
     assert (done.signature["state"], done.session_links.get().signature["state"]) == ("valid", "valid")
 
 
-def test_a_bundle_that_was_changed_comes_in_and_cannot_be_overlooked(workspace, imported):
-    held = members(handed_over(imported))
+def test_a_bundle_that_was_changed_comes_in_and_cannot_be_overlooked(workspace, imported_session):
+    held = members(handed_over(imported_session))
     held["losses.json"] += b" "
     done = moved(packed(held))
     assert (done.status, done.signature["state"]) == (Import.Status.DONE, "invalid")
@@ -186,8 +186,8 @@ def test_a_bundle_that_was_changed_comes_in_and_cannot_be_overlooked(workspace, 
     assert provenance.of([session.pk])[session.pk].signature["state"] == "invalid"
 
 
-def test_a_bundle_without_its_original_is_refused_with_the_reason(workspace, imported):
-    held = members(handed_over(imported))
+def test_a_bundle_without_its_original_is_refused_with_the_reason(workspace, imported_session):
+    held = members(handed_over(imported_session))
     del held["original/clock_.jsonl"]
     done = drop(workspace, packed(held), "clock.bundle.zip")
     assert done.status == Import.Status.FAILED and "original/clock_.jsonl" in done.error

@@ -40,7 +40,7 @@ class Chat:
 
 
 @pytest.fixture
-def chat(monkeypatch):
+def chat_format(monkeypatch):
     known = {**registry.all_formats(), "chat": Chat()}
     monkeypatch.setattr(registry, "all_formats", lambda: known)
 
@@ -55,7 +55,7 @@ def chat(monkeypatch):
         ({"times": "0"}, ["full", False]),
     ],
 )
-def test_a_writer_is_given_every_option_of_its_format(session, chat, said, given):
+def test_a_writer_is_given_every_option_of_its_format(session, chat_format, said, given):
     assert json.loads(content(export(session, "chat", options=said))) == given
 
 
@@ -69,20 +69,20 @@ def test_a_writer_is_given_every_option_of_its_format(session, chat, said, given
         ("chat", {"signed": "maybe"}, "true or false", "signed"),
     ],
 )
-def test_what_cannot_be_chosen_is_refused_before_anything_is_kept(session, chat, format, said, says, parameter):
+def test_what_cannot_be_chosen_is_refused_before_anything_is_kept(session, chat_format, format, said, says, parameter):
     with pytest.raises(export_options.CannotExport, match=says) as refused:
         export(session, format, options=said)
     assert refused.value.parameter == parameter
     assert not Export.objects.exists() and not AuditEntry.objects.filter(action="session.exported").exists()
 
 
-def test_what_was_chosen_is_kept_and_told_but_not_the_default(session, chat):
+def test_what_was_chosen_is_kept_and_told_but_not_the_default(session, chat_format):
     made = export(session, "chat", options={"speaker": "full", "times": "true"})
     assert made.options == {"times": True}
     assert AuditEntry.objects.get(action="session.exported").details == {"format": "chat", "options": {"times": True}}
 
 
-def test_a_report_makes_no_export_and_says_of_nobody_that_they_took_it(session, chat):
+def test_a_report_makes_no_export_and_says_of_nobody_that_they_took_it(session, chat_format):
     append(session, user(), event())
     assert export_jobs.report(session, "chat") == [{"what": "times", "why": "they were not asked for", "count": 2}]
     assert export_jobs.report(session, "chat", {"times": "true"}) == []
@@ -116,7 +116,7 @@ def test_an_export_by_the_default_is_told_as_before(session):
     assert AuditEntry.objects.get(action="session.exported").details == {"format": "jsonl"}
 
 
-def test_a_report_after_the_same_export_is_what_it_said_and_nothing_is_written_again(session, chat, monkeypatch):
+def test_a_report_after_the_same_export_is_what_it_said_and_nothing_is_written_again(session, chat_format, monkeypatch):
     append(session, event())
     made = export(session, "chat")
     monkeypatch.setattr(Chat, "write", None)

@@ -35,20 +35,20 @@ def content(written: Export) -> bytes:
 
 
 @pytest.fixture
-def imported(workspace):
+def imported_session(workspace):
     drop(workspace, transcript(6), "clock.jsonl")
     return Session.objects.get()
 
 
-def test_the_original_is_equal_byte_for_byte(workspace, imported):
-    written = export(imported, "original")
+def test_the_original_is_equal_byte_for_byte(workspace, imported_session):
+    written = export(imported_session, "original")
     assert content(written) == transcript(6)
     assert (written.filename, written.size, written.losses) == ("clock.jsonl", len(transcript(6)), [])
 
 
-def test_the_original_of_a_transcript_that_grew_is_the_whole(workspace, imported):
+def test_the_original_of_a_transcript_that_grew_is_the_whole(workspace, imported_session):
     drop(workspace, transcript(9), "later.jsonl")
-    written = export(imported, "original")
+    written = export(imported_session, "original")
     assert (content(written), written.filename) == (transcript(9), "later.jsonl")
 
 
@@ -58,17 +58,17 @@ def test_a_session_that_began_here_has_no_original(session):
     assert "original" not in export_options.formats_of(session)
 
 
-def test_an_unknown_format_is_refused_with_those_there_are(imported):
+def test_an_unknown_format_is_refused_with_those_there_are(imported_session):
     with pytest.raises(export_options.CannotExport, match='"docx" is not an export format; use one of original, '):
-        export(imported, "docx")
+        export(imported_session, "docx")
 
 
-def test_jsonl_has_a_line_for_every_event_in_order(imported):
-    lines = [json.loads(line) for line in content(export(imported, "jsonl")).splitlines()]
+def test_jsonl_has_a_line_for_every_event_in_order(imported_session):
+    lines = [json.loads(line) for line in content(export(imported_session, "jsonl")).splitlines()]
     assert [line["seq"] for line in lines] == list(range(1, 7))
     assert [line["turn"] for line in lines] == [1, 1, 2, 2, 3, 3]
     assert lines[1]["usage"]["output_tokens"] == 30
-    assert lines[0]["source"]["document"] == imported.import_links.get().document.sha256
+    assert lines[0]["source"]["document"] == imported_session.import_links.get().document.sha256
 
 
 def test_tokens_stand_once_however_often_the_log_repeats_them(session):
@@ -108,8 +108,8 @@ def test_every_format_writes_every_kind_of_session(workspace, session, format):
 
 
 @pytest.mark.parametrize("format", sorted(registry.writers().keys() - {"bundle"}))  # says when, and by whom
-def test_the_same_session_is_the_same_file_each_time(imported, format):
-    first, second = (content(export(imported, format)) for _ in range(2))
+def test_the_same_session_is_the_same_file_each_time(imported_session, format):
+    first, second = (content(export(imported_session, format)) for _ in range(2))
     assert first == second
 
 
@@ -121,22 +121,25 @@ def test_a_session_that_went_on_is_another_vcon(session):
     assert export(session, "vcon").identity["uuid"] != first["uuid"]
 
 
-def test_what_a_format_cannot_carry_is_counted(imported):
-    losses = export(imported, "html").losses
+def test_what_a_format_cannot_carry_is_counted(imported_session):
+    losses = export(imported_session, "html").losses
     assert losses and all({"what", "why", "count"} == set(row) for row in losses)
 
 
-def test_a_product_graph_holds_the_sub_agents_too_when_they_are_asked_for(workspace, imported):
-    for name, above in (("child", imported.external_id), ("grandchild", "child")):
+def test_a_product_graph_holds_the_sub_agents_too_when_they_are_asked_for(workspace, imported_session):
+    for name, above in (("child", imported_session.external_id), ("grandchild", "child")):
         drop(workspace, transcript(4, name), f"{name}.jsonl")
         parent = Session.objects.get(external_id=above)
         Session.objects.filter(external_id=name).update(parent=parent)
-    alone = json.loads(content(export(imported, "upg")))
-    graph = json.loads(content(export(imported, "upg", options={"children": "true"})))
+    alone = json.loads(content(export(imported_session, "upg")))
+    graph = json.loads(content(export(imported_session, "upg", options={"children": "true"})))
     runs = [[node["id"] for node in one["nodes"] if node["type"] == "agent_session"] for one in (alone, graph)]
-    assert list(map(set, runs)) == [{imported.external_id}, {imported.external_id, "child", "grandchild"}]
+    assert list(map(set, runs)) == [
+        {imported_session.external_id},
+        {imported_session.external_id, "child", "grandchild"},
+    ]
     informed = {(edge["source"], edge["target"]) for edge in graph["edges"] if edge["type"] == "node_informs_node"}
-    assert informed == {("child", imported.external_id), ("grandchild", "child")}
+    assert informed == {("child", imported_session.external_id), ("grandchild", "child")}
 
 
 def test_a_name_is_made_of_the_title(session):
@@ -146,16 +149,20 @@ def test_a_name_is_made_of_the_title(session):
     assert export(session, "jsonl").filename == f"mend-the-clock-{str(session.pk)[-6:]}.events.jsonl"
 
 
-def test_who_took_it_away_is_in_the_audit_log(imported):
-    export(imported, "jsonl")
+def test_who_took_it_away_is_in_the_audit_log(imported_session):
+    export(imported_session, "jsonl")
     entry = AuditEntry.objects.get(action="session.exported")
-    assert (entry.actor_name, entry.subject_id, entry.details) == ("Ines", str(imported.pk), {"format": "jsonl"})
+    assert (entry.actor_name, entry.subject_id, entry.details) == (
+        "Ines",
+        str(imported_session.pk),
+        {"format": "jsonl"},
+    )
 
 
-def test_a_large_session_is_left_to_a_worker(imported, monkeypatch, django_capture_on_commit_callbacks):
+def test_a_large_session_is_left_to_a_worker(imported_session, monkeypatch, django_capture_on_commit_callbacks):
     monkeypatch.setattr(export_jobs, "INLINE_EVENTS", 3)
     with django_capture_on_commit_callbacks() as rung:
-        waiting = export(imported, "jsonl")
+        waiting = export(imported_session, "jsonl")
     assert (waiting.status, len(rung)) == (Export.Status.QUEUED, 1)
     for _ in range(2):
         export_jobs.run(waiting.pk)
@@ -163,7 +170,7 @@ def test_a_large_session_is_left_to_a_worker(imported, monkeypatch, django_captu
     assert len(content(waiting).splitlines()) == 6
 
 
-def test_a_writer_that_fails_is_told_and_leaves_no_file(imported, monkeypatch):
+def test_a_writer_that_fails_is_told_and_leaves_no_file(imported_session, monkeypatch):
     class Broken:
         SPEC = Spec(name="broken", title="Broken", media_type="text/plain", suffix=".txt")
 
@@ -172,7 +179,7 @@ def test_a_writer_that_fails_is_told_and_leaves_no_file(imported, monkeypatch):
             raise RecursionError("too deep\0")
 
     monkeypatch.setattr(registry, "all_formats", lambda: {"broken": Broken()})
-    failed = export(imported, "broken")
+    failed = export(imported_session, "broken")
     assert (failed.status, failed.error) == (
         Export.Status.FAILED,
         "the file could not be written: too deep\N{REPLACEMENT CHARACTER}",
@@ -180,9 +187,9 @@ def test_a_writer_that_fails_is_told_and_leaves_no_file(imported, monkeypatch):
     assert not export_jobs.path_of(failed).exists()
 
 
-def test_an_export_whose_worker_died_is_rung_again(imported, monkeypatch):
+def test_an_export_whose_worker_died_is_rung_again(imported_session, monkeypatch):
     monkeypatch.setattr(export_jobs, "INLINE_EVENTS", 3)
-    lost = export(imported, "jsonl")
+    lost = export(imported_session, "jsonl")
     assert export_jobs.sweep() == 0
     Export.objects.update(status=Export.Status.RUNNING, heartbeat_at=timezone.now() - timedelta(minutes=1))
     assert export_jobs.sweep() == 1
@@ -190,8 +197,8 @@ def test_an_export_whose_worker_died_is_rung_again(imported, monkeypatch):
     assert export_jobs.sweep() == 0
 
 
-def test_files_that_nobody_fetched_for_a_day_are_thrown_away(imported):
-    old, new = (export_jobs.path_of(export(imported, "jsonl")) for _ in range(2))
+def test_files_that_nobody_fetched_for_a_day_are_thrown_away(imported_session):
+    old, new = (export_jobs.path_of(export(imported_session, "jsonl")) for _ in range(2))
     yesterday = time.time() - export_jobs.KEEP_FILES_FOR.total_seconds() - 60
     os.utime(old, (yesterday, yesterday))
     export_jobs.sweep()

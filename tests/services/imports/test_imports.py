@@ -74,7 +74,7 @@ def test_running_it_again_changes_nothing(workspace):
     assert Session.objects.get().event_count == 6
 
 
-def test_the_bytes_are_kept_once_as_they_came(workspace, storage):
+def test_the_bytes_are_kept_once_as_they_came(workspace, document_storage):
     data = transcript(3)
     for name in ("a.jsonl", "b.jsonl"):
         drop(workspace, data, name)
@@ -82,7 +82,7 @@ def test_the_bytes_are_kept_once_as_they_came(workspace, storage):
     with documents.open_document(document) as file:
         assert file.read() == data
     assert document.size == len(data)
-    assert [path for path in storage.rglob("*") if path.is_file()] == [documents.path_of(document.sha256)]
+    assert [path for path in document_storage.rglob("*") if path.is_file()] == [documents.path_of(document.sha256)]
 
 
 def test_the_same_bytes_again_are_the_same_import(workspace):

@@ -32,9 +32,9 @@ AWAY_SECONDS = 5
 
 
 @pytest.fixture
-def workers(transactional_db, process_environment, storage, tmp_path) -> Iterator[Callable[[], Worker]]:
+def workers(transactional_db, process_environment, document_storage, tmp_path) -> Iterator[Callable[[], Worker]]:
     """Starts workers on the test database; all are gone before it is emptied."""
-    environment = process_environment | {"STORAGE_URL": f"file://{storage}"}
+    environment = process_environment | {"STORAGE_URL": f"file://{document_storage}"}
     with connection.cursor() as cursor:
         cursor.execute("SELECT pgmq.purge_queue(%s)", [QUEUE])
     started: list[Worker] = []

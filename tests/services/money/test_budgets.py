@@ -18,7 +18,7 @@ MIDNIGHT = datetime(2026, 3, 3, tzinfo=UTC)
 
 
 @pytest.fixture
-def spent(workspace):
+def spending_of_two_days(workspace):
     """Of one agent $0.52 and, the day before, $1.00; of another $0.25; a failed call of $9 that nobody paid."""
     one, other = (agents.named(workspace.id, name) for name in ("One", "Other"))
     today, before = ran(one, "0.50", tool="lookup", price="0.02"), ran(one, "1")
@@ -41,9 +41,9 @@ def test_what_was_spent_is_told_as_exactly_as_it_has_to_be(workspace, amount, sp
     assert said in str(why.value)
 
 
-def test_each_counts_its_own_in_its_period(workspace, spent, monkeypatch):
+def test_each_counts_its_own_in_its_period(workspace, spending_of_two_days, monkeypatch):
     monkeypatch.setattr(queries, "midnight", lambda: MIDNIGHT)
-    one, today, before = spent
+    one, today, before = spending_of_two_days
     about = {"workspace": {}, "agent": {"agent": one}, "today": {"session": today}, "before": {"session": before}}
     for of in about.values():
         for period in ("day", "all"):

@@ -35,32 +35,32 @@ def content(redaction: Redaction) -> dict:
 
 
 @pytest.fixture
-def chat(workspace):
+def session_with_secret(workspace):
     drop(workspace, vcon(SECRET, "Thank you, Ana", "And the weather?", "It rains"), "chat.vcon")
     return Session.objects.get()
 
 
-def test_a_removed_message_is_a_placeholder_and_the_file_says_what_it_comes_from(chat):
-    done = make(chat, {"what": "event", "seq": 1})
+def test_a_removed_message_is_a_placeholder_and_the_file_says_what_it_comes_from(session_with_secret):
+    done = make(session_with_secret, {"what": "event", "seq": 1})
     written = content(done)
     assert written["redacted"] == {"uuid": UUID, "type": "PII Redaction"}
-    assert written["uuid"] not in (UUID, export_jobs.start_export(chat, "vcon", by=BY).identity["uuid"])
+    assert written["uuid"] not in (UUID, export_jobs.start_export(session_with_secret, "vcon", by=BY).identity["uuid"])
     assert written["dialog"][0] == {"type": "text"}
     assert [one.get("body") for one in written["dialog"]][1:] == ["Thank you, Ana", "And the weather?", "It rains"]
     assert "amended" not in written
     assert "4711" not in json.dumps(written)
 
 
-def test_it_is_an_export_with_a_name_that_says_nothing(chat):
-    done = make(chat, {"what": "title"})
+def test_it_is_an_export_with_a_name_that_says_nothing(session_with_secret):
+    done = make(session_with_secret, {"what": "title"})
     assert (done.export.format, done.export.options) == ("vcon", {"redaction": str(done.pk)})
     assert "clock" not in done.export.filename.lower()
     assert "subject" not in content(done)
     assert {"what": "removed: title", "why": "redaction: PII Redaction", "count": 1} in done.export.losses
 
 
-def test_the_audit_log_tells_kinds_and_numbers_and_never_words(chat):
-    make(chat, {"what": "containing", "words": "4711 0815"}, {"what": "people"})
+def test_the_audit_log_tells_kinds_and_numbers_and_never_words(session_with_secret):
+    make(session_with_secret, {"what": "containing", "words": "4711 0815"}, {"what": "people"})
     entry = AuditEntry.objects.filter(action="session.redacted").get()
     assert entry.details["removed"] == {"text": 1, "people": 1}
     assert "0815" not in json.dumps(list(AuditEntry.objects.values("details", "subject_id")))
@@ -109,8 +109,8 @@ def test_all_arguments_and_results_and_all_reasoning_go_at_once(session):
     assert content(done)["redacted"] == {"type": "PII Redaction"}
 
 
-def test_persons_lose_their_data_and_stay_apart(chat):
-    done = make(chat, {"what": "people"}, {"what": "text", "seq": 2})
+def test_persons_lose_their_data_and_stay_apart(session_with_secret):
+    done = make(session_with_secret, {"what": "people"}, {"what": "text", "seq": 2})
     assert [party["name"] for party in content(done)["parties"]] == ["Person 1", "Person 2"]
 
 
@@ -134,19 +134,19 @@ def test_it_can_be_fetched_again_when_the_file_was_cleared_away_and_the_session_
     assert AuditEntry.objects.filter(action="session.redacted").count() == 1
 
 
-def test_the_redacted_file_is_another_version_when_it_is_imported(workspace, chat):
-    done = make(chat, {"what": "event", "seq": 1}, {"what": "text", "seq": 3})
+def test_the_redacted_file_is_another_version_when_it_is_imported(workspace, session_with_secret):
+    done = make(session_with_secret, {"what": "event", "seq": 1}, {"what": "text", "seq": 3})
     [link] = drop(workspace, redactions.file_of(done).read_bytes(), "redacted.vcon").session_links.all()
-    assert link.session != chat
+    assert link.session != session_with_secret
     assert link.session.metadata["vcon"]["redacted"] == {"uuid": UUID, "type": "PII Redaction"}
-    assert link.session.metadata["version_of"] == str(chat.pk)
-    assert link.session.event_count == chat.event_count
+    assert link.session.metadata["version_of"] == str(session_with_secret.pk)
+    assert link.session.event_count == session_with_secret.event_count
     assert "R109" in {finding["rule"] for finding in link.imported.findings}
 
 
-def test_a_large_session_is_left_to_a_worker(chat, monkeypatch):
+def test_a_large_session_is_left_to_a_worker(session_with_secret, monkeypatch):
     monkeypatch.setattr(export_jobs, "INLINE_EVENTS", 1)
-    waiting = make(chat, {"what": "event", "seq": 1})
+    waiting = make(session_with_secret, {"what": "event", "seq": 1})
     assert redactions.state_of(waiting) == "writing"
     with pytest.raises(redactions.NotReady, match="still being written"):
         redactions.file_of(waiting)
@@ -175,42 +175,44 @@ BAD = [
 
 
 @pytest.mark.parametrize(("rules", "pointer", "message"), BAD)
-def test_a_rule_that_cannot_be_followed_is_told_with_its_place(chat, rules, pointer, message):
+def test_a_rule_that_cannot_be_followed_is_told_with_its_place(session_with_secret, rules, pointer, message):
     with pytest.raises(BadRule, match=message) as caught:
-        make(chat, *rules)
+        make(session_with_secret, *rules)
     assert caught.value.pointer == pointer
     assert not Export.objects.exists()
 
 
 @pytest.mark.parametrize("kind", ["", "  ", "x" * 201])
-def test_it_has_to_say_what_kind_it_is(chat, kind):
+def test_it_has_to_say_what_kind_it_is(session_with_secret, kind):
     with pytest.raises(BadRule) as caught:
-        make(chat, {"what": "title"}, kind=kind)
+        make(session_with_secret, {"what": "title"}, kind=kind)
     assert caught.value.pointer == "/type"
 
 
-def test_a_draft_is_everybodys_own(chat):
+def test_a_draft_is_everybodys_own(session_with_secret):
     other = audit.Actor("member", "m2", "Rosa")
-    redaction_drafts.change(chat, BY, add=[{"what": "event", "seq": 1}, {"what": "title"}])
-    redaction_drafts.change(chat, BY, add=[{"what": "text", "seq": 1}], seen=[1, 2], drop=[{"what": "title"}])
-    assert redaction_drafts.draft_of(chat, BY).rules == [{"what": "text", "seq": 1}]
-    assert redaction_drafts.draft_of(chat, other).rules == []
-    redaction_drafts.discard(chat, BY)
+    redaction_drafts.change(session_with_secret, BY, add=[{"what": "event", "seq": 1}, {"what": "title"}])
+    redaction_drafts.change(
+        session_with_secret, BY, add=[{"what": "text", "seq": 1}], seen=[1, 2], drop=[{"what": "title"}]
+    )
+    assert redaction_drafts.draft_of(session_with_secret, BY).rules == [{"what": "text", "seq": 1}]
+    assert redaction_drafts.draft_of(session_with_secret, other).rules == []
+    redaction_drafts.discard(session_with_secret, BY)
     assert not Redaction.objects.exists()
 
 
-def test_it_is_signed_by_us_when_that_is_asked_for(chat):
-    chat.phase = Session.Phase.COMPLETED
-    chat.save()
-    done = make(chat, {"what": "event", "seq": 1}, signed=True)
+def test_it_is_signed_by_us_when_that_is_asked_for(session_with_secret):
+    session_with_secret.phase = Session.Phase.COMPLETED
+    session_with_secret.save()
+    done = make(session_with_secret, {"what": "event", "seq": 1}, signed=True)
     sealed = content(done)
     payload = json.loads(urlsafe_b64decode(sealed["payload"] + "=="))
     assert payload["dialog"][0] == {"type": "text"}
     assert len(sealed["signatures"]) == 1
 
 
-def test_what_still_goes_on_is_not_signed(chat):
+def test_what_still_goes_on_is_not_signed(session_with_secret):
     Session.objects.update(phase=Session.Phase.ACTIVE)
     with pytest.raises(export_options.CannotExport, match="still goes on"):
-        make(chat, {"what": "title"}, signed=True)
+        make(session_with_secret, {"what": "title"}, signed=True)
     assert not Redaction.objects.exists()

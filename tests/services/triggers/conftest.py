@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from sessions_app.models import Agent, Schedule, WebhookEndpoint, Workspace
-from sessions_app.services import agents, audit, people
+from sessions_app.models import Schedule, WebhookEndpoint
+from sessions_app.services import audit
 from sessions_app.services.triggers import schedules, webhook_endpoints
 
 INES = audit.Actor("member", "m", "Ines")
@@ -21,22 +21,12 @@ def at(text: str) -> datetime:
 
 
 @pytest.fixture
-def workspace(db) -> Workspace:
-    return people.default_workspace()
-
-
-@pytest.fixture
-def agent(workspace) -> Agent:
-    return agents.create(workspace.id, "Reporter", by=INES, runtime="scripted")
-
-
-@pytest.fixture
-def make_schedule(agent) -> Callable[..., Schedule]:
+def make_schedule(scripted_agent) -> Callable[..., Schedule]:
     """A schedule; ``due`` is when it fires next."""
 
     def make(due: str | None = None, **fields: Any) -> Schedule:
         defaults = {"name": "Morning report", "cron": "0 9 * * *", "timezone": "Europe/Berlin", "input_text": TEXT}
-        made = schedules.create(agent, by=INES, **defaults | fields)
+        made = schedules.create(scripted_agent, by=INES, **defaults | fields)
         if due:
             Schedule.objects.filter(pk=made.pk).update(next_run_at=at(due), updated_at=at(due))
             made.refresh_from_db()
@@ -46,10 +36,12 @@ def make_schedule(agent) -> Callable[..., Schedule]:
 
 
 @pytest.fixture
-def make_endpoint(agent) -> Callable[..., tuple[WebhookEndpoint, str]]:
+def make_endpoint(scripted_agent) -> Callable[..., tuple[WebhookEndpoint, str]]:
     """An endpoint and the secret that was made for it."""
 
     def make(scheme: str = "generic", name: str = "orders", **fields: Any) -> tuple[WebhookEndpoint, str]:
-        return webhook_endpoints.create(agent.workspace_id, name, scheme, by=INES, **{"agent": agent} | fields)
+        return webhook_endpoints.create(
+            scripted_agent.workspace_id, name, scheme, by=INES, **{"agent": scripted_agent} | fields
+        )
 
     return make

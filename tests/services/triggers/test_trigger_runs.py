@@ -20,10 +20,10 @@ def fire(agent, key="k1", text=TEXT, **more) -> TriggerRun:
     return trigger_runs.fire(agent, "schedule", key, text, by="Morning report", **more)
 
 
-def test_a_fire_begins_a_session_with_its_first_message(agent):
-    run = fire(agent, title="Report")
+def test_a_fire_begins_a_session_with_its_first_message(scripted_agent):
+    run = fire(scripted_agent, title="Report")
     session = Session.objects.get()
-    assert (run.status, run.session, run.name, run.agent) == ("started", session, "Morning report", agent)
+    assert (run.status, run.session, run.name, run.agent) == ("started", session, "Morning report", scripted_agent)
     assert (session.origin, session.title, session.status) == ("schedule", "Report", "running")
     message = Event.objects.get(session=session)
     assert (message.kind, message.text, message.actor_kind, message.actor_name) == (
@@ -33,15 +33,15 @@ def test_a_fire_begins_a_session_with_its_first_message(agent):
     assert queries.that_started(session.pk) == run
 
 
-def test_the_same_fire_again_is_the_same_run(agent):
-    assert fire(agent) == fire(agent)
-    assert fire(agent, "k2") != fire(agent)
+def test_the_same_fire_again_is_the_same_run(scripted_agent):
+    assert fire(scripted_agent) == fire(scripted_agent)
+    assert fire(scripted_agent, "k2") != fire(scripted_agent)
     assert Session.objects.count() == 2
 
 
-def test_two_workspaces_may_have_the_same_key(agent):
+def test_two_workspaces_may_have_the_same_key(scripted_agent):
     other = agents.create(people.create_workspace("elsewhere").id, "Reporter", by=INES, runtime="scripted")
-    assert fire(agent) != fire(other)
+    assert fire(scripted_agent) != fire(other)
 
 
 def test_an_agent_that_runs_elsewhere_gets_the_message_in_its_log(workspace):
@@ -68,45 +68,45 @@ def test_an_archived_agent_is_a_failure_that_somebody_has_to_see_to(workspace):
     assert "choose another agent" in refused(fire(gone), "failed")
 
 
-def test_a_budget_that_is_used_up_begins_nothing(agent):
-    Budget.objects.create(workspace=agent.workspace, agent=agent, period="day", amount=Decimal(0))
-    assert "the budget of Reporter is used up" in refused(fire(agent), "failed")
+def test_a_budget_that_is_used_up_begins_nothing(scripted_agent):
+    Budget.objects.create(workspace=scripted_agent.workspace, agent=scripted_agent, period="day", amount=Decimal(0))
+    assert "the budget of Parrot is used up" in refused(fire(scripted_agent), "failed")
 
 
-def test_an_empty_wallet_begins_nothing(agent):
-    Wallet.objects.update_or_create(workspace=agent.workspace, kind="ai", defaults={"limited": True})
-    assert "wallet" in refused(fire(agent), "failed")
+def test_an_empty_wallet_begins_nothing(scripted_agent):
+    Wallet.objects.update_or_create(workspace=scripted_agent.workspace, kind="ai", defaults={"limited": True})
+    assert "wallet" in refused(fire(scripted_agent), "failed")
 
 
-def test_a_message_that_is_too_long_begins_nothing(agent):
-    run = fire(agent, text="x" * (messages.MAX_MESSAGE + 1))
+def test_a_message_that_is_too_long_begins_nothing(scripted_agent):
+    run = fire(scripted_agent, text="x" * (messages.MAX_MESSAGE + 1))
     assert "at most 1,000,000 characters" in refused(run, "failed")
     assert len(TriggerRun.objects.get().input_text) == trigger_runs.KEPT_INPUT
 
 
-def test_what_postgres_cannot_hold_is_replaced(agent):
-    run = fire(agent, text="a\0b\ud800c")
+def test_what_postgres_cannot_hold_is_replaced(scripted_agent):
+    run = fire(scripted_agent, text="a\0b\ud800c")
     assert Event.objects.get(session=run.session).text == "a\ufffdb\ufffdc"
 
 
-def test_a_fault_of_ours_is_told_without_its_words(agent, monkeypatch, caplog):
+def test_a_fault_of_ours_is_told_without_its_words(scripted_agent, monkeypatch, caplog):
     monkeypatch.setattr(sessions, "create", lambda *_, **__: 1 / 0)
-    assert "a fault of ours: ZeroDivisionError" in refused(fire(agent), "failed")
+    assert "a fault of ours: ZeroDivisionError" in refused(fire(scripted_agent), "failed")
     assert "division by zero" in caplog.text
 
 
-def test_a_database_that_is_away_leaves_nothing_so_that_it_comes_again(agent, monkeypatch):
+def test_a_database_that_is_away_leaves_nothing_so_that_it_comes_again(scripted_agent, monkeypatch):
     def away(*_, **__):
         raise OperationalError("gone")
 
     with monkeypatch.context() as patched, pytest.raises(OperationalError):
         patched.setattr(sessions, "create", away)
-        fire(agent)
+        fire(scripted_agent)
     assert not TriggerRun.objects.exists()
-    assert fire(agent).status == "started"
+    assert fire(scripted_agent).status == "started"
 
 
-def test_pausing_the_agent_later_changes_no_run(agent):
-    run = fire(agent)
+def test_pausing_the_agent_later_changes_no_run(scripted_agent):
+    run = fire(scripted_agent)
     Agent.objects.update(status="paused")
-    assert fire(agent) == run
+    assert fire(scripted_agent) == run

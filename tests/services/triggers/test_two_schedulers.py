@@ -17,10 +17,15 @@ DUE, NOW = at("2026-03-02T08:00Z"), at("2026-03-02T08:00:05Z")
 
 
 @pytest.fixture
-def due(transactional_db, agent) -> list[Schedule]:
+def due(transactional_db, scripted_agent) -> list[Schedule]:
     for number in range(12):
         schedules.create(
-            agent, by=INES, name=f"Report {number}", cron="0 9 * * *", timezone="Europe/Berlin", input_text=TEXT
+            scripted_agent,
+            by=INES,
+            name=f"Report {number}",
+            cron="0 9 * * *",
+            timezone="Europe/Berlin",
+            input_text=TEXT,
         )
     Schedule.objects.update(next_run_at=DUE, updated_at=DUE)
     return list(Schedule.objects.all())

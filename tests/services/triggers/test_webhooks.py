@@ -70,14 +70,14 @@ def refused(answer: HttpResponse, status: int) -> str:
     return answer.json()["detail"]
 
 
-def test_a_delivery_is_kept_and_begins_a_session_with_its_json(http, plain, agent):
+def test_a_delivery_is_kept_and_begins_a_session_with_its_json(http, plain, scripted_agent):
     told = taken(post(http, plain, ORDER, X_Custom="yes", Authorization="Bearer hush", Cookie="sessionid=hush"))
     delivery, session = WebhookDelivery.objects.get(), Session.objects.get()
     assert told == {"delivery": str(delivery.pk), "session": str(session.pk), "duplicate": False}
     assert (delivery.payload, delivery.source_ip, delivery.topic) == (ORDER, "127.0.0.1", "order.created")
     assert delivery.headers["authorization"] == delivery.headers["cookie"] == "(not kept)"
     assert "hush" not in json.dumps(delivery.headers)
-    assert (session.origin, session.agent, session.title) == ("webhook", agent, "orders: order.created")
+    assert (session.origin, session.agent, session.title) == ("webhook", scripted_agent, "orders: order.created")
     assert Event.objects.get(session=session).text == json.dumps(ORDER, indent=2)
     run = TriggerRun.objects.get()
     assert (run.delivery, run.session, run.kind, run.status) == (delivery, session, "webhook", "started")
@@ -348,11 +348,11 @@ def test_twilio_signs_the_address_that_it_called(http, make_endpoint, settings, 
 # --- what begins nothing ----------------------------------------------------------------------------------------
 
 
-def test_a_paused_agent_and_an_empty_budget_leave_a_run_and_the_delivery(http, plain, agent):
-    agents.change(agent, {"status": "paused"}, by=INES)
+def test_a_paused_agent_and_an_empty_budget_leave_a_run_and_the_delivery(http, plain, scripted_agent):
+    agents.change(scripted_agent, {"status": "paused"}, by=INES)
     assert taken(post(http, plain, {"n": 1}))["session"] is None
-    agents.change(agent, {"status": "active"}, by=INES)
-    Budget.objects.create(workspace=agent.workspace, agent=agent, period="day", amount=0)
+    agents.change(scripted_agent, {"status": "active"}, by=INES)
+    Budget.objects.create(workspace=scripted_agent.workspace, agent=scripted_agent, period="day", amount=0)
     assert taken(post(http, plain, {"n": 2}))["session"] is None
     assert list(TriggerRun.objects.order_by("id").values_list("status", flat=True)) == ["skipped", "failed"]
     assert WebhookDelivery.objects.count() == 2 and not Session.objects.exists()

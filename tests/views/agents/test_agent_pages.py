@@ -21,7 +21,7 @@ FORM = {
 
 
 @pytest.fixture
-def parrot(workspace) -> Agent:
+def agent_with_policy(workspace) -> Agent:
     policy = {"default": "ask", "tools": {"ls": "allow"}}
     return agents.create(workspace.id, "Parrot", by=ADA, runtime="scripted", instructions="One", policy=policy)
 
@@ -68,7 +68,7 @@ def test_what_is_wrong_is_said_and_nothing_is_lost(admin, wrong, told):
     assert not Agent.objects.exists()
 
 
-def test_a_name_that_is_taken_is_said(admin, parrot):
+def test_a_name_that_is_taken_is_said(admin, agent_with_policy):
     response = admin.post("/agents/+/", form(name="PARROT"))
     assert response.status_code == 422
     assert 'there is an agent "parrot"' in words(response)
@@ -81,18 +81,23 @@ def changed(parrot: Agent, **changes: Any) -> dict[str, Any]:
     ) | changes  # fmt: skip
 
 
-def test_saving_without_a_change_makes_no_version(reviewer, parrot):
-    assert reviewer.post("/agents/parrot/edit/", changed(parrot)).status_code == 302
-    parrot.refresh_from_db()
-    assert (parrot.version, AgentVersion.objects.count()) == (1, 1)
+def test_saving_without_a_change_makes_no_version(reviewer, agent_with_policy):
+    assert reviewer.post("/agents/parrot/edit/", changed(agent_with_policy)).status_code == 302
+    agent_with_policy.refresh_from_db()
+    assert (agent_with_policy.version, AgentVersion.objects.count()) == (1, 1)
 
 
-def test_each_change_is_a_version_with_a_diff(reviewer, parrot):
+def test_each_change_is_a_version_with_a_diff(reviewer, agent_with_policy):
     page = reviewer.get("/agents/parrot/edit/").content.decode()
     assert 'value="ls"' in page and ">One</textarea>" in page
-    reviewer.post("/agents/parrot/edit/", changed(parrot, instructions="Two", name="Cockatoo"))
-    parrot.refresh_from_db()
-    assert (parrot.version, parrot.name, parrot.slug, parrot.instructions) == (2, "Cockatoo", "parrot", "Two")
+    reviewer.post("/agents/parrot/edit/", changed(agent_with_policy, instructions="Two", name="Cockatoo"))
+    agent_with_policy.refresh_from_db()
+    assert (
+        agent_with_policy.version,
+        agent_with_policy.name,
+        agent_with_policy.slug,
+        agent_with_policy.instructions,
+    ) == (2, "Cockatoo", "parrot", "Two")
     page = words(reviewer.get("/agents/parrot/versions/"))
     assert "name, instructions" in page and "Rosa" in page
     assert "From 1 to 2" in page and "- One" in page and "+ Two" in page
@@ -101,30 +106,30 @@ def test_each_change_is_a_version_with_a_diff(reviewer, parrot):
     assert reviewer.get("/agents/parrot/versions/?from=1&to=9").status_code == 404
 
 
-def test_who_saves_an_older_version_sees_what_changed_and_may_save_again(reviewer, parrot):
-    agents.change(parrot, {"model": "m-2"}, by=ADA)
-    late = reviewer.post("/agents/parrot/edit/", changed(parrot, instructions="Mine"))
+def test_who_saves_an_older_version_sees_what_changed_and_may_save_again(reviewer, agent_with_policy):
+    agents.change(agent_with_policy, {"model": "m-2"}, by=ADA)
+    late = reviewer.post("/agents/parrot/edit/", changed(agent_with_policy, instructions="Mine"))
     assert late.status_code == 409
     assert "version 2 was made meanwhile by Ada, with changes: model" in words(late)
     assert "+ m-2" in words(late) and ">Mine</textarea>" in late.content.decode()
-    parrot.refresh_from_db()
-    assert (parrot.instructions, parrot.version) == ("One", 2)
-    assert reviewer.post("/agents/parrot/edit/", changed(parrot, instructions="Mine")).status_code == 302
-    parrot.refresh_from_db()
-    assert (parrot.instructions, parrot.version) == ("Mine", 3)
+    agent_with_policy.refresh_from_db()
+    assert (agent_with_policy.instructions, agent_with_policy.version) == ("One", 2)
+    assert reviewer.post("/agents/parrot/edit/", changed(agent_with_policy, instructions="Mine")).status_code == 302
+    agent_with_policy.refresh_from_db()
+    assert (agent_with_policy.instructions, agent_with_policy.version) == ("Mine", 3)
 
 
-def test_only_an_admin_sets_the_budget(admin, reviewer, parrot):
+def test_only_an_admin_sets_the_budget(admin, reviewer, agent_with_policy):
     assert 'name="budget"' not in reviewer.get("/agents/parrot/edit/").content.decode()
-    reviewer.post("/agents/parrot/edit/", changed(parrot, budget="9"))
+    reviewer.post("/agents/parrot/edit/", changed(agent_with_policy, budget="9"))
     assert not Budget.objects.exists()
-    admin.post("/agents/parrot/edit/", changed(parrot, budget="9"))
-    assert Budget.objects.get().agent == parrot
-    admin.post("/agents/parrot/edit/", changed(parrot, budget=""))
+    admin.post("/agents/parrot/edit/", changed(agent_with_policy, budget="9"))
+    assert Budget.objects.get().agent == agent_with_policy
+    admin.post("/agents/parrot/edit/", changed(agent_with_policy, budget=""))
     assert not Budget.objects.exists()
 
 
-def test_an_agent_is_paused_resumed_and_archived(reviewer, parrot):
+def test_an_agent_is_paused_resumed_and_archived(reviewer, agent_with_policy):
     for status, told in (
         ("paused", "paused: begins no turns"),
         ("active", "is at work again"),
@@ -132,39 +137,39 @@ def test_an_agent_is_paused_resumed_and_archived(reviewer, parrot):
     ):
         response = reviewer.post("/agents/parrot/status/", {"status": status}, follow=True)
         assert told in words(response)
-    parrot.refresh_from_db()
-    assert (parrot.status, parrot.version) == ("archived", 1)
+    agent_with_policy.refresh_from_db()
+    assert (agent_with_policy.status, agent_with_policy.version) == ("archived", 1)
     assert AuditEntry.objects.filter(action="agent.changed").count() == 3
 
 
-def test_the_list_says_what_an_agent_is(viewer, reviewer, parrot):
+def test_the_list_says_what_an_agent_is(viewer, reviewer, agent_with_policy):
     assert "scripted · version 1" in words(viewer.get("/agents/"))
     assert "Chat" not in words(viewer.get("/agents/"))
     assert "/agents/parrot/chat/" in reviewer.get("/agents/").content.decode()
 
 
-def test_typing_on_the_chat_page_begins_a_session(reviewer, parrot):
+def test_typing_on_the_chat_page_begins_a_session(reviewer, agent_with_policy):
     assert "Chat with Parrot" in words(reviewer.get("/agents/parrot/chat/"))
     response = reviewer.post("/agents/parrot/chat/", {"text": " Where is order 4711?\nIt is late. "})
     session = Session.objects.get()
-    assert response.headers["Location"] == f"/dashboard/sub-agents/{parrot.pk}/chat/{session.pk}#follow"
+    assert response.headers["Location"] == f"/dashboard/sub-agents/{agent_with_policy.pk}/chat/{session.pk}#follow"
     assert (session.title, session.origin, session.status) == ("Where is order 4711?", "chat", "running")
     assert (session.user_id, session.agent_version) == ("Rosa", 1)
     assert "Where is order 4711?" in words(reviewer.get("/agents/parrot/chat/"))
 
 
-def test_a_session_that_cannot_begin_leaves_nothing_but_what_was_typed(admin, parrot, workspace, agent):
-    Budget.objects.create(workspace=workspace, agent=parrot, amount=0)
+def test_a_session_that_cannot_begin_leaves_nothing_but_what_was_typed(admin, agent_with_policy, workspace, agent):
+    Budget.objects.create(workspace=workspace, agent=agent_with_policy, amount=0)
     response = admin.post("/agents/parrot/chat/", {"text": "Hello there"})
     assert response.status_code == 409
     assert "the budget of Parrot is used up" in words(response) and "Hello there" in words(response)
-    agents.change(parrot, {"status": "paused"}, by=ADA)
+    agents.change(agent_with_policy, {"status": "paused"}, by=ADA)
     assert admin.post("/agents/parrot/chat/", {"text": "Hello"}).status_code == 409
     assert "runs elsewhere" in words(admin.get(f"/agents/{agent.slug}/chat/"))
-    assert not Session.objects.filter(agent=parrot).exists()
+    assert not Session.objects.filter(agent=agent_with_policy).exists()
 
 
-def test_viewers_read_and_strangers_find_nothing(viewer, charlie, parrot):
+def test_viewers_read_and_strangers_find_nothing(viewer, charlie, agent_with_policy):
     for path in ("", "versions/", "versions/1/"):
         assert viewer.get(f"/agents/parrot/{path}").status_code == 200
         assert charlie.get(f"/agents/parrot/{path}").status_code == 404
@@ -175,11 +180,11 @@ def test_viewers_read_and_strangers_find_nothing(viewer, charlie, parrot):
     assert viewer.post("/agents/parrot/status/", {"status": "paused"}).status_code == 403
 
 
-def test_versions_cost_the_same_queries_however_many_there_are(admin, parrot):
-    agents.change(parrot, {"model": "m"}, by=ADA)
+def test_versions_cost_the_same_queries_however_many_there_are(admin, agent_with_policy):
+    agents.change(agent_with_policy, {"model": "m"}, by=ADA)
     before = queries(admin, "/agents/parrot/versions/")
     for number in range(35):
-        agents.change(parrot, {"model": f"m-{number}"}, by=ADA)
+        agents.change(agent_with_policy, {"model": f"m-{number}"}, by=ADA)
     assert queries(admin, "/agents/parrot/versions/") == before
     page = admin.get("/agents/parrot/versions/").content.decode()
     assert "?below=8" in page

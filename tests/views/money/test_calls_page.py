@@ -22,7 +22,7 @@ def tools(client, query: str = "") -> list[str]:
 
 
 @pytest.fixture
-def three(agent):
+def three_calls(agent):
     """A call that succeeded, one that failed, and one of another agent without a price."""
     first = ran(agent, tool="lookup", price="0.02")
     ran(agent, tool="refund", price="0.05", status="error")
@@ -30,35 +30,35 @@ def three(agent):
     return first
 
 
-def test_each_call_is_a_line_that_leads_to_it(viewer, agent, three):
+def test_each_call_is_a_line_that_leads_to_it(viewer, agent, three_calls):
     page = viewer.get("/usage/calls/")
     assert "lookup shop ok 80 ms $0.020 Order 4711 Refund agent" in words(page)
-    seq = three.events.get(kind="tool_call").seq
-    assert f"/chat/{three.id}?event={seq}" in page.content.decode()
+    seq = three_calls.events.get(kind="tool_call").seq
+    assert f"/chat/{three_calls.id}?event={seq}" in page.content.decode()
     assert "lookup shop ok 80 ms — Order 4711 Other" in words(page), "without a price the cost is unknown"
 
 
-def test_providers_are_summed_over_what_passes(viewer, three):
+def test_providers_are_summed_over_what_passes(viewer, three_calls):
     assert "shop 3 1 80 ms $0.020" in words(viewer.get("/usage/calls/"))
     assert "shop 1 0 80 ms —" in words(viewer.get("/usage/calls/?agent=other"))
 
 
-def test_filters(viewer, three):
+def test_filters(viewer, three_calls):
     assert tools(viewer) == ["lookup", "refund", "lookup"]
     assert tools(viewer, "?tool=refund") == ["refund"]
     assert tools(viewer, "?status=ok&agent=refund-agent") == ["lookup"]
-    assert tools(viewer, f"?session={three.id}") == ["lookup"]
+    assert tools(viewer, f"?session={three_calls.id}") == ["lookup"]
     assert tools(viewer, "?provider=shop&to=2020-01-01") == []
     assert "No call passes these filters" in words(viewer.get("/usage/calls/?provider=nobody"))
 
 
 @pytest.mark.parametrize("query", ["session=x", "from=soon", "tool=%00", "provider=" + "x" * 1001])
-def test_a_value_that_means_nothing_is_told(viewer, three, query):
+def test_a_value_that_means_nothing_is_told(viewer, three_calls, query):
     assert viewer.get(f"/usage/calls/?{query}").status_code == 400
     assert viewer.get(f"/usage/calls.csv?{query}").status_code == 400
 
 
-def test_the_csv_has_what_passes_and_no_formula(viewer, agent, three):
+def test_the_csv_has_what_passes_and_no_formula(viewer, agent, three_calls):
     ran(agent, tool="=1+1", price="0.01")
     rows = list(csv.DictReader(io.StringIO(viewer.get("/usage/calls.csv?status=ok").content.decode())))
     assert [(row["tool"], row["cost USD"]) for row in rows] == [

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from sessions_app.drafts import EventDraft
-from sessions_app.models import Agent, Budget, Event, QueuedMessage, Session, TurnInFlight
+from sessions_app.models import Budget, Event, QueuedMessage, Session, TurnInFlight
 from sessions_app.services import agents, audit, sessions
 from sessions_app.services import sessions as session_services
 from sessions_app.services.approvals import requests
@@ -27,13 +27,8 @@ HTMX = {"HX-Request": "true"}
 
 
 @pytest.fixture
-def parrot(workspace) -> Agent:
-    return agents.create(workspace.id, "Parrot", by=ADA, runtime="scripted")
-
-
-@pytest.fixture
-def session(parrot) -> Session:
-    return session_services.create(parrot, by=ADA, origin="chat", title="Order 4711")
+def scripted_session(scripted_agent) -> Session:
+    return session_services.create(scripted_agent, by=ADA, origin="chat", title="Order 4711")
 
 
 def say(session: Session, text: str) -> None:
@@ -59,98 +54,98 @@ def buttons(client: Client, session: Session) -> str:
     return " ".join(part.split('"')[0].rpartition("/")[2] for part in page.split('formaction="')[1:])
 
 
-def test_an_idle_session_sends_at_once(reviewer, session):
-    assert "idle A message is sent at once" in foot(reviewer, session)
-    response = reviewer.post(f"{path_of(session)}/message", {"text": " Hello "})
-    assert response.headers["Location"] == path_of(session)
-    assert Event.objects.get(session=session).text == "Hello"
-    assert Session.objects.get(pk=session.pk).status == "running"
+def test_an_idle_session_sends_at_once(reviewer, scripted_session):
+    assert "idle A message is sent at once" in foot(reviewer, scripted_session)
+    response = reviewer.post(f"{path_of(scripted_session)}/message", {"text": " Hello "})
+    assert response.headers["Location"] == path_of(scripted_session)
+    assert Event.objects.get(session=scripted_session).text == "Hello"
+    assert Session.objects.get(pk=scripted_session.pk).status == "running"
 
 
-def test_messages_wait_in_sight_behind_the_turn_and_are_taken_back(reviewer, session):
-    say(session, "one")
-    reviewer.post(f"{path_of(session)}/message", {"text": "Where is the parcel?"})
-    assert "running turn 1" in foot(reviewer, session)
-    assert "next Where is the parcel? Rosa" in foot(reviewer, session)
-    assert "A message waits behind this turn" in foot(reviewer, session)
+def test_messages_wait_in_sight_behind_the_turn_and_are_taken_back(reviewer, scripted_session):
+    say(scripted_session, "one")
+    reviewer.post(f"{path_of(scripted_session)}/message", {"text": "Where is the parcel?"})
+    assert "running turn 1" in foot(reviewer, scripted_session)
+    assert "next Where is the parcel? Rosa" in foot(reviewer, scripted_session)
+    assert "A message waits behind this turn" in foot(reviewer, scripted_session)
     waiting = QueuedMessage.objects.get()
-    taking = f"{path_of(session)}/queued/{waiting.pk}/take-back"
-    assert taking in reviewer.get(path_of(session)).content.decode()
-    assert reviewer.post(taking).headers["Location"] == path_of(session)
+    taking = f"{path_of(scripted_session)}/queued/{waiting.pk}/take-back"
+    assert taking in reviewer.get(path_of(scripted_session)).content.decode()
+    assert reviewer.post(taking).headers["Location"] == path_of(scripted_session)
     assert not QueuedMessage.objects.exists()
     assert reviewer.post(taking).status_code == 302
 
 
-def test_a_turn_is_interrupted_and_tried_again(reviewer, session):
-    say(session, "one")
-    assert buttons(reviewer, session) == "interrupt"
-    reviewer.post(f"{path_of(session)}/interrupt")
+def test_a_turn_is_interrupted_and_tried_again(reviewer, scripted_session):
+    say(scripted_session, "one")
+    assert buttons(reviewer, scripted_session) == "interrupt"
+    reviewer.post(f"{path_of(scripted_session)}/interrupt")
     assert TurnInFlight.objects.get().interrupted_at
-    assert "stopping" in foot(reviewer, session)
-    over(session, EventDraft("status", "i", text="interrupted", data={"status": "interrupted"}))
-    assert "the last turn was interrupted" in foot(reviewer, session)
-    assert buttons(reviewer, session) == "retry"
-    reviewer.post(f"{path_of(session)}/retry")
+    assert "stopping" in foot(reviewer, scripted_session)
+    over(scripted_session, EventDraft("status", "i", text="interrupted", data={"status": "interrupted"}))
+    assert "the last turn was interrupted" in foot(reviewer, scripted_session)
+    assert buttons(reviewer, scripted_session) == "retry"
+    reviewer.post(f"{path_of(scripted_session)}/retry")
     assert TurnInFlight.objects.get().turn == 1
 
 
-def test_an_error_is_said_with_the_way_on(reviewer, session):
-    say(session, "one")
-    over(session, EventDraft("error", "e", text="the API is away"))
-    assert "the last turn ended with an error" in foot(reviewer, session)
-    assert buttons(reviewer, session) == "retry"
-    say(session, "two")
-    over(session, EventDraft("agent_message", "m", text="fine"))
-    assert "idle A message" in foot(reviewer, session)
-    assert buttons(reviewer, session) == ""
+def test_an_error_is_said_with_the_way_on(reviewer, scripted_session):
+    say(scripted_session, "one")
+    over(scripted_session, EventDraft("error", "e", text="the API is away"))
+    assert "the last turn ended with an error" in foot(reviewer, scripted_session)
+    assert buttons(reviewer, scripted_session) == "retry"
+    say(scripted_session, "two")
+    over(scripted_session, EventDraft("agent_message", "m", text="fine"))
+    assert "idle A message" in foot(reviewer, scripted_session)
+    assert buttons(reviewer, scripted_session) == ""
 
 
-def test_a_session_that_waits_for_a_person_says_so_and_offers_to_interrupt(reviewer, session):
-    say(session, "one")
-    requests.request(session, requests.Question("refund", {"order": 4711}), by=BOT)
-    assert "waits for a decision" in foot(reviewer, session)
-    page = reviewer.get(path_of(session)).content.decode()
+def test_a_session_that_waits_for_a_person_says_so_and_offers_to_interrupt(reviewer, scripted_session):
+    say(scripted_session, "one")
+    requests.request(scripted_session, requests.Question("refund", {"order": 4711}), by=BOT)
+    assert "waits for a decision" in foot(reviewer, scripted_session)
+    page = reviewer.get(path_of(scripted_session)).content.decode()
     assert 'name="interrupt" value="1">Interrupt and send' in page
-    reviewer.post(f"{path_of(session)}/message", {"text": "Stop", "interrupt": "1"})
+    reviewer.post(f"{path_of(scripted_session)}/message", {"text": "Stop", "interrupt": "1"})
     assert TurnInFlight.objects.get().interrupted_at
-    assert session.approvals.get().status == "cancelled"
+    assert scripted_session.approvals.get().status == "cancelled"
     assert QueuedMessage.objects.get().text == "Stop"
 
 
-def test_a_retry_that_is_waited_for_says_when(reviewer, session):
-    say(session, "one")
+def test_a_retry_that_is_waited_for_says_when(reviewer, scripted_session):
+    say(scripted_session, "one")
     TurnInFlight.objects.update(retry_at=timezone.now() + timedelta(minutes=3))
-    page = reviewer.get(f"{path_of(session)}/standing", headers=HTMX).content.decode()
+    page = reviewer.get(f"{path_of(scripted_session)}/standing", headers=HTMX).content.decode()
     assert "next try" in page and "data-until=" in page
 
 
-def test_what_was_held_back_can_be_sent(reviewer, session, workspace):
-    say(session, "one")
-    say(session, "two")
-    budget = Budget.objects.create(workspace=workspace, agent=session.agent, amount=0)
-    over(session, said("m", "fine"))
-    assert session.status == "idle"
-    assert "held back two" in foot(reviewer, session)
-    assert "no money for a turn the budget of Parrot is used up" in foot(reviewer, session)
-    assert 'href="/usage/wallets/#budgets"' in reviewer.get(path_of(session)).content.decode()
-    assert reviewer.post(f"{path_of(session)}/go-on").status_code == 409
+def test_what_was_held_back_can_be_sent(reviewer, scripted_session, workspace):
+    say(scripted_session, "one")
+    say(scripted_session, "two")
+    budget = Budget.objects.create(workspace=workspace, agent=scripted_session.agent, amount=0)
+    over(scripted_session, said("m", "fine"))
+    assert scripted_session.status == "idle"
+    assert "held back two" in foot(reviewer, scripted_session)
+    assert "no money for a turn the budget of Parrot is used up" in foot(reviewer, scripted_session)
+    assert 'href="/usage/wallets/#budgets"' in reviewer.get(path_of(scripted_session)).content.decode()
+    assert reviewer.post(f"{path_of(scripted_session)}/go-on").status_code == 409
     budget.delete()
-    assert "Send what waits" in foot(reviewer, session)
-    say(session, "three")
+    assert "Send what waits" in foot(reviewer, scripted_session)
+    say(scripted_session, "three")
     assert list(QueuedMessage.objects.values_list("text", flat=True)) == ["three"]
-    assert Event.objects.filter(session=session, kind="user_message").last().text == "two"
+    assert Event.objects.filter(session=scripted_session, kind="user_message").last().text == "two"
 
 
-def test_without_money_what_was_typed_stays(reviewer, session, workspace):
-    Budget.objects.create(workspace=workspace, session=session, amount=0)
-    address = f"{path_of(session)}/message"
+def test_without_money_what_was_typed_stays(reviewer, scripted_session, workspace):
+    Budget.objects.create(workspace=workspace, session=scripted_session, amount=0)
+    address = f"{path_of(scripted_session)}/message"
     alone = reviewer.post(address, {"text": "Hello there"})
     beside = reviewer.post(address, {"text": "Hello there"}, headers=HTMX)  # there the field keeps it
     assert (alone.status_code, beside.status_code) == (409, 409)
     assert "the budget of this session is used up" in words(alone) and "Hello there" in words(alone)
     assert words(beside).count("the budget of this session is used up") == 1
     assert 'id="composer"' not in beside.content.decode()
-    assert not Event.objects.filter(session=session).exists()
+    assert not Event.objects.filter(session=scripted_session).exists()
 
 
 def pause(session: Session) -> None:
@@ -174,11 +169,11 @@ def imported(session: Session) -> None:
     ],
 )
 def test_a_session_that_takes_no_messages_says_why_and_what_now(
-    reviewer, session, become: Callable[[Session], None], told
+    reviewer, scripted_session, become: Callable[[Session], None], told
 ):
-    become(session)
-    assert told in foot(reviewer, session)
-    assert 'name="text"' not in reviewer.get(path_of(session)).content.decode()
+    become(scripted_session)
+    assert told in foot(reviewer, scripted_session)
+    assert 'name="text"' not in reviewer.get(path_of(scripted_session)).content.decode()
 
 
 def test_an_agent_elsewhere_reads_the_log(reviewer, agent):
@@ -188,31 +183,31 @@ def test_an_agent_elsewhere_reads_the_log(reviewer, agent):
     assert Event.objects.filter(session=session).last().text == "Hi"
 
 
-def test_viewers_see_how_it_stands_and_change_nothing(viewer, charlie, session):
-    say(session, "one")
-    say(session, "two")
-    assert "next two" in foot(viewer, session) and "running" in foot(viewer, session)
-    assert buttons(viewer, session) == ""
+def test_viewers_see_how_it_stands_and_change_nothing(viewer, charlie, scripted_session):
+    say(scripted_session, "one")
+    say(scripted_session, "two")
+    assert "next two" in foot(viewer, scripted_session) and "running" in foot(viewer, scripted_session)
+    assert buttons(viewer, scripted_session) == ""
     paths: list[Any] = ["message", "interrupt", "retry", "go-on", f"queued/{QueuedMessage.objects.get().pk}/take-back"]
     for path in paths:
-        assert viewer.post(f"{path_of(session)}/{path}", {"text": "x"}).status_code == 403
-        assert charlie.post(f"{path_of(session)}/{path}", {"text": "x"}).status_code == 404
-    assert charlie.get(f"{path_of(session)}/standing").status_code == 404
+        assert viewer.post(f"{path_of(scripted_session)}/{path}", {"text": "x"}).status_code == 403
+        assert charlie.post(f"{path_of(scripted_session)}/{path}", {"text": "x"}).status_code == 404
+    assert charlie.get(f"{path_of(scripted_session)}/standing").status_code == 404
 
 
-def test_the_page_costs_the_same_queries_however_much_waits(reviewer, session):
-    say(session, "one")
-    say(session, "two")
-    before = queries(reviewer, path_of(session))
+def test_the_page_costs_the_same_queries_however_much_waits(reviewer, scripted_session):
+    say(scripted_session, "one")
+    say(scripted_session, "two")
+    before = queries(reviewer, path_of(scripted_session))
     for number in range(15):
-        say(session, f"more {number}")
-    assert queries(reviewer, path_of(session)) == before
-    append(session.pk, [said(f"m{number}", "word") for number in range(20)])
-    assert queries(reviewer, f"{path_of(session)}/standing") <= 12
+        say(scripted_session, f"more {number}")
+    assert queries(reviewer, path_of(scripted_session)) == before
+    append(scripted_session.pk, [said(f"m{number}", "word") for number in range(20)])
+    assert queries(reviewer, f"{path_of(scripted_session)}/standing") <= 12
 
 
-def test_the_version_that_a_session_runs_under_is_linked(reviewer, session):
-    agents.change(session.agent, {"model": "m-2"}, by=ADA)
-    page = reviewer.get(path_of(session))
+def test_the_version_that_a_session_runs_under_is_linked(reviewer, scripted_session):
+    agents.change(scripted_session.agent, {"model": "m-2"}, by=ADA)
+    page = reviewer.get(path_of(scripted_session))
     assert "under version 1 (now 2)" in words(page)
     assert "/agents/parrot/versions/1/" in page.content.decode()

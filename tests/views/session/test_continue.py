@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sessions_app.models import Agent, Event, QueuedMessage, Session, TurnInFlight
+from sessions_app.models import Event, QueuedMessage, Session, TurnInFlight
 from sessions_app.services import agents, audit
 from sessions_app.services import sessions as session_services
 from sessions_app.services.turns import messages
@@ -17,49 +17,46 @@ ADA = audit.Actor("member", "a", "Ada")
 
 
 @pytest.fixture
-def parrot(workspace) -> Agent:
-    return agents.create(workspace.id, "Parrot", by=ADA, runtime="scripted")
-
-
-@pytest.fixture
-def source(agent) -> Session:
+def source_session(agent) -> Session:
     session = session_with(agent, [asked("p1", "Refund it"), said("m1", "It is lost"), asked("p2", "And now?")])
     Session.objects.filter(pk=session.pk).update(origin="import", status="archived")
     session.refresh_from_db()
     return session
 
 
-def test_every_turn_and_the_session_itself_lead_to_the_page(reviewer, viewer, source):
-    page = reviewer.get(path_of(source)).content.decode()
+def test_every_turn_and_the_session_itself_lead_to_the_page(reviewer, viewer, source_session):
+    page = reviewer.get(path_of(source_session)).content.decode()
     for address in ("/continue", "/continue?after_turn=1", "/continue?after_turn=2"):
-        assert f'href="{path_of(source)}{address}"' in page
+        assert f'href="{path_of(source_session)}{address}"' in page
     assert "?handoff=1" not in page
-    assert "/continue" not in viewer.get(path_of(source)).content.decode()
+    assert "/continue" not in viewer.get(path_of(source_session)).content.decode()
 
 
-def test_an_archived_import_goes_on_from_its_end(reviewer, source, parrot):
-    page = words(reviewer.get(f"{path_of(source)}/continue"))
+def test_an_archived_import_goes_on_from_its_end(reviewer, source_session, scripted_agent):
+    page = words(reviewer.get(f"{path_of(source_session)}/continue"))
     assert "Parrot (scripted, version 1)" in page and "It is lost" in page and "And now?" in page
-    response = reviewer.post(f"{path_of(source)}/continue", {"agent": str(parrot.pk), "message": "Go on"})
-    made = Session.objects.get(agent=parrot)
+    response = reviewer.post(
+        f"{path_of(source_session)}/continue", {"agent": str(scripted_agent.pk), "message": "Go on"}
+    )
+    made = Session.objects.get(agent=scripted_agent)
     assert response.headers["Location"] == path_of(made)
-    assert (made.title, made.continues, made.origin) == ("Order 4711 (continued)", source, "chat")
+    assert (made.title, made.continues, made.origin) == ("Order 4711 (continued)", source_session, "chat")
     page = on_one_line(reviewer.get(path_of(made)))
-    assert f'continues <a class="untrusted" href="{path_of(source)}?event=3#e-3"' in page
-    assert "continued in Order 4711 (continued)" in words(reviewer.get(path_of(source)))
+    assert f'continues <a class="untrusted" href="{path_of(source_session)}?event=3#e-3"' in page
+    assert "continued in Order 4711 (continued)" in words(reviewer.get(path_of(source_session)))
 
 
-def test_a_fork_ends_with_its_turn(reviewer, source, parrot):
-    page = words(reviewer.get(f"{path_of(source)}/continue?after_turn=1"))
+def test_a_fork_ends_with_its_turn(reviewer, source_session, scripted_agent):
+    page = words(reviewer.get(f"{path_of(source_session)}/continue?after_turn=1"))
     assert "Fork from turn 1" in page and "It is lost" in page and "And now?" not in page
-    reviewer.post(f"{path_of(source)}/continue", {"agent": str(parrot.pk), "after_turn": "1"})
-    made = Session.objects.get(agent=parrot)
+    reviewer.post(f"{path_of(source_session)}/continue", {"agent": str(scripted_agent.pk), "after_turn": "1"})
+    made = Session.objects.get(agent=scripted_agent)
     assert (made.continues_seq, made.status) == (2, "idle")
 
 
-def test_a_running_session_is_handed_over_with_what_waits(reviewer, workspace, parrot):
+def test_a_running_session_is_handed_over_with_what_waits(reviewer, workspace, scripted_agent):
     other = agents.create(workspace.id, "Cockatoo", by=ADA, runtime="scripted")
-    session = session_services.create(parrot, by=ADA, origin="chat")
+    session = session_services.create(scripted_agent, by=ADA, origin="chat")
     messages.submit(session.pk, "Refund it", by=ADA)
     session.refresh_from_db()
     messages.submit(session.pk, "And quickly", by=ADA)
@@ -79,20 +76,20 @@ def test_a_running_session_is_handed_over_with_what_waits(reviewer, workspace, p
     assert "Rosa hands this session over to Cockatoo" in words(reviewer.get(path_of(session)))
 
 
-def test_what_cannot_go_on_is_said_with_what_was_typed(reviewer, viewer, charlie, source, parrot):
-    address = f"{path_of(source)}/continue"
+def test_what_cannot_go_on_is_said_with_what_was_typed(reviewer, viewer, charlie, source_session, scripted_agent):
+    address = f"{path_of(source_session)}/continue"
     for body, told in (
         ({"agent": "nobody"}, "choose an agent"),
-        ({"agent": str(parrot.pk), "after_turn": "9"}, "no turn 9"),
-        ({"agent": str(parrot.pk), "handoff": "1"}, "archived"),
+        ({"agent": str(scripted_agent.pk), "after_turn": "9"}, "no turn 9"),
+        ({"agent": str(scripted_agent.pk), "handoff": "1"}, "archived"),
     ):
         response = reviewer.post(address, body | {"message": "Typed words"})
         assert response.status_code == 409
         assert told in words(response) and "Typed words" in words(response)
-    assert viewer.post(address, {"agent": str(parrot.pk)}).status_code == 403
+    assert viewer.post(address, {"agent": str(scripted_agent.pk)}).status_code == 403
     assert charlie.get(address).status_code == 404
     assert Session.objects.count() == 1
 
 
-def test_without_an_agent_here_the_way_to_one_is_shown(reviewer, source):
-    assert "No agent runs here yet" in words(reviewer.get(f"{path_of(source)}/continue"))
+def test_without_an_agent_here_the_way_to_one_is_shown(reviewer, source_session):
+    assert "No agent runs here yet" in words(reviewer.get(f"{path_of(source_session)}/continue"))

@@ -23,7 +23,7 @@ FETCHED = {"HTTP_HX_REQUEST": "true"}
 
 
 @pytest.fixture
-def session(agent, settings, tmp_path) -> Session:
+def completed_session(agent, settings, tmp_path) -> Session:
     settings.DATA_DIR = tmp_path
     settings.SIGNING_KEY, settings.SIGNING_CERTIFICATES = tmp_path / "own.key", tmp_path / "own.pem"
     settings.SIGNING_KEY.write_text(private_pem(rsa_key()))
@@ -48,44 +48,44 @@ def basis(session: Session, granted=True, expiration="2099-01-01T00:00:00Z", kin
     session.save()
 
 
-def test_every_format_is_one_form_that_works_without_javascript(viewer, session):
-    html = page(viewer, session)
-    for format in export_options.formats_of(session):
+def test_every_format_is_one_form_that_works_without_javascript(viewer, completed_session):
+    html = page(viewer, completed_session)
+    for format in export_options.formats_of(completed_session):
         form = way(html, format)
-        assert f'<form method="get" action="/api/v1/sessions/{session.pk}/export">' in form
+        assert f'<form method="get" action="/api/v1/sessions/{completed_session.pk}/export">' in form
         assert f"<b>{format}</b>" in form
 
 
-def test_choices_stand_only_where_they_apply(viewer, session):
-    html = page(viewer, session)
+def test_choices_stand_only_where_they_apply(viewer, completed_session):
+    html = page(viewer, completed_session)
     assert '<select name="bodies"><option value="json">' in way(html, "vcon")
     assert {'name="signed"', 'name="verdicts"'} <= set(re.findall(r'name="\w+"', way(html, "vcon")))
     assert set(re.findall(r'name="\w+"', way(html, "markdown"))) == {'name="format"'}
 
 
-def test_what_the_form_sends_is_what_the_service_takes(viewer, session):
-    form = way(page(viewer, session), "vcon")
+def test_what_the_form_sends_is_what_the_service_takes(viewer, completed_session):
+    form = way(page(viewer, completed_session), "vcon")
     names = set(re.findall(r' name="(\w+)"', form)) - {"format", "encrypt_for"}
     for name in names:
         for value in re.findall(rf'name="{name}" value="(\w+)"', form) or re.findall(r'<option value="(\w+)"', form):
-            assert export_jobs.report(session, "vcon", {name: value}) == []
+            assert export_jobs.report(completed_session, "vcon", {name: value}) == []
 
 
-def test_recipients_are_the_trust_anchors_and_who_cannot_receive_says_why(viewer, session, workspace):
+def test_recipients_are_the_trust_anchors_and_who_cannot_receive_says_why(viewer, completed_session, workspace):
     ana = anchors.add(workspace, public_pem(rsa_key(4)), name="Ana <b>", by=audit.COMMAND)
     bo = anchors.add(workspace, public_pem(ec_key()), name="Bo", by=audit.COMMAND)
     years = datetime(2020, 1, 1, tzinfo=UTC), datetime(2021, 1, 1, tzinfo=UTC)
     anchors.add(workspace, owner("Cy", rsa_key(5), dates=years).pem, by=audit.COMMAND)
-    form = way(page(viewer, session), "vcon")
+    form = way(page(viewer, completed_session), "vcon")
     assert f'name="encrypt_for" value="{ana.pk}">' in form and "Ana &lt;b&gt;" in form
     assert f'name="encrypt_for" value="{bo.pk}" disabled>' in form
     assert "Cy: its certificate expired on 1 January 2021" in form
 
 
-def test_what_goes_on_is_not_offered_signed(viewer, session):
-    session.phase = Session.Phase.ACTIVE
-    session.save()
-    form = way(page(viewer, session), "vcon")
+def test_what_goes_on_is_not_offered_signed(viewer, completed_session):
+    completed_session.phase = Session.Phase.ACTIVE
+    completed_session.save()
+    form = way(page(viewer, completed_session), "vcon")
     assert "It can be signed when the session has ended." in form
     assert 'name="signed"' not in form and 'name="encrypt_for"' not in form
 
@@ -99,41 +99,41 @@ def test_what_goes_on_is_not_offered_signed(viewer, session):
         ({"expiration": "2020-01-01T00:00:00Z"}, "redistribution expired", "is-wrong"),
     ],
 )
-def test_whether_it_may_be_handed_on_stands_beside_the_button(viewer, session, stated, words, tone):
-    basis(session, **stated)
-    beside = page(viewer, session).split('<details class="dropdown export">')[0].split("basis-line")[1]
+def test_whether_it_may_be_handed_on_stands_beside_the_button(viewer, completed_session, stated, words, tone):
+    basis(completed_session, **stated)
+    beside = page(viewer, completed_session).split('<details class="dropdown export">')[0].split("basis-line")[1]
     assert words in beside and tone in beside
     assert ("contract until 1 Jan 2099" in beside) == ("expiration" not in stated)
     assert ("contract expired 1 Jan 2020" in beside) == ("expiration" in stated)
 
 
-def test_each_grant_stands_in_the_panel(viewer, session):
-    basis(session, granted=False, kind="<script>")
-    html = page(viewer, session)
+def test_each_grant_stands_in_the_panel(viewer, completed_session):
+    basis(completed_session, granted=False, kind="<script>")
+    html = page(viewer, completed_session)
     panel = html.split('<section class="out-basis">')[1].split("</section>")[0]
     assert "analysis granted" in panel and "redistribution denied" in panel
     assert "&lt;script&gt;" in panel and "<script>" not in panel
 
 
-def test_without_a_basis_it_is_said_quietly(viewer, session):
-    assert "No legal basis is stated." in page(viewer, session)
-    assert "basis-line" not in page(viewer, session)
-    Session.objects.filter(pk=session.pk).update(origin="import")
-    assert "no legal basis stated" in page(viewer, session)
+def test_without_a_basis_it_is_said_quietly(viewer, completed_session):
+    assert "No legal basis is stated." in page(viewer, completed_session)
+    assert "basis-line" not in page(viewer, completed_session)
+    Session.objects.filter(pk=completed_session.pk).update(origin="import")
+    assert "no legal basis stated" in page(viewer, completed_session)
 
 
-def test_what_gets_lost_is_one_click_away_and_takes_nothing(viewer, session):
-    place = f"/sessions/{session.pk}/export/report?format=upg"
-    assert f'href="{place}"' in page(viewer, session)
+def test_what_gets_lost_is_one_click_away_and_takes_nothing(viewer, completed_session):
+    place = f"/sessions/{completed_session.pk}/export/report?format=upg"
+    assert f'href="{place}"' in page(viewer, completed_session)
     alone, part = viewer.get(place).content.decode(), viewer.get(place, **FETCHED).content.decode()
-    [first, *_] = export_jobs.report(session, "upg")
+    [first, *_] = export_jobs.report(completed_session, "upg")
     assert escape(first["what"]) in part and part.strip() in alone and "<html" in alone and "<html" not in part
     assert not Export.objects.exists()
     assert not AuditEntry.objects.filter(action="session.exported").exists()
 
 
-def test_the_report_follows_the_choices_and_says_what_cannot_be(viewer, session):
-    place = f"/sessions/{session.pk}/export/report"
+def test_the_report_follows_the_choices_and_says_what_cannot_be(viewer, completed_session):
+    place = f"/sessions/{completed_session.pk}/export/report"
     fine = viewer.get(f"{place}?format=vcon&bodies=string&signed=true&encrypt_for=x", **FETCHED)
     assert fine.status_code == 200 and "carries everything" in fine.content.decode()
     wrong = viewer.get(f"{place}?format=vcon&bodies=<b>", **FETCHED)
@@ -141,17 +141,17 @@ def test_the_report_follows_the_choices_and_says_what_cannot_be(viewer, session)
     assert viewer.get(f"{place}?format=stone").status_code == viewer.get(place).status_code == 422
 
 
-def test_the_report_of_a_session_elsewhere_is_not_there(charlie, session):
-    assert charlie.get(f"/sessions/{session.pk}/export/report?format=html").status_code == 404
+def test_the_report_of_a_session_elsewhere_is_not_there(charlie, completed_session):
+    assert charlie.get(f"/sessions/{completed_session.pk}/export/report?format=html").status_code == 404
 
 
-def test_who_took_it_is_listed_with_the_facts_of_the_session(viewer, session):
-    assert "Nobody took this session away yet." in page(viewer, session)
+def test_who_took_it_is_listed_with_the_facts_of_the_session(viewer, completed_session):
+    assert "Nobody took this session away yet." in page(viewer, completed_session)
     by = audit.Actor("member", name="Ada <i>")
     for format, options in (("html", {}), ("vcon", {"bodies": "string", "signed": "true"})):
-        export_jobs.start_export(session, format, by=by, options=options)
-    assert "Taken away 2 times" in page(viewer, session)
-    facts = on_one_line(viewer.get(f"{path_of(session)}/facts", **FETCHED))
+        export_jobs.start_export(completed_session, format, by=by, options=options)
+    assert "Taken away 2 times" in page(viewer, completed_session)
+    facts = on_one_line(viewer.get(f"{path_of(completed_session)}/facts", **FETCHED))
     listed = re.findall(r"<li>(.*?)</li>", facts.split("Taken away")[1], re.DOTALL)
     assert [re.sub(r"<[^>]+>", "", row).split("just")[0].strip() for row in listed[:2]] == [
         "vcon, signed, bodies string",

@@ -22,7 +22,7 @@ KINDS = (
 
 
 @pytest.fixture
-def session(agent) -> Session:
+def hostile_session(agent) -> Session:
     bad = {ATTACK: ATTACK, "nested": {ATTACK: [ATTACK]}, "url": "javascript:alert(4)"}
     edit = {"file_path": ATTACK, "old_string": ATTACK, "new_string": f"{ATTACK}\n{ATTACK}"}
     attached = {"attachments": [bad, {"title": ATTACK, "media_type": ATTACK}], "stop_reason": ATTACK}
@@ -67,33 +67,33 @@ def faults(page: Page) -> list[str]:
     return found
 
 
-def test_no_piece_of_the_page_lets_a_string_become_markup(reviewer, session):
-    for piece in pieces(session):
-        response = reviewer.get(path_of(session) + piece, **(FETCHED if piece.startswith("/") else {}))
+def test_no_piece_of_the_page_lets_a_string_become_markup(reviewer, hostile_session):
+    for piece in pieces(hostile_session):
+        response = reviewer.get(path_of(hostile_session) + piece, **(FETCHED if piece.startswith("/") else {}))
         assert response.status_code in (200, 404), piece
         assert faults(Page(response.content)) == [], piece
 
 
-def test_what_is_invisible_is_shown_as_a_mark(reviewer, session):
-    html = reviewer.get(path_of(session)).content.decode()
+def test_what_is_invisible_is_shown_as_a_mark(reviewer, hostile_session):
+    html = reviewer.get(path_of(hostile_session)).content.decode()
     assert "⟨U+202E⟩" in html
     shown = [html[max(0, html.index(c) - 200) : html.index(c) + 5] for c in ("\u202e", "\0", "\x1b") if c in html]
     assert shown == []
 
 
-def test_nothing_of_it_is_evaluated_as_a_template(reviewer, session):
-    html = reviewer.get(path_of(session)).content.decode()
+def test_nothing_of_it_is_evaluated_as_a_template(reviewer, hostile_session):
+    html = reviewer.get(path_of(hostile_session)).content.decode()
     assert "{{7*7}}" in html
 
 
-def test_a_link_of_a_message_keeps_only_safe_schemes(reviewer, session):
-    page = Page(reviewer.get(f"{path_of(session)}?turn=1").content)
+def test_a_link_of_a_message_keeps_only_safe_schemes(reviewer, hostile_session):
+    page = Page(reviewer.get(f"{path_of(hostile_session)}?turn=1").content)
     links = [link for link in page.all("a") if "evil.example" in (link.get("href") or "")]
     assert links and all("noopener" in (link["rel"] or "") for link in links)
 
 
-def test_what_comes_back_in_a_refused_decision_is_escaped(reviewer, session):
-    approval = session.approvals.get()
+def test_what_comes_back_in_a_refused_decision_is_escaped(reviewer, hostile_session):
+    approval = hostile_session.approvals.get()
     form = {"verdict": "edit", "version": 1, "digest": approval.digest, "arguments": f"</textarea>{ATTACK}"}
     response = reviewer.post(f"/approvals/{approval.pk}/decision", form, **FETCHED)
     assert response.status_code == 422

@@ -18,7 +18,7 @@ FETCHED = {"HTTP_HX_REQUEST": "true"}
 
 
 @pytest.fixture
-def session(agent) -> Session:
+def refund_session(agent) -> Session:
     return session_with(agent, [
         asked("p1", "Refund order 4711"),
         other("r1", "reasoning", "It was lost, so the rule applies"),
@@ -32,8 +32,8 @@ def session(agent) -> Session:
     ])  # fmt: skip
 
 
-def test_the_head_says_what_it_is_how_it_stands_and_what_it_cost(viewer, session):
-    text = Page(viewer.get(path_of(session)).content).text
+def test_the_head_says_what_it_is_how_it_stands_and_what_it_cost(viewer, refund_session):
+    text = Page(viewer.get(path_of(refund_session)).content).text
     for words in (
         "Refund agent",
         "Order 4711",
@@ -47,8 +47,8 @@ def test_the_head_says_what_it_is_how_it_stands_and_what_it_cost(viewer, session
         assert words in text
 
 
-def test_each_turn_has_its_tokens_apart_and_its_cost(viewer, session):
-    text = Page(viewer.get(path_of(session)).content).text
+def test_each_turn_has_its_tokens_apart_and_its_cost(viewer, refund_session):
+    text = Page(viewer.get(path_of(refund_session)).content).text
     assert "1.2 k in 38.0 k cached 2.9 k written 1.2 k out $0.031" in text
     assert "tokens and cost not stated" in text  # of the second turn: not 0
 
@@ -65,8 +65,8 @@ def test_what_nobody_knows_the_price_of_is_at_least_or_unknown(viewer, agent):
     assert "no price known" in text and "$0.00" not in text
 
 
-def test_messages_are_markdown_and_tool_calls_are_lines_that_open(viewer, session):
-    response = viewer.get(path_of(session))
+def test_messages_are_markdown_and_tool_calls_are_lines_that_open(viewer, refund_session):
+    response = viewer.get(path_of(refund_session))
     page = Page(response.content)
     assert b"I <strong>look</strong> first" in response.content
     assert "lookup_shipment order=4711 lost 0.8 s" in page.text
@@ -74,14 +74,14 @@ def test_messages_are_markdown_and_tool_calls_are_lines_that_open(viewer, sessio
     assert page.seqs == [1, 2, 3, 4, 6, 8, 9, 10]
 
 
-def test_a_short_prompt_stands_in_the_head_of_its_turn_and_a_long_one_also_below(viewer, session):
-    page = Page(viewer.get(path_of(session)).content)
+def test_a_short_prompt_stands_in_the_head_of_its_turn_and_a_long_one_also_below(viewer, refund_session):
+    page = Page(viewer.get(path_of(refund_session)).content)
     assert page.all("header", id="e-1") and page.all("article", id="e-8")
     assert "Show all 7.0 kB" in page.text
 
 
-def test_unknown_events_show_their_raw_payload(viewer, session):
-    text = Page(viewer.get(path_of(session)).content).text
+def test_unknown_events_show_their_raw_payload(viewer, refund_session):
+    text = Page(viewer.get(path_of(refund_session)).content).text
     assert "hovercraft" in text and "eels 12" in text
 
 
@@ -128,20 +128,22 @@ def test_an_address_of_a_nested_event_opens_the_way_to_it(viewer, agent):
     assert 3 in page.seqs and [found for found in page.all("details", **{"class": "nested"}) if "open" in found]
 
 
-def test_an_address_of_a_result_leads_to_its_call(viewer, session):
-    page = Page(viewer.get(f"{path_of(session)}?event=5").content)
+def test_an_address_of_a_result_leads_to_its_call(viewer, refund_session):
+    page = Page(viewer.get(f"{path_of(refund_session)}?event=5").content)
     assert page.all("div", id="timeline")[0]["data-target"] == "4"
 
 
-def test_a_turn_opens_at_its_prompt(viewer, session):
-    assert Page(viewer.get(f"{path_of(session)}?turn=2").content).seqs[0] == 8
+def test_a_turn_opens_at_its_prompt(viewer, refund_session):
+    assert Page(viewer.get(f"{path_of(refund_session)}?turn=2").content).seqs[0] == 8
 
 
-def test_a_depth_is_kept_in_the_links(viewer, session):
-    page = Page(viewer.get(f"{path_of(session)}?show=conversation").content)
+def test_a_depth_is_kept_in_the_links(viewer, refund_session):
+    page = Page(viewer.get(f"{path_of(refund_session)}?show=conversation").content)
     assert page.seqs == [1, 3, 8, 10]
     assert page.all("a", href="?event=3&show=conversation#e-3")
-    assert 4 in Page(viewer.get(f"{path_of(session)}?show=prompts&event=4").content).seqs  # a link to an event shows it
+    assert (
+        4 in Page(viewer.get(f"{path_of(refund_session)}?show=prompts&event=4").content).seqs
+    )  # a link to an event shows it
 
 
 @pytest.mark.parametrize("query", [
@@ -149,14 +151,14 @@ def test_a_depth_is_kept_in_the_links(viewer, session):
     "until=0", "q=%00", "q=%22", "q=%3A%26%7C", "tab=none&event=1", "at=%00", "at=/nowhere", "event=%D9%A3",
     "q=" + "x" * 5_000,
 ])  # fmt: skip
-def test_nonsense_in_the_address_is_never_a_fault(viewer, session, query):
-    assert viewer.get(f"{path_of(session)}?{query}").status_code in (200, 302)
+def test_nonsense_in_the_address_is_never_a_fault(viewer, refund_session, query):
+    assert viewer.get(f"{path_of(refund_session)}?{query}").status_code in (200, 302)
 
 
-def test_an_event_that_does_not_exist_is_said_so(viewer, session):
+def test_an_event_that_does_not_exist_is_said_so(viewer, refund_session):
     assert (
         "There is no event 500 in this session; it has 10."
-        in Page(viewer.get(f"{path_of(session)}?event=500").content).text
+        in Page(viewer.get(f"{path_of(refund_session)}?event=500").content).text
     )
 
 
@@ -187,17 +189,20 @@ def test_a_session_opens_where_it_waits(viewer, agent):
     "find?q=refund", "events/3", "events/4?tab=result", "events/4/body", "events/8/whole?of=text&as=message",
     "events/4/whole?of=arguments",
 ])  # fmt: skip
-def test_each_piece_comes_alone_to_htmx_and_as_a_page_to_everybody_else(viewer, session, piece):
-    part, whole = (viewer.get(f"{path_of(session)}/{piece}", **headers) for headers in (FETCHED, {}))
+def test_each_piece_comes_alone_to_htmx_and_as_a_page_to_everybody_else(viewer, refund_session, piece):
+    part, whole = (viewer.get(f"{path_of(refund_session)}/{piece}", **headers) for headers in (FETCHED, {}))
     assert (part.status_code, whole.status_code) == (200, 200)
     assert b"<html" not in part.content and b"<html" in whole.content
     assert b'href="?' not in whole.content  # that would lead to the piece again, not to the session
 
 
-def test_nothing_new_leaves_the_end_of_the_timeline_as_it_is(viewer, session):
-    assert viewer.get(f"{path_of(session)}/rows?tail=1&after={session.last_seq}", **FETCHED).status_code == 204
-    messages.submit(session.pk, "One more thing", by=BOT)
-    tail = viewer.get(f"{path_of(session)}/rows?tail=1&after={session.last_seq}", **FETCHED)
+def test_nothing_new_leaves_the_end_of_the_timeline_as_it_is(viewer, refund_session):
+    assert (
+        viewer.get(f"{path_of(refund_session)}/rows?tail=1&after={refund_session.last_seq}", **FETCHED).status_code
+        == 204
+    )
+    messages.submit(refund_session.pk, "One more thing", by=BOT)
+    tail = viewer.get(f"{path_of(refund_session)}/rows?tail=1&after={refund_session.last_seq}", **FETCHED)
     assert Page(tail.content).seqs == [11] and b'after=11"' in tail.content
 
 
@@ -210,60 +215,62 @@ def test_the_outline_of_a_long_session_is_read_in_pieces(viewer, agent):
     assert more.all("li")[0]["data-turn"] == str(marks[-1] + 1) and len(more.all("li")) > 150
 
 
-def test_the_outline_marks_errors_and_what_waits_and_the_dearest_turn(viewer, session):
-    requests.request(session, requests.Question("issue_refund", {"order": 1}), by=BOT)
-    page = Page(viewer.get(path_of(session)).content)
+def test_the_outline_marks_errors_and_what_waits_and_the_dearest_turn(viewer, refund_session):
+    requests.request(refund_session, requests.Question("issue_refund", {"order": 1}), by=BOT)
+    page = Page(viewer.get(path_of(refund_session)).content)
     assert page.all("b", **{"class": "cost-bar w-20"}) and page.all("b", **{"class": "cost-bar w-0"})
     assert page.all("em", **{"class": "is-wrong", "title": "1 error"}) and page.all("em", **{"class": "is-waits"})
 
 
-def test_search_finds_folded_and_nested_text_and_marks_it(viewer, session):
-    search_index.index(session.pk)
-    page = Page(viewer.get(f"{path_of(session)}?q=rule").content)
+def test_search_finds_folded_and_nested_text_and_marks_it(viewer, refund_session):
+    search_index.index(refund_session.pk)
+    page = Page(viewer.get(f"{path_of(refund_session)}?q=rule").content)
     assert "2 events say" in page.text
     assert [link["href"] for link in page.all("a") if "data-hit" in link] == [
         f"?event={seq}&q=rule#e-{seq}" for seq in (2, 7)
     ]
     assert len(page.all("mark")) == 2
-    assert "No event says" in Page(viewer.get(f"{path_of(session)}/find?q=zebra", **FETCHED).content).text
+    assert "No event says" in Page(viewer.get(f"{path_of(refund_session)}/find?q=zebra", **FETCHED).content).text
 
 
-def test_the_next_error_and_the_next_approval_are_found_by_the_server(viewer, session):
-    following = lambda what, seq: viewer.get(f"{path_of(session)}/next?what={what}&after={seq}").url  # noqa: E731
-    assert following("error", 0) == following("error", 9) == f"{path_of(session)}?event=6#e-6"
-    assert following("approval", 0) == path_of(session)
-    requests.request(session, requests.Question("issue_refund", {"order": 1}), by=BOT)
-    assert following("approval", 0) == f"{path_of(session)}?event=11#e-11"
+def test_the_next_error_and_the_next_approval_are_found_by_the_server(viewer, refund_session):
+    following = lambda what, seq: viewer.get(f"{path_of(refund_session)}/next?what={what}&after={seq}").url  # noqa: E731
+    assert following("error", 0) == following("error", 9) == f"{path_of(refund_session)}?event=6#e-6"
+    assert following("approval", 0) == path_of(refund_session)
+    requests.request(refund_session, requests.Question("issue_refund", {"order": 1}), by=BOT)
+    assert following("approval", 0) == f"{path_of(refund_session)}?event=11#e-11"
 
 
-def test_the_inspector_tells_tokens_and_cost_and_where_they_come_from(viewer, session):
-    text = Page(viewer.get(f"{path_of(session)}/events/3?tab=usage", **FETCHED).content).text
+def test_the_inspector_tells_tokens_and_cost_and_where_they_come_from(viewer, refund_session):
+    text = Page(viewer.get(f"{path_of(refund_session)}/events/3?tab=usage", **FETCHED).content).text
     assert "38,000" in text and "$0.0310000000 stated by the recorder" in text
-    assert "states no tokens" in Page(viewer.get(f"{path_of(session)}/events/4?tab=usage", **FETCHED).content).text
+    assert (
+        "states no tokens" in Page(viewer.get(f"{path_of(refund_session)}/events/4?tab=usage", **FETCHED).content).text
+    )
 
 
-def test_a_card_opens_to_arguments_and_result(viewer, session):
-    text = Page(viewer.get(f"{path_of(session)}/events/6/body", **FETCHED).content).text
+def test_a_card_opens_to_arguments_and_result(viewer, refund_session):
+    text = Page(viewer.get(f"{path_of(refund_session)}/events/6/body", **FETCHED).content).text
     assert "make refund" in text and "no such rule" in text
 
 
-def test_all_of_a_long_text_is_one_click_away(viewer, session):
+def test_all_of_a_long_text_is_one_click_away(viewer, refund_session):
     assert (
-        Page(viewer.get(f"{path_of(session)}/events/8/whole?of=text&as=message", **FETCHED).content).text.count(
+        Page(viewer.get(f"{path_of(refund_session)}/events/8/whole?of=text&as=message", **FETCHED).content).text.count(
             "please"
         )
         == 1_000
     )
 
 
-def test_facts_count_tools_and_name_children(viewer, session, agent):
-    child = session_with(agent, [asked("p", "Inner")], title="Helper", parent_id=session.pk)
-    text = Page(viewer.get(f"{path_of(session)}/facts", **FETCHED).content).text
+def test_facts_count_tools_and_name_children(viewer, refund_session, agent):
+    child = session_with(agent, [asked("p", "Inner")], title="Helper", parent_id=refund_session.pk)
+    text = Page(viewer.get(f"{path_of(refund_session)}/facts", **FETCHED).content).text
     assert "Bash 1 1" in text and "lookup_shipment 1 0" in text and "Helper" in text
     assert "Order 4711" in Page(viewer.get(path_of(child)).content).text  # the way back
 
 
-def test_a_stranger_and_a_wrong_agent_find_nothing(charlie, viewer, session, agent):
+def test_a_stranger_and_a_wrong_agent_find_nothing(charlie, viewer, refund_session, agent):
     other_agent = type(agent).objects.create(workspace=agent.workspace, name="Other", slug="other")
     for path in (
         "",
@@ -277,8 +284,8 @@ def test_a_stranger_and_a_wrong_agent_find_nothing(charlie, viewer, session, age
         "/events/1/body",
         "/events/1/whole",
     ):
-        assert charlie.get(path_of(session) + path).status_code == 404
-        assert viewer.get(path_of(session).replace(str(agent.pk), str(other_agent.pk)) + path).status_code == 404
+        assert charlie.get(path_of(refund_session) + path).status_code == 404
+        assert viewer.get(path_of(refund_session).replace(str(agent.pk), str(other_agent.pk)) + path).status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -291,29 +298,29 @@ def test_a_stranger_and_a_wrong_agent_find_nothing(charlie, viewer, session, age
         "/events/1/whole?of=words",
     ],
 )
-def test_events_that_are_not_there_are_404(viewer, session, path):
-    assert viewer.get(path_of(session) + path).status_code == 404
+def test_events_that_are_not_there_are_404(viewer, refund_session, path):
+    assert viewer.get(path_of(refund_session) + path).status_code == 404
 
 
-def test_reviewers_archive_and_viewers_do_not(reviewer, viewer, session):
-    assert b"/archive" not in viewer.get(path_of(session)).content
-    assert viewer.post(f"{path_of(session)}/archive").status_code == 403
-    assert reviewer.post(f"{path_of(session)}/archive").url == path_of(session)
-    page = reviewer.get(path_of(session))
+def test_reviewers_archive_and_viewers_do_not(reviewer, viewer, refund_session):
+    assert b"/archive" not in viewer.get(path_of(refund_session)).content
+    assert viewer.post(f"{path_of(refund_session)}/archive").status_code == 403
+    assert reviewer.post(f"{path_of(refund_session)}/archive").url == path_of(refund_session)
+    page = reviewer.get(path_of(refund_session))
     assert "archived" in Page(page.content).text and b"/message" not in page.content
 
 
-def test_a_message_is_added_to_the_end_and_refused_once_archived(reviewer, viewer, session):
-    assert viewer.post(f"{path_of(session)}/message", {"text": "Hello"}).status_code == 403
-    assert reviewer.post(f"{path_of(session)}/message", {"text": "Hello"}).status_code == 302
-    assert session.events.order_by("-seq").values_list("text", "actor_name").first() == ("Hello", "Rosa")
-    sessions.archive(session, by=BOT)
-    refused = reviewer.post(f"{path_of(session)}/message", {"text": "Too late"}, **FETCHED)
+def test_a_message_is_added_to_the_end_and_refused_once_archived(reviewer, viewer, refund_session):
+    assert viewer.post(f"{path_of(refund_session)}/message", {"text": "Hello"}).status_code == 403
+    assert reviewer.post(f"{path_of(refund_session)}/message", {"text": "Hello"}).status_code == 302
+    assert refund_session.events.order_by("-seq").values_list("text", "actor_name").first() == ("Hello", "Rosa")
+    sessions.archive(refund_session, by=BOT)
+    refused = reviewer.post(f"{path_of(refund_session)}/message", {"text": "Too late"}, **FETCHED)
     assert refused.status_code == 409 and "archived" in Page(refused.content).text
 
 
-def test_no_link_lies_in_what_opens_a_row(viewer, session):
-    html = viewer.get(path_of(session)).content.decode()
+def test_no_link_lies_in_what_opens_a_row(viewer, refund_session):
+    html = viewer.get(path_of(refund_session)).content.decode()
     rows = [found for found in re.findall(r"<summary.*?</summary>", html, flags=re.S) if 'class="who"' in found]
     assert len(rows) >= 3 and not [found for found in rows if "<a " in found]
     assert html.count('data-inspect="') == len(Page(html.encode()).seqs)
@@ -327,7 +334,7 @@ def test_what_a_runtime_here_states_is_not_said_of_a_recorder(viewer, workspace)
     assert "stated by its runtime" in Page(viewer.get(path_of(session)).content).text
 
 
-def test_the_inspector_shows_no_empty_data(viewer, session):
-    shown = Page(viewer.get(f"{path_of(session)}/events/1?tab=text", **FETCHED).content).text
+def test_the_inspector_shows_no_empty_data(viewer, refund_session):
+    shown = Page(viewer.get(f"{path_of(refund_session)}/events/1?tab=text", **FETCHED).content).text
     assert "Text" in shown and "Data" not in shown
-    assert "hovercraft" in Page(viewer.get(f"{path_of(session)}/events/9?tab=text", **FETCHED).content).text
+    assert "hovercraft" in Page(viewer.get(f"{path_of(refund_session)}/events/9?tab=text", **FETCHED).content).text

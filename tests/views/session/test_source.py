@@ -36,7 +36,7 @@ def imported(agent, data: bytes, new: Iterable, findings: Iterable = ()) -> Sess
 
 
 @pytest.fixture
-def session(agent) -> Session:
+def imported_session(agent) -> Session:
     first = len(json.dumps(LINES[0]))
     findings = [
         {"rule": "unknown-type", "severity": "warning", "path": "L2", "message": "Nobody knows <odd>"},
@@ -54,8 +54,8 @@ def source(session, seq: int) -> str:
     return f"/sessions/{session.pk}/events/{seq}/source"
 
 
-def test_the_record_is_the_bytes_of_its_line(viewer, session):
-    response = viewer.get(source(session, 2), **FETCHED)
+def test_the_record_is_the_bytes_of_its_line(viewer, imported_session):
+    response = viewer.get(source(imported_session, 2), **FETCHED)
     assert "as it stands in the file" in Page(response.content).text
     assert '"text": "<script>alert(1)</script>"' in Page(response.content).text
     assert not Page(response.content).all("script")
@@ -65,8 +65,8 @@ async def everything(pieces: AsyncIterator[bytes]) -> bytes:
     return b"".join([piece async for piece in pieces])
 
 
-def test_a_download_is_exactly_those_bytes_and_never_rendered(viewer, session):
-    response = viewer.get(f"{source(session, 2)}?download=1")
+def test_a_download_is_exactly_those_bytes_and_never_rendered(viewer, imported_session):
+    response = viewer.get(f"{source(imported_session, 2)}?download=1")
     assert async_to_sync(everything)(response.streaming_content) == FILE.split(b"\n")[1]
     assert response.headers["Content-Disposition"] == 'attachment; filename="event-2.json"'
     assert response.headers["X-Content-Type-Options"] == "nosniff"
@@ -74,14 +74,14 @@ def test_a_download_is_exactly_those_bytes_and_never_rendered(viewer, session):
     assert response.headers["Content-Type"] == "application/octet-stream"
 
 
-def test_the_inspector_names_the_file_the_place_and_what_is_odd_there(viewer, session):
-    text = Page(viewer.get(f"{path_of(session)}/events/2?tab=source", **FETCHED).content).text
+def test_the_inspector_names_the_file_the_place_and_what_is_odd_there(viewer, imported_session):
+    text = Page(viewer.get(f"{path_of(imported_session)}/events/2?tab=source", **FETCHED).content).text
     for words in ("a <b>.jsonl", "L2", "Nobody knows <odd>", "A script"):
         assert words in text
     assert "Elsewhere" not in text
     assert (
         "Nothing odd was found here"
-        in Page(viewer.get(f"{path_of(session)}/events/1?tab=source", **FETCHED).content).text
+        in Page(viewer.get(f"{path_of(imported_session)}/events/1?tab=source", **FETCHED).content).text
     )
 
 
@@ -91,19 +91,21 @@ def test_an_event_from_no_file_says_so(viewer, agent):
     assert viewer.get(source(session, 1)).status_code == 404
 
 
-def test_a_stranger_finds_no_source(charlie, session):
-    assert charlie.get(source(session, 2)).status_code == 404
+def test_a_stranger_finds_no_source(charlie, imported_session):
+    assert charlie.get(source(imported_session, 2)).status_code == 404
 
 
-def test_a_remark_leads_to_the_event_it_is_about(viewer, session):
-    page = Page(viewer.get(f"{path_of(session)}/facts", **FETCHED).content)
-    assert [link["href"] for link in page.all("a") if "?at=" in (link["href"] or "")][0] == f"{path_of(session)}?at=L2"
-    assert viewer.get(f"{path_of(session)}?at=L2").url == f"{path_of(session)}?event=2&tab=source#e-2"
-    assert viewer.get(f"{path_of(session)}?at=L2/message/deep").url.endswith("#e-2")
+def test_a_remark_leads_to_the_event_it_is_about(viewer, imported_session):
+    page = Page(viewer.get(f"{path_of(imported_session)}/facts", **FETCHED).content)
+    assert [link["href"] for link in page.all("a") if "?at=" in (link["href"] or "")][
+        0
+    ] == f"{path_of(imported_session)}?at=L2"
+    assert viewer.get(f"{path_of(imported_session)}?at=L2").url == f"{path_of(imported_session)}?event=2&tab=source#e-2"
+    assert viewer.get(f"{path_of(imported_session)}?at=L2/message/deep").url.endswith("#e-2")
 
 
-def test_the_head_counts_remarks_and_tells_the_signature(viewer, session):
-    text = Page(viewer.get(path_of(session)).content).text
+def test_the_head_counts_remarks_and_tells_the_signature(viewer, imported_session):
+    text = Page(viewer.get(path_of(imported_session)).content).text
     assert "3 remarks" in text and "unsigned" in text and "imported from a <b>.jsonl" in text
 
 
@@ -123,9 +125,9 @@ def test_a_pointer_to_nothing_says_so(agent, pointer):
         event_bytes.read(event, session.import_links.get().document)
 
 
-def test_a_document_that_is_gone_is_told_and_no_fault(viewer, session):
-    documents.path_of(session.import_links.get().document.sha256).unlink()
-    assert "not in the storage any more" in Page(viewer.get(source(session, 2), **FETCHED).content).text
+def test_a_document_that_is_gone_is_told_and_no_fault(viewer, imported_session):
+    documents.path_of(imported_session.import_links.get().document.sha256).unlink()
+    assert "not in the storage any more" in Page(viewer.get(source(imported_session, 2), **FETCHED).content).text
 
 
 def test_a_large_record_is_cut_and_says_so(viewer, agent):

@@ -12,12 +12,8 @@ from tests.services.log.test_shared_responses import BILLED, FORKED, ORIGINAL, R
 
 from .build import Page, path_of
 
+pytestmark = pytest.mark.usefixtures("document_storage")
 USAGE = {"input_tokens": 10, "output_tokens": 100}
-
-
-@pytest.fixture(autouse=True)
-def storage(settings, tmp_path):
-    settings.DATA_DIR, settings.DOCUMENTS_DIR = tmp_path, tmp_path / "documents"
 
 
 def page(client, session: Session) -> Page:

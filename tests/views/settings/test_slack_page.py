@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import Client
 
 from sessions_app.channels.slack import install
-from sessions_app.models import Agent, AuditEntry, Role, SlackInstallation
+from sessions_app.models import AuditEntry, Role, SlackInstallation
 from sessions_app.services import agents, audit
 from sessions_app.services.slack import installations
 from tests.fakes.slack import CLIENT_ID, CLIENT_SECRET, SECRET, TEAM, TOKEN, FakeSlack, Fault
@@ -28,11 +28,6 @@ def slack(settings) -> Iterator[FakeSlack]:
     with FakeSlack().serving() as server:
         settings.SLACK_API_URL = server.api_url
         yield server
-
-
-@pytest.fixture
-def parrot(workspace) -> Agent:
-    return agents.create(workspace.id, "Parrot", by=BY, runtime="scripted")
 
 
 @pytest.fixture
@@ -78,17 +73,20 @@ def test_slack_that_is_away_is_told(admin, slack):
     assert "try again in a minute" in words(admin.post("/settings/slack/connect/", ENTERED))
 
 
-def test_it_is_set_up(admin, installation, parrot):
+def test_it_is_set_up(admin, installation, scripted_agent):
     form = setup(
-        agent=parrot.pk, escalation_channel=" C0PEOPLE1 ", outsiders="allow_list", allow_list="U0ANN0001,\nT0OTHER01"
+        agent=scripted_agent.pk,
+        escalation_channel=" C0PEOPLE1 ",
+        outsiders="allow_list",
+        allow_list="U0ANN0001,\nT0OTHER01",
     )
     answer = admin.post(f"/settings/slack/{installation.pk}/", form, follow=True)
     assert "Saved for Garden shop" in words(answer)
     installation.refresh_from_db()
-    assert (installation.agent, installation.escalation_channel) == (parrot, "C0PEOPLE1")
+    assert (installation.agent, installation.escalation_channel) == (scripted_agent, "C0PEOPLE1")
     assert (installation.outsiders, installation.allow_list) == ("allow_list", ["U0ANN0001", "T0OTHER01"])
     page = on_one_line(answer)
-    assert f'<option value="{parrot.pk}" selected>' in page and 'value="allow_list" checked' in page
+    assert f'<option value="{scripted_agent.pk}" selected>' in page and 'value="allow_list" checked' in page
 
 
 @pytest.mark.parametrize(
@@ -232,8 +230,8 @@ def test_without_an_app_of_the_desk_there_is_no_such_button(admin, slack):
     assert "connect with a token instead" in words(admin.get("/settings/slack/add/", follow=True))
 
 
-def test_many_teams_take_no_more_queries(admin, workspace, slack, parrot, django_assert_max_num_queries):
+def test_many_teams_take_no_more_queries(admin, workspace, slack, scripted_agent, django_assert_max_num_queries):
     for number in range(8):
-        SlackInstallation.objects.create(workspace=workspace, team_id=f"T{number}", bot_token="x", agent=parrot)
+        SlackInstallation.objects.create(workspace=workspace, team_id=f"T{number}", bot_token="x", agent=scripted_agent)
     with django_assert_max_num_queries(9):
         admin.get("/settings/slack/")

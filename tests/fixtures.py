@@ -1,0 +1,44 @@
+"""Fixtures that tests of several folders start from; those of one folder are in its conftest.py.
+
+A fixture whose object differs from these has a name of its own that says how: ``imported_session``, ``local_session``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sessions_app.models import Agent, Session, Workspace
+from sessions_app.services import agents, audit, people
+
+
+@pytest.fixture
+def workspace(db) -> Workspace:
+    """The default workspace, with nobody in it."""
+    return people.default_workspace()
+
+
+@pytest.fixture
+def agent(workspace) -> Agent:
+    """An agent that runs elsewhere: its sessions are imported or sent in."""
+    return agents.named(workspace.id, "Refund agent")
+
+
+@pytest.fixture
+def scripted_agent(workspace) -> Agent:
+    """An agent whose turns run here, by the scripted runtime, which does what its messages say."""
+    return agents.create(workspace.id, "Parrot", by=audit.SYSTEM, runtime="scripted")
+
+
+@pytest.fixture
+def session(agent) -> Session:
+    """A session without title and events, of which the audit log says nothing yet."""
+    return Session.objects.create(workspace_id=agent.workspace_id, agent=agent)
+
+
+@pytest.fixture
+def document_storage(settings, tmp_path) -> Path:
+    """Documents and exports of one test, in a directory of its own."""
+    settings.DATA_DIR, settings.DOCUMENTS_DIR = tmp_path, tmp_path / "documents"
+    return settings.DOCUMENTS_DIR
