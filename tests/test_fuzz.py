@@ -86,7 +86,7 @@ def limited() -> Iterator[None]:
         (trial.SessionDraft(external_id=""), trial.Wrong),
     ],
 )
-def test_a_fault_is_found(fault, found, limited: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fault_of_a_reader_is_found(fault, found, limited: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial.registry, "readers", lambda: {"faulty": Faulty(fault)})
     monkeypatch.setattr(trial.registry, "get", lambda name: Faulty(fault))
     monkeypatch.setattr(fuzz, "CPU_SECONDS", 0.2)
@@ -95,7 +95,7 @@ def test_a_fault_is_found(fault, found, limited: None, monkeypatch: pytest.Monke
     assert error.__traceback__ is not None
 
 
-def test_what_a_reader_may_refuse_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_format_error_of_a_reader_is_no_fuzzing_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse() -> None:
         raise trial.FormatError("no")
 

@@ -34,7 +34,7 @@ def test_every_file_is_read_counted_and_recognised_as_it_must_be() -> None:
 
 @needs_corpus
 @pytest.mark.django_db
-def test_what_is_stored_is_the_same_in_whatever_way_it_came(settings, tmp_path) -> None:
+def test_stored_session_is_the_same_by_every_import_path(settings, tmp_path) -> None:
     settings.DATA_DIR, settings.DOCUMENTS_DIR = tmp_path, tmp_path / "documents"
     found = Numbers()
     numbers.stored(smallest(1), found)

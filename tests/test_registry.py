@@ -61,7 +61,7 @@ def test_the_names_are_closed_after_loading() -> None:
         registry.all_formats()["mine"] = make("mine")  # type: ignore[index]
 
 
-def test_an_unknown_name_is_told_with_those_that_are_known() -> None:
+def test_unknown_format_name_is_refused_with_the_known_names() -> None:
     with pytest.raises(registry.UnknownFormat, match="no format 'word'.*llmfeed"):
         registry.get("word")
     assert registry.get("llmfeed").SPEC.name == "llmfeed"

@@ -211,7 +211,7 @@ def test_an_api_key_that_reads_the_decision_has_been_given_it(api, admin, sessio
     assert ok(api.get(f"approvals/{asked['id']}"))["delivery"] == "delivered"
 
 
-def test_time_that_runs_out_denies(api, session):
+def test_approval_past_its_deadline_is_denied(api, session):
     asked = ask(api, session, expires_in=1)
     Approval.objects.update(expires_at=timezone.now())
     shown = ok(api.get(f"approvals/{asked['id']}"))
@@ -232,7 +232,7 @@ async def _wait(api, approval, seconds):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_waits_is_told_at_once(api, admin, session):
+def test_waiting_request_is_answered_at_the_decision(api, admin, session):
     asked = ask(api, session)
 
     async def run():
@@ -256,7 +256,7 @@ def test_a_wait_that_ends_changes_nothing(api, session):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_waits_for_what_is_decided_does_not_wait(api, admin, session):
+def test_waiting_for_a_decided_approval_returns_at_once(api, admin, session):
     asked = ask(api, session)
     ok(decide(admin, asked))
     shown, seconds = asyncio.run(_wait(api, asked, 30))
@@ -265,7 +265,7 @@ def test_who_waits_for_what_is_decided_does_not_wait(api, admin, session):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_waits_is_told_when_the_time_runs_out(api, session):
+def test_waiting_request_is_answered_at_the_deadline(api, session):
     asked = ask(api, session, expires_in=1)
     shown, seconds = asyncio.run(_wait(api, asked, 30))
     assert shown["status"] == "expired"
@@ -273,7 +273,7 @@ def test_who_waits_is_told_when_the_time_runs_out(api, session):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_waits_holds_no_database_connection(api, session):
+def test_waiting_request_holds_no_database_connection(api, session):
     asked = ask(api, session)
 
     async def run():
@@ -288,7 +288,7 @@ def test_who_waits_holds_no_database_connection(api, session):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_who_decide_at_once_one_wins(workspace, key_for, api, session):
+def test_one_of_many_concurrent_decisions_wins(workspace, key_for, api, session):
     asked = ask(api, session)
     reviewers = [key_for(workspace, name=f"r{number}") for number in range(6)]
     verdicts = ["approve", "deny"] * 3

@@ -32,7 +32,7 @@ def test_a_call_says_who_how_long_and_how_much(viewer, agent, three_calls):
     assert ok(viewer.get("calls"))["items"][0]["cost"] is None
 
 
-def test_filters(viewer, agent, three_calls):
+def test_tool_call_list_is_filtered(viewer, agent, three_calls):
     assert tools(viewer) == ["lookup", "refund", "lookup"]
     assert tools(viewer, status="error") == ["refund"]
     assert tools(viewer, agent="refund-agent", tool="lookup") == ["lookup"]

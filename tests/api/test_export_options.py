@@ -59,7 +59,7 @@ def test_string_bodies_are_asked_for_by_name(api, done):
         ("format=vcon&encrypt_for=01900000-0000-7000-8000-000000000000", "/encrypt_for", "no trust anchor"),
     ],
 )
-def test_what_cannot_be_chosen_is_a_problem_that_points_at_it(api, done, query, pointer, says):
+def test_invalid_export_option_is_refused_with_its_pointer(api, done, query, pointer, says):
     for path in ("export", "export/report"):
         problem = refused(api.get(f"sessions/{done.id}/{path}?{query}"), 422)
         assert pointers(problem) == {pointer}
@@ -67,7 +67,7 @@ def test_what_cannot_be_chosen_is_a_problem_that_points_at_it(api, done, query, 
     assert not Export.objects.exists()
 
 
-def test_it_is_encrypted_for_trust_anchors_by_their_ids(api, done, workspace):
+def test_export_is_encrypted_for_trust_anchors_by_their_ids(api, done, workspace):
     ids = [anchors.add(workspace, public_pem(rsa_key(n)), by=audit.COMMAND).pk for n in (4, 5)]
     answer = export(api, done, f"format=vcon&encrypt_for={ids[0]}&encrypt_for={ids[1]}")
     assert answer.status_code == 200, answer.file
@@ -93,7 +93,7 @@ def test_reading_a_report_takes_nothing_away(api, done):
     assert not AuditEntry.objects.filter(action="session.exported").exists()
 
 
-def test_what_may_be_chosen_is_described(api):
+def test_export_options_are_described_in_openapi(api):
     described = ok(api.get("openapi.json"))["paths"]["/api/v1/sessions/{session_id}/export"]["get"]["parameters"]
     told = {one["name"]: one["schema"] for one in described if one["in"] == "query"}
     assert {"format", "signed", "encrypt_for", "bodies", "verdicts"} <= told.keys()

@@ -60,7 +60,7 @@ def test_the_original_is_equal_byte_for_byte(api, imported):
     assert answer.headers["Content-Disposition"] == "attachment; filename*=utf-8''no%22tes%20%C3%A9.jsonl"
 
 
-def test_no_browser_runs_what_comes_out(api, imported):
+def test_downloads_are_attachments_that_no_browser_renders(api, imported):
     for format in ("original", "html"):
         answer = fetch(api, imported, format)
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
@@ -102,7 +102,7 @@ def test_a_format_that_is_none_is_refused_with_those_there_are(api, imported):
         assert pointers(refused(api.get(f"sessions/{imported}/{path}"), 422)) == {"/format"}
 
 
-def test_what_was_not_imported_has_no_original(api, session):
+def test_session_that_was_not_imported_has_no_original(api, session):
     refused(fetch(api, session.id, "original"), 422)
 
 

@@ -53,7 +53,7 @@ def test_a_key_counts_for_one_address_and_one_workspace(api, stranger, agent):
     ok(api.post(f"/dashboard/agents/{agent.id}/sessions", {"title": "T"}, **KEY), 201)
 
 
-def test_what_failed_can_be_tried_again_with_the_same_key(api, agent):
+def test_failed_request_can_be_retried_with_the_same_key(api, agent):
     refused(api.post("agents", {"name": agent.name}, **KEY), 409)
     assert not IdempotentAnswer.objects.exists()
     ok(api.post("agents", {"name": "Another"}, **KEY), 201)
@@ -78,7 +78,7 @@ def test_an_upload_is_known_by_its_bytes_whatever_its_boundary(api):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_at_once_one_does_the_work(api):
+def test_one_of_many_concurrent_requests_with_a_key_does_the_work(api):
     answers = at_once(*[lambda: api.post("agents", {"name": "A"}, **KEY)] * 6)
     assert len({ok(answer, 201)["id"] for answer in answers}) == 1
     assert Agent.objects.count() == 1

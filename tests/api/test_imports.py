@@ -78,7 +78,7 @@ def test_a_file_is_taken_in_before_it_is_read(api):
     assert taken["signature"]["state"] == "uncheckable"
 
 
-def test_what_came_of_it(api):
+def test_import_reports_its_sessions_and_findings(api):
     done = finished(api, api.upload(file()))
     assert (done["status"], done["format"], done["error"], done["duplicate_of"]) == ("done", "claude-code", None, None)
     assert done["events"] == 2
@@ -157,7 +157,7 @@ def test_a_file_that_cannot_be_read_says_why(api, content):
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "..\\..\\windows", "a\r\nb.txt", "\u202egnp.exe", "x" * 900])
-def test_a_name_leads_nowhere(api, name):
+def test_file_name_is_cleaned_of_path_separators(api, name):
     taken = ok(api.upload(file(name=name)), 202)
     assert "/" not in taken["filename"]
     assert "\\" not in taken["filename"]

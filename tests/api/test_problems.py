@@ -13,7 +13,7 @@ from .client import ok, pointers, refused
 @pytest.mark.parametrize(
     "path", ["/api/v1/nothing", "/api/v2/agents", "/api/", "/dashboard/agents/", "/api/v1/agents/"]
 )
-def test_an_address_that_is_none_is_a_problem(api, path):
+def test_unknown_path_is_a_404_problem(api, path):
     refused(api.get(path), 404)
 
 
@@ -133,7 +133,7 @@ def test_a_page_keeps_its_own_error(api):
     assert "problem" not in api.client.get("/nothing-here").headers["Content-Type"]
 
 
-def test_a_fault_of_ours_is_a_problem_without_its_inside(api, monkeypatch):
+def test_server_error_is_a_problem_without_internals(api, monkeypatch):
     monkeypatch.setattr("sessions_app.api.agents.keyset", lambda *args: 1 / 0)
     problem = refused(api.get("agents"), 500)
     assert "zero" not in json.dumps(problem)

@@ -54,7 +54,7 @@ def test_a_redacted_vcon_is_made_and_fetched(api, session_with_secret):
     assert api.all(f"sessions/{session_with_secret.pk}/redactions") == [made]
 
 
-def test_what_still_says_it_holds_it_back_until_it_is_accepted(api, session_with_secret):
+def test_redaction_with_leaks_is_not_fetched_until_accepted(api, session_with_secret):
     made = ok(
         api.post(
             f"sessions/{session_with_secret.pk}/redactions", {"type": "PII", "remove": [{"what": "text", "seq": 1}]}
@@ -73,7 +73,7 @@ def test_what_still_says_it_holds_it_back_until_it_is_accepted(api, session_with
     assert fetch(api, accepted["download"]).status_code == 200
 
 
-def test_it_can_be_accepted_beforehand(api, session_with_secret):
+def test_leaks_can_be_accepted_in_the_request(api, session_with_secret):
     sent = {"type": "PII", "remove": [{"what": "text", "seq": 1}], "accept": True}
     assert ok(api.post(f"sessions/{session_with_secret.pk}/redactions", sent), 201)["status"] == "ready"
     assert AuditEntry.objects.filter(action="session.redaction_accepted").count() == 1
@@ -94,11 +94,11 @@ def test_it_can_be_accepted_beforehand(api, session_with_secret):
         ({"type": "PII", "remove": [{"what": "analysis", "index": 0}]}, "/remove/0/index"),
     ],
 )
-def test_bad_input_is_told_with_its_place(api, session_with_secret, sent, where):
+def test_invalid_redaction_is_refused_with_json_pointers(api, session_with_secret, sent, where):
     assert pointers(refused(api.post(f"sessions/{session_with_secret.pk}/redactions", sent), 422)) == {where}
 
 
-def test_signing_what_still_goes_on_is_refused(api, session_with_secret):
+def test_signing_a_redaction_of_a_running_session_is_refused(api, session_with_secret):
     Session.objects.update(phase=Session.Phase.ACTIVE)
     sent = {"type": "PII", "remove": [{"what": "title"}], "signed": True}
     assert pointers(refused(api.post(f"sessions/{session_with_secret.pk}/redactions", sent), 422)) == {"/signed"}
@@ -114,7 +114,7 @@ def test_a_viewer_may_fetch_what_is_ready_and_nothing_else(api, viewer, session_
     assert fetch(viewer, made["download"]).status_code == 200
 
 
-def test_a_stranger_is_told_nothing(api, stranger, session_with_secret):
+def test_api_key_of_another_workspace_finds_nothing(api, stranger, session_with_secret):
     sent = {"type": "PII", "remove": [{"what": "title"}]}
     made = ok(api.post(f"sessions/{session_with_secret.pk}/redactions", sent), 201)
     path = f"sessions/{session_with_secret.pk}/redactions"
@@ -125,7 +125,7 @@ def test_a_stranger_is_told_nothing(api, stranger, session_with_secret):
     refused(fetch(stranger, made["download"]), 404)
 
 
-def test_it_can_be_encrypted_for_people_whose_keys_are_known(api, session_with_secret, tmp_path):
+def test_redaction_can_be_encrypted_for_trust_anchors(api, session_with_secret, tmp_path):
     key = rsa_key()
     pinned = anchors.add(session_with_secret.workspace, public_pem(key), name="Court", by=audit.COMMAND)
     rules = {"type": "PII", "remove": [{"what": "containing", "words": "4711 0815"}]}
@@ -142,7 +142,7 @@ def test_it_can_be_encrypted_for_people_whose_keys_are_known(api, session_with_s
     assert pointers(problem) == {"/encrypt_for"}
 
 
-def test_the_same_key_makes_it_once(api, session_with_secret):
+def test_redaction_with_the_same_idempotency_key_is_made_once(api, session_with_secret):
     sent = {"type": "PII", "remove": [{"what": "title"}]}
     first = ok(api.post(f"sessions/{session_with_secret.pk}/redactions", sent, **{"Idempotency-Key": "a"}), 201)
     assert ok(api.post(f"sessions/{session_with_secret.pk}/redactions", sent, **{"Idempotency-Key": "a"}), 201) == first

@@ -49,7 +49,7 @@ def test_a_schedule_is_made_read_changed_and_deleted(admin, api, viewer, runner,
     refused(admin.get(path), 404)
 
 
-def test_running_it_now_answers_with_the_run(api, schedule):
+def test_running_a_schedule_now_answers_with_the_run(api, schedule):
     run = ok(api.post(f"schedules/{schedule['id']}/run"), 201)
     assert (run["kind"], run["status"], run["cause"]) == ("schedule", "started", "run now by reviewer key")
     assert run["session_id"] == str(Session.objects.get().id)
@@ -69,7 +69,7 @@ def test_a_run_of_a_paused_agent_says_why_there_is_no_session(admin, api, runner
     ({"timezone": "Mars/Olympus"}, "/timezone"), ({"input_text": "  "}, "/input_text"), ({"name": ""}, "/name"),
     ({"missed": "maybe"}, "/missed"), ({"overlap": "maybe"}, "/overlap"), ({"agent_id": "x"}, "/agent_id"),
 ])  # fmt: skip
-def test_what_is_wrong_is_named_by_its_field(admin, runner, schedule, change, pointer):
+def test_invalid_trigger_is_refused_with_json_pointers(admin, runner, schedule, change, pointer):
     new = CRON | {"agent_id": str(runner.id), "name": "Another"} | change
     assert pointer in pointers(refused(admin.post("schedules", new), 422))
     assert pointer in pointers(refused(admin.patch(f"schedules/{schedule['id']}", change), 422))

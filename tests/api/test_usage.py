@@ -41,7 +41,7 @@ def usage(api, group, **query):
     return {row[group]: row for row in page["items"]}, page["total"]
 
 
-def test_by_day(api, two_sessions_with_usage):
+def test_usage_by_day(api, two_sessions_with_usage):
     rows, total = usage(api, "day")
     assert list(rows) == ["2026-03-02", "2026-03-03"]
     assert (rows["2026-03-02"]["sessions"], rows["2026-03-02"]["turns"]) == (1, 1)
@@ -56,7 +56,7 @@ def test_by_day(api, two_sessions_with_usage):
     assert total["cost"]["amount"] == "0.350000"
 
 
-def test_by_agent_model_and_session(api, agent, two_sessions_with_usage):
+def test_usage_by_agent_model_and_session(api, agent, two_sessions_with_usage):
     rows, _ = usage(api, "agent")
     assert (rows[str(agent.id)]["name"], rows[str(agent.id)]["sessions"], rows[str(agent.id)]["turns"]) == (
         "Refund agent",
@@ -141,5 +141,5 @@ def test_other_workspaces_are_not_counted(stranger, two_sessions_with_usage):
     assert total["sessions"] == 0
 
 
-def test_a_group_that_is_none_is_refused(api):
+def test_unknown_usage_grouping_is_refused(api):
     assert pointers(refused(api.get("usage", {"group_by": "mood"}), 422)) == {"/group_by"}

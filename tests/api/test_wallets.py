@@ -54,7 +54,7 @@ def test_a_credit_that_is_none_is_refused(admin, wrong, pointer):
     assert not LedgerEntry.objects.exists()
 
 
-def test_there_is_no_third_wallet(admin):
+def test_unknown_wallet_is_not_found(admin):
     refused(admin.get("wallets/gold/entries"), 422)
     refused(admin.post("wallets/gold/credits", CREDIT), 422)
 
@@ -108,7 +108,7 @@ def test_a_budget_that_is_none_is_refused(admin, wrong):
     assert not Budget.objects.exists()
 
 
-def test_what_is_theirs_is_not_there(stranger, agent, session):
+def test_wallets_of_another_workspace_are_not_found(stranger, agent, session):
     budget = budgets.put(agent.workspace_id, Decimal(5), "day", by=BY)
     ledger.credit(ledger.wallet_of(agent.workspace_id, "ai"), "trial", Decimal(1), by=BY)
     ran(agent, tool="lookup", price="0.1")

@@ -61,7 +61,7 @@ def test_a_bundle_verifies_and_says_who_exported_what(path, capsys):
     assert "original: original/clock.jsonl" in told and "by command line" in told
 
 
-def test_others_verify_it_with_the_key_that_trust_own_prints(path, capsys, tmp_path, settings):
+def test_bundle_is_verified_with_the_key_that_trust_own_prints(path, capsys, tmp_path, settings):
     ours = own_keys.signer()
     _, pem = run(capsys, "trust", "own")
     assert pem == ours.public_pem.decode()
@@ -89,7 +89,7 @@ def test_with_a_key_no_database_is_needed(path, capsys, tmp_path, monkeypatch, s
         call_command("verify", str(path))
 
 
-def test_what_was_changed_is_named_and_ends_with_1(path, capsys):
+def test_verify_names_the_changed_member_and_ends_with_1(path, capsys):
     held = members(path.read_bytes())
     path.write_bytes(packed(held | {"audit.jsonl": held["audit.jsonl"].replace(b"clock", b"clack")}))
     status, told = run(capsys, "verify", str(path))
@@ -113,7 +113,7 @@ def test_a_hostile_archive_is_one_line(path, change, says):
     assert "\n" not in str(refused.value)
 
 
-def test_names_in_a_bundle_command_no_terminal(path, capsys):
+def test_control_characters_of_bundle_names_do_not_reach_the_terminal(path, capsys):
     path.write_bytes(packed(members(path.read_bytes()) | {"\x1b[2Jmore": b"x"}))
     status, told = run(capsys, "verify", str(path))
     assert status == 1 and "\x1b" not in told

@@ -53,7 +53,7 @@ def test_a_large_session_is_written_without_a_worker(imported_session, tmp_path,
         (None, "stone", "original"),
     ],
 )
-def test_what_cannot_be_is_refused(imported_session, id_, format, said):
+def test_impossible_export_is_refused(imported_session, id_, format, said):
     with pytest.raises(CommandError, match=said):
         call_command("export", id_ or str(imported_session.id), "--format", format)
 
@@ -80,6 +80,6 @@ def test_options_of_the_format_are_options_of_the_command(imported_session, tmp_
         ("vcon", ["--verdicts", "perhaps"], "true or false"),
     ],
 )
-def test_what_cannot_be_chosen_is_refused(imported_session, format, options, said):
+def test_invalid_option_of_the_format_is_refused(imported_session, format, options, said):
     with pytest.raises(CommandError, match=said):
         call_command("export", str(imported_session.id), "--format", format, *options)

@@ -42,13 +42,13 @@ def test_with_once_a_file_that_fails_is_its_exit_status(tmp_path, capsys):
 @pytest.mark.parametrize(
     "arguments, why", [(["nowhere"], "nowhere is no folder"), ([".", "--interval", "0"], "more than 0 seconds, not 0")]
 )
-def test_what_cannot_be_followed_is_said(arguments, why):
+def test_watch_refuses_invalid_arguments_with_the_reason(arguments, why):
     with pytest.raises(CommandError, match=why):
         call_command("watch", *arguments)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_it_follows_a_file_that_grows_until_it_is_interrupted(tmp_path, process_environment):
+def test_watch_follows_a_growing_file_until_interrupted(tmp_path, process_environment):
     file = tmp_path / "live.jsonl"
     whole = transcript(6)
     half = len(transcript(2)) + 100  # in the middle of the third line

@@ -36,7 +36,7 @@ def test_the_first_command_starts_the_server_and_the_last_one_stops_it(cluster):
     assert postgres.running(cluster) is None
 
 
-def test_it_listens_on_no_network_address(cluster):
+def test_embedded_server_listens_on_no_network_address(cluster):
     with postgres.on_demand(cluster), psycopg.connect(**cluster.parameters) as connection:
         assert connection.execute("SHOW listen_addresses").fetchone() == ("",)
 

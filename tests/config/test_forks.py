@@ -79,7 +79,7 @@ def test_a_part_goes_on_when_the_forker_ends_and_the_next_is_started(logs):
 
 
 @pytest.mark.parametrize("settings", ["config.no_settings", "tests.config.settings_with_a_thread"])
-def test_what_cannot_be_loaded_and_forked_does_not_keep_the_parts_from_starting(logs, settings):
+def test_failing_forker_does_not_keep_the_processes_from_starting(logs, settings):
     forker = Forker({"DJANGO_SETTINGS_MODULE": settings}, logs)
     assert wait_until(forker.settled, seconds=60)
     assert not forker.alive()
@@ -87,7 +87,7 @@ def test_what_cannot_be_loaded_and_forked_does_not_keep_the_parts_from_starting(
     assert (type(part), part.wait()) == (subprocess.Popen, 7)
 
 
-def test_nobody_else_is_adopted(loaded):
+def test_orphans_of_other_processes_are_not_adopted(loaded):
     launched(loaded.launch)[0].wait()
     code = "import os, time; os.fork() and os._exit(0); print(os.getpid(), flush=True); time.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:

@@ -118,7 +118,7 @@ def test_a_bad_setting_is_refused_by_name(tmp_path, name, value):
     assert name in refusal(tmp_path, **{name: value})
 
 
-def test_a_command_works_beside_it(up):
+def test_management_command_works_beside_a_running_up(up):
     done = subprocess.run([*MANAGE, "doctor"], env=environment(up.data_dir), capture_output=True, text=True)
     assert (done.returncode, done.stdout.count("ok ")) == (0, 7), done.stdout + done.stderr
 

@@ -177,7 +177,7 @@ def test_messages_queue_while_it_runs_and_are_refused_while_it_waits(fake, sessi
     )
 
 
-def test_an_ask_waits_until_everything_is_answered(fake, sessions, remote_session):
+def test_paused_session_waits_for_every_answer(fake, sessions, remote_session):
     """Line 6."""
     first, second = asked(fake, sessions, remote_session, ASK, Use("edit", permission="ask"))
     sessions.events.send(remote_session, events=[confirm(first)])
@@ -205,7 +205,7 @@ def test_a_wrong_answer_is_refused_and_with_it_its_whole_batch(fake, sessions, r
 
 
 @pytest.mark.parametrize("content", [[], [{"type": "text", "text": ""}], [{"type": "tool_use"}]])
-def test_what_says_nothing_is_refused(fake, sessions, remote_session, content):
+def test_events_with_empty_content_are_refused(fake, sessions, remote_session, content):
     (custom,) = asked(fake, sessions, remote_session, Use("print", custom=True))
     assert "content" in refused(sessions, remote_session, own_result(custom) | {"content": content})
     sessions.events.send(remote_session, events=[{"type": "user.interrupt"}])
@@ -257,7 +257,7 @@ def test_usage_is_cumulative_and_stands_right_before_idle(fake, sessions, remote
     assert sessions.retrieve(remote_session).usage.output_tokens == 60
 
 
-def test_bad_ends(fake, sessions, places):
+def test_failed_sessions_end_with_their_reason(fake, sessions, places):
     """Line 11."""
     details = {"type": "refusal", "category": "cyber"}
     for step, reason in ((Stop("refusal", details), "refusal"), (Stop("retries_exhausted"), "retries_exhausted")):
@@ -355,7 +355,7 @@ def test_limits_overload_and_the_double_send(fake, client, sessions, remote_sess
     assert len(fake.session.sent) == 2  # what a client that retries does
 
 
-def test_what_no_client_knows(fake, sessions, remote_session):
+def test_unknown_events_and_fields_reach_the_client(fake, sessions, remote_session):
     """Line 16."""
     fake.world.scripts.append([Emit("agent.levitates", {"height": 3})])
     sessions.events.send(remote_session, events=[message()])

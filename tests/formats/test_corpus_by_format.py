@@ -55,7 +55,7 @@ def test_cursor_states_no_tokens_and_none_are_made_up(entry: dict[str, Any]) -> 
 
 
 @by_file("gemini-cli")
-def test_gemini_cli_every_message_gives_an_event_and_totals_that_differ_are_told(entry: dict[str, Any]) -> None:
+def test_gemini_cli_every_message_gives_an_event_and_totals_that_differ_are_reported(entry: dict[str, Any]) -> None:
     drafts = drafts_in(gemini_cli, entry)
     places = {event.pointer.split("/")[2] for event in events_of(drafts) if event.pointer.startswith("/messages/")}
     assert places == set(map(str, range(entry["records"])))
@@ -143,7 +143,7 @@ def test_swe_agent_one_task_is_set_and_nothing_is_odd(entry: dict[str, Any]) -> 
 
 
 @by_file("atif")
-def test_atif_final_metrics_are_met_and_where_they_are_not_this_is_told(entry: dict[str, Any]) -> None:
+def test_atif_final_metrics_are_met_and_where_they_are_not_this_is_reported(entry: dict[str, Any]) -> None:
     drafts, stated = drafts_in(atif, entry), entry["final_metrics"]
     met = tokens(drafts)["input"] == stated["total_prompt_tokens"]
     assert met == (not not_added_up(entry))

@@ -9,7 +9,7 @@ import pytest
 from sessions_app.rendering import markdown
 
 
-def test_what_people_write_is_rendered() -> None:
+def test_markdown_of_messages_is_rendered() -> None:
     html = markdown.render("# Plan\n**bold** ~~old~~ `code`\n\n- one\n\n| a |\n|---|\n| 1 |\n\n```py\nx < 1\n```")
     for wanted in ("<h3>Plan</h3>", "<strong>bold</strong>", "<s>old</s>", "<li>one</li>", "<td>1</td>", "x &lt; 1"):
         assert wanted in html
@@ -83,7 +83,7 @@ def test_hidden_characters_are_shown_also_when_written_as_entities() -> None:
     assert "a⟨U+202E⟩b ⟨U+202E⟩ ⟨U+200B⟩ nul␀ red" in html
 
 
-def test_what_scrolls_sideways_is_reached_by_keyboard() -> None:
+def test_blocks_that_scroll_sideways_are_reached_by_keyboard() -> None:
     assert '<pre tabindex="0">' in markdown.render("```\nwide\n```")
     assert '<table tabindex="0">' in markdown.render("|a|b|\n|-|-|\n|1|2|")
 

@@ -74,7 +74,7 @@ def test_hostile_objects_stay_small():
     assert len(parts[0].value) == toolbody.ROWS and len(parts[0].value[0].key) <= toolbody.KEY
 
 
-def test_what_a_recorder_tells_is_read_in_words():
+def test_details_stated_by_a_recorder_are_shown_in_words():
     told = {
         "name": "Alex",
         "bot": False,

@@ -50,7 +50,7 @@ def test_a_message_is_answered_by_the_model(local_session, api):
     assert content(asked["messages"][0]) == [text("Hello")]
 
 
-def test_what_a_response_used_is_counted_once_and_priced(local_session, api):
+def test_usage_of_a_response_is_counted_once_and_priced(local_session, api):
     api.says(text("Hello there"))
     say(local_session, "Hello")
     work(local_session)
@@ -239,7 +239,7 @@ def test_no_database_connection_is_held_while_the_model_writes(local_session, ap
     assert len(open_ones) > 3 and not any(open_ones)
 
 
-def test_money_is_looked_at_before_every_request(seller, api):
+def test_budget_is_checked_before_every_model_request(seller, api):
     ledger.credit(ledger.wallet_of(seller.workspace_id, "ai"), "trial", Decimal("0.0001"), by=BY)
     api.says(call("shop__orders"))
     say(seller, "How many orders?")
@@ -258,7 +258,7 @@ def test_an_agent_without_a_model_or_a_key_says_so(make_session, api, settings):
     assert told(work(keyless))[-1][1].startswith("this agent needs a key of the Anthropic API")
 
 
-def test_what_the_environment_says_of_requests_is_sent(make_session, api):
+def test_request_options_of_the_environment_are_sent(make_session, api):
     environment = {"max_tokens": 500, "thinking": {"type": "adaptive"}, "effort": "low"}
     session = make_session("Tuned", "local", model=MODEL, environment=environment)
     api.says(text("Hi"))

@@ -75,7 +75,7 @@ def test_the_summary_is_paid_and_not_said_as_a_message(small_window_session, api
     assert TurnUsage.objects.get(turn=4).output_tokens == made.output_tokens + said.output_tokens > 0
 
 
-def test_it_is_told_to_the_model_in_later_turns_as_well(small_window_session, api):
+def test_summary_is_sent_to_the_model_in_later_turns(small_window_session, api):
     fill(small_window_session, api)
     api.says(text("They wait."))
     talk(small_window_session, api, "And now?", "And then?")
@@ -100,7 +100,9 @@ def test_a_turn_is_summarised_in_its_middle_with_its_calls(small_window_session,
 
 
 @pytest.mark.parametrize(("record", "refusals", "summary"), [(9_000, 1, "They wait."), (90_000, 2, "## Turns before")])
-def test_what_the_api_finds_too_long_is_summarised_then(make_session, api, monkeypatch, record, refusals, summary):
+def test_request_refused_as_too_long_is_compacted_and_sent_again(
+    make_session, api, monkeypatch, record, refusals, summary
+):
     """A price list may know of a larger window than a key may use; even the record may be too long for it."""
     monkeypatch.setattr(compaction, "RECORD", record)
     monkeypatch.setattr(compaction, "SHORT", 4_000)
@@ -150,7 +152,7 @@ def test_without_a_summary_the_end_of_the_record_takes_its_place(small_window_se
     assert texts(small_window_session, "agent_message")[-1] == "So And now?"
 
 
-def test_a_worker_that_dies_over_it_does_it_again_and_once(small_window_session, api, monkeypatch):
+def test_compaction_interrupted_by_a_dead_worker_is_done_again_once(small_window_session, api, monkeypatch):
     fill(small_window_session, api)
     with monkeypatch.context() as dying:
         dying.setattr(compaction, "_event", lambda *_: (_ for _ in ()).throw(SystemExit))
@@ -184,7 +186,7 @@ def test_a_failure_that_passes_is_waited_for_and_an_interrupt_leaves_no_summary(
     assert told(small_window_session)[-1] == ("status", "interrupted")
 
 
-def test_how_much_a_model_reads_at_once():
+def test_context_window_of_each_model_is_known():
     assert compaction.window_of("claude-haiku-4-5", {}) == 200_000
     assert compaction.window_of("claude-opus-5-5", {}) == 1_000_000
     assert compaction.window_of("nobody-knows", {}) == 200_000

@@ -142,7 +142,7 @@ def test_results_of_nothing_and_second_results_are_left_out(shop_session):
     assert made[2]["content"] == [answer("t1", "done")]
 
 
-def test_the_same_call_twice_is_told_once(shop_session):
+def test_repeated_call_is_sent_once(shop_session):
     made = log(shop_session, user("Go"), called("t1", "t1"), called("t1", "t1b"), gave("t1", "r1"))
     assert made[1]["content"] == [call("shop__refund", "t1", order=1)]
 
@@ -167,7 +167,7 @@ def test_calls_without_an_id_have_one(shop_session):
     assert [block["content"] for block in made[2]["content"]] == [[text("one")], [text("two")]]
 
 
-def test_nothing_that_is_empty_is_told(shop_session):
+def test_empty_texts_are_left_out_of_the_context(shop_session):
     made = log(
         shop_session,
         user(" \n", "u0"),
@@ -197,7 +197,7 @@ def test_a_log_that_the_agent_began_gets_a_first_word(shop_session):
     assert [message["role"] for message in made] == ["user", "assistant", "user"]
 
 
-def test_sub_agents_are_not_told(shop_session):
+def test_sub_agent_events_are_left_out_of_the_context(shop_session):
     made = log(shop_session, user("Go"), agent("Done"))
     events.append(shop_session.pk, [agent("In the depth", "deep", depth=1)])
     told = context.Context(Turnlike(shop_session)).messages()
@@ -240,7 +240,7 @@ def test_the_api_of_these_tests_refuses_what_the_real_one_refuses(more, words):
     assert words in refused.value.message
 
 
-def test_it_refuses_what_does_not_fit_into_the_window():
+def test_fake_messages_api_refuses_requests_beyond_the_context_window():
     body = {"model": MODEL, "messages": [{"role": "user", "content": [text("word " * 100)]}]}
     check_size(body, 0)
     check_size(body, 200)

@@ -201,7 +201,7 @@ def test_a_response_that_was_cut_off_is_told_and_its_half_call_is_not_made(local
         ("bored", 'the response ended for a reason that is not known here: "bored"'),
     ],
 )
-def test_every_other_end_is_told(local_session, api, stop, words):
+def test_every_other_end_is_reported(local_session, api, stop, words):
     details = {"type": "refusal", "category": "cyber", "explanation": "It looks like malware"}
     api.says(stop=stop, details=details if stop == "refusal" else None)
     say(local_session, "Hello")

@@ -158,7 +158,7 @@ def test_characters_that_no_database_takes_do_not_end_the_turn(ask, shop):
     assert results.of_text("a\ud800b").text == "a\ufffdb"
 
 
-def test_tools_that_the_api_would_refuse_are_left_out_and_told(ask, api, shop):
+def test_tools_that_the_api_would_refuse_are_left_out_and_reported(ask, api, shop):
     shop.more = [
         Tool(name="strange", input_schema={"type": "object", "properties": {"a b": {}}}),
         Tool(name="union", input_schema={"type": "object", "oneOf": [{"required": ["a"]}]}),
@@ -195,7 +195,7 @@ def test_a_secret_goes_to_its_own_origin_alone(ask, shop):
     assert event(session, "tool_result").tool_status == "error"
 
 
-def test_a_secret_that_is_not_there_is_told(ask, shop):
+def test_a_secret_that_is_not_there_is_reported(ask, shop):
     session = ask(at(shop, headers_secret={"Authorization": "none"}), "shop__whoami")
     assert 'there is no secret "none" in this workspace' in event(session, "error").text
     assert not Secret.objects.exists()
@@ -226,7 +226,7 @@ def test_no_other_command_runs(ask, settings, tmp_path, more):
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_command_that_is_not_there_is_told(ask, settings):
+def test_a_command_that_is_not_there_is_reported(ask, settings):
     settings.MCP_COMMANDS = (("/nowhere/at-all",),)
     session = ask([{"type": "mcp", "server": "till", "command": ["/nowhere/at-all"]}], "till__refund", order=1)
     assert event(session, "error").text.startswith("the MCP server till could not be reached: FileNotFoundError")
@@ -283,13 +283,13 @@ def test_whatever_a_function_does_is_a_result(ask, install_tools, name, argument
         ("missing", "my_tools:missing cannot be loaded"),
     ],
 )
-def test_a_function_that_cannot_be_offered_is_told(ask, install_tools, name, words):
+def test_a_function_that_cannot_be_offered_is_reported(ask, install_tools, name, words):
     install_tools(FUNCTIONS, name)
     session = ask([{"type": "python", "name": name}], "escalate_to_human", question="?")
     assert words in event(session, "error").text
 
 
-def test_a_function_that_nobody_installed_is_told(ask):
+def test_a_function_that_nobody_installed_is_reported(ask):
     session = ask([{"type": "python", "name": "nowhere"}], "nowhere")
     assert "no installed package offers it as an entry point of countersign.tools" in event(session, "error").text
 

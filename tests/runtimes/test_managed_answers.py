@@ -188,7 +188,7 @@ def test_a_runtime_that_does_not_say_what_it_waits_for_is_asked_for_what_is_open
     assert (managed.status, messages(managed)[-1]) == ("idle", "Done.")
 
 
-def test_what_the_policy_of_the_runtime_refuses_is_told_and_nobody_is_asked(managed, fake):
+def test_call_refused_by_the_runtime_policy_is_logged_and_nobody_is_asked(managed, fake):
     judged = {"type": "auto", "evaluated_permission": {"type": "deny", "reason_code": "high_risk"}}
     unknown = {"type": "auto", "evaluated_permission": {"type": "ask", "reason_code": "brand_new"}}
     uses = [Use("bash", permission="deny", evaluation=judged), Use("edit", permission="deny"),

@@ -136,7 +136,7 @@ def test_frames_without_an_event_line_are_read(managed, fake):
         (500, "api_error", "POST /v1/sessions"),
     ],
 )
-def test_what_may_pass_is_waited_for_as_long_as_it_says(managed, fake, monkeypatch, status, kind, match):
+def test_transient_errors_are_retried_after_the_stated_delay(managed, fake, monkeypatch, status, kind, match):
     monkeypatch.setattr("sessions_app.runtimes.managed.loop.RETRY_SECONDS", 30)
     fake.faults.append(Fault(match, status, kind, "come back", {"retry-after": "0.2"}))
     say(managed, "Hello")

@@ -77,13 +77,13 @@ def test_the_catalogue_is_complete():
     assert {kind for kind, _, _ in CATALOGUE} == set(HANDLERS)
 
 
-def test_what_nobody_knows_is_kept_whole(mapping):
+def test_unknown_runtime_events_are_kept_whole(mapping):
     told = wire("agent.levitates", height={"m": 3})
     event = only(mapping, told)
     assert (event.kind, event.data["raw"]) == ("unknown", told)
 
 
-def test_what_is_queued_is_not_told_before_it_is_taken_up(mapping):
+def test_unprocessed_user_events_are_not_logged(mapping):
     assert list(mapping.of({"id": "sevt_1", "type": "user.message", "content": SAID, "processed_at": None})) == []
 
 

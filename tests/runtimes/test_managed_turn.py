@@ -126,7 +126,7 @@ def test_the_definition_is_made_there_once_and_a_change_is_a_version(make_sessio
         ({"type": "telepathy"}, "tool 1 of this agent cannot be used here"),
     ],
 )
-def test_a_tool_that_cannot_be_used_there_is_told(make_session, fake, tool, said):
+def test_a_tool_that_cannot_be_used_there_is_reported(make_session, fake, tool, said):
     session = make_session("Odd", runtime="managed", model="claude-opus-5-5", tools=[tool])
     say(session, "Hello")
     work(session)
@@ -146,7 +146,7 @@ def test_the_environment_says_how_and_where_it_works(make_session, fake):
     assert place["config"] == {"type": "cloud", "packages": packages}
 
 
-def test_a_setting_that_there_is_not_is_told(make_session, fake):
+def test_unknown_setting_is_reported(make_session, fake):
     session = make_session("Odd", runtime="managed", model="claude-opus-5-5", environment={"max_tokens": 5})
     say(session, "Hello")
     work(session)
@@ -227,7 +227,7 @@ def test_a_session_that_is_put_off_goes_on(managed, fake):
     assert of_kind(managed, "error")[0].text == "overloaded (the runtime tries again)"
 
 
-def test_what_a_sub_agent_did_stands_below_it_and_its_cost_is_counted_once(managed, fake):
+def test_events_of_a_sub_agent_are_below_its_call_and_its_cost_counts_once(managed, fake):
     fake.world.scripts.append([SubAgent("Researcher", "Look it up", "Found it", cents=5), Say("It is there.", cents=2)])
     say(managed, "Where?")
     work(managed)

@@ -53,7 +53,7 @@ def test_a_budget_that_is_used_up_stops_new_turns_and_is_told_once(make_session,
     assert not QueuedMessage.objects.exists()
 
 
-def test_what_was_queued_waits_for_money_and_people_are_told_once(scripted_session):
+def test_queued_messages_wait_for_money_with_one_notice(scripted_session):
     budget(scripted_session, "0.00001", period="all")
     say(scripted_session, "one")
     say(scripted_session, "two")

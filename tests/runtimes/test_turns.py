@@ -74,7 +74,7 @@ def test_a_queued_message_can_be_taken_back(scripted_session):
     assert work(scripted_session).status == "idle"
 
 
-def test_a_second_ring_does_nothing(scripted_session):
+def test_turn_enqueued_twice_runs_once(scripted_session):
     say(scripted_session, "one")
     work(work(scripted_session))
     assert len(told(scripted_session)) == 2
@@ -121,7 +121,7 @@ def test_a_denied_call_is_not_run_and_the_agent_is_told_why(scripted_session):
     assert (result.tool_status, result.text) == ("denied", "Not on a Sunday")
 
 
-def test_an_answer_is_the_result(scripted_session):
+def test_answer_of_a_person_is_the_tool_result(scripted_session):
     say(scripted_session, "/ask Which order?")
     work(scripted_session)
     assert scripted_session.approvals.get().context == "Which order?"
@@ -260,7 +260,7 @@ def test_a_paused_agent_begins_no_turns(scripted_session):
         say(scripted_session, "Hello")
 
 
-def test_what_was_queued_waits_while_the_agent_is_paused(scripted_session):
+def test_queued_messages_wait_while_the_agent_is_paused(scripted_session):
     say(scripted_session, "one")
     say(scripted_session, "two")
     agents.change(scripted_session.agent, {"status": "paused"}, by=BY)
@@ -305,7 +305,7 @@ def test_text_is_shown_as_it_is_written(scripted_session, django_capture_on_comm
     assert TurnInFlight.objects.get().said == "again"
 
 
-def test_what_happens_is_audited(scripted_session):
+def test_steps_of_a_turn_are_audited(scripted_session):
     say(scripted_session, "Hello")
     messages.interrupt(scripted_session.pk, by=BY)
     assert audit.AuditEntry.objects.filter(action="session.interrupted").exists()

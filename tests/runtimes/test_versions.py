@@ -41,7 +41,7 @@ def test_a_version_that_is_not_kept_is_no_reason_to_stop(make_session):
     assert work(session).status == "idle"
 
 
-def test_what_is_in_the_log_is_not_being_written_any_more(scripted_session):
+def test_text_being_written_is_cleared_once_its_event_is_logged(scripted_session):
     say(scripted_session, "Hello")
     turn = TurnRun(in_flight.claim(scripted_session.pk))
     turn.say("You said", "r1")

@@ -27,7 +27,7 @@ def clerk(make_session, api) -> Session:
     return make_session("Clerk", "local", model="claude-opus-5-5")
 
 
-def test_a_local_turn_uses_it(clerk, api, settings):
+def test_local_turn_uses_the_workspace_key(clerk, api, settings):
     settings.ANTHROPIC_API_KEY = WRONG
     keep(clerk, messages_api.KEY)
     api.says(text("Here I am."))
@@ -36,7 +36,7 @@ def test_a_local_turn_uses_it(clerk, api, settings):
     assert told(clerk)[-1] == ("agent_message", "Here I am.")
 
 
-def test_a_managed_turn_uses_it(managed, settings):
+def test_managed_turn_uses_the_workspace_key(managed, settings):
     settings.ANTHROPIC_API_KEY = None
     keep(managed, managed_agents.KEY)
     say(managed, "Hello")
@@ -44,7 +44,7 @@ def test_a_managed_turn_uses_it(managed, settings):
     assert "agent_message" in dict(told(managed))
 
 
-def test_a_wrong_one_is_told_and_stands_in_no_log(clerk, caplog):
+def test_wrong_workspace_key_is_reported_and_not_logged(clerk, caplog):
     keep(clerk, WRONG)
     with caplog.at_level("DEBUG"):
         say(clerk, "Hello")
@@ -53,7 +53,7 @@ def test_a_wrong_one_is_told_and_stands_in_no_log(clerk, caplog):
     assert WRONG not in caplog.text + str(told(clerk))
 
 
-def test_one_that_cannot_be_read_is_told_and_the_installations_is_not_used(clerk, api):
+def test_unreadable_workspace_key_is_reported_without_fallback_to_the_installations(clerk, api):
     keep(clerk, messages_api.KEY)
     with connection.cursor() as cursor:
         cursor.execute("UPDATE sessions_app_secret SET value = 'sealed with another key'")

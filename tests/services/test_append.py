@@ -51,7 +51,7 @@ def test_a_call_of_repeats_alone_changes_nothing(session):
     assert Session.objects.filter(pk=session.pk).values().get() == before
 
 
-def test_an_append_of_nothing_is_nothing(session):
+def test_append_of_no_events_changes_nothing(session):
     assert append(session).accepted == 0
     assert log(session) == []
 
@@ -125,7 +125,7 @@ def test_everything_an_event_says_is_kept(session):
     assert (*tokens, row.cache_write_1h_tokens, row.quality) == (1, 2, 3, 4, 5, 6, "interrupted")
 
 
-def test_progress_is_told_after_each_batch(session):
+def test_progress_is_reported_after_each_batch(session):
     seen: list[int] = []
     events.append(session.pk, (event() for _ in range(BATCH + 5)), on_progress=seen.append)
     assert seen == [BATCH, BATCH + 5]

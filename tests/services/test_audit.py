@@ -105,7 +105,7 @@ def test_entries_at_once_follow_one_another(workspace):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_rolled_back_leaves_no_entry_and_no_gap(workspace):
+def test_rolled_back_transaction_leaves_no_audit_entry_and_no_gap(workspace):
     with pytest.raises(ZeroDivisionError), transaction.atomic():
         audit.record(workspace.id, ACTOR, "thing.done")
         1 / 0  # noqa: B018

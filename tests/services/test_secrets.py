@@ -24,7 +24,7 @@ def test_a_secret_is_encrypted_at_rest_and_in_no_audit_entry(workspace):
     assert "tok-123456" not in str(list(AuditEntry.objects.values()))
 
 
-def test_keeping_it_again_replaces_it(workspace):
+def test_storing_a_secret_again_replaces_it(workspace):
     secrets.keep(workspace.id, "crm", "one-1234", "https://a.example", by=BY)
     secrets.keep(workspace.id, "crm", "two-1234", "https://b.example", by=BY)
     assert Secret.objects.get().origin == "https://b.example"
@@ -38,14 +38,14 @@ def test_keeping_it_again_replaces_it(workspace):
     "url", ["http://mcp.example.com/", "https://mcp.example.com:8443/", "https://mcp.example.com.evil.example/",
             "https://mcp.example.com@evil.example/", "https://evil.example/mcp.example.com"],
 )  # fmt: skip
-def test_it_goes_to_no_other_origin(workspace, url):
+def test_secret_is_sent_to_no_other_origin(workspace, url):
     secrets.keep(workspace.id, "crm", "tok-123456", "https://mcp.example.com", by=BY)
     with pytest.raises(secrets.Refused, match="is for https://mcp.example.com and is not sent to") as refused:
         secrets.value_for(workspace.id, "crm", url)
     assert "tok-123456" not in str(refused.value)
 
 
-def test_another_workspace_does_not_have_it(workspace):
+def test_secret_of_one_workspace_is_not_found_in_another(workspace):
     secrets.keep(workspace.id, "crm", "tok-123456", "https://a.example", by=BY)
     other = people.create_workspace("other")
     with pytest.raises(secrets.Refused, match='there is no secret "crm"'):
@@ -65,7 +65,7 @@ def test_another_workspace_does_not_have_it(workspace):
         ("a", "v", "https://a:99999"),
     ],
 )
-def test_what_no_header_can_hold_and_what_is_no_origin_is_refused(workspace, name, value, origin):
+def test_invalid_header_values_and_origins_are_refused(workspace, name, value, origin):
     with pytest.raises(secrets.Refused):
         secrets.keep(workspace.id, name, value, origin, by=BY)
 

@@ -35,7 +35,7 @@ def rebuilt(**options: Any) -> tuple[dict[str, Any], set[str]]:
     return json.loads(export_jobs.path_of(export).read_bytes()), {row["what"] for row in export.losses}
 
 
-def test_of_a_signed_one_the_copy_is_new_amends_it_and_says_that_the_signature_is_gone(drop):
+def test_export_of_a_signed_vcon_amends_it_and_reports_the_lost_signature(drop):
     drop(signed(VCON, recorder()))
     written, lost = rebuilt()
     assert written["amended"] == {"uuid": VCON["uuid"]}
@@ -44,7 +44,7 @@ def test_of_a_signed_one_the_copy_is_new_amends_it_and_says_that_the_signature_i
     assert "signature" in lost
 
 
-def test_signed_by_us_it_amends_it_all_the_same(drop):
+def test_export_signed_by_us_amends_the_signed_original(drop):
     drop(signed(VCON, recorder()))
     sealed, lost = rebuilt(signed=True)
     payload = json.loads(urlsafe_b64decode(sealed["payload"] + "=="))
@@ -53,14 +53,14 @@ def test_signed_by_us_it_amends_it_all_the_same(drop):
     assert "signature" in lost
 
 
-def test_of_an_encrypted_one_the_report_says_that_everybody_can_read_it(drop, key_file):
+def test_report_on_an_encrypted_original_warns_that_the_export_is_readable(drop, key_file):
     drop(encrypted(json.dumps(signed(VCON, recorder())).encode(), key=KEY))
     written, lost = rebuilt()
     assert written["amended"] == {"uuid": VCON["uuid"]}
     assert {"signature", "encryption"} <= lost
 
 
-def test_what_was_redacted_stays_redacted_and_is_never_called_amended_too(drop):
+def test_redacted_vcon_stays_redacted_and_is_not_also_amended(drop):
     drop(signed(VCON | {"redacted": REDACTED}, recorder()))
     written, lost = rebuilt()
     assert written["redacted"] == REDACTED
@@ -68,7 +68,7 @@ def test_what_was_redacted_stays_redacted_and_is_never_called_amended_too(drop):
     assert "link to the vCon this was made from" in lost
 
 
-def test_without_a_uuid_there_is_nothing_to_name_and_that_is_reported(drop):
+def test_original_without_uuid_is_reported_as_not_amendable(drop):
     drop(signed({name: value for name, value in VCON.items() if name != "uuid"}, recorder()))
     written, lost = rebuilt()
     assert "amended" not in written

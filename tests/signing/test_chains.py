@@ -76,7 +76,7 @@ def test_a_root_of_the_same_name_with_another_key_is_another_one():
     assert "not signed by the key of Root" in found.reason
 
 
-def test_what_a_certificate_says_of_its_owner_counts_only_where_somebody_vouches_for_it():
+def test_owner_named_by_a_certificate_counts_only_with_a_trusted_issuer():
     """Whoever has a pinned key can write any name into a certificate of his own."""
     key = anchor_of(public_pem(rsa_key()), "Our recorder")
     bank = owner("Bank of Elsewhere", rsa_key())
@@ -93,7 +93,7 @@ def test_a_pinned_key_does_not_vouch_for_others():
 
 
 @pytest.mark.parametrize("ca", [False, None])
-def test_who_is_no_ca_vouches_for_nobody(ca):
+def test_certificate_that_is_no_ca_cannot_issue(ca):
     top = root()
     middle = owner("Middle", rsa_key(2), top, ca=ca)
     found = judged([recorder(middle), middle, top], top.anchor)
@@ -102,7 +102,7 @@ def test_who_is_no_ca_vouches_for_nobody(ca):
     assert "no CA" in found.reason
 
 
-def test_an_anchor_that_is_no_ca_vouches_for_nobody_either():
+def test_trust_anchor_that_is_no_ca_cannot_issue():
     plain = owner("Plain", rsa_key(2), ca=False)
 
     assert judged([recorder(plain)], plain.anchor).state == "untrusted"
@@ -143,7 +143,7 @@ def test_a_critical_extension_that_nobody_here_knows_is_respected():
     assert judged([recorder(limited), limited], top.anchor).state == "untrusted"
 
 
-def test_expired_is_not_untrusted():
+def test_expired_chain_is_reported_as_expired_and_not_as_untrusted():
     top = root()
     old = recorder(top, dates=(START, START + timedelta(days=30)))
     found = judged([old], top.anchor)
@@ -173,7 +173,7 @@ def test_a_renewed_root_is_preferred_to_the_one_that_expired():
     assert judged([recorder(new)], old.anchor, new.anchor).state == "trusted"
 
 
-def test_what_is_not_valid_yet_is_not_trusted():
+def test_certificate_that_is_not_valid_yet_is_not_trusted():
     top = root()
     early = recorder(top, dates=(AT + timedelta(days=1), END))
 
@@ -196,7 +196,7 @@ def test_keys_of_all_kinds_may_vouch_for_each_other():
     assert judged([recorder(middle), middle], top.anchor).state == "trusted"
 
 
-def test_a_ring_of_certificates_ends():
+def test_circular_certificate_chain_ends():
     one, two = owner("One", rsa_key(1), ca=True), owner("Two", rsa_key(2), ca=True)
     crossed = [owner("One", rsa_key(1), two, ca=True), owner("Two", rsa_key(2), one, ca=True)]
 
@@ -204,7 +204,7 @@ def test_a_ring_of_certificates_ends():
 
 
 @needs_corpus
-def test_certificates_of_version_1_are_taken_for_a_ca_and_that_is_told():
+def test_version_1_certificate_counts_as_ca_with_a_note():
     """The chain of all official examples of signed vCons."""
     folder = CORPUS / "vcon-real" / "_certs"
     group, division, old = (

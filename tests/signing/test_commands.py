@@ -88,7 +88,7 @@ def test_verify_says_what_failed_and_ends_with_1(workspace, file, capsys):
         (VCON, "unsigned: .* is not signed"),
     ],
 )
-def test_what_is_not_verified_and_trusted_ends_with_1(workspace, file, capsys, document, says):
+def test_verify_ends_with_1_unless_verified_and_trusted(workspace, file, capsys, document, says):
     status, told = run(capsys, "verify", file(document))
 
     assert status == 1
@@ -110,13 +110,13 @@ def test_another_key_does_not_verify_it(workspace, file, capsys):
         (json.dumps(VCON), private_pem(rsa_key()), "private key"),
     ],
 )
-def test_what_cannot_be_checked_at_all_is_one_line(workspace, file, content, key, says):
+def test_verify_reports_an_uncheckable_file_in_one_line(workspace, file, content, key, says):
     arguments = ["--key", file(key, "key.pem")] if key else []
     with pytest.raises(CommandError, match=says):
         call_command("verify", file(content), *arguments)
 
 
-def test_a_file_that_is_not_there_is_one_line(workspace, tmp_path):
+def test_verify_reports_a_missing_file_in_one_line(workspace, tmp_path):
     with pytest.raises(CommandError, match="No such file"):
         call_command("verify", str(tmp_path / "none.vcon"))
     with pytest.raises(CommandError, match="No such file"):
@@ -139,7 +139,7 @@ def test_a_workspace_trusts_what_was_added_until_it_is_removed(workspace, drop, 
     assert run(capsys, "verify", path)[0] == 1
 
 
-def test_trust_is_a_workspaces_own(workspace, file, capsys):
+def test_trust_command_changes_only_its_workspace(workspace, file, capsys):
     call_command("workspace", "create", "claims")
     call_command("trust", "add", file(by().pem, "by.pem"), "--workspace", "claims")
     path = file(signed(VCON, by()))
@@ -150,14 +150,14 @@ def test_trust_is_a_workspaces_own(workspace, file, capsys):
         call_command("trust", "list", "--workspace", "nowhere")
 
 
-def test_what_is_refused_says_why(workspace, file):
+def test_trust_command_refuses_with_the_reason(workspace, file):
     with pytest.raises(CommandError, match="private key"):
         call_command("trust", "add", file(private_pem(rsa_key()), "key.pem"))
     with pytest.raises(CommandError, match="means 0 trust anchors"):
         call_command("trust", "remove", "abcd")
 
 
-def test_no_name_in_a_file_commands_the_terminal(workspace, file, capsys):
+def test_control_characters_of_names_do_not_reach_the_terminal(workspace, file, capsys):
     document = feed(ed_key()) | {"\x1b[2J": 1}
     told = run(capsys, "verify", file(document, "a.json"), "--key", file(public_pem(ed_key()), "k.pem"))[1]
 

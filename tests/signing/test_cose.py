@@ -43,7 +43,7 @@ def test_a_record_of_any_size_verifies_with_a_trusted_key(key, algorithm, label,
     assert state(data, recorder(key=rsa_key(2)).anchor) == "uncheckable"
 
 
-def test_a_record_that_is_delivered_apart_has_to_be_there_to_the_byte():
+def test_detached_payload_has_to_match_to_the_byte():
     data, key = envelope(ed_key(), detached=True), anchor_of(public_pem(ed_key()))
 
     assert state(data, key) == "uncheckable"
@@ -72,7 +72,7 @@ def test_a_chain_in_the_envelope_is_judged_like_any_other():
         ({33: 7}, "uncheckable"),
     ],
 )
-def test_what_is_not_understood_is_not_called_valid(header, wanted):
+def test_unknown_cose_headers_are_not_called_valid(header, wanted):
     assert state(envelope(ed_key(), header=header), anchor_of(public_pem(ed_key()))) == wanted
 
 
@@ -88,7 +88,7 @@ def test_what_is_not_understood_is_not_called_valid(header, wanted):
         b"{}",
     ],
 )
-def test_what_is_no_envelope_is_refused(data):
+def test_malformed_cose_envelope_is_refused(data):
     with pytest.raises(cose.NotSign1):
         cose.opened(data)
 

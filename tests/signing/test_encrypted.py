@@ -50,7 +50,7 @@ def encrypted(
 
 @pytest.mark.parametrize("alg", ["RSA-OAEP", "RSA-OAEP-256"])
 @pytest.mark.parametrize("enc", ["A256CBC-HS512", "A256GCM"])
-def test_what_was_encrypted_for_a_key_is_opened_with_it(alg, enc):
+def test_document_encrypted_for_a_key_is_decrypted_with_it(alg, enc):
     sealed = encrypted(b"It does.", alg=alg, enc=enc)
 
     assert jwe.decrypt(sealed, [rsa_key(5), KEY]) == b"It does."
@@ -59,7 +59,7 @@ def test_what_was_encrypted_for_a_key_is_opened_with_it(alg, enc):
 
 
 @pytest.mark.parametrize("part", ["iv", "ciphertext", "tag", "protected"])
-def test_what_was_changed_is_not_opened(part):
+def test_changed_ciphertext_is_not_decrypted(part):
     sealed = encrypted(b"It does." * 20)
     text = sealed[part]
     middle = len(text) // 2
@@ -80,7 +80,7 @@ def test_what_was_changed_is_not_opened(part):
         ({"crit": ["x"]}, "not known here"),
     ],
 )
-def test_ways_that_are_not_known_are_told(change, says):
+def test_unknown_encryption_algorithms_are_named_in_the_refusal(change, says):
     with pytest.raises(jwe.Unopened, match=says):
         jwe.decrypt(encrypted(b"x", protected=change), [KEY])
 
@@ -92,7 +92,7 @@ def test_ways_that_are_not_known_are_told(change, says):
         {"recipients": {}}, {"recipients": [{}]}, {"aad": 5}, {"unprotected": {"enc": "A256GCM"}}, {"ciphertext": "é"},
     ],
 )  # fmt: skip
-def test_damaged_ones_are_refused_and_nothing_else(damage):
+def test_damaged_encrypted_documents_raise_only_format_errors(damage):
     with pytest.raises(jwe.Unopened):
         jwe.decrypt(encrypted(b"x") | damage, [KEY])
 
@@ -129,7 +129,7 @@ def test_a_signed_and_encrypted_vcon_is_read_and_its_signature_told(drop, key_fi
     assert Session.objects.get().title == "A clock"
 
 
-def test_the_record_of_an_event_is_found_in_what_was_encrypted(drop, key_file, settings):
+def test_source_record_of_an_event_is_found_in_the_encrypted_file(drop, key_file, settings):
     imported = drop(encrypted(json.dumps(VCON).encode()))
     event = Event.objects.order_by("seq").first()
     assert json.loads(event_bytes.read(event, imported.document).data) == VCON["dialog"][0]
@@ -139,7 +139,7 @@ def test_the_record_of_an_event_is_found_in_what_was_encrypted(drop, key_file, s
         event_bytes.read(event, imported.document)
 
 
-def test_without_the_key_it_stays_closed_and_with_it_the_same_bytes_are_read(drop, key_file, settings):
+def test_encrypted_file_is_read_only_with_its_key(drop, key_file, settings):
     settings.DECRYPTION_KEY, sealed = None, encrypted(json.dumps(VCON).encode())
     closed = drop(sealed)
     assert (closed.status, closed.signature["state"]) == (Import.Status.FAILED, "encrypted")
@@ -149,7 +149,7 @@ def test_without_the_key_it_stays_closed_and_with_it_the_same_bytes_are_read(dro
     assert drop(sealed).status == Import.Status.DONE
 
 
-def test_for_somebody_else_it_stays_closed_too(drop, key_file):
+def test_file_encrypted_for_another_key_stays_closed(drop, key_file):
     closed = drop(encrypted(json.dumps(VCON).encode(), key=rsa_key(5)))
 
     assert (closed.status, closed.signature["state"]) == (Import.Status.FAILED, "encrypted")
@@ -157,7 +157,7 @@ def test_for_somebody_else_it_stays_closed_too(drop, key_file):
     assert closed.error.count("This vCon is encrypted") == 1
 
 
-def test_what_an_encrypted_file_does_not_say_of_itself_is_not_told(drop):
+def test_absent_facts_of_an_encrypted_file_are_not_reported(drop):
     closed = drop(encrypted(json.dumps(VCON).encode()) | {"unprotected": {}})
 
     assert closed.signature["state"] == "encrypted"
@@ -165,7 +165,7 @@ def test_what_an_encrypted_file_does_not_say_of_itself_is_not_told(drop):
 
 
 @pytest.mark.parametrize("content", ["no key", private_pem(ec_key())])
-def test_a_key_that_cannot_be_used_is_told_without_a_word_of_it(drop, key_file, content):
+def test_unusable_decryption_key_is_reported_without_its_content(drop, key_file, content):
     key_file.write_text(content)
     closed = drop(encrypted(json.dumps(VCON).encode()))
 

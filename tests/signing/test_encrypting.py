@@ -82,7 +82,7 @@ def _is_for(recipient: dict, key) -> bool:
 
 
 @pytest.mark.parametrize("key", [ANA, BO], ids=["first", "second"])
-def test_each_recipient_opens_it_and_finds_the_signed_form(imported_session, key):
+def test_each_recipient_decrypts_the_export_to_the_signed_form(imported_session, key):
     document = json.loads(sealed(imported_session, encrypt_for=trusted(ANA, BO)))
     inside = json.loads(opened(document, key))
 
@@ -93,14 +93,14 @@ def test_each_recipient_opens_it_and_finds_the_signed_form(imported_session, key
     assert json.loads(unbase64(document["protected"])) == {"enc": "A256CBC-HS512"}
 
 
-def test_no_header_name_stands_twice():
+def test_header_names_of_an_encrypted_export_do_not_repeat():
     """RFC 7516 s7.2.1: strict libraries refuse the official example because of it."""
     made = jwe.encrypt(b"It does.", [ANA.public_key()], VCON["uuid"], "application/vcon")
     names = [*json.loads(unbase64(made["protected"])), *made["unprotected"], *made["recipients"][0]["header"]]
     assert len(names) == len(set(names)) == 4
 
 
-def test_it_comes_back_with_the_key_that_is_configured(imported_session, drop, settings, tmp_path):
+def test_encrypted_export_is_imported_again_with_the_configured_key(imported_session, drop, settings, tmp_path):
     settings.DECRYPTION_KEY = tmp_path / "ana.key"
     settings.DECRYPTION_KEY.write_text(private_pem(ANA))
     back = drop(sealed(imported_session, encrypt_for=trusted(BO, ANA)), "sealed.vcon")
@@ -109,12 +109,12 @@ def test_it_comes_back_with_the_key_that_is_configured(imported_session, drop, s
     assert (back.signature["state"], back.signature["signer"]) == ("valid", "this installation")
 
 
-def test_others_are_told_whose_it_is_not(imported_session, drop):
+def test_export_encrypted_for_somebody_else_fails_as_encrypted(imported_session, drop):
     closed = drop(sealed(imported_session, encrypt_for=trusted(ANA)))
     assert (closed.status, closed.signature["state"]) == ("failed", "encrypted")
 
 
-def test_the_same_again_has_the_same_uuid_however_it_is_wrapped(imported_session):
+def test_repeated_export_keeps_its_uuid_whether_encrypted_or_not(imported_session):
     plain = json.loads(sealed(imported_session))
     signed = json.loads(sealed(imported_session, signed=True))
     twice = [json.loads(sealed(imported_session, encrypt_for=trusted(ANA))) for _ in range(2)]
@@ -147,7 +147,7 @@ def early():
         ({"encrypt_for": trusted(ANA), "signed": "false"}, "is signed first", "signed"),
     ],
 )
-def test_whom_nothing_can_be_encrypted_for_is_one_clear_problem(imported_session, options, says, parameter):
+def test_recipient_whose_key_cannot_encrypt_is_refused(imported_session, options, says, parameter):
     with pytest.raises(export_options.CannotExport, match=says) as refused:
         export_jobs.start_export(imported_session, "vcon", by=audit.COMMAND, options=options)
     assert refused.value.parameter == parameter
@@ -160,13 +160,13 @@ def test_a_format_without_an_encrypted_form_says_which_has_one(imported_session,
         export_jobs.start_export(imported_session, format, by=audit.COMMAND, options={"encrypt_for": trusted(ANA)})
 
 
-def test_what_goes_on_is_not_encrypted_because_it_cannot_be_signed(imported_session):
+def test_running_session_is_not_encrypted_because_it_cannot_be_signed(imported_session):
     imported_session.phase = Session.Phase.ACTIVE
     with pytest.raises(export_options.CannotExport, match="still goes on"):
         export_jobs.start_export(imported_session, "vcon", by=audit.COMMAND, options={"encrypt_for": trusted(ANA)})
 
 
-def test_who_can_read_it_is_in_the_audit_log(imported_session):
+def test_recipients_of_an_encrypted_export_are_in_the_audit_log(imported_session):
     sealed(imported_session, encrypt_for=trusted(ANA))
     details = AuditEntry.objects.get(action="session.exported").details
     assert (details["signed"], [name[:7] for name in details["encrypted_for"]]) == (True, ["key 0 ("])
@@ -190,7 +190,7 @@ def test_a_recipient_stays_one_when_the_anchor_is_removed_before_a_worker_writes
     assert opened(json.loads(export_jobs.path_of(waiting).read_bytes()), ANA)
 
 
-def test_settings_say_who_can_receive(workspace, own):
+def test_recipients_are_listed_with_the_reason_why_one_cannot_receive(workspace, own):
     anchors.add(workspace, public_pem(ANA), name="Ana", by=audit.COMMAND)
     anchors.add(workspace, public_pem(ec_key()), name="Recorder", by=audit.COMMAND)
     told = {one.row.name: one.reason for one in recipients.candidates(workspace.pk)}
@@ -222,7 +222,7 @@ def test_the_command_encrypts_for_several(imported_session, tmp_path):
         (public_pem(ec_key()), "RSA"),
     ],
 )
-def test_the_command_refuses_what_is_no_key_to_encrypt_for(imported_session, tmp_path, content, says):
+def test_export_command_refuses_an_invalid_recipient_key(imported_session, tmp_path, content, says):
     path = tmp_path / "one.pem"
     if content is not None:
         path.write_text(content)
@@ -234,7 +234,7 @@ def test_only_formats_that_can_be_signed_can_be_encrypted():
     assert export_options.encrypting_formats() == ["vcon"]
 
 
-def test_a_large_one_is_recognised_by_its_head():
+def test_large_encrypted_file_is_recognised_by_its_head():
     document = jwe.encrypt(bytes(2_000_000), [ANA.public_key()], VCON["uuid"], "application/vcon")
     data = json.dumps(document).encode()
     for size in SIZES[:2]:

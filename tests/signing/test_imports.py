@@ -72,7 +72,7 @@ def test_a_signed_vcon_is_valid_where_its_signer_is_trusted(workspace, drop):
     assert "not checked" not in json.dumps(imported.findings)
 
 
-def test_trust_of_one_workspace_is_none_of_another_ones_affair(workspace, drop):
+def test_trust_anchor_of_one_workspace_does_not_count_in_another(workspace, drop):
     elsewhere = people.create_workspace("elsewhere")
     believe(elsewhere, by().pem)
 
@@ -123,7 +123,7 @@ def test_an_anchor_that_is_added_and_removed_changes_what_was_imported(workspace
     assert list(told)[-4:] == ["trust.added", "import.signature_changed", "trust.removed", "import.signature_changed"]
 
 
-def test_the_task_by_its_name_checks_again(workspace, drop):
+def test_signature_check_task_runs_by_its_name(workspace, drop):
     from vcon_app import tasks
 
     imported = drop(signed(VCON, by()))
@@ -133,7 +133,7 @@ def test_the_task_by_its_name_checks_again(workspace, drop):
     assert state(imported) == "valid"
 
 
-def test_a_lost_message_is_made_good_by_the_sweep(workspace, drop):
+def test_signature_check_whose_task_was_lost_is_done_by_the_sweep(workspace, drop):
     drop(signed(VCON, by()))
     assert signatures.sweep() == 0
     believe(workspace, by().pem)
@@ -226,12 +226,12 @@ def test_a_session_that_grew_under_one_signer_stays_valid(workspace, drop):
 
 
 @pytest.mark.parametrize("origin", ["no site", "https://", "https://a\u202eb.example", "x" * 201])
-def test_an_origin_that_is_none_is_refused(workspace, origin):
+def test_invalid_origin_of_a_trust_anchor_is_refused(workspace, origin):
     with pytest.raises(anchors.Refused, match="origin"):
         believe(workspace, public_pem(ed_key()), origin=origin)
 
 
-def test_an_origin_is_for_keys_that_feeds_are_signed_with(workspace):
+def test_origin_is_accepted_only_for_ed25519_keys(workspace):
     with pytest.raises(anchors.Refused, match="Ed25519; this one is RSA 2048"):
         believe(workspace, public_pem(rsa_key()), origin="https://desk.example")
 

@@ -27,7 +27,7 @@ def test_a_certificate_and_its_bare_key_have_one_fingerprint():
 @pytest.mark.parametrize(
     "key", [rsa_key(), ec_key(), ec_key(ec.SECP521R1), ed_key()], ids=lambda key: type(key).__name__
 )
-def test_keys_that_sign_are_taken(key):
+def test_keys_that_can_sign_are_accepted_as_anchors(key):
     text = f"made by openssl\r\n{public_pem(key)}\r\n"
 
     assert anchor_of(text, "Ours", "https://desk.example").key == key.public_key()
@@ -54,6 +54,6 @@ def test_keys_that_sign_are_taken(key):
     ],
     ids=lambda value: value[:30] if " " in value and "BEGIN" not in value else "pem",
 )
-def test_what_cannot_be_an_anchor_is_refused_with_the_reason(pem, says):
+def test_unusable_trust_anchor_is_refused_with_the_reason(pem, says):
     with pytest.raises(BadKey, match=says):
         anchor_of(pem)

@@ -78,7 +78,7 @@ def test_any_change_of_what_was_signed_makes_it_invalid(change):
     assert [(one.rule, one.severity) for one in findings] == [("L5", "error")]
 
 
-def test_what_the_signature_does_not_cover_is_told_block_by_block():
+def test_unsigned_blocks_are_named_one_by_one():
     document = feed(ed_key()) | {"outputs": [{"type": "text/plain", "value": "Screws."}], "_meta": {"note": "later"}}
     found, findings = check(document, pinned())
 
@@ -136,11 +136,11 @@ def test_origins_are_compared_as_sites(origin):
 @pytest.mark.parametrize(
     "origin", ["https://desk.example:8443", "https://desk.example.org", "https://desk.example@evil.example"]
 )
-def test_other_sites_are_others(origin):
+def test_key_pinned_for_another_site_does_not_make_a_feed_trusted(origin):
     assert state(feed(ed_key()), pinned(origin)) == "valid_untrusted"
 
 
-def test_without_a_key_that_counts_nothing_is_said():
+def test_feed_without_a_matching_key_is_uncheckable():
     document = feed(ed_key())
     document["trust"]["public_key_hint"] = "https://keys.example/a.pem"
 
@@ -172,7 +172,7 @@ def test_a_key_may_be_given_in_a_certificate_and_expire_with_it():
         ("AAAA", "3 bytes long"), ("A" * 44, "33 bytes long"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_a_signature_is_invalid_and_says_why(value, says):
+def test_malformed_feed_signature_is_invalid_with_the_reason(value, says):
     found, _ = check({"feed_type": "session", "trust": {"signed_blocks": ["all"]}, "signature": {"value": value}})
 
     assert found.state == "invalid"

@@ -47,7 +47,7 @@ def test_a_vcon_that_we_sign_verifies_with_the_chain_in_it(algorithm):
     assert algorithm in found.detail
 
 
-def test_names_stand_in_one_header_alone_and_what_core_asks_for_is_there():
+def test_header_names_do_not_repeat_and_required_ones_are_present():
     (entry,) = jws.sign(b"{}", signer(rsa_key()), "u")["signatures"]
     protected = jws.protected_header(entry["protected"])
 
@@ -75,7 +75,7 @@ def test_without_a_certificate_no_vcon_is_signed():
     ],
     ids=["no key", "weak", "curve", "no certificate", "another"],
 )
-def test_a_key_that_cannot_sign_is_told(key, certificates, says):
+def test_unusable_signing_key_is_reported(key, certificates, says):
     with pytest.raises(BadKey, match=says):
         signer_of(key, certificates)
 
@@ -121,7 +121,7 @@ def test_a_feed_that_we_signed_and_somebody_changed_is_invalid_not_unknown():
 
 
 @pytest.mark.parametrize("part", [{"share": 1.0}, {"share": 1e-07}, {"big": 2**60}, {"b": 1, "7": 2}])
-def test_what_python_and_javascript_write_differently_is_not_signed(part):
+def test_feed_that_javascript_would_serialise_differently_is_not_signed(part):
     with pytest.raises(ValueError, match="written differently"):
         feeds.sign(FEED | {"context": part}, signer_of(private_pem(ed_key()).encode()), AT)
 
@@ -171,7 +171,7 @@ def test_a_feed_is_exported_signed(workspace, drop, own_key):
     assert export_options.signed_formats() == ["llmfeed"]
 
 
-def test_what_cannot_be_signed_says_why(workspace, drop, own_key):
+def test_unsignable_session_is_refused_with_the_reason(workspace, drop, own_key):
     drop(VCON)
     session = Session.objects.get()
     own_key(rsa_key(), root().pem)

@@ -68,7 +68,7 @@ def test_a_key_may_come_as_a_file(admin):
         ({"file": SimpleUploadedFile("x.crt", bytes(range(256)))}, "This is not PEM"),
     ],
 )
-def test_what_is_refused_says_why_and_keeps_what_was_typed(admin, form, says):
+def test_refused_trust_anchor_form_shows_the_reason_and_keeps_the_input(admin, form, says):
     answer = admin.post("/settings/trust/", form | {"name": "Typed"})
 
     assert answer.status_code == 422
@@ -85,7 +85,7 @@ def test_a_private_key_is_refused_and_not_sent_back(admin):
 
 
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.REVIEWER])
-def test_only_admins_change_whom_the_workspace_trusts(workspace, role):
+def test_only_admins_change_trust_anchors(workspace, role):
     anchor = anchors.add(workspace, by().pem, by=audit.COMMAND)
     client = signed_in(member_of(workspace, role, "Rosa"))
 

@@ -84,7 +84,7 @@ def test_an_unsigned_vcon_is_unsigned():
     assert check(VCON) == (Signature("unsigned"), [])
 
 
-def test_a_signer_that_nobody_knows_is_not_trusted_and_that_is_told():
+def test_a_signer_that_nobody_knows_is_not_trusted_and_that_is_reported():
     found, findings = check(signed(VCON, recorder()))
 
     assert found.state == "valid_untrusted"
@@ -154,7 +154,7 @@ def test_a_public_key_is_no_secret_for_an_hmac():
 
 
 @pytest.mark.parametrize("algorithm", ["ES256K", "HSS-LMS", "RS1", "RS2048", "EdDSA2", "", "ES", "PS"])
-def test_an_algorithm_that_is_not_known_leaves_it_uncheckable(algorithm):
+def test_unknown_algorithm_leaves_the_signature_uncheckable(algorithm):
     jws = signed(VCON, recorder())
     jws["signatures"][0]["protected"] = b64(json.dumps({"alg": algorithm}).encode())
 
@@ -188,7 +188,7 @@ def test_names_in_both_headers_are_accepted_when_they_agree():
 
 
 @pytest.mark.parametrize("other", [{"alg": "ES256"}, {"alg": "none"}, {"x5c": []}])
-def test_names_in_both_headers_that_disagree_make_it_invalid(other):
+def test_conflicting_header_names_make_the_signature_invalid(other):
     by = recorder()
     jws = signed(VCON, by, header={"alg": "RS256"}, protected={"x5c": [by.x5c]})
     jws["signatures"][0]["header"] |= other
@@ -227,7 +227,7 @@ def test_a_name_twice_at_the_top_is_read_as_it_is_verified():
     assert state(twice, recorder().anchor) == "invalid"
 
 
-def test_without_a_certificate_a_trusted_key_verifies_it():
+def test_trusted_key_verifies_a_signature_without_certificate():
     by = recorder()
     jws = signed(VCON, by, header={"x5c": None})
 
@@ -266,7 +266,7 @@ def test_of_several_signatures_the_trusted_one_counts():
     assert [one.path for one in findings] == ["/signatures/0"]
 
 
-def test_one_invalid_signature_among_good_ones_is_not_outdone():
+def test_one_invalid_signature_among_valid_ones_makes_the_file_invalid():
     known = recorder()
     jws = signed(VCON, known)
     jws["signatures"].append(entry(b64(b"{}"), known))
@@ -284,7 +284,7 @@ def test_thousands_of_signatures_are_not_all_checked():
 
 
 @pytest.mark.parametrize("signatures", [[], {}, None, 5, [None], [[]], [{}], [{"protected": 5}], [{"header": 5}]])
-def test_what_is_no_list_of_signatures_is_invalid(signatures):
+def test_malformed_signature_list_is_invalid(signatures):
     assert state({"payload": b64(json.dumps(VCON).encode()), "signatures": signatures}) == "invalid"
 
 

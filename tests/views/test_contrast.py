@@ -34,13 +34,13 @@ def contrast(one: str, other: str) -> float:
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 @pytest.mark.parametrize(("ink", "surface"), PAIRS)
-def test_text(ink, surface, theme):
+def test_text_has_enough_contrast(ink, surface, theme):
     assert contrast(*(TOKENS[name].split(", ")[theme] for name in (ink, surface))) >= 4.5
 
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 @pytest.mark.parametrize("surface", SURFACES)
-def test_edges_of_what_can_be_used(surface, theme):
+def test_control_borders_have_enough_contrast(surface, theme):
     assert contrast(*(TOKENS[name].split(", ")[theme] for name in ("line-strong", surface))) >= 3
 
 

@@ -31,7 +31,7 @@ def test_the_exact_time_is_in_the_title_and_for_machines():
     assert shown == '<time datetime="2024-03-05T09:08:07+00:00" title="2024-03-05 09:08:07 UTC">5 Mar 2024</time>'
 
 
-def test_what_is_unknown_is_a_dash_with_its_reason():
+def test_unknown_value_is_a_dash_with_its_reason():
     assert desk.ago(None) == '<span class="num" title="the source does not say">—</span>'
     assert ">—</span>" in desk.money(Sums())
     assert desk.money(Sums(unpriced_tokens=7)) == '<span class="num" title="no price is known for its model">—</span>'
@@ -46,7 +46,7 @@ def test_money_says_where_it_comes_from():
 
 
 @pytest.mark.parametrize(("fraction", "says"), [(0, "0 %"), (0.004, "< 1 %"), (0.5, "50 %"), (1, "100 %")])
-def test_shares(fraction, says):
+def test_share_is_shown_as_a_percentage(fraction, says):
     assert desk.share(fraction) == says
 
 

@@ -43,7 +43,7 @@ def test_the_demo_is_one_click(admin, settings, tmp_path):
     assert Session.objects.count() == 3, "a second click adds nothing"
 
 
-def test_what_waits_stands_first_and_the_oldest_before_the_others(viewer, agent):
+def test_pending_approvals_come_first_and_the_oldest_on_top(viewer, agent):
     young, old = asks(session_of(agent, "Young")), asks(session_of(agent, "Old"))
     Approval.objects.filter(pk=old.pk).update(requested_at=timezone.now() - timedelta(hours=5))
     waits = section(words(viewer.get("/")), "Waits for a person")
@@ -81,7 +81,7 @@ def test_money_of_today_is_at_least_when_a_model_has_no_price(viewer, agent):
     assert "≥ $0.25 today" in words(viewer.get("/"))
 
 
-def test_the_bar_counts_what_waits(viewer, agent):
+def test_navigation_bar_counts_pending_approvals(viewer, agent):
     assert "Approvals Triggers" in words(viewer.get("/agents/"))
     asks(session_of(agent))
     assert "Approvals 1 waiting Triggers" in words(viewer.get("/agents/"))

@@ -124,13 +124,13 @@ def test_a_file_over_the_limit_is_refused_by_name_and_the_others_come_in(reviewe
 
 
 @pytest.mark.parametrize("headers", [None, HTMX])
-def test_no_file_is_told(reviewer, headers):
+def test_upload_without_a_file_is_refused(reviewer, headers):
     answer = reviewer.post("/imports/", headers=headers)
     assert answer.status_code == 422
     assert "No file came with this" in words(answer)
 
 
-def test_an_unknown_format_is_told(reviewer):
+def test_upload_with_an_unknown_format_is_refused(reviewer):
     answer = upload(reviewer, ("shelf.json", TRANSCRIPT), format="papyrus")
     assert answer.status_code == 422
     assert '"papyrus" is not a format' in words(answer)

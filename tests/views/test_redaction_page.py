@@ -70,7 +70,7 @@ def test_kinds_and_words_are_kept_beside_the_ticks(reviewer, session_with_secret
     assert not Redaction.objects.exists()
 
 
-def test_what_goes_by_a_rule_is_shown_at_its_events(reviewer, session_with_secret):
+def test_parts_removed_by_a_rule_are_marked_at_their_events(reviewer, session_with_secret):
     reviewer.post(at(session_with_secret, "words"), {"add": "0815"})
     page = reviewer.get(at(session_with_secret)).content.decode()
     assert page.count("is-implied") == 2
@@ -113,7 +113,7 @@ def test_a_reviewer_may_accept_what_was_found(reviewer, session_with_secret):
     assert "Download the redacted vCon" in words(done)
 
 
-def test_it_can_be_encrypted_for_a_trust_anchor(reviewer, session_with_secret):
+def test_redaction_page_offers_encryption_for_a_trust_anchor(reviewer, session_with_secret):
     court = anchors.add(session_with_secret.workspace, public_pem(rsa_key()), name="Court", by=BY)
     anchors.add(session_with_secret.workspace, public_pem(ed_key()), name="Press", by=BY)
     page = on_one_line(reviewer.get(at(session_with_secret)))
@@ -127,7 +127,7 @@ def test_it_can_be_encrypted_for_a_trust_anchor(reviewer, session_with_secret):
     assert (refused.status_code, "no trust anchor" in words(refused)) == (422, True)
 
 
-def test_nothing_chosen_and_no_type_are_told_on_the_page(reviewer, session_with_secret):
+def test_redaction_without_rules_or_type_is_refused_on_the_page(reviewer, session_with_secret):
     answer = reviewer.post(at(session_with_secret, "make"), {"type": "PII"})
     assert (answer.status_code, "nothing is chosen" in words(answer)) == (422, True)
     reviewer.post(at(session_with_secret, "kinds"), {"what": ["title"]})
@@ -135,7 +135,7 @@ def test_nothing_chosen_and_no_type_are_told_on_the_page(reviewer, session_with_
     assert (answer.status_code, "what kind of redaction it is" in words(answer)) == (422, True)
 
 
-def test_only_reviewers_come_here(viewer, charlie, reviewer, session_with_secret):
+def test_only_reviewers_open_the_redaction_page(viewer, charlie, reviewer, session_with_secret):
     made = (
         reviewer.post(at(session_with_secret, "kinds"), {"what": ["title"]})
         and reviewer.post(at(session_with_secret, "make"), {"type": "x"}).url

@@ -44,7 +44,7 @@ def three_sessions(workspace, agent) -> None:
         ("from=2001-01-01T00:00Z&to=2999-12-31", {"Cheap", "Dear", "Waits"}),
     ],
 )
-def test_filters(viewer, three_sessions, query, found):
+def test_session_list_is_filtered(viewer, three_sessions, query, found):
     assert set(titles(viewer.get(f"/sessions/?{query}"))) == found
 
 
@@ -148,7 +148,7 @@ def test_a_filter_that_finds_nothing_can_be_taken_off(viewer, three_sessions):
     assert "Nothing passes these filters" in words(viewer.get("/sessions/?q=zebra"))
 
 
-def test_what_is_wrong_with_a_filter_is_told_in_the_words_of_the_form(viewer):
+def test_invalid_filter_is_refused_in_the_words_of_the_form(viewer):
     page = words(viewer.get("/sessions/?min_cost=abc&to=soon&sort=luck"))
     assert 'Cost at least : "abc" is no amount' in page and 'Started to : "soon" is no date' in page
     assert 'Sort : "luck" is no order' in page and "min_cost" not in page

@@ -58,7 +58,7 @@ def test_after_the_first_link_a_password_is_chosen_and_works_from_then_on(link):
     assert "Ada" in words(other.get("/"))
 
 
-def test_who_has_a_password_is_not_asked_for_one_again(link):
+def test_member_with_a_password_is_not_asked_for_one_again(link):
     admin = get_user_model().objects.get()
     people.set_password(admin, "Ada", "ada@example.org", PASSWORD)
     assert Client().get(people.one_time_link_for_first_admin()).url == "/"
@@ -99,7 +99,7 @@ def test_changing_a_password_needs_the_one_until_now(workspace):
     assert user.check_password("another long password")
 
 
-def test_who_forgot_the_password_chooses_another_after_a_link(workspace):
+def test_forgotten_password_is_replaced_after_a_sign_in_link(workspace):
     member = member_of(workspace, Role.VIEWER, "Vito")
     people.set_password(member.user, "Vito", "vito@example.org", PASSWORD)
     client = Client()

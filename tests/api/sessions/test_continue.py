@@ -51,7 +51,9 @@ def test_a_session_is_handed_over_and_archived(api, source_session, scripted_age
     )
 
 
-def test_what_cannot_be_continued_is_said(api, stranger, viewer, source_session, scripted_agent, agent):
+def test_impossible_continuation_is_refused_with_the_reason(
+    api, stranger, viewer, source_session, scripted_agent, agent
+):
     path = f"sessions/{source_session.pk}/continue"
     assert pointers(refused(api.post(path, {"agent_id": str(uuid4())}), 422)) == {"/agent_id"}
     assert pointers(refused(api.post(path, {"agent_id": str(scripted_agent.pk), "after_turn": 7}), 422)) == {

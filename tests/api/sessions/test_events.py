@@ -58,7 +58,7 @@ def test_the_dashboards_address_reads_the_same(api, session):
     assert ok(api.get(f"/dashboard/agents/{session.agent_id}/sessions/{session.id}/events")) == read(api, session)
 
 
-def test_one_kind_can_be_asked_for(api, session):
+def test_events_are_filtered_by_kind(api, session):
     events.append(session.id, [user(), call("c"), result("c"), user()])
     assert [row["seq"] for row in read(api, session, kind="user_message")["items"]] == [1, 4]
     assert pointers(refused(api.get(f"sessions/{session.id}/events", {"kind": "gossip"}), 422)) == {"/kind"}
@@ -223,7 +223,7 @@ def test_a_batch_has_at_most_1000_events(api, session):
         ({"model": "x" * 201}, "model"),
     ],
 )
-def test_what_is_wrong_with_an_event_is_told_and_nothing_is_stored(api, session, wrong, pointer):
+def test_invalid_event_is_refused_with_its_pointer_and_nothing_is_stored(api, session, wrong, pointer):
     batch = [{"client_id": "fine", "kind": "note"}, {"client_id": "1", "kind": "note"} | wrong]
     problem = refused(api.post(f"sessions/{session.id}/events", {"events": batch}), 422)
     assert pointers(problem) == {f"/events/1/{pointer}"}

@@ -23,7 +23,7 @@ def waiting(api, path) -> list[str]:
     return [row["text"] for row in ok(api.get(f"{path}/queue"))["items"]]
 
 
-def test_what_waits_is_listed_in_its_order_and_can_be_taken_back(api, path, key_for, workspace):
+def test_queued_messages_are_listed_in_order_and_can_be_withdrawn(api, path, key_for, workspace):
     for text in ("two", "three"):
         ok(api.post(f"{path}/messages", {"text": text}), 202)
     ok(api.post(f"{path}/messages", {"text": "at once", "interrupt": True}), 202)
@@ -37,7 +37,7 @@ def test_what_waits_is_listed_in_its_order_and_can_be_taken_back(api, path, key_
     assert waiting(api, path) == ["at once", "three"]
 
 
-def test_what_was_held_back_is_sent_when_somebody_says_so(api, path, scripted_agent):
+def test_held_back_messages_are_sent_on_request(api, path, scripted_agent):
     refused(api.post(f"{path}/go-on"), 409)
     ok(api.post(f"{path}/messages", {"text": "two"}), 202)
     ok(api.patch(f"agents/{scripted_agent.pk}", {"status": "paused"}))

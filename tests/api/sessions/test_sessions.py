@@ -214,7 +214,7 @@ def test_a_message_is_queued_behind_the_turn_in_flight(api, session, seed):
 
 
 @pytest.mark.parametrize("text", ["", "  \n ", None, 4])
-def test_a_message_says_something(api, session, seed, text):
+def test_empty_message_is_refused(api, session, seed, text):
     assert pointers(refused(api.post(f"{seed}/{session.id}/messages", {"text": text}), 422)) == {"/text"}
 
 

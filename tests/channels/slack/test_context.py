@@ -36,7 +36,7 @@ def test_the_thread_stands_quoted_behind_the_message(slack, client, thread):
     assert TriggerRun.objects.get().input_text == "what now?"
 
 
-def test_it_is_brought_once(slack, client, thread):
+def test_thread_context_is_sent_once(slack, client, thread):
     slack.mentions(client, "what now?", thread_ts=thread)
     read()
     slack.calls.clear()
@@ -69,7 +69,7 @@ def test_an_outsider_who_may_talk_is_quoted(slack, client, thread, allow):
     assert "> Guest: Mine, too" in first_message()
 
 
-def test_no_line_leaves_the_quote(slack, client, thread):
+def test_every_line_of_quoted_context_stays_in_the_quote(slack, client, thread):
     slack.overheard("one\r\ntwo\u2028three\x0bfour", thread_ts=thread)
     slack.mentions(client, "what now?", thread_ts=thread)
     after = first_message().split(context.HEADING)[1].splitlines()[1:]
@@ -102,7 +102,7 @@ def test_a_thread_that_slack_does_not_list_to_its_end_says_so(slack, client, thr
     assert "never listed" not in text and text.endswith("what was said behind this is not here.)")
 
 
-def test_slack_away_is_waited_for_and_a_refusal_is_told(slack, client, thread):
+def test_unavailable_slack_is_retried_and_a_refusal_is_reported(slack, client, thread):
     slack.faults = [Fault("conversations.replies", status=503)]
     slack.mentions(client, "what now?", thread_ts=thread)
     read()

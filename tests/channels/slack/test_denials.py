@@ -41,7 +41,7 @@ def test_the_modal_asks_why_and_decides_nothing_yet(slack, client, connected_ses
         (None, NO_REASON, f": {NO_REASON}"),
     ],
 )
-def test_what_is_entered_is_the_reason(slack, client, connected_session, member, entered, kept, told):  # noqa: F811
+def test_text_of_the_denial_modal_is_the_reason(slack, client, connected_session, member, entered, kept, told):  # noqa: F811
     kim = member("Kim")
     asks(connected_session)
     press(slack, client)
@@ -63,7 +63,7 @@ def test_a_modal_that_is_not_signed_decides_nothing(slack, client, connected_ses
     assert now().status == "pending" and not SlackEvent.objects.exists()
 
 
-def test_who_sends_it_is_who_decides(slack, client, connected_session, member):  # noqa: F811
+def test_sender_of_the_denial_modal_is_the_decider(slack, client, connected_session, member):  # noqa: F811
     member("Kim", Role.VIEWER)
     asks(connected_session)
     press(slack, client)
@@ -81,7 +81,7 @@ def test_a_question_that_changed_under_the_modal_is_not_decided(slack, client, c
     assert now().status == "pending" and "changed since you looked" in slack.ephemeral[0]["text"]
 
 
-def test_one_that_was_decided_meanwhile_opens_nothing_and_says_so(slack, client, connected_session, member):  # noqa: F811
+def test_deny_button_of_a_decided_approval_opens_no_modal_and_says_so(slack, client, connected_session, member):  # noqa: F811
     member("Kim")
     approval = asks(connected_session)
     message = slack.posted(PEOPLE)[0]

@@ -59,14 +59,14 @@ def test_the_question_says_who_asks_what_why_and_what_it_cost_so_far(slack, conn
     assert message.text == "Parrot asks to run `shop/issue_refund`", "a notification shows no arguments"
 
 
-def test_it_is_asked_once_however_often_it_is_rung(slack, connected_session):
+def test_escalation_is_posted_once_however_often_it_is_enqueued(slack, connected_session):
     asks(connected_session)
     tell()
     sweep.sweep()
     assert len(slack.posted(PEOPLE)) == 1 and len(slack.called("chat.update")) == 0
 
 
-def test_a_ring_that_was_lost_is_made_up_for(slack, connected_session):
+def test_lost_escalation_task_is_made_up_by_the_sweep(slack, connected_session):
     requests.request(connected_session, requests.Question("issue_refund", {}), by=BY)
     assert sweep.sweep() == 1 and len(slack.posted(PEOPLE)) == 1
     assert sweep.sweep() == 0
@@ -86,14 +86,14 @@ def test_the_message_tells_how_it_was_decided_wherever_that_was(slack, connected
     assert says in words(message) and buttons(message) == []
 
 
-def test_what_was_withdrawn_is_told(slack, connected_session):
+def test_withdrawn_approval_updates_its_slack_message(slack, connected_session):
     asks(connected_session)
     endings.cancel_all(connected_session.pk, reason="interrupted", by=BY)
     sweep.sweep()
     assert "*Cancelled* by Ines: interrupted" in words(slack.posted(PEOPLE)[0])
 
 
-def test_what_is_decided_before_anybody_was_asked_is_not_asked(slack, connected_session):
+def test_approval_decided_before_posting_is_not_posted(slack, connected_session):
     approval = requests.request(connected_session, requests.Question("issue_refund", {}), by=BY)
     decide(approval)
     assert slack.messages == {}
@@ -150,7 +150,7 @@ def inactive(slack, member, workspace):
 
 
 @pytest.mark.parametrize("who", [nobody, viewer, unconfirmed, stranger, guest, of_another_workspace, inactive])
-def test_who_is_no_reviewer_here_gets_the_link_instead(slack, client, connected_session, member, workspace, who):
+def test_slack_user_who_is_no_reviewer_gets_a_link(slack, client, connected_session, member, workspace, who):
     who(slack, member, workspace)
     approval = asks(connected_session)
     slack.clicks(client, slack.posted(PEOPLE)[0], "Approve", "U0KIM0001")
@@ -189,7 +189,7 @@ def test_a_button_decides_only_what_its_message_showed(slack, client, connected_
 @pytest.mark.parametrize(
     "value", ["", "x", "[]", "{}", '{"approval": "x", "version": 1}', '{"approval": 1, "version": "1"}']
 )
-def test_a_button_of_nonsense_decides_nothing(slack, client, connected_session, member, value):
+def test_malformed_button_value_decides_nothing(slack, client, connected_session, member, value):
     member("Kim")
     asks(connected_session)
     message = slack.posted(PEOPLE)[0]
@@ -278,7 +278,7 @@ def test_a_message_that_was_posted_by_who_died_then_is_found_and_goes_on(slack, 
     assert "*Approved* by Ines" in words(slack.posted(PEOPLE)[0])
 
 
-def test_what_was_decided_meanwhile_is_told_in_the_message_that_is_found(slack, connected_session):
+def test_recovered_message_shows_the_decision_made_meanwhile(slack, connected_session):
     approval = asks(connected_session)
     crashed_behind(approval)
     decide(approval)
@@ -294,7 +294,7 @@ def test_an_answer_that_was_lost_posts_nothing_twice(slack, connected_session):
     assert len(slack.posted(PEOPLE)) == 1 and SlackNotice.objects.get().ts
 
 
-def test_where_the_channel_cannot_be_read_it_is_rather_asked_twice_than_never(slack, connected_session):
+def test_unreadable_channel_may_get_the_question_twice_but_never_none(slack, connected_session):
     slack.joined.discard(PEOPLE)
     crashed_behind(asks(connected_session))
     sweep.sweep()

@@ -92,7 +92,7 @@ def test_the_same_event_again_changes_nothing_even_when_it_was_read(slack, clien
         {"channel": "C0GENERAL", "channel_type": "channel", "thread_ts": "1600000000.000100"},
     ],
 )
-def test_what_is_not_said_to_the_agent_by_a_person_now_is_not_kept(slack, client, event):
+def test_messages_not_addressed_to_the_agent_by_a_person_are_not_stored(slack, client, event):
     assert slack.says(client, "hello", **event).status_code in (200, 404)
     assert not SlackEvent.objects.exists()
 
@@ -111,7 +111,7 @@ def test_what_is_not_said_to_the_agent_by_a_person_now_is_not_kept(slack, client
         ("nul \0 and \ud800", "nul � and �"),
     ],
 )
-def test_text_is_what_a_person_meant(slack, client, written, meant):
+def test_slack_markup_is_turned_into_plain_text(slack, client, written, meant):
     slack.says(client, written)
     read()
     assert said(Session.objects.get()) == [meant]
@@ -125,7 +125,7 @@ def test_files_are_noted_and_not_fetched(slack, client):
     assert {name for name, _ in slack.calls} == {"users.info"}
 
 
-def test_two_at_once_make_one_session(slack, client):
+def test_concurrent_messages_of_a_thread_make_one_session(slack, client):
     """The thread is new for both: each worker holds another message of it."""
     slack.says(client, "one", ts=ROOT)
     slack.says(client, "two", thread_ts=ROOT)
@@ -246,7 +246,7 @@ def test_the_run_stands_among_those_of_other_triggers(slack, client, member):
     assert "Slack: Garden shop" in page and f"/chat/{Session.objects.get().pk}" in page
 
 
-def test_what_was_read_long_ago_is_thrown_away_and_the_session_stays(slack, client):
+def test_old_read_messages_are_deleted_and_their_session_stays(slack, client):
     slack.says(client, "one")
     read()
     assert SlackEvent.objects.get().payload == {}, "what it said is in the session alone"

@@ -21,7 +21,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_they_are_rejected_once_in_a_thread_where_only_they_see_it(slack, client, kind):
+def test_outsider_is_rejected_once_per_thread_by_an_ephemeral_message(slack, client, kind):
     slack.user(OUT, "Olga", **KINDS[kind])
     for text in ("hello", "hello?"):
         slack.mentions(client, text, user=OUT, ts=ROOT if text == "hello" else None, thread_ts=ROOT)
@@ -33,7 +33,7 @@ def test_they_are_rejected_once_in_a_thread_where_only_they_see_it(slack, client
     assert runs[0].error.startswith("Olga was turned away: they ")
 
 
-def test_in_the_thread_of_a_member_they_are_not_heard_either(slack, client):
+def test_outsider_is_rejected_in_the_thread_of_a_member(slack, client):
     slack.user(OUT, "Olga", **KINDS["stranger"])
     slack.mentions(client, "hello", ts=ROOT)
     slack.says(client, "do what I say", user=OUT, channel="C0GENERAL", channel_type="channel", thread_ts=ROOT)
@@ -42,7 +42,7 @@ def test_in_the_thread_of_a_member_they_are_not_heard_either(slack, client):
 
 
 @pytest.mark.parametrize("listed", [OUT, "T0OTHER01"])
-def test_who_is_on_the_list_is_heard(slack, client, allow, listed):
+def test_outsider_on_the_allow_list_is_accepted(slack, client, allow, listed):
     slack.user(OUT, "Olga", **KINDS["stranger"])
     slack.user("U0OUT0002", "Otto", is_stranger=True, team_id="T0OTHER02")
     allow("allow_list", listed)
@@ -53,7 +53,7 @@ def test_who_is_on_the_list_is_heard(slack, client, allow, listed):
     assert "not on the allow list" in TriggerRun.objects.get(status="skipped").error
 
 
-def test_all_may_where_the_policy_says_so(slack, client, allow):
+def test_outsiders_are_accepted_under_the_policy_allow_all(slack, client, allow):
     slack.user(OUT, "Olga", **KINDS["guest"])
     allow("all")
     slack.mentions(client, "hello", user=OUT)
@@ -68,7 +68,7 @@ def test_somebody_of_the_same_grid_is_no_outsider(slack, client):
     assert said(Session.objects.get()) == ["hello"]
 
 
-def test_who_cannot_be_looked_up_is_an_outsider(slack, client):
+def test_sender_who_cannot_be_looked_up_is_an_outsider(slack, client):
     slack.scopes.discard("users:read")
     slack.mentions(client, "hello")
     read()

@@ -61,7 +61,7 @@ def test_each_turn_has_a_message_of_its_own(slack, client):
     assert [message.text for message in slack.posted(DM)] == ["You said: one", "You said: two"]
 
 
-def test_what_was_asked_at_the_desk_is_quoted_in_the_thread(slack, client):
+def test_message_sent_from_the_desk_is_quoted_in_the_thread(slack, client):
     session = ask(slack, client, "one")
     work()
     turn_messages.submit(session.pk, "and <b>two</b>", by=BY)
@@ -95,20 +95,20 @@ def test_a_very_long_answer_ends_with_a_link(slack, client):
     assert f"chat/{session.pk}|The rest is in Countersign>" in messages[-1].text
 
 
-def test_an_error_is_told(slack, client):
+def test_error_of_a_turn_is_posted_in_the_thread(slack, client):
     ask(slack, client, "/fail the oven is &lt;cold&gt;")
     work()
     assert slack.posted(DM)[0].text == ":warning: _the oven is &lt;cold&gt;_"
 
 
-def test_an_interruption_is_told(slack, client):
+def test_interruption_of_a_turn_is_posted_in_the_thread(slack, client):
     session = ask(slack, client, "/wait 30")
     turn_messages.interrupt(session.pk, by=BY)
     work()
     assert slack.posted(DM)[0].text == "_interrupted_"
 
 
-def test_a_budget_that_is_spent_is_told(slack, client, scripted_agent):
+def test_used_up_budget_is_posted_in_the_thread(slack, client, scripted_agent):
     Budget.objects.create(workspace=scripted_agent.workspace, agent=scripted_agent, amount="0.000001")
     ask(slack, client, "one")
     work()
@@ -141,7 +141,7 @@ def test_a_second_try_goes_on_in_the_same_message(slack, client):
     assert message.text.count("once") == 2 and "Ines asks to try again" in message.text
 
 
-def test_429_is_waited_out(slack, client, monkeypatch):
+def test_reply_waits_out_a_429(slack, client, monkeypatch):
     slack.faults = [Fault("chat.update", status=429, error="ratelimited", headers={"Retry-After": "2"})]
     ask(slack, client, "hello\n/wait 0.4")
     started = timezone.now()
@@ -151,7 +151,7 @@ def test_429_is_waited_out(slack, client, monkeypatch):
     assert len(slack.called("chat.update")) == 2
 
 
-def test_what_could_not_be_finished_the_sweep_finishes_once(slack, client, monkeypatch):
+def test_unfinished_reply_is_finished_once_by_the_sweep(slack, client, monkeypatch):
     """Slack is away for longer than the worker waits."""
     monkeypatch.setattr(replies, "LAST_WAITS", 0)
     slack.faults = [Fault("chat.postMessage", status=503), Fault("chat.update", status=503)]

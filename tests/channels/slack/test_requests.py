@@ -143,7 +143,7 @@ def test_secrets_are_sealed_and_in_no_log(slack, client, installation, caplog):
         assert secret not in caplog.text
 
 
-def test_it_is_the_client_of_a_browser_that_needs_a_csrf_token(slack, installation):
+def test_only_browser_requests_need_a_csrf_token(slack, installation):
     assert slack.send(Client(enforce_csrf_checks=True), HELLO).status_code == 200
 
 

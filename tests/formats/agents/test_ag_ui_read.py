@@ -73,7 +73,7 @@ def test_lines_lists_streams_and_named_lists_are_read_alike(data: bytes) -> None
         {"messages": [{"role": "user", "content": "Hi"}], "model": "m"},
     ],
 )
-def test_what_others_write_is_not_claimed(value: Any) -> None:
+def test_files_of_other_formats_are_not_claimed(value: Any) -> None:
     assert not ag_ui.detect(Head(json.dumps(value).encode() + b"\n"))
 
 
@@ -116,11 +116,11 @@ def test_a_call_that_waits_is_told_once_though_a_later_run_tells_it_again() -> N
     )
 
 
-def test_what_a_run_leaves_open_ends_with_it() -> None:
+def test_calls_left_open_by_a_run_end_with_it() -> None:
     assert talk(drafts(START, *text("a", "half", end=False), END)) == [("agent_message", "half")]
 
 
-def test_what_is_open_in_a_recording_that_may_grow_waits() -> None:
+def test_open_calls_of_a_growing_recording_are_not_closed() -> None:
     open_ = [START, *text("a", "half", end=False)]
     for data in (jsonl(*open_), json.dumps(open_).encode()[:-1]):
         found = read(ag_ui, data)
@@ -214,7 +214,7 @@ def test_cached_tokens_are_taken_out_of_the_input() -> None:
     assert usage.quality == "aggregate" and usage.reasoning_tokens is None
 
 
-def test_cached_tokens_that_cannot_be_part_of_the_input_stand_beside_it_and_are_told() -> None:
+def test_cached_tokens_that_cannot_be_part_of_the_input_stand_beside_it_and_are_reported() -> None:
     found = drafts(START, {**END, "usage": [{"inputTokens": 5, "cachedInputTokens": 9}]})
     (usage,) = counted(found)
     assert (usage.input_tokens, usage.cache_read_tokens) == (5, 9)
@@ -244,7 +244,7 @@ def test_times_are_milliseconds() -> None:
     assert events(drafts({**START, "timestamp": 1790000000500}))[0].at.isoformat() == "2026-09-21T14:13:20.500000+00:00"
 
 
-def test_what_is_no_json_is_refused() -> None:
+def test_invalid_json_is_refused() -> None:
     with pytest.raises(FormatError):
         read(ag_ui, b'{"threadId": ')
 

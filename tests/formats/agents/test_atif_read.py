@@ -43,7 +43,7 @@ def test_one_trajectory_a_list_and_lines_are_claimed_and_read() -> None:
 
 
 @pytest.mark.parametrize("value", [{"schema_version": "1.0", "steps": []}, {"steps": []}, ["ATIF-v1.7"], "ATIF-v1.7"])
-def test_what_states_no_version_of_it_is_not_claimed(value: Any) -> None:
+def test_file_without_an_atif_version_is_not_claimed(value: Any) -> None:
     assert not atif.detect(Head(json.dumps(value).encode()))
 
 
@@ -54,7 +54,7 @@ def test_cached_tokens_are_part_of_the_prompt_and_the_cost_is_the_stated_one() -
     assert event.cost == Decimal("0.25")
 
 
-def test_what_is_not_stated_is_not_known() -> None:
+def test_unstated_values_are_unknown() -> None:
     (event,) = events(drafts(step("agent", "Done.", metrics={"completion_tokens": 7})))
     assert event.usage == Usage(output_tokens=7) and event.cost is None
     assert events(drafts(step("agent", "Done.", metrics={"logprobs": []})))[0].usage is None
@@ -143,7 +143,7 @@ def test_totals_stand_for_steps_that_state_nothing() -> None:
     assert events(found)[-1].cost == Decimal("0.5")
 
 
-def test_totals_that_differ_are_told() -> None:
+def test_totals_that_differ_are_reported() -> None:
     counted = step("agent", "x", metrics={"prompt_tokens": 5, "cost_usd": 0.5})
     found = drafts(counted, final_metrics={"total_prompt_tokens": 9, "total_cost_usd": 0.75})
     message = findings(found)["atif.totals-differ"].message
@@ -169,7 +169,7 @@ def test_a_step_whose_results_come_later_is_the_same_step() -> None:
     assert [event.key for event in waiting] == [event.key for event in done][:2]
 
 
-def test_what_is_no_trajectory_is_told_and_what_is_no_json_refused() -> None:
+def test_files_without_trajectory_are_reported_and_invalid_json_is_refused() -> None:
     assert findings(read(atif, {"schema_version": "ATIF-v1.7"}))["atif.no-trajectory"].severity == "warning"
     with pytest.raises(FormatError):
         read(atif, b'{"schema_version": "ATIF-v1.7", "steps": [')

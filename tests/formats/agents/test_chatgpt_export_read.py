@@ -104,7 +104,7 @@ def test_arguments_that_are_no_json_stay_text() -> None:
     assert event.tool.arguments == "print(1)"
 
 
-def test_what_the_person_did_not_write_is_no_prompt() -> None:
+def test_injected_messages_are_no_prompt() -> None:
     hidden = node(None, "user", "remember this", metadata={"is_visually_hidden_from_conversation": True})
     assert kinds(drafts(a=hidden)) == ["injected_context"]
 
@@ -164,7 +164,7 @@ def test_a_cut_off_export_gives_the_chats_before_the_cut() -> None:
     assert len(sessions(found)) == 1 and "chatgpt-export.cut-off-document" in findings(found)
 
 
-def test_what_is_no_json_is_refused() -> None:
+def test_invalid_json_is_refused() -> None:
     with pytest.raises(FormatError):
         read(chatgpt_export, b'{"mapping": {"a"')
 

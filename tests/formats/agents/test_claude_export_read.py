@@ -92,7 +92,7 @@ def test_results_without_ids_belong_to_the_oldest_open_call_of_their_name() -> N
     assert for_b.tool.status is None  # the file states no outcome
 
 
-def test_an_answer_that_was_stopped_before_its_first_word_is_told() -> None:
+def test_answer_stopped_before_its_first_word_becomes_an_event() -> None:
     (event,) = events(drafts(said("a", "assistant", content=[], stop_reason="user_canceled")))
     assert (event.kind, event.text, event.data["stop_reason"]) == ("agent_message", "", "user_canceled")
 
@@ -103,7 +103,7 @@ def test_a_paste_without_a_name_is_the_prompt_and_a_named_one_stands_beside_it()
     assert [(event.kind, event.text) for event in found] == [("user_message", "long"), ("injected_context", "file")]
 
 
-def test_what_is_not_known_is_kept_and_counted_once_for_each_type() -> None:
+def test_unknown_blocks_are_kept_and_reported_once_for_each_type() -> None:
     found = drafts(said("a", "robot", "beep"), said("b", "robot"), said("c", "assistant", content=[{"type": "new"}]))
     assert kinds(found) == ["unknown"] * 3
     assert events(found)[0].data["raw"]["text"] == "beep"
@@ -125,7 +125,7 @@ def test_a_chat_that_went_on_tells_the_same_events_and_then_more() -> None:
     assert [event.key for event in longer][: len(first)] == [event.key for event in first]
 
 
-def test_two_messages_with_one_uuid_are_both_told() -> None:
+def test_two_messages_with_one_uuid_are_both_read() -> None:
     found = drafts(said("a", "human", "one"), said("a", "human", "two"))
     assert [event.text for event in events(found)] == ["one", "two"]
     assert "claude-export.repeated-id" in findings(found)
@@ -138,7 +138,7 @@ def test_a_cut_off_export_gives_the_chats_before_the_cut() -> None:
     assert findings(found)["claude-export.cut-off-document"].severity == "warning"
 
 
-def test_what_is_no_json_is_refused() -> None:
+def test_invalid_json_is_refused() -> None:
     with pytest.raises(FormatError):
         read(claude_export, b'{"chat_messages": [')
 

@@ -88,7 +88,7 @@ def test_an_answer_to_a_permission_is_an_approval(answer: str, decision: str, by
     assert (found.data["decision"], found.data["by"], found.data["inferred"]) == (decision, by, False)
 
 
-def test_a_refusal_is_told_once() -> None:
+def test_refusal_becomes_one_approval() -> None:
     message = line("assistant.message", toolRequests=[asks("c1")])
     refused = line("tool.execution_complete", toolCallId="c1", success=False, error={"code": "denied", "message": "no"})
     given = line("permission.completed", toolCallId="c1", result={"kind": "denied-by-user"})
@@ -111,7 +111,7 @@ def test_a_sub_agent_hangs_below_its_call_and_keeps_its_model_to_itself() -> Non
     assert found[2].parent == found[0].key
 
 
-def test_what_was_sent_in_place_of_a_prompt_is_context() -> None:
+def test_content_sent_in_place_of_a_prompt_is_context() -> None:
     found = told(line("user.message", content="Sort.", transformedContent="<now>Monday</now>\nSort."))
     assert [(event.kind, event.text) for event in found] == [
         ("user_message", "Sort."), ("injected_context", "<now>Monday</now>\nSort."),
@@ -119,7 +119,7 @@ def test_what_was_sent_in_place_of_a_prompt_is_context() -> None:
     assert [event.kind for event in told(line("user.message", content="x", source="skill-pdf"))] == ["injected_context"]
 
 
-def test_reasoning_is_told_once() -> None:
+def test_repeated_reasoning_becomes_one_event() -> None:
     thought = line("assistant.reasoning", content="Short list.")
     message = line("assistant.message", content="Sorted.", reasoningText="Short list.")
     assert [event.kind for event in told(thought, message)] == ["reasoning", "agent_message"]
@@ -181,7 +181,7 @@ def test_values_of_the_wrong_type_are_read_without_a_fault() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"[]\n", b'{"sessionId": "s", "timeline": ['])
-def test_what_cannot_be_read_is_refused_with_a_reason(data: bytes) -> None:
+def test_unreadable_file_is_refused_with_a_reason(data: bytes) -> None:
     with pytest.raises(FormatError, match="Copilot"):
         drafts_of(copilot_cli, data)
 
@@ -196,5 +196,5 @@ def test_what_cannot_be_read_is_refused_with_a_reason(data: bytes) -> None:
         {"requests": [], "x": 1},
     ],
 )
-def test_what_others_write_is_not_claimed(value: dict[str, Any]) -> None:
+def test_files_of_other_formats_are_not_claimed(value: dict[str, Any]) -> None:
     assert not copilot_cli.detect(Head(jsonl(value)))

@@ -94,7 +94,7 @@ def test_credits_are_money_since_they_are_the_price() -> None:
 
 
 @pytest.mark.parametrize(("credits", "cost"), [(3236385000, Decimal("0.03236385")), (0, None), (None, None)])
-def test_what_a_leg_cost_covers_the_responses_before_it(credits: Any, cost: Any) -> None:
+def test_cost_of_a_leg_covers_the_responses_before_it(credits: Any, cost: Any) -> None:
     end = shutdown(**{"claude-sonnet-4.6": USAGE})
     end["data"]["totalNanoAiu"] = credits
     found = events(drafts(message("m1", 40), end | {"timestamp": "2026-06-01T08:00:00Z"}))

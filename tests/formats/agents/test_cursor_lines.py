@@ -126,5 +126,5 @@ def test_a_file_without_any_object_is_refused_with_a_reason() -> None:
         {"role": "tool", "message": {"content": []}},
     ],
 )
-def test_what_others_write_is_not_claimed(value: dict[str, Any]) -> None:
+def test_files_of_other_formats_are_not_claimed(value: dict[str, Any]) -> None:
     assert not cursor.detect(Head(jsonl(value)))

@@ -67,7 +67,7 @@ def test_a_checkpoint_that_goes_on_from_nothing_is_the_conversation() -> None:
     assert kinds(drafts({"$set": {"messages": [ASK, answer()]}})) == ["system", "user_message", "agent_message"]
 
 
-def test_what_was_taken_back_has_still_happened() -> None:
+def test_rewound_calls_stay_counted() -> None:
     again = {"id": "u2", "type": "user", "content": "Sort backwards."}
     found = drafts(ASK, answer(tokens=TOKENS, toolCalls=[DONE]), {"$rewindTo": "u1"}, again)
     assert (calls_in(found), tokens_in(found)["output"]) == (1, 15)

@@ -86,7 +86,7 @@ def test_cached_input_is_inside_and_thoughts_are_outside() -> None:
     )
 
 
-def test_a_total_that_does_not_add_up_is_told() -> None:
+def test_a_total_that_does_not_add_up_is_reported() -> None:
     data = document({"id": "g", "type": "gemini", "content": "x", "tokens": {"input": 1, "output": 1, "total": 3}})
     assert "1 responses" in findings(drafts_of(gemini_cli, data))["gemini-cli.total"].message
 
@@ -145,7 +145,7 @@ def test_a_document_that_is_cut_off_gives_what_came_before() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b'{"messages": ['])
-def test_what_cannot_be_read_is_refused_with_a_reason(data: bytes) -> None:
+def test_unreadable_file_is_refused_with_a_reason(data: bytes) -> None:
     with pytest.raises(FormatError, match="Gemini CLI"):
         drafts_of(gemini_cli, data)
 
@@ -165,5 +165,5 @@ def test_a_document_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch
         {"$set": 1},
     ],
 )
-def test_what_others_write_is_not_claimed(value: dict[str, Any]) -> None:
+def test_files_of_other_formats_are_not_claimed(value: dict[str, Any]) -> None:
     assert not gemini_cli.detect(Head(jsonl(value)))

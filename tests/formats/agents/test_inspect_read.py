@@ -49,7 +49,7 @@ def test_a_log_is_claimed_by_its_header_wherever_its_samples_stand() -> None:
 @pytest.mark.parametrize(
     "value", [{"eval": {}}, {"version": 2, "status": "success"}, {"version": 2, "status": "x", "eval": {"a": 1}}, [LOG]]
 )
-def test_what_only_looks_like_it_is_not_claimed(value: Any) -> None:
+def test_similar_files_of_other_tools_are_not_claimed(value: Any) -> None:
     assert not inspect_ai.detect(Head(json.dumps(value).encode()))
 
 
@@ -71,7 +71,7 @@ def test_cached_tokens_are_part_of_the_input_where_the_total_says_so() -> None:
     assert counted(drafts(model(usage=outside))) == [Usage(100, 60, 5, 10, 4)]
 
 
-def test_what_came_out_of_the_cache_of_inspect_was_not_billed() -> None:
+def test_responses_from_the_cache_of_inspect_are_not_billed() -> None:
     usage = {"input_tokens": 5, "output_tokens": 1, "total_tokens": 6, "total_cost": 0.5}
     found = events(drafts(model(usage=usage), model(usage=usage, cache="read"), model(usage=usage, cache="write")))
     assert [event.cost for event in found] == [Decimal("0.5"), None, Decimal("0.5")]
@@ -130,7 +130,7 @@ def test_an_attachment_that_is_missing_is_told_and_many_of_a_large_one_are_bound
         ("shrug", "x", "shrug", "system"),
     ],
 )
-def test_what_an_approver_decided_is_an_approval(told: str, by: str, decision: str, actor: str) -> None:
+def test_decision_of_an_approver_is_an_approval(told: str, by: str, decision: str, actor: str) -> None:
     call = {"id": "c", "function": "weigh", "arguments": {"n": 1}}
     (event,) = events(
         drafts({"event": "approval", "call": call, "approver": by, "decision": told, "explanation": "So."})
@@ -212,7 +212,7 @@ def test_a_sample_without_events_is_told_by_its_messages() -> None:
     ]  # fmt: skip
 
 
-def test_errors_limits_and_earlier_tries_are_told() -> None:
+def test_errors_limits_and_earlier_tries_become_events() -> None:
     found = events(drafts(
         {"event": "sample_limit", "type": "token", "limit": 9, "message": "Too many."},
         model(error="overloaded"),
@@ -221,7 +221,7 @@ def test_errors_limits_and_earlier_tries_are_told() -> None:
     assert [event.text for event in found if event.kind == "error"] == ["first try", "Too many.", "overloaded", "boom"]
 
 
-def test_nan_and_nul_are_read_and_told() -> None:
+def test_nan_and_nul_are_read_and_reported() -> None:
     data = json.dumps(HEADER | {"samples": [{"id": 1, "epoch": 1, "events": [model("a")]}]}).encode()
     nan = data.replace(b'"epoch": 1', b'"epoch": 1, "score": NaN')
     found = read(inspect_ai, nan)
@@ -237,7 +237,7 @@ def test_a_log_that_is_cut_off_gives_the_samples_before_the_cut() -> None:
     assert findings(found)["inspect.cut-off-document"].severity == "warning"
 
 
-def test_what_is_not_known_is_kept_and_told() -> None:
+def test_unknown_values_are_kept_and_reported() -> None:
     found = drafts({"event": "glitter"}, 7)
     assert kinds(found) == ["unknown"]
     assert {"inspect.unknown-type", "inspect.no-event"} <= findings(found).keys()

@@ -53,7 +53,7 @@ def test_the_pages_export_the_apis_and_rows_are_read_alike(value: Any) -> None:
     "value",
     [{"trace": "x", "observations": []}, {"observations": [], "id": 1}, [{"id": 1, "type": "SPAN"}], {"trace": {}}],
 )
-def test_what_only_looks_like_it_is_not_claimed(value: Any) -> None:
+def test_similar_files_of_other_tools_are_not_claimed(value: Any) -> None:
     assert not langfuse.detect(Head(json.dumps(value).encode()))
 
 
@@ -86,7 +86,7 @@ def test_a_generation_inside_of_another_is_counted_but_says_nothing_again() -> N
     assert [usage.input_tokens for usage in counted(found)] == [5, 5]
 
 
-def test_of_each_input_only_what_is_new_is_told() -> None:
+def test_only_the_new_messages_of_each_input_become_events() -> None:
     first, answer, more = ({"role": role, "content": text} for role, text in
                            (("user", "Hi"), ("assistant", "Yes?"), ("user", "Ho")))  # fmt: skip
     found = drafts(
@@ -113,7 +113,7 @@ def test_results_that_no_tool_tells_of_are_context_that_the_model_was_given() ->
     assert found[1].data == {"call_id": "c", "name": "weigh"}
 
 
-def test_what_runs_below_a_tool_is_a_sub_agents() -> None:
+def test_observations_below_a_tool_belong_to_a_sub_agent() -> None:
     found = events(read(langfuse, SAMPLE))
     inner = [event for event in found if event.depth == 1]
     outer = next(event for event in found if event.kind == "tool_call" and event.tool.name == "ask_glazer")
@@ -121,7 +121,7 @@ def test_what_runs_below_a_tool_is_a_sub_agents() -> None:
     assert [event.text for event in inner] == ["Which cone?", "Cone 6."]
 
 
-def test_what_failed_says_why() -> None:
+def test_failed_observations_say_why() -> None:
     found = events(read(langfuse, SAMPLE))
     damper = next(event for event in found if event.kind == "tool_result" and event.tool.status == "error")
     assert damper.text == "the damper is stuck"
@@ -140,7 +140,7 @@ def test_a_score_is_a_note_of_who_gave_it() -> None:
     assert (note.kind, note.actor_kind, note.text) == ("note", "person", "helpful: 1\nIt saw the damper.")
 
 
-def test_what_is_not_known_is_kept_and_told() -> None:
+def test_unknown_values_are_kept_and_reported() -> None:
     found = drafts(observation("a", "METEOR"))
     assert kinds(found) == ["unknown"] and "METEOR" in findings(found)["langfuse.unknown-type"].message
 
@@ -153,7 +153,7 @@ def test_a_trace_that_went_on_tells_the_same_events_and_then_more() -> None:
         assert set(keys) <= set(whole)
 
 
-def test_what_is_no_trace_is_told_and_what_is_no_json_refused() -> None:
+def test_files_without_trace_are_reported_and_invalid_json_is_refused() -> None:
     assert findings(read(langfuse, {"id": "t"}))["langfuse.no-trace"].severity == "warning"
     with pytest.raises(FormatError):
         read(langfuse, b'{"trace": {')

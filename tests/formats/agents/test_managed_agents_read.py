@@ -70,7 +70,7 @@ def test_lines_lists_pages_and_streams_are_read_alike(data: bytes) -> None:
         {"type": ["user.message"], "id": "sevt_1"},
     ],
 )
-def test_what_others_write_is_not_claimed(value: Any) -> None:
+def test_files_of_other_formats_are_not_claimed(value: Any) -> None:
     assert not managed_agents.detect(Head(json.dumps(value).encode() + b"\n"))
 
 
@@ -100,7 +100,7 @@ def test_a_call_that_a_person_allowed_may_still_fail() -> None:
     assert (answer.data["decision"], result.tool.status) == ("approved", "error")
 
 
-def test_what_the_policy_refused_is_an_approval_by_the_policy() -> None:
+def test_call_refused_by_the_policy_is_an_approval_by_the_policy() -> None:
     policy = {"type": "auto", "evaluated_permission": {"type": "deny", "reason_code": "high_risk"}}
     _, refused = events(drafts(call("sevt_1", evaluated_permission="deny", evaluation=policy)))
     assert refused.data == {"type": "policy", "decision": "denied", "by": "policy", "reason": "high_risk"}
@@ -207,7 +207,7 @@ def test_an_event_knows_its_bytes() -> None:
         assert json.loads(data[found.offset : found.offset + found.length])
 
 
-def test_what_is_no_json_is_refused() -> None:
+def test_invalid_json_is_refused() -> None:
     with pytest.raises(FormatError):
         list(managed_agents.read(io.BytesIO(b"hello\n")))
 

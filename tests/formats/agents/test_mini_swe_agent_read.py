@@ -73,7 +73,7 @@ def test_an_answer_with_two_commands_is_not_run_and_many_open_blocks_take_no_tim
     ]
 
 
-def test_what_the_agent_says_about_the_format_opens_no_turn() -> None:
+def test_format_reminders_of_the_agent_open_no_turn() -> None:
     found = events(read(mini_swe_agent, OLD))
     assert sum(event.kind == "user_message" for event in found) == 1
     assert sum(event.kind == "injected_context" for event in found) == 1
@@ -146,7 +146,7 @@ def test_tokens_without_a_price_are_not_priced_by_the_total_again() -> None:
     assert sessions(found)[0].metadata["model_stats"] == {"instance_cost": 0.5}
 
 
-def test_how_it_ended_is_told_once() -> None:
+def test_end_of_a_run_becomes_one_event() -> None:
     found = events(read(mini_swe_agent, SAMPLE))
     assert [(event.kind, event.text) for event in found[-2:]] == [("artifact", "2\n"), ("status", "Submitted")]
     without_exit = events(drafts(answer(), exit_status="LimitsExceeded", submission="2\n"))
@@ -167,7 +167,7 @@ def test_a_run_that_went_on_is_the_same_session_with_more_messages() -> None:
         assert [event.key for event in events(whole)][: len(keys)] == keys
 
 
-def test_what_is_not_known_is_kept_and_told() -> None:
+def test_unknown_values_are_kept_and_reported() -> None:
     found = drafts(7, {"role": "robot", "content": "beep"})
     assert kinds(found) == ["user_message", "unknown"]
     assert {"mini-swe-agent.unknown-type", "mini-swe-agent.no-message"} <= findings(found).keys()

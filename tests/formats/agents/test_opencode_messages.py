@@ -52,7 +52,7 @@ def test_without_its_message_a_text_is_known_by_what_stands_beside_it() -> None:
     assert [event.kind for event in found] == ["user_message", "system", "agent_message", "agent_message"]
 
 
-def test_what_opencode_adds_to_a_prompt_begins_no_turn() -> None:
+def test_parts_added_to_a_prompt_by_opencode_begin_no_turn() -> None:
     added = [part("text", text="Called the Read tool", synthetic=True), part("text", text="…", x=1, y=2)]
     found = told(message("user"), part("text", text="Sort."), *added)
     assert [event.kind for event in found] == ["system", "user_message", "injected_context", "injected_context"]
@@ -68,7 +68,7 @@ def test_steps_carry_tokens_and_cost_and_messages_only_without_them() -> None:
         ]
 
 
-def test_what_is_not_stated_is_not_zero() -> None:
+def test_unstated_counts_are_not_zero() -> None:
     event = [event for event in told(message("assistant", tokens={"output": 4})) if event.usage][0]
     assert (event.usage, event.cost) == (Usage(output_tokens=4), None)
 
@@ -128,7 +128,7 @@ def test_a_task_names_the_session_it_started_which_names_its_parent() -> None:
         ({"name": "MessageOutputLengthError", "data": {}}, "error", "MessageOutputLengthError"),
     ],
 )
-def test_how_a_message_ended_is_told(error: dict[str, Any], kind: str, text: str) -> None:
+def test_end_of_a_message_becomes_an_event(error: dict[str, Any], kind: str, text: str) -> None:
     found = told(message("assistant", error=error))[0]
     assert (found.kind, found.text) == (kind, text)
 
@@ -180,7 +180,7 @@ def test_a_file_without_a_session_is_refused_with_a_reason(data: bytes) -> None:
         {"id": "sessionID"},
     ],
 )
-def test_what_others_write_is_not_claimed(value: dict[str, Any]) -> None:
+def test_files_of_other_formats_are_not_claimed(value: dict[str, Any]) -> None:
     assert not opencode.detect(Head(jsonl(value)))
 
 

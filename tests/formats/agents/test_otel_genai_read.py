@@ -105,7 +105,7 @@ def test_two_spans_of_one_response_are_counted_once() -> None:
     assert tokens(drafts(chat("a", **usage), chat("b", **usage)))["output"] == 10
 
 
-def test_of_a_repeated_span_the_one_that_ended_last_is_told() -> None:
+def test_last_ended_copy_of_a_repeated_span_counts() -> None:
     early, late = (
         chat("a", "", 1, 2, gen_ai__usage__output_tokens=1),
         chat("a", "", 1, 5, gen_ai__usage__output_tokens=7),
@@ -122,7 +122,7 @@ def test_the_session_is_the_conversation_of_the_span_or_above_it_else_the_trace(
     assert [session.external_id for session in sessions(found)] == ["c1", "t2"]
 
 
-def test_of_each_input_only_what_is_new_is_told() -> None:
+def test_only_the_new_messages_of_each_input_become_events() -> None:
     first, answer, more = message("user", "Hi"), message("assistant", "Yes?"), message("user", "Ho")
     found = drafts(asked("a", 1, [first], [answer]), asked("b", 5, [first, answer, more], [message("assistant", "So")]))
     assert [(event.kind, event.text) for event in events(found)] == [
@@ -165,7 +165,7 @@ def test_the_span_of_a_tool_that_comes_after_its_result_was_told_is_no_second_ca
     assert sum(event.kind == "tool_call" for event in found) == 1
 
 
-def test_what_runs_below_a_tool_is_a_sub_agents_also_when_it_was_sent_first() -> None:
+def test_spans_below_a_tool_belong_to_a_sub_agent_also_when_sent_first() -> None:
     inner, outer = chat("inner", "helper", 3), tool("helper", "boss", 2, 6)
     lines = b"\n".join(json.dumps(request(item)).encode() for item in (inner, outer, chat("ask", "boss", 1)))
     found = {event.key: event for event in events(read(otel_genai, lines))}
@@ -215,7 +215,7 @@ def test_lines_that_are_appended_add_to_what_was_there() -> None:
         assert [event.key for event in whole][: len(before)] == [event.key for event in before]
 
 
-def test_what_holds_no_span_is_told_and_what_is_no_json_refused() -> None:
+def test_lines_without_span_are_reported_and_invalid_json_is_refused() -> None:
     assert findings(read(otel_genai, {"resourceSpans": []}))["otel-genai.no-span"].severity == "warning"
     with pytest.raises(FormatError):
         read(otel_genai, b'{"resourceSpans": [')

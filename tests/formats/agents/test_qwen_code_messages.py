@@ -85,7 +85,7 @@ def test_telemetry_repeats_tokens_and_tells_what_the_responses_miss() -> None:
     assert "30 output tokens, the responses in the file 9" in findings(found)["qwen-code.total"].message
 
 
-def test_what_was_added_to_a_prompt_is_context() -> None:
+def test_text_added_to_a_prompt_is_context() -> None:
     found = told(line("user", {"text": "Sort @a"}, {"text": "…"}, systemPayload={"displayText": "Sort @a"}))
     assert [(event.kind, event.text) for event in found] == [
         ("user_message", "Sort @a"), ("injected_context", "Sort @a\n…"),
@@ -95,7 +95,7 @@ def test_what_was_added_to_a_prompt_is_context() -> None:
 @pytest.mark.parametrize(
     "more", [{"subtype": "notification"}, {"provenance": "goal_control"}, {"provenance": "system"}]
 )
-def test_what_nobody_typed_starts_no_turn(more: dict[str, str]) -> None:
+def test_injected_messages_start_no_turn(more: dict[str, str]) -> None:
     assert kinds(line("user", {"text": "Done."}, **more)) == ["injected_context"]
 
 
@@ -123,7 +123,7 @@ def test_a_persons_answer_is_an_approval_and_a_rule_is_not() -> None:
     assert kinds(line("assistant", call()), decided("auto_accept")) == ["tool_call", "system"]
 
 
-def test_a_refusal_is_told_once() -> None:
+def test_refusal_becomes_one_approval() -> None:
     refused = result("cancelled", error="[Operation Cancelled] Reason: User did not allow tool call")
     assert kinds(line("assistant", call()), decided("reject"), refused) == ["tool_call", "approval", "tool_result"]
     found = told(line("assistant", call()), refused)
@@ -190,7 +190,7 @@ def test_values_of_the_wrong_type_are_read_without_a_fault() -> None:
         {"uuid": "u", "parts": []},
     ],
 )
-def test_what_others_write_is_not_claimed(value: dict[str, Any]) -> None:
+def test_files_of_other_formats_are_not_claimed(value: dict[str, Any]) -> None:
     assert not qwen_code.detect(Head(jsonl(value)))
 
 

@@ -44,7 +44,7 @@ def test_runs_and_histories_are_claimed(value: Any) -> None:
 @pytest.mark.parametrize(
     "value", [{"trajectory": []}, [{"role": "user", "content": "x"}], {"history": [{"role": "user"}]}, {"info": {}}]
 )
-def test_what_only_looks_like_it_is_not_claimed(value: Any) -> None:
+def test_similar_files_of_other_tools_are_not_claimed(value: Any) -> None:
     assert not swe_agent.detect(Head(json.dumps(value).encode()))
 
 
@@ -125,7 +125,7 @@ def test_two_runs_over_one_problem_are_two_sessions() -> None:
     assert sessions(one)[0].external_id != sessions(other)[0].external_id
 
 
-def test_what_is_not_known_is_kept_and_told() -> None:
+def test_unknown_values_are_kept_and_reported() -> None:
     found = drafts(7, history=[PROMPT | {"role": "robot"}, 7])
     assert kinds(found) == ["unknown"]
     assert {"swe-agent.unknown-type", "swe-agent.no-step", "swe-agent.no-message"} <= findings(found).keys()

@@ -42,7 +42,7 @@ def drafts(*values: Any) -> list[Any]:
         {"timestamp": "t", "role": "user", "content": "Hi", "metadata": {}, "message": "Hi"},
     ],
 )
-def test_what_others_write_is_not_claimed(value: Any) -> None:
+def test_files_of_other_formats_are_not_claimed(value: Any) -> None:
     assert not agnt5.detect(Head(jsonl(value, value)))
 
 
@@ -101,7 +101,7 @@ def test_other_metadata_and_further_keys_are_kept() -> None:
     assert event.data == {"channel": "desk", "priority": 2}
 
 
-def test_times_may_be_seconds_and_nonsense_is_told() -> None:
+def test_times_may_be_seconds_and_nonsense_is_reported() -> None:
     found = drafts(line("user", "a", time=1778662810.5), line("user", "b", time="yesterday"))  # type: ignore[arg-type]
     assert [event.at is None for event in events(found)] == [False, True]
     assert "agnt5-jsonl.time" in findings(found)
@@ -130,7 +130,7 @@ def test_an_event_knows_its_bytes() -> None:
         assert json.loads(DATA[event.offset : event.offset + event.length])
 
 
-def test_what_holds_no_object_is_refused() -> None:
+def test_file_without_any_object_is_refused() -> None:
     with pytest.raises(FormatError):
         read(agnt5, b"hello\n")
 

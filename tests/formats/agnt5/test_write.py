@@ -70,7 +70,7 @@ def test_events_of_sub_agents_are_lines_too() -> None:
 
 
 @pytest.mark.parametrize("log", [everything(), response()], ids=["everything", "response"])
-def test_what_is_written_reads_back_to_the_last_field(log: list[EventDraft]) -> None:
+def test_written_file_is_read_back_to_the_last_field(log: list[EventDraft]) -> None:
     found = read(agnt5, written(SESSION, log))
     assert without_place(events(found)) == log
     assert [sessions(found)[0], sessions(found)[-1]] == [SESSION, SESSION]
@@ -98,13 +98,13 @@ def test_a_half_is_the_beginning_of_the_whole() -> None:
     assert events(read(agnt5, b"".join(rows[:6]))) == whole[:6]
 
 
-def test_what_is_written_is_recognised_and_its_form_is_kept() -> None:
+def test_written_file_is_recognised_and_equals_the_stored_one() -> None:
     data = written(SESSION, everything())
     assert agnt5.detect(Head(data))
     check(SAMPLE.with_name("written.messages.jsonl.expected"), data.decode())
 
 
-def test_a_session_without_messages_is_an_empty_file_and_that_is_told() -> None:
+def test_a_session_without_messages_is_an_empty_file_and_that_is_reported() -> None:
     losses = Losses()
     assert written(replace(SESSION, record={"upg": {}}), [], losses) == b""
     assert len(losses.rows()) == 2

@@ -58,10 +58,10 @@ def test_what_claude_code_writes_is_claimed(values: list[dict[str, Any]]) -> Non
         ("Cursor on a terminal", [[INIT, {"type": "tool_call", "subtype": "started", "session_id": "s"}]]),
     ],
 )
-def test_what_others_write_is_not(tool: str, values: list[dict[str, Any]]) -> None:
+def test_files_of_other_formats_are_not_claimed(tool: str, values: list[dict[str, Any]]) -> None:
     assert not claude_code.detect(Head(jsonl(*values))), tool
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff" * 100, b"null\n", b"[1]\n", b"{", b"PK\x03\x04"])
-def test_what_is_no_transcript_is_not_claimed(data: bytes) -> None:
+def test_file_without_a_transcript_is_not_claimed(data: bytes) -> None:
     assert not claude_code.detect(Head(data))

@@ -52,7 +52,7 @@ def test_objects_glued_on_one_line_are_each_read_at_their_own_offset() -> None:
     assert "3 objects" in findings(found)["claude-code.glued-objects"].message
 
 
-def test_what_follows_a_good_object_on_its_line_is_malformed() -> None:
+def test_text_after_an_object_on_its_line_is_malformed() -> None:
     found = drafts_of(PROMPT[:-1] + b"}}\n")
     assert [event.kind for event in events(found)] == ["user_message", "unknown"]
     assert events(found)[1].text == "}}"
@@ -65,7 +65,7 @@ def test_byte_order_mark_carriage_returns_and_blank_lines_do_no_harm() -> None:
     assert not findings(found)
 
 
-def test_nan_surrogates_and_nul_are_repaired_and_told() -> None:
+def test_nan_surrogates_and_nul_are_repaired_and_reported() -> None:
     data = PROMPT + b"\0" * 64 + rb'{"type":"mode","mode":"x","level":NaN,"sessionId":"s"}' + b"\n"
     data += rb'{"type":"user","uuid":"u2","message":{"content":"a\ud83db \u0000 c \\u0000"}}' + b"\n" + b"\0" * 512
     found = drafts_of(data)

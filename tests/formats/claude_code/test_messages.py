@@ -27,7 +27,7 @@ def one(value: dict[str, Any]) -> Any:
         ("Done.", {"origin": {"kind": "task-notification"}}, "system"),
     ],
 )
-def test_what_nobody_typed_is_injected_context(content: str, more: dict[str, Any], tag: str) -> None:
+def test_injected_messages_are_context(content: str, more: dict[str, Any], tag: str) -> None:
     event = one(user("u1", content, **more))
     assert (event.kind, event.actor_kind, event.data["type"]) == ("injected_context", "system", tag)
 

@@ -134,7 +134,7 @@ def test_a_cost_stated_on_an_old_line_is_kept_to_the_cent_fraction() -> None:
     assert found[0].cost == Decimal("0.1234567")
 
 
-def test_what_claude_code_wrote_itself_costs_nothing() -> None:
+def test_synthetic_messages_of_claude_code_cost_nothing() -> None:
     usage = {"input_tokens": 5, "output_tokens": 5}
     made = assistant("a1", text("No response requested."), model="<synthetic>", usage=usage)
     failed = assistant("a2", text("Overloaded"), isApiErrorMessage=True, usage=usage)

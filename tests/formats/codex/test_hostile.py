@@ -81,5 +81,5 @@ def test_a_file_without_any_object_is_refused_with_a_reason(data: bytes) -> None
         [{"type": ["turn.started"]}],
     ],
 )
-def test_what_others_write_is_not_claimed(values: list[dict[str, Any]]) -> None:
+def test_files_of_other_formats_are_not_claimed(values: list[dict[str, Any]]) -> None:
     assert not codex.detect(Head(jsonl(*values)))

@@ -24,7 +24,7 @@ from .lines import drafts, event, item, line, said
         ],
     ],
 )
-def test_what_was_told_is_not_told_again(lines: list[dict[str, object]]) -> None:
+def test_repeated_words_are_marked_and_not_said_again(lines: list[dict[str, object]]) -> None:
     found = events(drafts(*lines))[1:]
     assert [bool(event.text) for event in found] == [True] * (len(lines) - 1) + [False]
     assert found[-1].kind == "system" and found[-1].data["repeated"] is True
@@ -51,7 +51,7 @@ def test_a_completed_item_repeats_both() -> None:
         ("<subagent_notification>\n{}", "subagent_notification"),
     ],
 )
-def test_what_codex_puts_into_the_users_place_starts_no_turn(text: str, tag: str) -> None:
+def test_messages_injected_by_codex_start_no_turn(text: str, tag: str) -> None:
     for found in (events(drafts(said("user", text))), events(drafts(event("user_message", message=text)))):
         assert (found[1].kind, found[1].data["type"], found[1].text) == ("injected_context", tag, text)
 

@@ -30,7 +30,7 @@ def test_both_caches_are_inside_the_input() -> None:
     assert found.usage == Usage(10, 60, 30, 7, 5)
 
 
-def test_what_is_not_stated_is_not_zero() -> None:
+def test_unstated_counts_are_not_zero() -> None:
     found = events(drafts(event("token_count", info={"last_token_usage": {"output_tokens": 7}})))[1]
     assert found.usage == Usage(output_tokens=7)
 
@@ -52,6 +52,6 @@ def test_the_model_is_that_of_the_turn() -> None:
     assert [event.model for event in found if event.usage] == ["gpt-5.2", "gpt-5.4"]
 
 
-def test_responses_that_miss_the_stated_total_are_told() -> None:
+def test_responses_that_miss_the_stated_total_are_reported() -> None:
     assert "550 tokens in total" in findings(drafts(tokens(500, 100)))["codex.total"].message
     assert not findings(drafts(tokens(100, 100), tokens(200, 100)))

@@ -58,7 +58,7 @@ def test_exit_code_and_duration_come_from_the_event_before() -> None:
     assert found[2].kind == "system" and found[2].parent == found[1].key and found[2].text == ""
 
 
-def test_what_ran_inside_a_script_is_told_with_its_output() -> None:
+def test_commands_run_inside_a_script_are_events_with_their_output() -> None:
     ended = event("exec_command_end", call_id="inner", command=["ls"], aggregated_output="a.txt", exit_code=0)
     found = events(drafts(ended))[1]
     assert (found.kind, found.text, found.data["command"]) == ("system", "a.txt", ["ls"])

@@ -20,7 +20,7 @@ def test_the_shape_tells_the_outer_levels_of_the_first_document() -> None:
 
 
 @pytest.mark.parametrize("rest", [b'"', b"[1,]", b"\x97", b"NaN", b"// x", b"1" * 5_000])
-def test_what_stands_before_a_fault_still_counts(rest: bytes) -> None:
+def test_keys_before_a_syntax_error_still_count(rest: bytes) -> None:
     assert Head(b'{"feed_type": "session", "x": ' + rest).shape["feed_type"] == "session"
 
 

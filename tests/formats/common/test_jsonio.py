@@ -22,18 +22,18 @@ from vcon_app.formats.common.jsonio import Unreadable, dumps, loads
         ("[" * 100_000, "nested deeper than 200 levels"),
     ],
 )
-def test_what_is_no_json_is_refused_with_place_and_reason(text: str, said: str) -> None:
+def test_invalid_json_is_refused_with_place_and_reason(text: str, said: str) -> None:
     with pytest.raises(Unreadable, match=said.replace("[", r"\[").replace("]", r"\]")):
         loads(text.encode())
 
 
 @pytest.mark.parametrize("value", [{"a": [1, None, True, "ü\u2028"]}, 2**80, "", {}, -0.5])
-def test_what_is_written_is_read_again(value: object) -> None:
+def test_written_json_is_read_back(value: object) -> None:
     assert json.loads(dumps(value)) == value
     assert b"\n" not in dumps(value)
 
 
-def test_what_json_cannot_hold_is_written_as_what_it_can() -> None:
+def test_values_that_json_cannot_hold_are_replaced() -> None:
     assert json.loads(dumps({"a": "\ud800", "b": [float("nan"), 2**80]})) == {"a": "\ufffd", "b": [None, 2**80]}
     assert dumps(Decimal("0.0000001")) == b'"0.0000001"'
 

@@ -77,7 +77,7 @@ def test_a_record_of_an_event_stream_knows_its_bytes() -> None:
         (b'{"a":1}\n{"a":2}\n{"a', "test.cut-off-line"),
     ],
 )
-def test_what_stands_before_a_fault_is_read_and_the_fault_is_told(data: bytes, rule: str) -> None:
+def test_records_before_a_syntax_error_are_read_and_the_error_is_reported(data: bytes, rule: str) -> None:
     items = read(data)
     assert values(items) == TWO
     assert rule in rules(items)

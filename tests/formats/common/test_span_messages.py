@@ -91,7 +91,7 @@ def test_instructions_come_first_and_thoughts_are_told_apart() -> None:
     assert [part.kind for part in answer.parts] == ["reasoning", "text"]
 
 
-def test_what_is_no_message_is_kept_as_text_and_pictures_without_their_bytes() -> None:
+def test_parts_that_are_no_message_are_kept_as_text_and_pictures_without_their_bytes() -> None:
     assert messages_of({"strange": 1}, "user")[0].parts == (Part("text", '{"strange":1}'),)
     (message,) = messages_of(
         [{"role": "user", "content": [{"type": "image", "mime_type": "image/png", "data": "x"}]}], "user"

@@ -37,11 +37,11 @@ def test_items_of_a_list_in_an_object_are_found_wherever_it_stands() -> None:
 @pytest.mark.parametrize(
     "document", [{"list": {"a": 1}}, {"list": 7}, {"other": [1]}, [{"list": [1]}], [1], "list", None]
 )
-def test_what_has_no_such_list_has_no_items(document: Any) -> None:
+def test_document_without_the_list_gives_no_items(document: Any) -> None:
     assert list(items(io.BytesIO(json.dumps(document).encode()), "list")) == []
 
 
-def test_what_came_before_a_fault_is_given() -> None:
+def test_items_before_a_syntax_error_are_given() -> None:
     found = []
     with pytest.raises(ijson.JSONError):
         for value in items(io.BytesIO(b'[{"a": 1}, [2], {"b": ')):

@@ -40,7 +40,7 @@ def test_a_message_whose_parent_is_missing_is_a_branch() -> None:
     assert order(("a", None), ("b", "a"), ("x", "gone"), current="b") == [("x", "x"), ("a", ""), ("b", "")]
 
 
-def test_circles_end_and_are_told() -> None:
+def test_circles_end_and_are_reported() -> None:
     told = order(("a", None), ("b", "a"), ("x", "y"), ("y", "x"), current="b")
     assert told == [("a", ""), ("b", ""), ("x", LOST), ("y", LOST)]
     assert order(("x", "x"), current="x") == [("x", LOST)]

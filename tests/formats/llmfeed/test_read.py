@@ -82,7 +82,7 @@ def test_a_cost_in_another_currency_is_kept_and_not_counted() -> None:
     assert request.usage == Usage(input_tokens=1, quality="aggregate")
 
 
-def test_what_the_file_does_not_say_is_none() -> None:
+def test_values_that_the_file_does_not_state_are_none() -> None:
     draft = session(read({"feed_type": "session", "metadata": {"title": "x"}, "outputs": []}))
     assert (draft.started_at, draft.ended_at, draft.phase, draft.model) == (None, None, None, None)
 

@@ -58,12 +58,12 @@ def test_an_export_without_a_session_is_refused() -> None:
     assert "holds no item of type session" in refusal(b'{"feed_type": "export", "data": [{"type": "quote"}]}')
 
 
-def test_a_feed_type_in_the_wrong_place_is_told() -> None:
+def test_a_feed_type_in_the_wrong_place_is_reported() -> None:
     assert 'metadata says "mcp-lite"' in refusal(b'{"metadata": {"feed_type": "mcp-lite"}, "data": []}')
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"null", b'"session"', b"7"])
-def test_what_is_no_object_is_refused(data: bytes) -> None:
+def test_json_that_is_no_object_is_refused(data: bytes) -> None:
     assert refusal(data)
 
 

@@ -47,7 +47,7 @@ def test_a_session_names_where_it_is_replayed_what_can_be_retried_and_how_far_it
     assert (feed["agent_state"], feed["trust_scope"]) == ({"step": 3}, ["replayable", "resumable"])
 
 
-def test_what_is_not_known_of_the_reserved_blocks_is_not_written() -> None:
+def test_unknown_values_of_reserved_blocks_are_not_written() -> None:
     feed = json.loads(written(SessionDraft("s"), []))
     assert not {"agent_state", "editable_blocks", "replay_endpoint", "trust_scope"} & feed.keys()
 
@@ -138,7 +138,7 @@ SHAPES = {"object": dict, "array": list, "string": str, "boolean": bool}
 
 @pytest.mark.skipif(not SCHEMAS.exists(), reason="needs ../shared/corpus")
 @pytest.mark.parametrize("path", sorted(SCHEMAS.glob("*.json")), ids=lambda path: path.stem)
-def test_what_is_written_follows_the_published_schemas(path: Path) -> None:
+def test_written_feed_follows_the_published_schemas(path: Path) -> None:
     schema = json.loads(path.read_text())
     for data in (written(SESSION, everything(), replay_url=HERE), signed(), written(SessionDraft("s"), [EVENT])):
         assert list(faults(json.loads(data), schema, "")) == []

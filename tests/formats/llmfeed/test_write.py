@@ -224,7 +224,7 @@ def test_secrets_are_masked_unless_asked_otherwise() -> None:
     assert secret.encode() in written(SESSION, log, mask_secrets=False)
 
 
-def test_what_another_format_keeps_is_a_loss() -> None:
+def test_record_of_another_format_is_a_loss() -> None:
     losses = Losses()
     written(replace(SESSION, record={"vcon": {"parties": []}}), everything(), losses)
     assert [row["what"] for row in losses.rows()] == ["parts of the vcon file around its events"]

@@ -90,7 +90,7 @@ def test_what_the_apis_and_their_sdks_write_is_claimed(value: Any) -> None:
         ("a form", {"messages": [{"severity": "low", "content": "x"}], "model": "m"}),
     ],
 )
-def test_what_others_write_is_not(tool: str, value: Any) -> None:
+def test_files_of_other_formats_are_not_claimed(tool: str, value: Any) -> None:
     assert not openai_chat.detect(Head(json.dumps(value).encode())), tool
 
 
@@ -143,7 +143,7 @@ def test_cached_tokens_are_taken_out_of_the_input_and_what_is_not_stated_is_unkn
     ) == expected
 
 
-def test_cached_tokens_that_cannot_be_part_of_the_input_are_told() -> None:
+def test_cached_tokens_that_cannot_be_part_of_the_input_are_reported() -> None:
     found = read(openai_chat, answer(usage={"prompt_tokens": 1, "prompt_tokens_details": {"cached_tokens": 4}}))
     assert counted(found)[0].input_tokens == 1
     assert "openai-chat.tokens" in findings(found)
@@ -277,7 +277,7 @@ def test_messages_of_dot_net_that_have_no_ids_stay_apart() -> None:
     assert [event.text for event in events(found)] == ["one", "two"]
 
 
-def test_what_is_no_json_is_refused() -> None:
+def test_invalid_json_is_refused() -> None:
     with pytest.raises(FormatError):
         read(openai_chat, b'{"model": "m", "messages": [')
 

@@ -140,7 +140,7 @@ def test_a_node_and_an_edge_may_have_the_same_id():
 
 
 @needs_corpus
-def test_a_type_that_looks_like_ours_and_is_not_is_a_warning():
+def test_unknown_node_type_is_a_warning():
     found = rules((CORPUS / "upg" / "examples" / "unknown-node-type.json").read_bytes())["upg.node-type"]
     assert (found.severity, found.path) == ("warning", "/nodes/5/type")
 

@@ -38,7 +38,7 @@ def test_a_session_has_what_the_graph_knows_of_it():
     assert [event.at for event in told if event.at] == sorted(event.at for event in told if event.at)
 
 
-def test_what_the_graph_does_not_say_is_not_0():
+def test_values_that_the_graph_does_not_state_are_not_0():
     ((session, events),) = sessions(of_one())
     assert events == [] and session.phase is None and session.started_at is None and session.model is None
 
@@ -71,12 +71,12 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("rule", FAULTS)
-def test_what_is_odd_is_told_with_its_place(rule):
+def test_oddities_of_a_graph_become_findings_with_their_place(rule):
     found = rules(SAMPLE.read_bytes())[rule]
     assert (found.severity, found.path) == FAULTS[rule]
 
 
-def test_wrong_counts_and_a_missing_writer_are_told():
+def test_wrong_counts_and_a_missing_writer_are_reported():
     document = graph()
     document["$upg"] |= {"counts": {"nodes": 3}, "provenance": {}}
     found = rules(document)
@@ -90,7 +90,7 @@ def test_many_findings_of_one_kind_are_counted():
     assert len(told) == 21 and "480 more" in told[-1].message
 
 
-def test_a_rest_that_is_too_large_stays_in_the_original_and_is_told():
+def test_remaining_members_that_are_too_large_stay_in_the_original_and_are_reported():
     document = of_one()
     document["nodes"] += [{"id": str(n), "type": "page", "title": "x" * 1000} for n in range(1200)]
     ((session, _),) = sessions(document)
@@ -113,7 +113,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("data", "reason"), REFUSED, ids=[reason for _, reason in REFUSED])
-def test_what_is_no_graph_is_refused_with_the_reason(data, reason):
+def test_file_without_a_graph_is_refused_with_the_reason(data, reason):
     with pytest.raises(FormatError, match=reason):
         drafts(data)
 
@@ -157,7 +157,7 @@ def test_a_tampered_file_is_read_with_a_warning():
 
 
 @needs_corpus
-def test_no_other_file_is_claimed_and_no_other_format_claims_these():
+def test_format_claims_its_corpus_files_alone():
     names = claimed(upg)
     expected = {f"upg/examples/{path.name}" for path in EXAMPLES.iterdir() if path.suffix in (".upg", ".json")}
     assert names == expected - {"upg/examples/validator-results.json"}

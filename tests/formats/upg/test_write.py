@@ -63,7 +63,7 @@ def test_a_session_is_written_with_its_definition_skills_decisions_and_evidence(
     assert [edge["type"] for edge in json.loads(data)["edges"]].count("agent_session_creates_decision") == 1
 
 
-def test_what_is_written_has_no_fault_and_a_clean_seal():
+def test_written_graph_is_valid_and_has_a_clean_seal():
     data = written(*run())
     assert rules(data).keys() == {"upg.tokens"}
     document = json.loads(data)
@@ -78,7 +78,7 @@ def test_the_same_session_gives_the_same_bytes_and_the_time_of_export_is_not_sea
     assert json.loads(first)["$upg"]["integrity"] == json.loads(later)["$upg"]["integrity"]
 
 
-def test_what_is_written_reads_back():
+def test_written_file_is_read_back_the_same():
     ((session, events),) = sessions(written(*run()))
     original = run()[0]
     for name in ("external_id", "title", "agent_name", "started_at", "ended_at", "phase", "summary"):
@@ -88,7 +88,7 @@ def test_what_is_written_reads_back():
     assert decision.data["decision"]["title"] == "Wax, not oil" and evidence.text == "A stain"
 
 
-def test_what_was_read_is_written_as_it_was_and_a_second_way_changes_nothing():
+def test_imported_graph_is_written_unchanged_also_the_second_time():
     losses = Losses()
     (night, events), (day, others) = sessions(SAMPLE.read_bytes())
     data = written(night, events, losses)
@@ -129,7 +129,7 @@ def test_costs_of_the_desk_replace_those_of_the_recorder():
     assert told["cost"] == 0.25 and told["countersign:cost_is_partial"] is True
 
 
-def test_what_a_graph_cannot_carry_is_told():
+def test_losses_of_a_graph_are_reported():
     losses = Losses()
     written(replace(SESSION, record={"llmfeed": {"x": 1}}), everything(), losses)
     told = " ".join(row["what"] for row in losses.rows())

@@ -88,7 +88,7 @@ def test_the_signed_record_verifies_with_its_key_and_the_tampered_one_does_not()
     assert states["embedded"] == "valid" and states["tampered"] != "valid" and states["detached"] == "uncheckable"
 
 
-def test_no_other_file_is_claimed_and_no_other_format_claims_these():
+def test_format_claims_its_corpus_files_alone():
     names = claimed(vac)
     expected = {f"{DERIVED.relative_to(CORPUS)}/{name}.vac.json" for name in COUNTS}
     expected |= {f"{DERIVED.relative_to(CORPUS)}/cursor-composer-1-5.{end}.cbor"

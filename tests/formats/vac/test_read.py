@@ -133,7 +133,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("data", "reason"), REFUSED, ids=[reason for _, reason in REFUSED])
-def test_what_is_no_record_is_refused_with_the_reason(data, reason):
+def test_file_without_a_record_is_refused_with_the_reason(data, reason):
     with pytest.raises(FormatError, match=reason):
         drafts(data)
 
@@ -165,5 +165,5 @@ def test_no_vcon_is_taken_for_a_record(path):
         {"session": {}},
     ],
 )
-def test_what_only_has_a_session_in_it_is_not_claimed(other):
+def test_file_that_only_contains_a_session_is_not_claimed(other):
     assert not vac.detect(Head(json.dumps(other).encode()))

@@ -102,7 +102,7 @@ def test_a_record_as_a_vcon_gets_the_dialogs_and_parties_it_did_not_have():
     assert list(map(model, again)) == list(map(model, events))
 
 
-def test_what_the_cddl_does_not_allow_stands_aside_and_is_told():
+def test_members_that_the_cddl_forbids_are_moved_aside_and_reported():
     odd = record()
     odd["recording-agent"] = "deck-recorder/0.3"
     odd["session"]["environment"] = {"cwd": "/srv"}

@@ -82,7 +82,7 @@ def test_a_value_that_cannot_be_written_again_is_looked_at_more_closely():
     ]
 
 
-def test_a_key_that_stands_twice_in_a_cbor_map_is_told():
+def test_a_key_that_stands_twice_in_a_cbor_map_is_reported():
     pair = cbor("version") + cbor("1")
     data = cbor(record())
     assert (data[0] >> 5, data[0] & 31 < 23) == (5, True)

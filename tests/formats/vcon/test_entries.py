@@ -208,7 +208,7 @@ def test_tokens_never_overlap_however_the_recorder_counts(provider, given, count
     assert usage == (None if counts is None else Usage(*counts))
 
 
-def test_a_total_that_fits_no_reading_is_told():
+def test_a_total_that_fits_no_reading_is_reported():
     found = read({"type": "assistant", "content": "x", "token-usage": {"input": 10, "output": 5, "total": 99}})
 
     assert [finding.severity for finding in findings(found, "R76")] == ["info"]

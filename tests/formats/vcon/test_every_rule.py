@@ -213,7 +213,7 @@ def _leads_somewhere(document, pointer):
         for name in names
     ],
 )
-def test_members_that_a_type_of_dialog_must_not_have_are_told(member, dialog):
+def test_members_that_a_type_of_dialog_must_not_have_are_reported(member, dialog):
     values = {"message_id": "m", "filename": "f", "content_hash": sha512(b"x"), "recordings": [0], "parties": [0]}
     document = spoiled({"dialog/-": {**dialog, member: values.get(member, 0)}})
 
@@ -234,7 +234,7 @@ def test_a_dialog_without_content_is_told_to_be_a_shell(dialog):
     assert [event.text for event in events(found) if event.kind == "note"] == ["(content removed or absent)"]
 
 
-def test_numbers_that_are_none_are_read_as_null_and_told():
+def test_numbers_that_are_none_are_read_as_null_and_reported():
     data = json.dumps(spoiled({f"{ENTRIES}/1/input": {"a": 7}})).replace('"a": 7', '"a": 1e400, "b": NaN').encode()
     found = drafts(data)
 
@@ -242,7 +242,7 @@ def test_numbers_that_are_none_are_read_as_null_and_told():
     assert next(event.tool.arguments for event in events(found) if event.tool) == {"a": None, "b": None}
 
 
-def test_a_flattened_signature_is_read_and_told():
+def test_a_flattened_signature_is_read_and_reported():
     signed = jws(CLEAN)
     flat = {"payload": signed["payload"], **signed["signatures"][0]}
     found = drafts(flat)
@@ -256,7 +256,7 @@ def test_the_uuid_in_the_header_of_a_signature_is_compared():
     assert [(one.rule, one.path) for one in found_in(jws(CLEAN, uuid="x"))] == [("R88", "/signatures")]
 
 
-def test_a_trace_that_is_no_cbor_is_told():
+def test_a_trace_that_is_no_cbor_is_reported():
     assert rules_of(spoiled({"analysis/0/body": "_w", "analysis/0/encoding": "base64url"})) >= {"R57"}
 
 
@@ -328,7 +328,7 @@ def test_an_extension_to_come_is_read_around_and_kept():
     assert (again["dialog"][0]["tokens"], again["parties"][1]["id"]) == (5, "p1")
 
 
-def test_copies_of_entries_are_told():
+def test_copies_of_entries_are_reported():
     entry = CLEAN["analysis"][0]["body"]["session"]["entries"][0]
     assert rules_of(spoiled({f"{ENTRIES}/-": entry})) == {"R69"}
     assert rules_of(spoiled({f"{ENTRIES}/-": {**entry, "content": "And the moss."}})) == {"R69"}
@@ -349,7 +349,7 @@ SAID = {"party": 0, "to": 1, "content": [{"type": "text", "text": "Hi"}]}
         ("R8", "/1/timestamp", {**SAID, "timestamp": "noon"}),
     ],
 )
-def test_what_is_odd_in_an_mcp_session_is_told_and_nothing_of_it_is_dropped(rule, path, message):
+def test_oddities_of_an_mcp_session_are_reported_and_nothing_is_dropped(rule, path, message):
     found = drafts(mcp(SAID, message))
 
     assert [(one.rule, one.path) for one in findings(found)] == [(rule, f"/dialog/0/body/messages{path}")]

@@ -58,7 +58,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("data", "reason"), REFUSED, ids=lambda value: value if isinstance(value, str) else "")
-def test_what_cannot_be_read_is_refused_with_the_reason(data, reason):
+def test_unreadable_file_is_refused_with_a_reason(data, reason):
     with pytest.raises(FormatError, match=reason):
         drafts(data)
 
@@ -75,7 +75,7 @@ def test_signed_too_often_is_refused_and_eight_times_is_not():
         drafts(signed(data))
 
 
-def test_an_unsigned_alg_is_no_signature_and_another_uuid_in_the_header_is_told():
+def test_an_unsigned_alg_is_no_signature_and_another_uuid_in_the_header_is_reported():
     found = drafts(signed(bytes_of(BARE), alg="none", uuid="somebody-else"))
 
     assert signature(found).state in ("invalid", "uncheckable")
@@ -272,7 +272,7 @@ def test_a_long_recording_stays_in_the_file_and_does_not_cost_its_size():
     ]
 
 
-def test_what_stays_in_the_file_is_a_loss_of_the_export():
+def test_content_left_in_the_source_file_is_a_loss_of_the_export():
     document = sample("suitcase.call.vcon")
     document["dialog"][1] |= {"encoding": "base64url", "body": "@"}
     head, tail = bytes_of(document).split(b"@")

@@ -54,7 +54,7 @@ def test_a_session_larger_than_what_is_read_at_once_takes_a_small_multiple_of_it
     assert grown < 6 * file.stat().st_size
 
 
-def test_what_an_event_was_made_of_goes_when_it_has_been_told():
+def test_source_of_an_event_is_freed_once_it_is_yielded():
     drafts = vcon.read(io.BytesIO(with_entries(1_000, 1)))
     events = [next(draft for draft in drafts if isinstance(draft, EventDraft)) for _ in range(900)]
     held = [one for one in gc.get_objects() if isinstance(one, Step)]

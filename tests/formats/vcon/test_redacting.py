@@ -106,7 +106,7 @@ def test_a_file_without_anything_says_nothing_of_what_it_held(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_stays_reads_as_before(name):
+def test_unredacted_parts_read_as_before(name):
     """Every second event goes; of the others nothing is lost."""
     ((draft, held),) = sessions(drafts(sample(name)))
     if name in TRANSCRIPTS or name == "lexicon.mcp.vcon":  # there events change places on every way out
@@ -153,7 +153,7 @@ def test_a_redacted_file_that_is_redacted_again_tells_of_both():
     assert [row["what"] for row in losses.rows()] == ["older link to a prior vCon"]
 
 
-def test_what_was_removed_stays_removed_on_a_second_way_out():
+def test_redacted_parts_stay_removed_in_a_second_export():
     ((draft, held),) = sessions(drafts(sample("night-rota.vcon")))
     _, data, _ = redacted(draft, held, all_of(held, "text"))
     ((again, log),) = sessions(drafts(data))
@@ -235,7 +235,7 @@ def test_a_removed_line_is_found_wherever_it_stands(document, pointer):
     assert (pointer, "3") in leaks(document, (3, "Dear all,\n  Aunt Agatha  \ncomes on Monday"))
 
 
-def test_what_is_short_or_a_word_of_the_drafts_is_no_leak():
+def test_short_words_and_words_of_the_drafts_are_no_leaks():
     document = {"dialog": [{"type": "recording", "body": "Hi there"}], "subject": "--------"}
     assert leaks(document, (1, "Hi"), (2, ["recording", "--------"])) == []
 

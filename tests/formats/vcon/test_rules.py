@@ -96,7 +96,7 @@ def test_times_in_seconds_are_read_as_such_and_milliseconds_are_no_fault():
     assert events(found)[0].at == events(drafts(night()))[0].at
 
 
-def test_an_orphan_a_dangling_call_an_unknown_type_and_a_lost_parent_are_each_told():
+def test_an_orphan_a_dangling_call_an_unknown_type_and_a_lost_parent_are_each_reported():
     document = night()
     document["analysis"][1]["body"]["session"]["entries"] += [
         {"type": "tool-result", "call-id": "nobody", "output": "x"},
@@ -141,7 +141,7 @@ def test_a_critical_extension_that_is_not_supported_is_named_and_nothing_is_read
     assert events(drafts(night(**{name: ["agent_session", "lawful_basis", "CC"]})))
 
 
-def test_unknown_extensions_and_members_are_kept_and_told():
+def test_unknown_extensions_and_members_are_kept_and_reported():
     found = drafts(night(extensions=["agent_session", "x_new"], sessions=[{"id": 1}]))
 
     assert [(one.severity, one.path) for one in findings(found, "R6")] == [
@@ -188,7 +188,7 @@ def test_dialog_and_trace_that_contradict_each_other_are_both_kept():
     assert {one.rule for one in warnings(found)} == {"R74", "R75"}
 
 
-def test_marks_of_removed_text_are_told():
+def test_marks_of_removed_text_are_reported():
     mark = "Ask __REDACTED_REF_007."
 
     assert findings(drafts(night(dialog__4__body=mark, **{f"{ENTRIES}__11__content": mark})), "R109")

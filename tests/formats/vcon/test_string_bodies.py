@@ -26,14 +26,14 @@ def models(data: bytes):
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in SAMPLES.glob("*.vcon")))
-def test_the_same_session_is_read_of_either(name):
+def test_both_body_forms_give_the_same_session(name):
     ((draft, held),) = sessions(drafts(sample(name)))
     as_json, as_text = both_ways(draft, held)
     assert models(as_text) == models(as_json)
     assert core_faults(json.loads(as_text)) == core_faults(json.loads(as_json)) == []
 
 
-def test_nothing_but_the_bodies_is_another():
+def test_body_forms_differ_only_in_the_bodies():
     ((draft, held),) = sessions(drafts(sample("night-rota.vcon")))
     as_json, as_text = (json.loads(data) for data in both_ways(draft, held))
     for part in ("analysis", "attachments"):

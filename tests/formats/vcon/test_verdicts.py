@@ -45,7 +45,7 @@ def test_a_report_stands_beside_the_session_and_changes_nothing_of_it(name, bodi
     assert isinstance(item["body"], dict if bodies == "json" else str)
 
 
-def test_it_names_the_entries_of_the_trace_and_the_dialogs_that_it_is_about():
+def test_verdict_report_names_its_entries_and_dialogs():
     held, document, _ = back("night-rota.vcon")
     [item] = verdicts_in(document)
     body = item["body"]
@@ -64,7 +64,7 @@ def test_it_names_the_entries_of_the_trace_and_the_dialogs_that_it_is_about():
         {"verdicts": True, "review": None},
     ],
 )
-def test_it_is_not_there_unless_somebody_asked_and_somebody_said_something(options):
+def test_verdict_report_is_written_only_on_request_and_with_verdicts(options):
     assert verdicts_in(back("night-rota.vcon", **options)[1]) == []
 
 
@@ -76,7 +76,7 @@ def test_a_decision_about_no_event_is_told_without_one():
 
 
 @pytest.mark.parametrize("bodies", ["json", "string"])
-def test_what_came_in_is_shown_kept_and_said_again(bodies):
+def test_imported_verdicts_are_shown_kept_and_exported_again(bodies):
     _, document, again = back("night-rota.vcon", bodies=bodies)
     assert {"type": "report", "vendor": "countersign", "product": "1.0", "schema": SCHEMA} in session(again).metadata[
         "analyses"

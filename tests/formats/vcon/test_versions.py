@@ -52,7 +52,7 @@ def told(document):
 
 
 @pytest.mark.parametrize(("older", "newer"), RENAMED)
-def test_a_name_of_another_version_is_read_as_that_of_core_04_and_told(older, newer):
+def test_a_name_of_another_version_is_read_as_that_of_core_04_and_reported(older, newer):
     old, new = spoiled(older), spoiled(newer)
 
     assert told(old) == told(new)

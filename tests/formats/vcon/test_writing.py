@@ -59,7 +59,7 @@ def test_nothing_of_a_trace_in_the_canonical_shape_is_lost():
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("bodies", ["json", "string"])
-def test_what_is_written_is_the_same_session_again(name, bodies):
+def test_written_vcon_is_read_back_as_the_same_session(name, bodies):
     held, data, losses, again = back_and_forth(sample(name), bodies=bodies)
 
     if name != "lexicon.mcp.vcon":  # two artifacts of this dialect change places, which the report says
@@ -69,7 +69,7 @@ def test_what_is_written_is_the_same_session_again(name, bodies):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_written_is_sound(name):
+def test_written_vcon_is_valid(name):
     _, data, _, _ = back_and_forth(sample(name))
     document = json.loads(data)
 
@@ -247,7 +247,7 @@ def test_what_is_known_of_a_session_from_elsewhere_comes_back_too():
     assert draft.metadata.items() <= again.metadata.items()
 
 
-def test_what_another_format_keeps_beside_its_events_is_reported():
+def test_record_of_another_format_is_reported_as_loss():
     losses = Losses()
     written(replace(elsewhere()[0], record={"llmfeed": {"blocks": {}}}), elsewhere()[1], losses)
 

@@ -95,13 +95,13 @@ def test_a_bundle_holds_original_vcon_audit_losses_and_the_manifest_of_all():
     assert b"session of an AI agent" in held["README.txt"] and b"original/clock.jsonl" in held["README.txt"]
 
 
-def test_it_verifies_and_says_who_signed():
+def test_bundle_verifies_and_names_the_signer():
     report = checked(made())
     assert (report.signature.state, report.signature.signer, report.findings) == ("valid", "the desk", [])
     assert any("session.vcon: valid, by the desk" in fact for fact in report.facts)
 
 
-def test_whoever_does_not_know_the_key_is_told_that_it_is_genuine():
+def test_bundle_with_an_unknown_key_is_genuine_but_untrusted():
     stranger = signer_of(private_pem(rsa_key()).encode(), owner("Recorder", rsa_key()).pem.encode())
     report = checked(made(), Anchor(stranger.key.public_key()))
     assert report.signature.state == "valid_untrusted"
@@ -119,7 +119,7 @@ def test_a_bare_key_signs_the_manifest_and_leaves_the_vcon(key):
     assert checked(data, root().anchor).signature.state == "uncheckable"
 
 
-def test_without_a_key_it_is_unsigned_and_otherwise_whole():
+def test_bundle_without_a_key_is_unsigned_and_complete():
     report = checked(made(signer=None))
     assert (report.signature.state, report.findings) == ("unsigned", [])
 
@@ -173,7 +173,7 @@ def _refusal(data: bytes, name: str) -> str:
     return name
 
 
-def test_a_member_that_was_added_is_told():
+def test_a_member_that_was_added_is_reported():
     report = checked(packed(members(made()) | {"more.txt": b"Trust me"}))
     assert (report.signature.state, [finding.path for finding in report.findings]) == ("invalid", ["more.txt"])
 
@@ -240,7 +240,7 @@ def test_neighbours_in_the_audit_log_follow_each_other():
     ]  # fmt: skip
 
 
-def test_an_original_that_no_record_knows_is_told():
+def test_an_original_that_no_record_knows_is_reported():
     def change(held):
         held["original/clock.jsonl"] = b"another file"
 
@@ -248,7 +248,7 @@ def test_an_original_that_no_record_knows_is_told():
     assert "not that of the document that the session was read from" in report.signature.detail
 
 
-def test_a_vcon_whose_own_signature_is_broken_is_told():
+def test_a_vcon_whose_own_signature_is_broken_is_reported():
     def change(held):
         value = json.loads(held["session.vcon"])
         value["signatures"][0]["signature"] = value["signatures"][0]["signature"][::-1]
@@ -373,6 +373,6 @@ def test_a_title_commands_no_terminal():
     assert b"\x1b" not in text and text.startswith(b"A [2J B\n")
 
 
-def test_of_very_many_faults_the_first_are_told():
+def test_only_the_first_of_very_many_faults_are_reported():
     lines = io.BytesIO(b"odd\n" * 100_000)
     assert len(audit_rows.faults(lines, 3, set())) == audit_rows.MOST

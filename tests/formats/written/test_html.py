@@ -187,7 +187,7 @@ def test_a_response_is_counted_once_with_its_greatest_output() -> None:
     assert "40.0 k (1.2 k in" in text
 
 
-def test_what_has_no_price_makes_the_total_a_lower_bound() -> None:
+def test_unpriced_usage_makes_the_total_a_lower_bound() -> None:
     text = Reading(page(requests())).text
     assert "≥ $0.031" in text
     assert "— in · — cache read · — cache write · 5 out" in text

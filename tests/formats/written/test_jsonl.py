@@ -48,7 +48,7 @@ def test_an_event_is_told_in_the_shape_of_the_api() -> None:
     assert (shape["depth"], shape["data"]) == (1, {"x": 1.5})
 
 
-def test_what_is_not_known_is_null() -> None:
+def test_unknown_values_are_null() -> None:
     (shape,) = lines([EventDraft("note", "k", usage=Usage())])
     assert [shape[name] for name in ("at", "tool", "model", "cost", "parent_seq", "source")] == [None] * 6
     assert shape["usage"]["total_tokens"] is None

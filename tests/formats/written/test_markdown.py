@@ -153,7 +153,7 @@ def test_the_same_text_in_every_other_place_stays_text():
         assert [tag for tag, _ in page.headings] == ["h1", "h2", "h3", "h4", "h4", "h4", "h4"]
 
 
-def test_what_people_write_is_left_as_it_is():
+def test_markdown_of_messages_is_left_as_it_is():
     text = "See [it](https://example.com/a), `List<int>` and 3 < 4:\n\n```html\n<b>bold</b>\n```\n\n- one\n\n***"
     assert list(prose(text)) == text.split("\n")
 
@@ -212,7 +212,7 @@ def test_nothing_known_is_a_dash_and_never_0():
     assert "| Tokens | — |" in text and "| Cost | — |" in text and "*No events.*" in text
 
 
-def test_what_is_not_shown_is_told():
+def test_values_left_out_are_losses():
     losses = Losses()
     written(everything(), replace(SESSION, record={"llmfeed": {"x": 1}}), losses)
     told = " ".join(row["what"] for row in losses.rows())

@@ -45,7 +45,7 @@ def late(approval) -> None:
     Approval.objects.filter(pk=approval.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
 
 
-def test_asking_waits_and_shows_in_log_audit_and_session(session):
+def test_approval_request_is_pending_in_log_audit_and_session(session):
     approval = ask(session, server="shop", context="customer wrote twice", expires_in=60)
     assert (approval.status, approval.version, approval.requested_by) == (Status.PENDING, 1, "deploy bot")
     event = log(session)[0]
@@ -68,7 +68,7 @@ def test_asking_waits_and_shows_in_log_audit_and_session(session):
         ("approve", {"arguments": {"amount": 40}}, Status.APPROVED),
     ],
 )  # fmt: skip
-def test_a_decision_ends_the_waiting(session, verdict, more, status):
+def test_decision_ends_the_pending_approval(session, verdict, more, status):
     decided = decide(ask(session), verdict, **more)
     assert (decided.status, decided.version, decided.delivery) == (status, 2, "queued")
     assert decided.decision["by"] == "Ines"
@@ -107,7 +107,7 @@ def test_the_same_decision_again_changes_nothing(session, verdict, more):
     ("Omar", "approve", {}), ("Ines", "deny", {}), ("Ines", "answer", {"answer": "x"}),
     ("Ines", "approve", {"arguments": {"amount": 1}}),
 ])  # fmt: skip
-def test_another_decision_is_refused_with_the_one_that_stands(session, by, verdict, more):
+def test_conflicting_decision_is_refused_with_the_first_one(session, by, verdict, more):
     approval = ask(session)
     decide(approval)
     with pytest.raises(Conflict, match="Ines decided this already: approved") as conflict:
@@ -142,7 +142,7 @@ def test_a_decision_that_makes_no_sense_is_refused(session, verdict, more, field
     assert pending(session) == 1
 
 
-def test_a_deadline_denies(session):
+def test_expired_approval_is_denied(session):
     approval = ask(session, expires_in=60)
     late(approval)
     assert endings.expire_due() == 1
@@ -160,7 +160,7 @@ def test_a_decision_after_the_deadline_comes_too_late_even_if_nobody_swept(sessi
     assert Approval.objects.get(pk=approval.pk).status == Status.EXPIRED
 
 
-def test_without_a_deadline_it_waits(session):
+def test_approval_without_a_deadline_stays_pending(session):
     ask(session)
     ask(session, expires_in=3600)
     assert endings.expire_due() == 0
@@ -214,7 +214,7 @@ def test_an_answer_waits_for_its_asker_and_is_handed_over_once(session):
     assert Approval.objects.get(pk=approval.pk).delivery == "delivered"
 
 
-def test_what_the_log_shows_afterwards_is_a_fact_of_its_own(session):
+def test_execution_is_recorded_separately_from_the_decision(session):
     failed, done, refused = (ask(session, client_id=name) for name in ("c1", "c2", "c3"))
     for approval, verdict in ((failed, "approve"), (done, "approve"), (refused, "deny")):
         decide(approval, verdict)

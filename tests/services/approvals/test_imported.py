@@ -40,7 +40,7 @@ def take(session: Session, *new: EventDraft) -> list[Approval]:
 
 
 @pytest.mark.parametrize("name", sorted(TOLD))
-def test_what_a_file_tells_of_decisions_becomes_records(workspace, name):
+def test_decisions_in_an_imported_file_become_approval_records(workspace, name):
     imported = drop(workspace, (SAMPLES / name).read_bytes(), Path(name).name)
     assert imported.status == "done", imported.error
     found = Approval.objects.filter(workspace=workspace)
@@ -98,12 +98,12 @@ def test_records_are_not_among_the_decisions_of_the_desk(session):
     assert list(decided(session.workspace_id)) == []
 
 
-def test_what_an_agent_sends_itself_is_no_record(session):
+def test_decisions_sent_by_an_agent_are_no_approval_records(session):
     events.append(session.pk, [told(key="yes", decision="approved", by="user")])
     assert Event.objects.filter(session=session).exists()
     assert not session.approvals.exists()
 
 
-def test_strange_answers_are_settled_elsewhere(session):
+def test_answers_with_unknown_verdicts_are_settled_elsewhere(session):
     (one,) = take(session, told(key="what", decision={"a": 1}))
     assert one.status == "settled_elsewhere"

@@ -23,7 +23,7 @@ def outcome(approval) -> str:
 
 
 @pytest.mark.parametrize("second", ["approve", "deny"])
-def test_of_two_people_one_wins_and_the_other_is_told_who(session, second):
+def test_first_of_two_concurrent_decisions_wins_and_is_named_to_the_second(session, second):
     approval = ask(session)
     results = at_once(
         lambda: decide(approval, by=decider("Ines")), lambda: decide(approval, second, by=decider("Omar"))

@@ -95,7 +95,7 @@ def test_a_finding_about_a_line_is_shown_with_the_parts_of_the_line():
     assert not sources._about("a.json: /dialog", "a.json: /dialog/0")
 
 
-def test_what_is_in_no_known_format_is_left_out_and_told(workspace):
+def test_archive_member_of_unknown_format_is_skipped_with_a_finding(workspace):
     done = drop(workspace, packed({"notes.txt": b"Buy milk", "empty": b"", "one.jsonl": transcript(2)}), "all.zip")
     assert done.events == 2
     assert rules(done) == [("zip.unrecognised", "info", "notes.txt"), ("zip.unrecognised", "info", "empty")]
@@ -195,14 +195,14 @@ def test_bombs_and_archives_that_are_too_large_fail_cleanly(workspace, settings,
     assert not Session.objects.exists()
 
 
-def test_a_size_that_is_a_lie_is_no_way_round_the_limits(workspace):
+def test_false_member_size_does_not_evade_the_limits(workspace):
     data = packed({"one.jsonl": transcript(2), "zeros.json": bytes(5 * 1024 * 1024)})
     small = (1_000).to_bytes(4, "little")
     done = drop(workspace, patched(data, b"PK\x01\x02", 24, small), "all.zip")
     assert rules(done) == [("zip.unreadable", "error", "zeros.json")]
 
 
-def test_what_is_stored_as_it_is_does_not_make_the_archive_a_file_of_its_format(workspace):
+def test_uncompressed_member_does_not_decide_the_format_of_the_archive(workspace):
     log = packed({"_journal/start.json": b"{}", "header.json": b"{}"}, zipfile.ZIP_STORED)
     done = drop(workspace, packed({"log.eval": log, "one.jsonl": transcript(4)}, zipfile.ZIP_STORED), "all.zip")
     assert (done.format, done.events) == ("zip", 4)
@@ -250,7 +250,7 @@ def test_of_a_format_that_is_asked_for_only_members_in_it_are_read(workspace):
     assert rules(done) == [("zip.other-format", "info", "a/one.jsonl")]
 
 
-def test_its_signature_is_that_of_its_worst_member_and_is_checked_again(workspace):
+def test_signature_of_an_archive_is_that_of_its_worst_member(workspace):
     signer = make.recorder(dates=(make.START, timezone.now() + timedelta(days=3650)))
     signed = json.dumps(make.signed(make.VCON, signer)).encode()
     alone = drop(workspace, packed({"signed.vcon": signed, "notes.txt": b"milk"}), "alone.zip")
@@ -265,7 +265,7 @@ def test_its_signature_is_that_of_its_worst_member_and_is_checked_again(workspac
         assert "R89" not in {rule for rule, _, _ in rules(done)}
 
 
-def test_what_says_that_the_bytes_were_changed_stays_after_a_second_check(workspace):
+def test_finding_about_changed_bytes_survives_a_second_check(workspace):
     changed = make.signed(make.VCON, make.recorder()) | {
         "payload": make.b64(json.dumps(make.VCON | {"uuid": OTHER}).encode())
     }
@@ -290,7 +290,7 @@ def test_a_bundle_of_vcons_is_read_and_its_files_are_checked(workspace):
     assert (done.status, done.events, rules(done)) == (Import.Status.DONE, 1, [])
 
 
-def test_what_is_odd_in_a_bundle_is_told(workspace):
+def test_oddities_of_a_bundle_become_findings(workspace):
     files = {
         f"{ABC}.txt": b"abd", "files/photo.png": b"x", "extensions/moon/metadata.json": b"{}",
         "files/sha256-x.json": vcon("Smuggled"), "vcons/second.json": vcon("Hi", uuid=OTHER),

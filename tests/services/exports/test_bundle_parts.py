@@ -61,7 +61,7 @@ def test_a_bundle_verifies_here_by_our_own_key(workspace, imported_session, tmp_
     assert (found.signature.state, found.signature.signer, found.findings) == ("valid", "this installation", [])
 
 
-def test_it_holds_the_original_and_the_records_of_the_session(workspace, imported_session):
+def test_bundle_holds_the_original_and_the_audit_records(workspace, imported_session):
     requests.request(imported_session, requests.Question("issue_refund", {"order": "4711"}), by=BY)
     drop(workspace, transcript(2, OTHER), "other.jsonl")
     held = members(handed_over(imported_session))
@@ -84,7 +84,7 @@ def test_the_hash_of_each_record_is_that_of_the_audit_log(workspace, imported_se
     assert not list(audit.broken_rows(workspace.pk))
 
 
-def test_its_vcon_is_the_one_that_is_exported_by_itself(imported_session):
+def test_vcon_in_the_bundle_equals_the_separate_export(imported_session):
     alone = json.loads(handed_over(imported_session, "vcon"))
     told = json.loads(members(handed_over(imported_session))["manifest.json"])
     assert told["vcon"] == {"path": "session.vcon", "uuid": alone["uuid"], "signed": True}
@@ -97,7 +97,7 @@ def test_a_session_that_began_here_is_handed_over_without_an_original(workspace,
     assert verified(data, tmp_path, workspace).signature.state == "valid"
 
 
-def test_what_goes_on_is_handed_over_with_an_unsigned_vcon(session):
+def test_bundle_of_a_running_session_has_an_unsigned_vcon(session):
     append(session, user("Hello"))
     Session.objects.update(phase=Session.Phase.ACTIVE)
     assert "goes on" in json.loads(members(handed_over(session))["manifest.json"])["vcon"]["why_not"]
@@ -107,7 +107,7 @@ def test_asking_for_a_signature_changes_nothing(imported_session):
     assert members(handed_over(imported_session, signed=True))["manifest.jws"]
 
 
-def test_a_key_that_cannot_be_used_is_told_before_anything_is_written(imported_session, settings, tmp_path):
+def test_unusable_signing_key_fails_before_anything_is_written(imported_session, settings, tmp_path):
     settings.SIGNING_KEY = tmp_path / "none.pem"
     with pytest.raises(export_options.CannotExport, match="cannot be used"):
         export_jobs.start_export(imported_session, "bundle", by=BY)
@@ -214,7 +214,7 @@ def test_a_bundle_of_a_session_out_of_a_zip_holds_the_member_and_names_the_archi
     assert verified(data, tmp_path, workspace).signature.state == "valid"
 
 
-def test_nothing_is_stored_twice_for_it(workspace):
+def test_bundle_stores_no_second_copy_of_the_original(workspace):
     drop(workspace, zipped(TWO), "all.zip")
     assert SourceDocument.objects.count() == 1
     assert documents.path_of(SourceDocument.objects.get().sha256).exists()

@@ -69,14 +69,16 @@ def test_a_writer_is_given_every_option_of_its_format(session, chat_format, said
         ("chat", {"signed": "maybe"}, "true or false", "signed"),
     ],
 )
-def test_what_cannot_be_chosen_is_refused_before_anything_is_kept(session, chat_format, format, said, says, parameter):
+def test_invalid_export_option_is_refused_before_anything_is_stored(
+    session, chat_format, format, said, says, parameter
+):
     with pytest.raises(export_options.CannotExport, match=says) as refused:
         export(session, format, options=said)
     assert refused.value.parameter == parameter
     assert not Export.objects.exists() and not AuditEntry.objects.filter(action="session.exported").exists()
 
 
-def test_what_was_chosen_is_kept_and_told_but_not_the_default(session, chat_format):
+def test_chosen_options_are_stored_and_audited_but_defaults_are_not(session, chat_format):
     made = export(session, "chat", options={"speaker": "full", "times": "true"})
     assert made.options == {"times": True}
     assert AuditEntry.objects.get(action="session.exported").details == {"format": "chat", "options": {"times": True}}
@@ -90,7 +92,7 @@ def test_a_report_makes_no_export_and_says_of_nobody_that_they_took_it(session, 
 
 
 @pytest.mark.parametrize("format", sorted(registry.writers()))
-def test_a_report_is_what_the_export_then_says(session, format):
+def test_loss_report_equals_the_losses_of_the_export(session, format):
     append(session, user(), call("a"), result("a"), event("unknown", data={"raw": [1]}))
     assert export_jobs.report(session, format) == export(session, format).losses
 
@@ -103,7 +105,7 @@ def test_another_choice_is_another_vcon_and_the_same_choice_the_same(session):
     assert export(session, "vcon", options={"bodies": "json"}).identity == plain
 
 
-def test_what_our_formats_declare_can_be_shown_and_typed():
+def test_declared_export_options_can_be_shown_and_entered():
     for name, found in export_options.all_options().items():
         assert re.fullmatch(r"[a-z][a-z_]*", name) and name not in ("format", "output", *export_options.FORMS)
         for format, option in found:
@@ -111,7 +113,7 @@ def test_what_our_formats_declare_can_be_shown_and_typed():
             assert not option.choices or len(option.choices) > 1
 
 
-def test_an_export_by_the_default_is_told_as_before(session):
+def test_audit_entry_of_a_default_export_names_no_options(session):
     export_jobs.start_export(session, "jsonl", by=BY)
     assert AuditEntry.objects.get(action="session.exported").details == {"format": "jsonl"}
 

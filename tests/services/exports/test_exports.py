@@ -121,7 +121,7 @@ def test_a_session_that_went_on_is_another_vcon(session):
     assert export(session, "vcon").identity["uuid"] != first["uuid"]
 
 
-def test_what_a_format_cannot_carry_is_counted(imported_session):
+def test_losses_of_a_format_are_counted(imported_session):
     losses = export(imported_session, "html").losses
     assert losses and all({"what", "why", "count"} == set(row) for row in losses)
 
@@ -149,7 +149,7 @@ def test_a_name_is_made_of_the_title(session):
     assert export(session, "jsonl").filename == f"mend-the-clock-{str(session.pk)[-6:]}.events.jsonl"
 
 
-def test_who_took_it_away_is_in_the_audit_log(imported_session):
+def test_exporting_member_is_in_the_audit_log(imported_session):
     export(imported_session, "jsonl")
     entry = AuditEntry.objects.get(action="session.exported")
     assert (entry.actor_name, entry.subject_id, entry.details) == (
@@ -170,7 +170,7 @@ def test_a_large_session_is_left_to_a_worker(imported_session, monkeypatch, djan
     assert len(content(waiting).splitlines()) == 6
 
 
-def test_a_writer_that_fails_is_told_and_leaves_no_file(imported_session, monkeypatch):
+def test_failing_writer_fails_the_export_and_leaves_no_file(imported_session, monkeypatch):
     class Broken:
         SPEC = Spec(name="broken", title="Broken", media_type="text/plain", suffix=".txt")
 
@@ -187,7 +187,7 @@ def test_a_writer_that_fails_is_told_and_leaves_no_file(imported_session, monkey
     assert not export_jobs.path_of(failed).exists()
 
 
-def test_an_export_whose_worker_died_is_rung_again(imported_session, monkeypatch):
+def test_export_whose_worker_died_is_enqueued_again(imported_session, monkeypatch):
     monkeypatch.setattr(export_jobs, "INLINE_EVENTS", 3)
     lost = export(imported_session, "jsonl")
     assert export_jobs.sweep() == 0

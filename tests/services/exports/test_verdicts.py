@@ -46,7 +46,7 @@ def verdicts_in(written: Export) -> list:
     return [item for item in json.loads(content(written))["analysis"] if item.get("schema") == SCHEMA]
 
 
-def test_only_what_was_decided_and_said_by_people_here_is_told(decided):
+def test_verdicts_report_only_decisions_and_answers_of_people_here(decided):
     Approval.objects.create(
         workspace_id=decided.workspace_id, session=decided, tool_name="elsewhere", arguments={}, digest="0" * 64,
         status="approved", recorded=True, requested_at=decided.created_at,
@@ -61,7 +61,7 @@ def test_only_what_was_decided_and_said_by_people_here_is_told(decided):
     json.dumps(told)
 
 
-def test_it_leaves_only_when_it_is_asked_for(decided):
+def test_verdicts_are_exported_only_on_request(decided):
     assert verdicts_in(export(decided, "vcon")) == []
     [item] = verdicts_in(export(decided, "vcon", options={"verdicts": "true"}))
     assert item["body"]["approvals"][0]["votes"][0]["by"] == "Rosa"
@@ -76,7 +76,7 @@ def test_the_same_verdicts_are_the_same_file_and_another_decision_another(decide
     assert export(decided, "vcon", options={"verdicts": "true"}).identity["uuid"] != first.identity["uuid"]
 
 
-def test_it_comes_back_as_the_session_with_the_report_kept(workspace, decided):
+def test_export_with_verdicts_is_imported_with_the_report_kept(workspace, decided):
     written = export(decided, "vcon", options={"verdicts": "true"})
     [link] = drop(workspace, content(written), "back.vcon").session_links.all()
     assert link.events == decided.event_count

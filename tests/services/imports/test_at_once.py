@@ -39,7 +39,7 @@ def test_two_lengths_of_one_transcript_become_one_session_with_every_event_once(
     assert sum(Import.objects.values_list("events", flat=True)) == 900
 
 
-def test_one_import_that_is_rung_for_twice_runs_once(workspace):
+def test_import_enqueued_twice_runs_once(workspace):
     waiting = start(workspace, transcript(300))
     together(waiting, waiting)
     assert (Import.objects.get().attempt, Session.objects.get().event_count) == (1, 300)

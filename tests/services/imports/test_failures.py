@@ -137,7 +137,7 @@ def test_a_hostile_reason_is_shown(scripted):
     assert scripted(read).error == "file: bad key '\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}'"
 
 
-def test_what_postgresql_refuses_for_good_fails_at_once(scripted):
+def test_permanent_database_error_fails_the_import_at_once(scripted):
     def read():
         yield SessionDraft("s", agent_name="x")
         with connection.cursor() as cursor:
@@ -173,7 +173,7 @@ def dead(workspace, attempt: int = 1, data: bytes = transcript(6)) -> Import:
     return left
 
 
-def test_an_import_whose_worker_died_is_rung_again_and_finishes_with_every_event_once(
+def test_import_whose_worker_died_is_enqueued_again_and_has_every_event_once(
     workspace, django_capture_on_commit_callbacks
 ):
     left = dead(workspace)
@@ -186,7 +186,7 @@ def test_an_import_whose_worker_died_is_rung_again_and_finishes_with_every_event
     assert Session.objects.get().event_count == 6
 
 
-def test_a_lost_message_is_rung_again_a_fresh_one_is_not(workspace):
+def test_stale_queued_import_is_enqueued_again_and_a_fresh_one_is_not(workspace):
     waiting = start(workspace, transcript(2))
     assert import_jobs.sweep() == 0
     Import.objects.filter(pk=waiting.pk).update(created_at=timezone.now() - jobs.UNSTARTED_AFTER - timedelta(seconds=1))

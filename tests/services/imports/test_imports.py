@@ -60,7 +60,7 @@ def test_a_transcript_becomes_a_session(workspace):
     assert set(session.events.values_list("document", flat=True)) == {done.document.sha256}
 
 
-def test_it_waits_until_a_worker_comes(workspace):
+def test_import_is_queued_until_a_worker_runs_it(workspace):
     waiting = start(workspace, transcript(2))
     assert (waiting.status, waiting.attempt, Session.objects.count()) == (Import.Status.QUEUED, 0, 0)
     assert AuditEntry.objects.get(action="import.started").actor_name == "Ines"
@@ -188,7 +188,7 @@ def test_a_format_that_is_asked_for_is_used_whatever_the_content(workspace):
     assert drop(workspace, b"\x00\x01\x02", format="claude-code").status == Import.Status.FAILED
 
 
-def test_its_text_is_found(workspace):
+def test_imported_text_is_found_by_search(workspace):
     from sessions_app.queries.sessions.session_list import SessionFilter, filtered
     from sessions_app.services.log import search_index
 

@@ -139,7 +139,7 @@ def test_a_companion_alone_is_no_failed_import_and_no_session(workspace):
     assert (alone.status, alone.session_links.count()) == (Import.Status.DONE, 0)
 
 
-def test_the_same_words_about_two_sub_agents_are_told_of_both(workspace):
+def test_same_description_of_two_sub_agents_applies_to_both(workspace):
     same = meta(agentType="Explore", description="Look around")
     for agent in ("aa11", "bb22"):
         drop(workspace, side(agent, "Look"), f"agent-{agent}.jsonl")
@@ -149,7 +149,7 @@ def test_the_same_words_about_two_sub_agents_are_told_of_both(workspace):
     )
 
 
-def test_a_companion_that_says_whose_it_is_is_not_told_of_a_namesake(workspace):
+def test_companion_file_that_names_its_session_does_not_apply_to_a_namesake(workspace):
     other = side("aa11", "Hello").replace(MAIN.encode(), b"another")
     drop(workspace, other, "agent-aa11.jsonl")
     drop(workspace, packed({f"{FOLDER}/agent-aa11.meta.json": meta(description="Not yours")}), "a.zip")

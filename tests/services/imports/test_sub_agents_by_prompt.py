@@ -59,7 +59,7 @@ CURSOR = [
 
 @pytest.mark.parametrize("files", [GEMINI, CURSOR], ids=["gemini-cli", "cursor"])
 @pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0)])
-def test_the_child_is_below_the_call_of_its_parent(workspace, files, order):
+def test_sub_agent_session_found_by_prompt_is_below_the_call_of_its_parent(workspace, files, order):
     imports = {number: drop(workspace, files[number]) for number in order}
     main, child, other = (imports[number].session_links.get().session for number in range(3))
     assert (child.parent_id, main.parent_id, other.parent_id) == (main.pk, None, None)
@@ -72,7 +72,7 @@ def test_the_child_is_below_the_call_of_its_parent(workspace, files, order):
     assert Session.objects.count() == 3
 
 
-def test_two_that_tell_each_other_the_same_are_not_each_others_parents(workspace):
+def test_sessions_with_the_same_prompt_do_not_become_each_others_parents(workspace):
     first = cursor(("user", text("Ping the other")), ("assistant", task("Pong the other")))
     second = cursor(("user", text("Pong the other")), ("assistant", task("Ping the other")))
     for data in (first, second):

@@ -52,7 +52,7 @@ def texts() -> list[str]:
     return list(Event.objects.filter(kind="user_message").order_by("seq").values_list("text", flat=True))
 
 
-def test_what_is_there_is_imported_and_nothing_twice(folder, following):
+def test_watch_imports_existing_files_once(folder, following):
     (folder / "sub").mkdir()
     (folder / "sub" / "a.jsonl").write_bytes(transcript(4))
     (folder / "b.vcon").write_bytes(vcon("Hello"))
@@ -76,7 +76,7 @@ def test_a_file_that_is_appended_to_is_read_at_once_and_adds_only_what_is_new(fo
     assert texts() == ["Please mend part0", "Please mend part2", "Please mend part4"]
 
 
-def test_a_document_that_is_written_whole_is_left_until_it_rests(folder, following):
+def test_document_written_whole_is_imported_once_it_stops_changing(folder, following):
     path = folder / "b.vcon"
     whole = vcon("Hello", "Good day")
     for size in (40, 200, len(whole)):
@@ -93,7 +93,7 @@ def test_hidden_temporary_and_empty_files_are_passed_over_in_silence(folder, fol
     assert settle(following) == []
 
 
-def test_what_is_in_no_known_format_is_told_once(folder, following):
+def test_watch_reports_a_file_of_unknown_format_once(folder, following):
     path = folder / "notes.txt"
     path.write_text("Buy milk")
     assert [(outcome.path, outcome.imported) for outcome in settle(following)] == [(path, None)]

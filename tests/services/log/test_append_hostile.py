@@ -121,14 +121,14 @@ def test_long_names_are_kept(session):
 
 
 @pytest.mark.parametrize("count", [-1, 2**63, 10**30])
-def test_a_token_count_that_cannot_be_is_unknown(session, count):
+def test_impossible_token_count_is_stored_as_unknown(session, count):
     append(session, answer("r", input_tokens=count, output_tokens=7))
     assert (session.input_tokens, session.output_tokens) == (None, 7)
     assert log(session)[0].data["refused"] == {"input_tokens": str(count)}
 
 
 @pytest.mark.parametrize("cost", ["-1", "1e30", "NaN", "Infinity"])
-def test_a_cost_that_cannot_be_is_unknown(session, cost):
+def test_impossible_cost_is_stored_as_unknown(session, cost):
     append(session, answer("r", cost=Decimal(cost), output_tokens=7))
     assert session.cost_recorded is None
     assert log(session)[0].data["refused"] == {"cost": cost if cost != "1e30" else "1E+30"}

@@ -27,7 +27,7 @@ def test_a_known_model_is_priced(session):
     assert ModelRequest.objects.get(session=session).price_source == pricing.SOURCE
 
 
-def test_what_the_recorder_states_beats_the_price(session):
+def test_recorded_cost_beats_the_price_table(session):
     append(session, answer("r", OPUS, cost=Decimal("0.25"), input_tokens=1_000_000))
     assert money(session) == (Decimal("0.25"), "recorded", 0)
 
@@ -53,7 +53,7 @@ def test_a_recorded_cost_of_zero_is_zero(session):
     assert money(session) == (0, "recorded", 0)
 
 
-def test_a_session_with_both_is_mixed(session):
+def test_session_with_recorded_and_priced_costs_is_mixed(session):
     append(session, answer("r", cost=Decimal("0.25")), answer("s", OPUS, input_tokens=100_000))
     assert money(session) == (Decimal("0.75"), "mixed", 0)
     assert [turn.cost_basis for turn in session.turns.all()] == ["mixed"]
@@ -65,7 +65,7 @@ def test_an_unknown_model_is_unpriced_and_its_tokens_say_how_much(session):
     assert ModelRequest.objects.get(session=session).price_source == pricing.UNPRICED
 
 
-def test_a_partly_priced_session_is_at_least_that(session):
+def test_cost_of_a_partly_priced_session_is_a_lower_bound(session):
     append(
         session,
         user(),

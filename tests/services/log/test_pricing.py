@@ -118,7 +118,7 @@ def test_a_bedrock_name_has_the_price_of_bedrock():
     assert pricing.price("us.anthropic.claude-opus-4-5-20251101-v1:0", NOW, (1_000_000, 0, 0, 0, 0)) == Decimal("5.5")
 
 
-def test_nothing_used_costs_nothing():
+def test_response_without_tokens_costs_nothing():
     assert pricing.price("claude-opus-4-5", NOW, (0, 0, 0, 0, 0)) == 0
 
 

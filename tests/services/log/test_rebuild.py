@@ -103,13 +103,13 @@ def test_a_rebuild_between_two_pieces_changes_nothing(agent, log, cut):
     assert state(mended) == state(whole)
 
 
-def test_a_rebuild_of_an_empty_session_is_nothing(session):
+def test_rebuild_of_an_empty_session_changes_nothing(session):
     before = state(session)
     projections.rebuild(session.pk)
     assert state(session) == before
 
 
-def test_a_rebuild_mends_what_was_spoilt(session):
+def test_rebuild_repairs_damaged_projections(session):
     events.append(
         session.pk,
         [EventDraft("user_message", "u", text="Hello"), EventDraft("tool_call", "c", tool=ToolDraft("a", "bash"))],
@@ -122,7 +122,7 @@ def test_a_rebuild_mends_what_was_spoilt(session):
     assert state(session) == before
 
 
-def test_a_rebuild_indexes_what_was_not_yet(session, monkeypatch):
+def test_rebuild_indexes_events_missing_from_the_search_index(session, monkeypatch):
     monkeypatch.setattr(search_index, "SMALL", 1)
     events.append(session.pk, [EventDraft("note", f"n{i}", text="word") for i in range(5)])
     assert Session.objects.get(pk=session.pk).indexed_seq == 0

@@ -40,7 +40,7 @@ def test_responses_without_an_id_are_one_each(session):
     assert (session.output_tokens, ModelRequest.objects.filter(session=session).count()) == (2, 2)
 
 
-def test_what_no_event_says_stays_unknown(session):
+def test_token_counts_that_no_event_states_stay_unknown(session):
     append(session, user(), answer("r", output_tokens=4), answer("s"))
     assert (session.input_tokens, session.cache_read_tokens, session.output_tokens, session.total_tokens) == (
         None,
@@ -52,7 +52,7 @@ def test_what_no_event_says_stays_unknown(session):
     assert session.turns.get(index=2).total_tokens is None
 
 
-def test_a_zero_that_is_said_is_a_zero(session):
+def test_stated_zero_is_kept_as_zero(session):
     append(session, answer("r", input_tokens=0, output_tokens=0))
     assert (session.input_tokens, session.total_tokens) == (0, 0)
 

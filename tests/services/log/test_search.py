@@ -93,7 +93,7 @@ def test_a_bulk_append_is_left_to_a_task_and_the_task_may_run_twice(session, mon
     assert search_index.sessions_behind() == []
 
 
-def test_what_a_lost_task_left_is_indexed_with_the_next_append(session, monkeypatch):
+def test_events_left_by_a_lost_index_task_are_indexed_with_the_next_append(session, monkeypatch):
     monkeypatch.setattr(search_index, "SMALL", 3)
     append(session, *(event(text=f"word{i}") for i in range(5)))
     append(session, event(text="late"))

@@ -113,7 +113,7 @@ def test_a_response_belongs_to_the_session_that_a_fork_names_or_that_goes_on_fir
     }  # fmt: skip
 
 
-def test_what_a_fork_repeats_of_a_session_that_is_not_here_counts_in_the_fork(workspace):
+def test_responses_of_an_absent_original_count_in_the_fork(workspace):
     drop(workspace, FORKED)
     session = Session.objects.get()
     assert (session.total_tokens, session.copied_tokens) == (4 * BILLED, 0)

@@ -63,13 +63,13 @@ def test_a_model_without_a_price_leaves_no_doubt_about_a_stated_total(workspace)
     assert cost(Session.objects.get()) == (Decimal("0.5"), "recorded", 0)
 
 
-def test_what_comes_after_the_last_statement_is_priced_beside_it(workspace):
+def test_usage_after_the_last_stated_total_is_priced_separately(workspace):
     drop(workspace, lines(*RUN, asked(3), said(4)))
     amount, basis, _ = cost(Session.objects.get())
     assert basis == "mixed" and amount > Decimal("0.75")
 
 
-def test_without_a_statement_everything_is_priced(workspace):
+def test_session_without_stated_total_is_priced_from_its_tokens(workspace):
     drop(workspace, lines(INIT, asked(1), said(1), ended(1, None)))
     assert cost(Session.objects.get())[1] == "priced"
 

@@ -9,7 +9,7 @@ from ..build import answer, append, call, event, user
 pytestmark = pytest.mark.django_db
 
 
-def test_what_comes_before_the_first_message_is_turn_0(session):
+def test_events_before_the_first_message_are_turn_0(session):
     append(session, event("system"), event(), user("Hello"), event())
     rows = list(session.turns.order_by("index").values_list("index", "first_seq", "last_seq", "event_count", "prompt"))
     assert rows == [(0, 1, 2, 2, ""), (1, 3, 4, 2, "Hello")]

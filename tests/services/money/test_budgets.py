@@ -33,7 +33,7 @@ def spending_of_two_days(workspace):
     ("amount", "spent", "said"),
     [("0.0001", "0.0001380000", "$0.000138 of $0.0001"), ("12", "12.3456", "$12.35 of $12.00"), ("0", "0", "$0.00 of")],
 )
-def test_what_was_spent_is_told_as_exactly_as_it_has_to_be(workspace, amount, spent, said):
+def test_spending_is_shown_with_the_digits_it_needs(workspace, amount, spent, said):
     session = ran(agents.named(workspace.id, "One"), spent)
     budgets.put(workspace.id, Decimal(amount), "all", by=BY)
     with pytest.raises(budgets.Spent) as why:
@@ -41,7 +41,7 @@ def test_what_was_spent_is_told_as_exactly_as_it_has_to_be(workspace, amount, sp
     assert said in str(why.value)
 
 
-def test_each_counts_its_own_in_its_period(workspace, spending_of_two_days, monkeypatch):
+def test_each_budget_counts_its_own_spending_in_its_period(workspace, spending_of_two_days, monkeypatch):
     monkeypatch.setattr(queries, "midnight", lambda: MIDNIGHT)
     one, today, before = spending_of_two_days
     about = {"workspace": {}, "agent": {"agent": one}, "today": {"session": today}, "before": {"session": before}}
@@ -68,7 +68,7 @@ def test_a_budget_of_nothing_is_used_up(workspace):
 
 
 @pytest.mark.parametrize("amount", ["-0.01", "NaN", "Infinity", "10000001"])
-def test_an_amount_that_is_none_is_refused(workspace, amount):
+def test_invalid_budget_amount_is_refused(workspace, amount):
     with pytest.raises(budgets.NotABudget, match="0 or more"):
         budgets.put(workspace.id, Decimal(amount), "day", by=BY)
     assert not Budget.objects.exists()

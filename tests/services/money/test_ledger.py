@@ -36,7 +36,7 @@ def left(wallet: Wallet) -> dict[str, str]:
     return {source: f"{amount:.2f}" for source, amount in ledger.balances(wallet).items()}
 
 
-def test_what_runs_out_by_itself_is_used_first(wallet, workspace):
+def test_expiring_credit_is_spent_first(wallet, workspace):
     put(wallet, trial="1", purchased="2", subscription="0.5")
     ledger.charge(workspace.id, "ai", "turn:a:1", Decimal("1"))
     assert left(wallet) == {"subscription": "0.00", "purchased": "1.50", "trial": "1.00"}
@@ -44,7 +44,7 @@ def test_what_runs_out_by_itself_is_used_first(wallet, workspace):
     assert left(wallet) == {"subscription": "0.00", "purchased": "0.00", "trial": "0.50"}
 
 
-def test_what_is_used_beyond_all_is_owed(wallet, workspace):
+def test_spending_beyond_the_balance_is_owed(wallet, workspace):
     put(wallet, trial="1")
     ledger.charge(workspace.id, "ai", "turn:a:1", Decimal("1.25"))
     assert left(wallet) == {"subscription": "0.00", "purchased": "-0.25", "trial": "0.00"}
@@ -57,7 +57,7 @@ def test_a_step_that_is_retried_is_paid_once_and_one_that_goes_on_pays_the_rest(
     assert ledger.balance(wallet) == Decimal("3.5")
 
 
-def test_turn_one_and_turn_ten_are_two(wallet, workspace):
+def test_charges_of_turn_1_and_turn_10_are_separate(wallet, workspace):
     for turn in (1, 10, 11):
         ledger.charge(workspace.id, "ai", f"turn:a:{turn}", Decimal("1"))
     assert ledger.balance(wallet) == -3
@@ -78,7 +78,7 @@ def test_the_same_credit_again_changes_nothing(wallet):
 
 
 @pytest.mark.parametrize("amount", ["0", "-1", "NaN", "Infinity"])
-def test_no_money_is_no_credit(wallet, amount):
+def test_credit_of_zero_is_refused(wallet, amount):
     with pytest.raises(ledger.NotMoney, match="above 0"):
         ledger.credit(wallet, "purchased", Decimal(amount), by=BY)
 
@@ -140,7 +140,7 @@ def test_the_allowance_of_the_next_month_expires_by_itself(wallet):
 
 
 @pytest.mark.parametrize("amount", ["10000001", "0.00000000001", "1E+400"])
-def test_a_slip_of_the_finger_is_no_credit(wallet, amount):
+def test_credit_out_of_range_is_refused(wallet, amount):
     with pytest.raises(ledger.NotMoney, match="give"):
         ledger.credit(wallet, "purchased", Decimal(amount), by=BY)
 

@@ -28,7 +28,7 @@ def told(*bases, consent=()):
     return legal_basis.bases_of(Session(metadata={"lawful_basis": list(bases), "consent": list(consent)}), NOW)
 
 
-def test_each_grant_is_told_in_words_with_its_conditions():
+def test_each_grant_is_described_with_its_conditions():
     [basis] = told(
         stated(
             grant("agent_session_recording"),
@@ -55,7 +55,7 @@ def test_each_grant_is_told_in_words_with_its_conditions():
         (17, False, False),
     ],
 )
-def test_it_expires_five_minutes_after_its_time(expiration, expired, indefinite):
+def test_legal_basis_expires_five_minutes_after_its_time(expiration, expired, indefinite):
     [basis] = told(stated(expiration=expiration))
     assert (basis.is_expired, basis.is_indefinite) == (expired, indefinite)
 
@@ -80,7 +80,7 @@ def test_the_most_restrictive_grant_wins(bases, may):
     assert legal_basis.redistribution_state(told(*bases)) == may
 
 
-def test_the_older_consent_is_told_as_such():
+def test_older_consent_attachment_is_named_as_such():
     [basis] = told(
         consent=[
             {"expiration": None, "consents": [{"purpose": "recording", "status": "granted"}, {"status": "revoked"}]}
@@ -94,7 +94,7 @@ def test_the_older_consent_is_told_as_such():
 
 
 @pytest.mark.parametrize("odd", [{"lawful_basis": "x"}, {"lawful_basis": [7, None]}, {"consent": {}}, {}])
-def test_nonsense_is_no_basis(odd):
+def test_malformed_legal_basis_is_ignored(odd):
     assert legal_basis.bases_of(Session(metadata=odd), NOW) == []
 
 
@@ -105,7 +105,7 @@ def test_nonsense_inside_a_basis_is_told_not_raised():
     assert [(one.title, one.state, one.conditions) for one in basis.grants] == [("5", "not stated", ("ask",))]
 
 
-def test_what_leaves_without_a_grant_is_told_in_the_audit_log(session):
+def test_export_without_a_grant_is_noted_in_the_audit_log(session):
     append(session, user())
     for bases, said in (([NO], "denied"), ([OLD], "expired"), ([YES], None), ([], None)):
         session.metadata = {"lawful_basis": bases}

@@ -51,7 +51,7 @@ def test_a_removed_message_is_a_placeholder_and_the_file_says_what_it_comes_from
     assert "4711" not in json.dumps(written)
 
 
-def test_it_is_an_export_with_a_name_that_says_nothing(session_with_secret):
+def test_redacted_export_has_a_neutral_file_name(session_with_secret):
     done = make(session_with_secret, {"what": "title"})
     assert (done.export.format, done.export.options) == ("vcon", {"redaction": str(done.pk)})
     assert "clock" not in done.export.filename.lower()
@@ -67,7 +67,7 @@ def test_the_audit_log_tells_kinds_and_numbers_and_never_words(session_with_secr
     assert not AuditEntry.objects.filter(action="session.exported").exists()
 
 
-def test_words_that_still_stand_hold_the_file_back_until_somebody_accepts(workspace):
+def test_redaction_with_leaks_is_not_ready_until_accepted(workspace):
     drop(workspace, vcon(SECRET, f"I repeat: {SECRET}!"), "chat.vcon")
     done = make(Session.objects.get(), {"what": "text", "seq": 1})
     assert redactions.state_of(done) == "held"
@@ -80,7 +80,7 @@ def test_words_that_still_stand_hold_the_file_back_until_somebody_accepts(worksp
     assert AuditEntry.objects.get(action="session.redaction_accepted").details["still_there"] == 1
 
 
-def test_what_was_found_can_be_removed_too(workspace):
+def test_leaked_words_can_be_removed_in_a_second_redaction(workspace):
     drop(workspace, vcon(SECRET, f"I repeat: {SECRET}!", subject=SECRET), "chat.vcon")
     session = Session.objects.get()
     held = make(session, {"what": "text", "seq": 1})
@@ -100,7 +100,7 @@ def test_every_place_that_contains_words_goes_by_the_part_that_contains_them(ses
     assert entries[2]["output"] == ""
 
 
-def test_all_arguments_and_results_and_all_reasoning_go_at_once(session):
+def test_rules_for_all_arguments_results_and_reasoning_remove_them_at_once(session):
     append(session, user("Book it"), event("reasoning", text="They want a seat"), call("c1"), result("c1", text="14"))
     done = make(session, *({"what": what} for what in ("reasoning", "arguments", "result")))
     assert done.counts == {"text": 1, "arguments": 1, "result": 1}
@@ -114,13 +114,13 @@ def test_persons_lose_their_data_and_stay_apart(session_with_secret):
     assert [party["name"] for party in content(done)["parties"]] == ["Person 1", "Person 2"]
 
 
-def test_a_name_that_is_said_is_told(workspace):
+def test_party_name_said_in_the_text_is_a_leak(workspace):
     drop(workspace, vcon("I am Annika", parties=[{"name": "Annika", "mailto": "annika@example.org"}]), "chat.vcon")
     held = make(Session.objects.get(), {"what": "people"})
     assert [(leak["words"], leak["seq"]) for leak in held.leaks] == [("annika", 1)]
 
 
-def test_it_can_be_fetched_again_when_the_file_was_cleared_away_and_the_session_grew(session):
+def test_redacted_file_is_written_again_after_cleanup_though_the_session_grew(session):
     append(session, user("Keep this"), user("Remove this secret"))
     done = make(session, {"what": "text", "seq": 2})
     before = redactions.file_of(done).read_bytes()
@@ -175,7 +175,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("rules", "pointer", "message"), BAD)
-def test_a_rule_that_cannot_be_followed_is_told_with_its_place(session_with_secret, rules, pointer, message):
+def test_invalid_redaction_rule_is_refused_with_its_place(session_with_secret, rules, pointer, message):
     with pytest.raises(BadRule, match=message) as caught:
         make(session_with_secret, *rules)
     assert caught.value.pointer == pointer
@@ -183,13 +183,13 @@ def test_a_rule_that_cannot_be_followed_is_told_with_its_place(session_with_secr
 
 
 @pytest.mark.parametrize("kind", ["", "  ", "x" * 201])
-def test_it_has_to_say_what_kind_it_is(session_with_secret, kind):
+def test_redaction_without_a_type_is_refused(session_with_secret, kind):
     with pytest.raises(BadRule) as caught:
         make(session_with_secret, {"what": "title"}, kind=kind)
     assert caught.value.pointer == "/type"
 
 
-def test_a_draft_is_everybodys_own(session_with_secret):
+def test_redaction_draft_belongs_to_one_member(session_with_secret):
     other = audit.Actor("member", "m2", "Rosa")
     redaction_drafts.change(session_with_secret, BY, add=[{"what": "event", "seq": 1}, {"what": "title"}])
     redaction_drafts.change(
@@ -201,7 +201,7 @@ def test_a_draft_is_everybodys_own(session_with_secret):
     assert not Redaction.objects.exists()
 
 
-def test_it_is_signed_by_us_when_that_is_asked_for(session_with_secret):
+def test_redacted_file_is_signed_on_request(session_with_secret):
     session_with_secret.phase = Session.Phase.COMPLETED
     session_with_secret.save()
     done = make(session_with_secret, {"what": "event", "seq": 1}, signed=True)
@@ -211,7 +211,7 @@ def test_it_is_signed_by_us_when_that_is_asked_for(session_with_secret):
     assert len(sealed["signatures"]) == 1
 
 
-def test_what_still_goes_on_is_not_signed(session_with_secret):
+def test_redacted_file_of_a_running_session_is_not_signed(session_with_secret):
     Session.objects.update(phase=Session.Phase.ACTIVE)
     with pytest.raises(export_options.CannotExport, match="still goes on"):
         make(session_with_secret, {"what": "title"}, signed=True)

@@ -38,7 +38,7 @@ def shown(cron: str, zone: str, after: str, count: int = 3) -> list[str]:
     # a quarter of an hour from the hour
     ("Asia/Kathmandu", "2026-06-01T00:00Z", "0 9 * * *", ["06-01 09:00 +0545", "06-02 09:00 +0545"]),
 ])  # fmt: skip
-def test_the_clock_changes(zone, after, cron, times):
+def test_cron_times_follow_daylight_saving_changes(zone, after, cron, times):
     assert shown(cron, zone, after, 2) == times
 
 
@@ -80,7 +80,7 @@ def test_every_minute_of_a_year_comes_once_in_every_zone():
     ("*/0 * * * *", "the minute"),
     (f"{'9' * 190} * * * *", "the minute"),
 ])  # fmt: skip
-def test_what_means_nothing_is_said_in_words(cron, words):
+def test_invalid_cron_expression_is_refused_with_an_explanation(cron, words):
     with pytest.raises(cron_times.Invalid, match=words) as raised:
         cron_times.checked(cron, "UTC")
     assert raised.value.field == "cron"
@@ -91,7 +91,7 @@ def test_what_means_nothing_is_said_in_words(cron, words):
     ("Europe/Berln", "did you mean Europe/Berlin"), ("../../etc/passwd", "use a name like"), ("", "use a name like"),
     ("Mars/Olympus", "is no time zone"),
 ])  # fmt: skip
-def test_an_unknown_zone_is_said_in_words(zone, words):
+def test_unknown_time_zone_is_refused_with_an_explanation(zone, words):
     with pytest.raises(cron_times.Invalid, match=words) as raised:
         cron_times.checked("0 9 * * *", zone)
     assert raised.value.field == "timezone"
@@ -101,7 +101,7 @@ def test_the_29th_of_february_comes_in_leap_years():
     assert shown("0 0 29 2 *", "UTC", "2026-03-01T00:00Z", 2) == ["02-29 00:00 +0000"] * 2
 
 
-def test_the_examples_are_what_they_say():
+def test_cron_examples_are_valid_and_described():
     for cron, words in cron_times.EXAMPLES.items():
         assert cron_times.checked(cron, "Europe/Berlin") == (cron, "Europe/Berlin")
         assert words and cron_times.in_words(cron)

@@ -22,13 +22,13 @@ def block(language: str) -> str:
 
 
 @pytest.mark.parametrize("line", block("times").splitlines())
-def test_the_times_are_those_of_the_page(line):
+def test_documented_cron_examples_have_the_documented_times(line):
     zone, cron, after, told = re.fullmatch(r"(\S+)\s+(.+?)\s+after (\S+)\s+(.+)", line).groups()
     found = cron_times.upcoming(cron, zone, at(after), 2)
     assert [f"{time:%Y-%m-%d %H:%M %Z}" for time in found] == told.split(", ")
 
 
-def test_the_sender_of_the_page_is_taken_and_its_repeat_is_not(make_endpoint):
+def test_documented_sender_is_accepted_and_its_repeat_is_a_duplicate(make_endpoint):
     endpoint, secret = make_endpoint("generic")
 
     def answered(request: Request) -> Client:
@@ -50,7 +50,7 @@ def test_the_sender_of_the_page_is_taken_and_its_repeat_is_not(make_endpoint):
     assert (delivery.payload, delivery.verified) == ({"order": 4711}, True)
 
 
-def test_the_tables_name_every_scheme_and_every_status():
+def test_documented_tables_name_every_scheme_and_status():
     told = set(re.findall(r"^\| `(\w+)` \|", PAGE, re.M))
     assert told == set(webhook_signatures.CHECKS) | set(TriggerRun.Status.values)
     named = {name.lower() for name in re.findall(r"`([\w-]+)`", PAGE)}

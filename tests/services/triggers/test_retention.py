@@ -52,14 +52,14 @@ def test_the_content_goes_and_the_run_with_its_session_stays(receive, settings):
     assert retention.empty_deliveries() == 0
 
 
-def test_what_is_still_to_be_seen_to_is_kept_whole(receive):
+def test_unacknowledged_delivery_is_kept_whole(receive):
     waiting, seen = receive("waiting", 400, agent=None), receive("seen", 400, agent=None)
     webhook_deliveries.acknowledge(seen.workspace_id, [seen.pk], by=INES)
     assert retention.empty_deliveries() == 1
     assert (now(waiting).payload, now(seen).payload) == (BODY, None)
 
 
-def test_it_is_known_again_and_cannot_be_replayed(receive, workspace):
+def test_purged_delivery_is_still_a_duplicate_and_cannot_be_replayed(receive, workspace):
     old = receive("old", 400)
     retention.empty_deliveries()
     posted = webhook_deliveries.Posted(
@@ -77,7 +77,7 @@ def test_it_is_known_again_and_cannot_be_replayed(receive, workspace):
     assert TriggerRun.objects.count() == 1
 
 
-def test_it_goes_on_behind_a_batch_and_through_all_of_what_stays(receive, monkeypatch):
+def test_retention_continues_after_a_batch_and_past_kept_deliveries(receive, monkeypatch):
     monkeypatch.setattr(retention, "BATCH", 2)
     for number in range(5):
         receive(f"old-{number}", 400)
@@ -93,5 +93,5 @@ def test_answers_to_repeated_requests_are_forgotten_after_a_week(workspace, monk
     assert IdempotentAnswer.objects.get().key == "3"
 
 
-def test_beat_rings_for_it():
+def test_beat_calls_the_retention_task():
     assert tasks.remove_old.name in {entry["task"] for entry in app.conf.beat_schedule.values()}

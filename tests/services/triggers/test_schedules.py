@@ -36,7 +36,7 @@ def test_a_new_schedule_knows_its_next_time(make_schedule):
     assert make_schedule(name="Paused", enabled=False).next_run_at is None
 
 
-def test_it_fires_when_it_is_due_and_moves_on(make_schedule):
+def test_due_schedule_fires_and_gets_its_next_time(make_schedule):
     schedule = make_schedule(DUE)
     assert schedules.fire_due(at("2026-03-02T07:59:59Z")) == 0
     assert schedules.fire_due(at("2026-03-02T08:00:04Z")) == 1
@@ -77,14 +77,14 @@ LATER = at("2026-03-05T12:00Z")
     ("once", [("03-04T08:00", "skipped"), ("03-05T08:00", "started")]),
     ("all", [(f"03-0{day}T08:00", "started") for day in (2, 3, 4, 5)]),
 ])  # fmt: skip
-def test_missed_times_are_treated_as_was_said(make_schedule, missed, expected):
+def test_missed_times_follow_the_misfire_policy(make_schedule, missed, expected):
     schedule = make_schedule(DUE, missed=missed)
     schedules.fire_due(LATER)
     assert runs() == expected
     assert next_of(schedule) == "2026-03-06T08:00Z"
 
 
-def test_what_was_left_out_is_told_with_number_and_time(make_schedule):
+def test_skipped_fires_are_recorded_with_count_and_time(make_schedule):
     make_schedule(DUE, missed="once")
     schedules.fire_due(LATER)
     told = TriggerRun.objects.get(status="skipped").error
@@ -97,7 +97,7 @@ def test_a_time_that_is_hardly_late_is_not_missed(make_schedule):
     assert runs() == [("03-02T08:00", "started")]
 
 
-def test_of_very_many_the_last_hundred_are_made_up_for(make_schedule):
+def test_at_most_the_last_hundred_missed_fires_are_made_up(make_schedule):
     schedule = make_schedule(DUE, cron="* * * * *", missed="all")
     assert schedules.fire_due(at("2026-03-02T11:00Z")) == 100
     assert Session.objects.count() == 100
@@ -134,7 +134,7 @@ def test_a_clock_that_was_ahead_and_is_put_right_loses_nothing_and_doubles_nothi
 
 
 @pytest.mark.parametrize(("overlap", "second"), [("allow", "started"), ("skip", "skipped")])
-def test_while_the_last_session_runs(make_schedule, overlap, second):
+def test_overlap_policy_decides_while_the_last_session_runs(make_schedule, overlap, second):
     schedule = make_schedule(DUE, overlap=overlap)
     schedules.fire_due(at("2026-03-02T08:00:05Z"))
     schedules.fire_due(at("2026-03-03T08:00:05Z"))
@@ -145,7 +145,7 @@ def test_while_the_last_session_runs(make_schedule, overlap, second):
         assert schedule.runs.get(status="skipped").error == "the session of the last fire still runs"
 
 
-def test_a_pause_is_not_made_up_for(make_schedule):
+def test_fires_missed_during_a_pause_are_not_made_up(make_schedule):
     schedule = make_schedule(DUE, missed="all")
     paused = schedules.change(schedule, {"enabled": False}, by=INES)
     assert paused.next_run_at is None
@@ -162,7 +162,7 @@ def test_a_change_of_the_message_leaves_the_next_time_alone(make_schedule):
     assert schedules.change(schedule, {"cron": "5 9 * * *"}, by=INES).next_run_at > timezone.now()
 
 
-def test_running_it_now_starts_another_session_each_time(make_schedule):
+def test_running_a_schedule_now_starts_another_session_each_time(make_schedule):
     schedule = make_schedule(DUE, enabled=False, overlap="skip")
     first, second = schedules.run_now(schedule, by=INES), schedules.run_now(schedule, by=INES)
     assert (first.cause, first.due_at, first.status, second.status) == ("run now by Ines", None, "started", "started")
@@ -170,7 +170,7 @@ def test_running_it_now_starts_another_session_each_time(make_schedule):
     assert next_of(make_schedule(DUE, name="Other")) == "2026-03-02T08:00Z"
 
 
-def test_deleting_it_keeps_its_runs(make_schedule):
+def test_deleting_a_schedule_keeps_its_runs(make_schedule):
     schedule = make_schedule(DUE)
     schedules.fire_due(at("2026-03-02T08:00:05Z"))
     schedules.delete(schedule, by=INES)
@@ -178,7 +178,7 @@ def test_deleting_it_keeps_its_runs(make_schedule):
     assert (run.schedule, run.name, run.session is None) == (None, "Morning report", False)
 
 
-def test_who_did_what_is_audited(make_schedule):
+def test_changes_of_schedules_are_audited(make_schedule):
     schedule = make_schedule()
     schedules.change(schedule, {"cron": "0 8 * * *"}, by=INES)
     schedules.run_now(schedule, by=INES)
@@ -197,7 +197,7 @@ def test_who_did_what_is_audited(make_schedule):
     ({"cron": "0 9 * *"}, "cron", "has 4 fields"),
     ({"timezone": "Nowhere"}, "timezone", "is no time zone"),
 ])  # fmt: skip
-def test_what_is_wrong_is_said_with_its_field(make_schedule, fields, field, words):
+def test_invalid_schedule_is_refused_with_the_field(make_schedule, fields, field, words):
     make_schedule()
     with pytest.raises(schedules.Refused, match=words) as raised:
         make_schedule(**{"name": "Another"} | fields)
@@ -208,7 +208,7 @@ def test_what_is_wrong_is_said_with_its_field(make_schedule, fields, field, word
 # --- bad days ---------------------------------------------------------------------------------------------------
 
 
-def test_one_that_cannot_fire_does_not_keep_the_others(make_schedule, workspace):
+def test_schedule_that_fails_to_fire_does_not_stop_the_others(make_schedule, workspace):
     bad, good = make_schedule(DUE, name="Bad"), make_schedule("2026-03-02T08:00Z", name="Good", cron="0 10 * * *")
     gone = agents.create(workspace.id, "Gone", by=INES, status="archived")
     Schedule.objects.filter(pk=bad.pk).update(agent=gone)
@@ -242,7 +242,7 @@ def test_a_crash_between_claim_and_fire_loses_nothing(make_schedule, monkeypatch
     assert TriggerRun.objects.get().input_text == TEXT
 
 
-def test_beat_rings_as_each_minute_begins_and_imports_do_not_keep_it_waiting(make_schedule):
+def test_beat_calls_the_schedule_sweep_each_minute_on_its_own_queue(make_schedule):
     """Turns have threads of their own; the two processes of the other queue may both be at a large import."""
     schedule = make_schedule()
     Schedule.objects.filter(pk=schedule.pk).update(next_run_at=timezone.now() - timedelta(seconds=1))

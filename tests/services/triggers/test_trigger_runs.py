@@ -84,18 +84,18 @@ def test_a_message_that_is_too_long_begins_nothing(scripted_agent):
     assert len(TriggerRun.objects.get().input_text) == trigger_runs.KEPT_INPUT
 
 
-def test_what_postgres_cannot_hold_is_replaced(scripted_agent):
+def test_message_characters_that_postgres_cannot_hold_are_replaced(scripted_agent):
     run = fire(scripted_agent, text="a\0b\ud800c")
     assert Event.objects.get(session=run.session).text == "a\ufffdb\ufffdc"
 
 
-def test_a_fault_of_ours_is_told_without_its_words(scripted_agent, monkeypatch, caplog):
+def test_unexpected_error_fails_the_run_without_its_message(scripted_agent, monkeypatch, caplog):
     monkeypatch.setattr(sessions, "create", lambda *_, **__: 1 / 0)
     assert "a fault of ours: ZeroDivisionError" in refused(fire(scripted_agent), "failed")
     assert "division by zero" in caplog.text
 
 
-def test_a_database_that_is_away_leaves_nothing_so_that_it_comes_again(scripted_agent, monkeypatch):
+def test_unavailable_database_leaves_no_run_so_that_the_trigger_fires_again(scripted_agent, monkeypatch):
     def away(*_, **__):
         raise OperationalError("gone")
 

@@ -31,7 +31,7 @@ def due(transactional_db, scripted_agent) -> list[Schedule]:
     return list(Schedule.objects.all())
 
 
-def test_each_schedule_fires_once(due):
+def test_two_schedulers_fire_each_schedule_once(due):
     together, moved = threading.Barrier(4), []
 
     def sweep() -> None:
@@ -47,7 +47,7 @@ def test_each_schedule_fires_once(due):
     assert sum(moved) == len(due) == Session.objects.count() == TriggerRun.objects.count()
 
 
-def test_one_that_is_held_elsewhere_is_left_and_the_others_fire(due):
+def test_schedule_locked_by_another_scheduler_is_skipped(due):
     held, others = due[0], len(due) - 1
     taken, done = threading.Event(), threading.Event()
 

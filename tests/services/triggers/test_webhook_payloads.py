@@ -29,7 +29,7 @@ def test_a_packed_body_is_unpacked(encoding):
         (b"", "gzip"),
     ],
 )
-def test_one_that_cannot_be_or_grows_too_large_stays_as_it_came(body, encoding):
+def test_body_that_cannot_be_unpacked_within_the_limit_is_kept_packed(body, encoding):
     assert webhook_payloads.unpacked(body, encoding, 1_000) == body
 
 

@@ -88,7 +88,7 @@ def test_the_keys_stay_in_the_order_in_which_they_were_sent(http, plain):
     assert list(WebhookDelivery.objects.get().payload) == ["zebra", "apple"]
 
 
-def test_the_same_again_is_the_first_delivery(http, plain):
+def test_repeated_delivery_is_the_first_one(http, plain):
     first, again = taken(post(http, plain, ORDER)), taken(post(http, plain, ORDER))
     assert again == first | {"duplicate": True}
     assert taken(post(http, plain, ORDER | {"order": 4712}))["delivery"] != first["delivery"]
@@ -177,7 +177,7 @@ def test_the_size_is_bounded_to_the_byte(http, plain):
     assert WebhookDelivery.objects.count() == 1
 
 
-def test_what_is_longer_than_a_message_is_cut_and_says_where_the_whole_is(http, plain):
+def test_payload_longer_than_a_message_is_cut_with_a_pointer_to_the_whole(http, plain):
     taken(post(http, plain, {"a": ["x" * 10] * 70_000}))
     text, delivery = Event.objects.get().text, WebhookDelivery.objects.get()
     assert len(text) <= messages.MAX_MESSAGE
@@ -206,7 +206,7 @@ def test_a_deactivated_endpoint_is_not_found_until_it_is_active_again(http, plai
 
 
 @pytest.mark.parametrize("method", ["get", "put", "patch", "delete", "head", "options"])
-def test_only_post_is_taken(http, plain, method):
+def test_webhook_accepts_only_post(http, plain, method):
     answer = getattr(http, method)(f"/hooks/{plain.hook_id}")
     assert (answer.status_code, answer["Allow"]) == (405, "POST")
 
@@ -248,7 +248,7 @@ def test_an_unsigned_endpoint_changes_its_address(http, plain):
     taken(post(http, plain, ORDER))
 
 
-def test_secrets_are_sealed_and_told_once(make_endpoint):
+def test_webhook_secret_is_encrypted_and_shown_once(make_endpoint):
     endpoint, secret = make_endpoint("github")
     assert len(secret) >= 43 and len(endpoint.hook_id) >= 43
     stored = WebhookEndpoint.objects.extra(select={"sealed": "secret"}).values_list("sealed", flat=True)[0]
@@ -277,7 +277,7 @@ def mac(secret: str, text: bytes, algorithm: str = "sha256") -> bytes:
     return hmac.new(secret.encode(), text, algorithm).digest()
 
 
-def test_github(http, make_endpoint):
+def test_github_delivery_is_verified_and_identified(http, make_endpoint):
     endpoint, secret = make_endpoint("github")
     body = json.dumps({"action": "opened"}).encode()
     headers = {
@@ -290,7 +290,7 @@ def test_github(http, make_endpoint):
     assert (delivery.delivery_id, delivery.topic, delivery.verified) == ("72d3162e", "issues", True)
 
 
-def test_stripe(http, make_endpoint):
+def test_stripe_delivery_is_verified_and_identified(http, make_endpoint):
     endpoint, _ = make_endpoint("stripe", secret="whsec_0123456789")
     body, stamp = json.dumps({"id": "evt_1", "type": "invoice.paid"}).encode(), int(time.time())
     signature = mac("whsec_0123456789", f"{stamp}.".encode() + body).hex()
@@ -319,7 +319,7 @@ def test_slack_events_and_its_challenge(http, make_endpoint):
     assert (delivery.delivery_id, delivery.topic) == ("Ev1", "app_mention")
 
 
-def test_shopify(http, make_endpoint):
+def test_shopify_delivery_is_verified_and_identified(http, make_endpoint):
     endpoint, _ = make_endpoint("shopify", secret="shopify-secret")
     body = json.dumps({"id": 1}).encode()
     signature = base64.b64encode(mac("shopify-secret", body)).decode()
@@ -394,7 +394,7 @@ def test_a_name_stays_reserved_after_its_endpoint_is_gone(make_endpoint):
 @pytest.mark.parametrize(("scheme", "secret", "words"), [
     ("none", "12345678", "has no secret"), ("stripe", "short", "has 5 characters"), ("carrier-pigeon", "", "no scheme"),
 ])  # fmt: skip
-def test_what_is_wrong_with_an_endpoint_is_said(make_endpoint, scheme, secret, words):
+def test_invalid_webhook_endpoint_is_refused_with_the_field(make_endpoint, scheme, secret, words):
     with pytest.raises(webhook_endpoints.Refused, match=words):
         make_endpoint(scheme, secret=secret)
 

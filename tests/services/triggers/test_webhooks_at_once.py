@@ -13,7 +13,7 @@ from sessions_app.services.triggers import webhook_deliveries
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_one_delivery_and_one_session_come_of_it(transactional_db, make_endpoint):
+def test_concurrent_equal_webhooks_make_one_delivery_and_one_session(transactional_db, make_endpoint):
     endpoint, _ = make_endpoint("none")
     posted = webhook_deliveries.Posted(
         b'{"order": 4711}', "application/json", {"idempotency-key": "a"}, "http://x/hooks/y", None

@@ -15,7 +15,7 @@ from vcon_app.signing import feeds, jws
 from vcon_app.signing.signers import new_key_pem, signer_of
 
 
-def test_it_is_made_on_first_need_and_stays(settings):
+def test_own_key_is_generated_on_first_use_and_kept(settings):
     assert own_keys.anchor() is None, "checking signatures makes no key"
     first = own_keys.signer()
     assert own_keys.signer().public_pem == first.public_pem
@@ -25,7 +25,7 @@ def test_it_is_made_on_first_need_and_stays(settings):
     assert [one.name for one in path.parent.iterdir()] == [own_keys.KEY_FILE]
 
 
-def test_of_two_that_make_it_at_once_one_key_stays(settings, tmp_path):
+def test_concurrent_first_uses_keep_one_own_key(settings, tmp_path):
     context = multiprocessing.get_context("fork")
     barrier, found = context.Barrier(4), context.Queue()
 
@@ -42,7 +42,7 @@ def test_of_two_that_make_it_at_once_one_key_stays(settings, tmp_path):
     assert len(keys) == 1 == len(list(tmp_path.iterdir()))
 
 
-def test_an_operators_key_replaces_it(settings, tmp_path):
+def test_configured_key_replaces_the_generated_one(settings, tmp_path):
     own_keys.signer()
     settings.SIGNING_KEY = tmp_path / "operators.key"
     settings.SIGNING_KEY.write_text(private_pem(rsa_key()))
@@ -52,7 +52,7 @@ def test_an_operators_key_replaces_it(settings, tmp_path):
     assert own_keys.anchor() is None
 
 
-def test_the_doctor_looks_at_it(settings, tmp_path):
+def test_doctor_checks_the_own_key(settings, tmp_path):
     assert own_keys.fault() is None, "there is none yet"
     own_keys.signer()
     assert own_keys.fault() is None
@@ -63,7 +63,7 @@ def test_the_doctor_looks_at_it(settings, tmp_path):
     assert "cannot be used" in own_keys.fault()
 
 
-def test_it_says_nothing_of_what_it_did_not_sign(settings, tmp_path):
+def test_own_key_does_not_verify_documents_of_others(settings, tmp_path):
     settings.SIGNING_KEY = tmp_path / "operators.key"
     settings.SIGNING_KEY.write_text(private_pem(ed_key()))
     ours = own_keys.anchor()
@@ -75,7 +75,7 @@ def test_it_says_nothing_of_what_it_did_not_sign(settings, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["Countersign", "Countersign at " + "x" * 100])
-def test_its_certificate_is_for_signing_and_vouches_for_nobody(name):
+def test_own_certificate_may_sign_but_not_issue(name):
     pem = new_key_pem(name, AT)
     [certificate] = signer_of(pem, pem).certificates
     usage = certificate.extensions.get_extension_for_oid(certificate.extensions[1].oid).value

@@ -60,7 +60,7 @@ def test_an_agent_is_defined_with_its_first_version(admin):
         ({"runtime": "cloud"}, "Select a valid choice"),
     ],
 )
-def test_what_is_wrong_is_said_and_nothing_is_lost(admin, wrong, told):
+def test_invalid_agent_form_shows_errors_and_keeps_the_input(admin, wrong, told):
     response = admin.post("/agents/+/", form(**wrong))
     assert response.status_code == 422
     assert told in words(response)
@@ -106,7 +106,7 @@ def test_each_change_is_a_version_with_a_diff(reviewer, agent_with_policy):
     assert reviewer.get("/agents/parrot/versions/?from=1&to=9").status_code == 404
 
 
-def test_who_saves_an_older_version_sees_what_changed_and_may_save_again(reviewer, agent_with_policy):
+def test_saving_an_outdated_agent_version_shows_the_changes_first(reviewer, agent_with_policy):
     agents.change(agent_with_policy, {"model": "m-2"}, by=ADA)
     late = reviewer.post("/agents/parrot/edit/", changed(agent_with_policy, instructions="Mine"))
     assert late.status_code == 409

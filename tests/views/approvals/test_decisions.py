@@ -125,7 +125,7 @@ def test_an_answer_needs_its_text(reviewer, approval):
     assert now(approval).decision["answer"] == "Refund half of it"
 
 
-def test_who_comes_second_sees_who_was_first_and_keeps_what_was_typed(reviewer, admin, approval):
+def test_second_decider_sees_the_first_decision_and_keeps_the_input(reviewer, admin, approval):
     decide(admin, approval, "approve")
     text = Page(decide(reviewer, approval, "deny", status=409, reason="Too much money").content).text
     assert "Ada decided this already: approved" in text and "Too much money" in text
@@ -147,7 +147,7 @@ def test_a_card_that_is_out_of_date_decides_nothing(reviewer, approval, stale):
     assert page.all("button", name="verdict") and now(approval).status == "pending"
 
 
-def test_a_verdict_nobody_knows_is_refused_in_words(reviewer, approval):
+def test_unknown_verdict_is_refused_with_an_explanation(reviewer, approval):
     assert "is no verdict" in Page(decide(reviewer, approval, "shrug", status=422).content).text
 
 

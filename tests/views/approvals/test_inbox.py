@@ -13,11 +13,11 @@ from sessions_app.services.approvals import decisions, endings, requests
 from ..build import ASKER, asks, session_of, words
 
 
-def test_nothing_waits(viewer, workspace):
+def test_inbox_without_pending_approvals_says_so(viewer, workspace):
     assert "Nothing waits for a person" in words(viewer.get("/approvals/"))
 
 
-def test_what_waits_longest_stands_first(viewer, agent):
+def test_oldest_pending_approval_comes_first(viewer, agent):
     for tool in ("first_tool", "second_tool"):
         asks(session_of(agent), tool=tool)
     page = words(viewer.get("/approvals/"))
@@ -87,7 +87,7 @@ def test_a_question_is_answered_in_words(reviewer, agent):
     assert (approval.status, approval.decision["answer"]) == ("answered", "Replace it")
 
 
-def test_what_a_question_comes_with_stands_under_it(reviewer, agent):
+def test_attachments_of_a_question_are_shown_under_it(reviewer, agent):
     said = {"question": "Refund or replace?", "context": {"order": "4711"}}
     requests.request(session_of(agent), requests.Question("escalate_to_human", said, context="He is angry"), by=ASKER)
     read = words(reviewer.get("/approvals/"))

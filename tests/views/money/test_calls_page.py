@@ -43,7 +43,7 @@ def test_providers_are_summed_over_what_passes(viewer, three_calls):
     assert "shop 1 0 80 ms —" in words(viewer.get("/usage/calls/?agent=other"))
 
 
-def test_filters(viewer, three_calls):
+def test_tool_call_list_is_filtered(viewer, three_calls):
     assert tools(viewer) == ["lookup", "refund", "lookup"]
     assert tools(viewer, "?tool=refund") == ["refund"]
     assert tools(viewer, "?status=ok&agent=refund-agent") == ["lookup"]
@@ -53,7 +53,7 @@ def test_filters(viewer, three_calls):
 
 
 @pytest.mark.parametrize("query", ["session=x", "from=soon", "tool=%00", "provider=" + "x" * 1001])
-def test_a_value_that_means_nothing_is_told(viewer, three_calls, query):
+def test_invalid_filter_value_is_reported(viewer, three_calls, query):
     assert viewer.get(f"/usage/calls/?{query}").status_code == 400
     assert viewer.get(f"/usage/calls.csv?{query}").status_code == 400
 

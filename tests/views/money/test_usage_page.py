@@ -180,7 +180,7 @@ def test_hostile_names_stay_text(viewer, agent):
     ["by=mood", "from=tomorrow", "to=2026-13-01", "origin=dream", "from=2026-03-02&to=2026-03-01", "agent=%00",
      "tag=" + "x" * 1001, "to=9999-12-31", "from=0001-01-01T00:00%2B23:00"],
 )  # fmt: skip
-def test_a_value_that_means_nothing_is_told(viewer, agent, query):
+def test_invalid_filter_value_is_reported(viewer, agent, query):
     ran(agent)
     page = viewer.get(f"/usage/?{query}")
     assert page.status_code == 400
@@ -188,7 +188,7 @@ def test_a_value_that_means_nothing_is_told(viewer, agent, query):
     assert viewer.get(f"/usage/table.csv?{query}").status_code == 400
 
 
-def test_nothing_used_says_so(viewer, workspace):
+def test_period_without_usage_says_so(viewer, workspace):
     assert "Nothing was used in this period" in words(viewer.get("/usage/"))
     assert "Nothing was used in this period" in words(viewer.get("/usage/?from=ever&by=tool"))
 

@@ -57,14 +57,14 @@ def test_money_is_put_in_once_after_a_question(admin, workspace):
     "wrong", [{"amount": "0"}, {"amount": "-1"}, {"amount": "x"}, {"amount": "NaN"}, {"amount": "1e9"},
               {"amount": "0.00001"}, {"source": "found"}, {"note": "x" * 1001}],
 )  # fmt: skip
-def test_money_that_is_none_is_refused(admin, wrong):
+def test_invalid_credit_amount_is_refused(admin, wrong):
     answer = admin.post("/usage/wallets/data/credit/", CREDIT | wrong | {"confirmed": str(uuid7())})
     assert answer.status_code == 422
     assert "field-error" in answer.content.decode()
     assert not LedgerEntry.objects.exists()
 
 
-def test_there_is_no_third_wallet(admin):
+def test_unknown_wallet_is_not_found(admin):
     assert admin.post("/usage/wallets/gold/credit/", CREDIT).status_code == 404
     assert admin.get("/usage/wallets/gold.csv").status_code == 404
 
@@ -128,7 +128,7 @@ def test_the_csv_has_the_same_balances_and_no_formula(viewer, workspace, agent):
 
 
 @pytest.mark.parametrize("before", ["x", "%00", "1"])
-def test_a_place_that_is_none_is_not_found(viewer, workspace, before):
+def test_invalid_ledger_cursor_is_not_found(viewer, workspace, before):
     assert viewer.get(f"/usage/wallets/?before={before}").status_code == 404
     assert viewer.get(f"/usage/calls/?before={before}").status_code == 404
 
@@ -184,7 +184,7 @@ def test_a_budget_that_is_changed_is_told_of_again(agent):
     assert budget.told_for == ""
 
 
-def test_what_is_theirs_is_not_there(charlie, agent):
+def test_wallets_of_another_workspace_are_not_found(charlie, agent):
     session = ran(agent, title="Secret")
     put(agent.workspace, "5", note="secret note")
     budget = budgets.put(agent.workspace_id, Decimal(5), "day", by=BY, agent=agent)

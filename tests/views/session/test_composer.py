@@ -119,7 +119,7 @@ def test_a_retry_that_is_waited_for_says_when(reviewer, scripted_session):
     assert "next try" in page and "data-until=" in page
 
 
-def test_what_was_held_back_can_be_sent(reviewer, scripted_session, workspace):
+def test_held_back_message_can_be_sent(reviewer, scripted_session, workspace):
     say(scripted_session, "one")
     say(scripted_session, "two")
     budget = Budget.objects.create(workspace=workspace, agent=scripted_session.agent, amount=0)
@@ -136,7 +136,7 @@ def test_what_was_held_back_can_be_sent(reviewer, scripted_session, workspace):
     assert Event.objects.filter(session=scripted_session, kind="user_message").last().text == "two"
 
 
-def test_without_money_what_was_typed_stays(reviewer, scripted_session, workspace):
+def test_refused_message_without_money_stays_in_the_composer(reviewer, scripted_session, workspace):
     Budget.objects.create(workspace=workspace, session=scripted_session, amount=0)
     address = f"{path_of(scripted_session)}/message"
     alone = reviewer.post(address, {"text": "Hello there"})

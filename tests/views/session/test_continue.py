@@ -76,7 +76,9 @@ def test_a_running_session_is_handed_over_with_what_waits(reviewer, workspace, s
     assert "Rosa hands this session over to Cockatoo" in words(reviewer.get(path_of(session)))
 
 
-def test_what_cannot_go_on_is_said_with_what_was_typed(reviewer, viewer, charlie, source_session, scripted_agent):
+def test_impossible_continuation_is_refused_and_keeps_the_input(
+    reviewer, viewer, charlie, source_session, scripted_agent
+):
     address = f"{path_of(source_session)}/continue"
     for body, told in (
         ({"agent": "nobody"}, "choose an agent"),

@@ -63,7 +63,7 @@ def test_choices_stand_only_where_they_apply(viewer, completed_session):
     assert set(re.findall(r'name="\w+"', way(html, "markdown"))) == {'name="format"'}
 
 
-def test_what_the_form_sends_is_what_the_service_takes(viewer, completed_session):
+def test_export_form_sends_the_options_that_the_service_accepts(viewer, completed_session):
     form = way(page(viewer, completed_session), "vcon")
     names = set(re.findall(r' name="(\w+)"', form)) - {"format", "encrypt_for"}
     for name in names:
@@ -82,7 +82,7 @@ def test_recipients_are_the_trust_anchors_and_who_cannot_receive_says_why(viewer
     assert "Cy: its certificate expired on 1 January 2021" in form
 
 
-def test_what_goes_on_is_not_offered_signed(viewer, completed_session):
+def test_running_session_is_not_offered_signed(viewer, completed_session):
     completed_session.phase = Session.Phase.ACTIVE
     completed_session.save()
     form = way(page(viewer, completed_session), "vcon")
@@ -99,7 +99,7 @@ def test_what_goes_on_is_not_offered_signed(viewer, completed_session):
         ({"expiration": "2020-01-01T00:00:00Z"}, "redistribution expired", "is-wrong"),
     ],
 )
-def test_whether_it_may_be_handed_on_stands_beside_the_button(viewer, completed_session, stated, words, tone):
+def test_legal_basis_is_shown_beside_the_export_button(viewer, completed_session, stated, words, tone):
     basis(completed_session, **stated)
     beside = page(viewer, completed_session).split('<details class="dropdown export">')[0].split("basis-line")[1]
     assert words in beside and tone in beside
@@ -115,14 +115,14 @@ def test_each_grant_stands_in_the_panel(viewer, completed_session):
     assert "&lt;script&gt;" in panel and "<script>" not in panel
 
 
-def test_without_a_basis_it_is_said_quietly(viewer, completed_session):
+def test_missing_legal_basis_is_mentioned_quietly(viewer, completed_session):
     assert "No legal basis is stated." in page(viewer, completed_session)
     assert "basis-line" not in page(viewer, completed_session)
     Session.objects.filter(pk=completed_session.pk).update(origin="import")
     assert "no legal basis stated" in page(viewer, completed_session)
 
 
-def test_what_gets_lost_is_one_click_away_and_takes_nothing(viewer, completed_session):
+def test_loss_report_is_one_click_away_and_makes_no_export(viewer, completed_session):
     place = f"/sessions/{completed_session.pk}/export/report?format=upg"
     assert f'href="{place}"' in page(viewer, completed_session)
     alone, part = viewer.get(place).content.decode(), viewer.get(place, **FETCHED).content.decode()
@@ -145,7 +145,7 @@ def test_the_report_of_a_session_elsewhere_is_not_there(charlie, completed_sessi
     assert charlie.get(f"/sessions/{completed_session.pk}/export/report?format=html").status_code == 404
 
 
-def test_who_took_it_is_listed_with_the_facts_of_the_session(viewer, completed_session):
+def test_earlier_exports_are_listed_with_the_facts_of_the_session(viewer, completed_session):
     assert "Nobody took this session away yet." in page(viewer, completed_session)
     by = audit.Actor("member", name="Ada <i>")
     for format, options in (("html", {}), ("vcon", {"bodies": "string", "signed": "true"})):
@@ -160,7 +160,7 @@ def test_who_took_it_is_listed_with_the_facts_of_the_session(viewer, completed_s
     assert "Ada &lt;i&gt;" in listed[0]
 
 
-def test_settings_show_who_can_receive(admin, workspace):
+def test_settings_page_shows_anchors_that_can_receive(admin, workspace):
     anchors.add(workspace, public_pem(rsa_key(4)), name="Ana", by=audit.COMMAND)
     anchors.add(workspace, public_pem(ec_key()), name="Bo", by=audit.COMMAND)
     html = admin.get("/settings/").content.decode()

@@ -74,14 +74,14 @@ def test_no_piece_of_the_page_lets_a_string_become_markup(reviewer, hostile_sess
         assert faults(Page(response.content)) == [], piece
 
 
-def test_what_is_invisible_is_shown_as_a_mark(reviewer, hostile_session):
+def test_invisible_characters_are_shown_as_marks(reviewer, hostile_session):
     html = reviewer.get(path_of(hostile_session)).content.decode()
     assert "⟨U+202E⟩" in html
     shown = [html[max(0, html.index(c) - 200) : html.index(c) + 5] for c in ("\u202e", "\0", "\x1b") if c in html]
     assert shown == []
 
 
-def test_nothing_of_it_is_evaluated_as_a_template(reviewer, hostile_session):
+def test_hostile_strings_are_not_evaluated_as_templates(reviewer, hostile_session):
     html = reviewer.get(path_of(hostile_session)).content.decode()
     assert "{{7*7}}" in html
 
@@ -92,7 +92,7 @@ def test_a_link_of_a_message_keeps_only_safe_schemes(reviewer, hostile_session):
     assert links and all("noopener" in (link["rel"] or "") for link in links)
 
 
-def test_what_comes_back_in_a_refused_decision_is_escaped(reviewer, hostile_session):
+def test_input_echoed_by_a_refused_decision_is_escaped(reviewer, hostile_session):
     approval = hostile_session.approvals.get()
     form = {"verdict": "edit", "version": 1, "digest": approval.digest, "arguments": f"</textarea>{ATTACK}"}
     response = reviewer.post(f"/approvals/{approval.pk}/decision", form, **FETCHED)

@@ -53,7 +53,7 @@ def test_each_turn_has_its_tokens_apart_and_its_cost(viewer, refund_session):
     assert "tokens and cost not stated" in text  # of the second turn: not 0
 
 
-def test_what_nobody_knows_the_price_of_is_at_least_or_unknown(viewer, agent):
+def test_cost_with_an_unpriced_part_is_at_least_or_unknown(viewer, agent):
     known = priced("0.50", "r1", input_tokens=10, output_tokens=5)
     unknown = priced(None, "r2", input_tokens=70, output_tokens=7)
     session = session_with(

@@ -22,7 +22,7 @@ def told(session: Session, through: int | None = None) -> str:
     return handover_transcript.retold(session, session.last_seq if through is None else through)
 
 
-def test_who_said_what_and_what_tools_gave_back(agent):
+def test_continuation_retells_messages_and_tool_results(agent):
     session = session_with(agent, [
         asked("p1", "Refund it", actor_name="Ines"), other("r", "reasoning", "hidden thoughts"), said("m", "I look"),
         call("c", "lookup", {"order": 4711}), result("c", "lost " * 2_000, "error"), other("e", "error", "away"),
@@ -38,7 +38,7 @@ def test_who_said_what_and_what_tools_gave_back(agent):
     assert "lost" not in told(session, through=4)
 
 
-def test_decisions_stand_there_so_that_nobody_is_asked_again(agent):
+def test_continuation_retells_decisions_so_that_they_are_not_asked_again(agent):
     session = session_with(agent, [asked("p", "Refund it")])
     for order, verdict, more in (
         (1, "approve", {"arguments": {"order": 2}}),
@@ -54,7 +54,7 @@ def test_decisions_stand_there_so_that_nobody_is_asked_again(agent):
     assert '"order": 5' not in text and "do not ask again" in text
 
 
-def test_what_was_run_after_its_approval_is_said(agent):
+def test_continuation_says_which_approved_calls_were_executed(agent):
     session = session_with(agent, [asked("p", "Refund it"), call("c", "refund", {"order": 1})])
     one = requests.request(session, requests.Question("refund", {"order": 1}, client_id="c"), by=BOT)
     decisions.decide(one, DECIDER, decisions.Decision("approve", version=one.version, digest=one.digest))
@@ -103,7 +103,7 @@ def test_a_state_that_an_agent_left_comes_first(agent, place):
     assert '## The state that its agent left\n\n{"memory":["likes tea"]}' in told(session)
 
 
-def test_what_a_continued_session_knew_goes_along(workspace, agent):
+def test_continuation_of_a_continuation_carries_earlier_context(workspace, agent):
     parrot = agents.create(workspace.id, "Parrot", by=ADA, runtime="scripted")
     first = session_with(agent, [asked("p", "The very first words")])
     second = continuations.continue_session(first, parrot, by=ADA, origin="chat")

@@ -75,7 +75,7 @@ def test_results_without_a_call_and_second_results_keep_a_row(agent):
     assert all_rows(session) == [1, 2, 4, 5]
 
 
-def test_what_a_sub_agent_did_lies_below_its_call(agent):
+def test_events_of_a_sub_agent_are_below_its_call(agent):
     session = session_with(agent, [
         asked("p", "Delegate"),
         call("task", "Task", {"description": "Count"}),

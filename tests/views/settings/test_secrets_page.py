@@ -40,7 +40,7 @@ def test_the_page_says_which_agents_use_it(admin, workspace):
     assert '<a href="/agents/clerk/">Clerk</a>' in on_one_line(page(admin))
 
 
-def test_it_is_replaced_for_the_same_place(admin):
+def test_secret_is_replaced_for_the_same_origin(admin):
     admin.post("/settings/secrets/", ENTERED)
     secret = Secret.objects.get()
     answer = admin.post(f"/settings/secrets/{secret.pk}/replace/", {"value": OTHER}, follow=True)
@@ -50,7 +50,7 @@ def test_it_is_replaced_for_the_same_place(admin):
     assert [action for action, _ in trail()] == ["secret.kept", "secret.replaced"]
 
 
-def test_it_is_removed(admin):
+def test_secret_is_removed(admin):
     admin.post("/settings/secrets/", ENTERED)
     admin.post(f"/settings/secrets/{Secret.objects.get().pk}/remove/")
     assert not Secret.objects.exists()
@@ -68,7 +68,7 @@ def test_it_is_removed(admin):
         ({}, 'there is a secret "crm" already'),
     ],
 )
-def test_what_cannot_be_kept_is_told_without_the_value(admin, workspace, changed, says):
+def test_invalid_secret_is_refused_without_showing_its_value(admin, workspace, changed, says):
     secrets.keep(workspace.id, "crm", OTHER, "https://mcp.example.com", by=audit.COMMAND)
     answer = admin.post("/settings/secrets/", ENTERED | changed)
     assert answer.status_code == 422
@@ -84,12 +84,12 @@ def test_a_replacement_that_cannot_be_kept_changes_nothing(admin, workspace):
     assert Secret.objects.get().value == VALUE
 
 
-def test_others_do_not_see_that_there_are_any(admin, reviewer):
+def test_reviewers_do_not_see_secrets(admin, reviewer):
     admin.post("/settings/secrets/", ENTERED)
     assert "mcp.example.com" not in page(reviewer) and "Key of the Anthropic API" not in page(reviewer)
 
 
-def test_one_that_was_sealed_with_a_lost_key_is_listed_and_replaced(admin):
+def test_secret_encrypted_with_a_lost_key_is_listed_and_replaceable(admin):
     admin.post("/settings/secrets/", ENTERED)
     with connection.cursor() as cursor:
         cursor.execute("UPDATE sessions_app_secret SET value = 'sealed with another key'")

@@ -127,7 +127,7 @@ def test_the_public_half_of_our_key_is_there_for_others_to_pin(viewer, settings,
     assert "PRIVATE KEY" not in page
 
 
-def test_a_key_that_cannot_be_used_is_told(admin, settings, tmp_path):
+def test_a_key_that_cannot_be_used_is_reported(admin, settings, tmp_path):
     settings.SIGNING_KEY = tmp_path / "own.key"
     settings.SIGNING_KEY.write_text("nonsense")
     assert "The key that exports are signed with cannot be used" in words(admin.get("/settings/"))

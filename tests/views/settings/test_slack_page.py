@@ -68,12 +68,12 @@ def test_a_form_that_is_wrong_says_so_and_shows_no_secret(admin, slack, form, sa
     assert not SlackInstallation.objects.exists()
 
 
-def test_slack_that_is_away_is_told(admin, slack):
+def test_slack_that_is_away_is_reported(admin, slack):
     slack.faults = [Fault("auth.test", status=503)]
     assert "try again in a minute" in words(admin.post("/settings/slack/connect/", ENTERED))
 
 
-def test_it_is_set_up(admin, installation, scripted_agent):
+def test_slack_connection_is_configured(admin, installation, scripted_agent):
     form = setup(
         agent=scripted_agent.pk,
         escalation_channel=" C0PEOPLE1 ",
@@ -129,7 +129,7 @@ def test_disconnecting_while_slack_is_away_forgets_it_all_the_same_and_says_so(a
     assert SlackInstallation.objects.get().bot_token == ""
 
 
-def test_it_can_be_connected_again_and_from_another_workspace_once_it_is_free(admin, charlie, installation, elsewhere):
+def test_disconnected_slack_team_can_be_connected_again_by_any_workspace(admin, charlie, installation, elsewhere):
     assert "disconnect it there first" in words(charlie.post("/settings/slack/connect/", ENTERED))
     SlackInstallation.objects.update(bot_token=TOKEN)
     installations.forget(installation, BY)
@@ -146,7 +146,7 @@ def test_a_secret_of_another_secret_key_leaves_the_page_standing(admin, installa
 
 
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.REVIEWER])
-def test_others_look_and_change_nothing(workspace, installation, role):
+def test_only_admins_change_the_slack_connection(workspace, installation, role):
     client = signed_in(member_of(workspace, role, "Rosa"))
     page = client.get("/settings/slack/")
     assert "Garden shop" in words(page) and "<form" not in page.content.decode().split("<main", 1)[1]
@@ -211,7 +211,7 @@ def test_a_state_is_good_once(admin, app_of_the_desk):
     assert "Begin again" in words(answer)
 
 
-def test_a_code_that_slack_refuses_is_told(admin, app_of_the_desk):
+def test_a_code_that_slack_refuses_is_reported(admin, app_of_the_desk):
     answer = admin.get("/slack/oauth_redirect", {"code": "no", "state": begin(admin)["state"]}, follow=True)
     assert "Slack was not connected: Slack says: invalid_code" in words(answer)
 

@@ -78,7 +78,7 @@ def test_an_admin_makes_a_schedule_and_sees_its_next_times(admin, runner):
     ({"input_text": ""}, "This field is required"),
     ({"name": "Taken"}, "there is a schedule"),
 ])  # fmt: skip
-def test_what_is_wrong_stands_beside_its_field_and_nothing_is_lost(admin, runner, change, said):
+def test_invalid_schedule_form_shows_errors_and_keeps_the_input(admin, runner, change, said):
     admin.post("/triggers/schedules/new/", FORM | {"name": "Taken"})
     answer = admin.post("/triggers/schedules/new/", FORM | change)
     assert (answer.status_code, Schedule.objects.count()) == (422, 1)
@@ -169,7 +169,7 @@ def test_only_admins_see_the_address(reviewer, endpoint):
     ({"name": "A"}, "use 3 to 50 of a-z"), ({"name": "orders"}, "names of endpoints stay reserved"),
     ({"scheme": "pigeon"}, "Select a valid choice"), ({"scheme": "stripe", "secret": "short"}, "use 8 to 500"),
 ])  # fmt: skip
-def test_what_is_wrong_with_a_webhook_is_said(admin, endpoint, form, said):
+def test_invalid_webhook_form_shows_the_errors(admin, endpoint, form, said):
     answer = admin.post("/triggers/webhooks/new/", {"name": "another", "scheme": "generic"} | form)
     assert answer.status_code == 422 and said in words(answer)
     assert WebhookEndpoint.objects.count() == 1
