@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...drafts import EventDraft, Finding, Kind, ToolDraft
 from ..common.calls import ID_LIMIT, id_of
@@ -12,10 +12,8 @@ from ..common.lines import Line
 from ..common.values import bounded, dict_of, light, list_of, text_of
 from .fold import CHUNKS, Open, What
 from .messages import called, result, said, whole_messages
+from .reading import Closer, Handler, Reading
 from .usage import usages_of
-
-if TYPE_CHECKING:
-    from .reading import Closer, Handler, Reading
 
 COMMON = frozenset({"type", "timestamp", "rawEvent"})
 LISTED = 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
@@ -14,10 +14,7 @@ from ..common.lines import Actor, Line
 from ..common.records import part_of
 from ..common.unknown import unknown_event
 from ..common.values import bounded, dict_of, light, list_of, text_of
-from .reading import by_content, by_id
-
-if TYPE_CHECKING:
-    from .reading import Reading
+from .reading import Reading, by_content, by_id
 
 KINDS: dict[str, Kind] = {
     "user": "user_message", "assistant": "agent_message", "system": "system", "developer": "system",

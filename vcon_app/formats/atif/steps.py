@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...drafts import EventDraft, ToolDraft
 from ..common.calls import Call, id_of, server_of
@@ -15,10 +15,8 @@ from ..common.reading import RAW_LIMIT
 from ..common.unknown import unknown_event
 from ..common.values import bounded, dict_of, light, list_of, text_of
 from .content import name_of, readable, references
+from .state import TrajectoryState
 from .totals import usage_of
-
-if TYPE_CHECKING:
-    from .trajectory import Trajectory
 
 TOLD = frozenset({"step_id", "timestamp", "source", "model_name", "message", "reasoning_content", "is_copied_context"})
 """Keys of a step that its events tell; other short ones are kept with the first of them."""
@@ -27,9 +25,9 @@ TOLD = frozenset({"step_id", "timestamp", "source", "model_name", "message", "re
 class Step:
     """Reads one step."""
 
-    def __init__(self, trajectory: Trajectory, line: Line, model: str | None) -> None:
+    def __init__(self, state: TrajectoryState, line: Line, model: str | None) -> None:
         """``model`` is the agent's, for steps that name none."""
-        self._trajectory = trajectory
+        self._state = state
         self._line = line
         self._step = line.value
         self._model = id_of(self._step.get("model_name")) or model
@@ -77,7 +75,7 @@ class Step:
             yield self._line.event(kind, text, data=data | managed)
         elif self._source != "agent":
             what = f"source {text_of(self._source)[:100]!r}"
-            yield replace(unknown_event(self._trajectory.findings, self._line, what), text=text)
+            yield replace(unknown_event(self._state.findings, self._line, what), text=text)
         elif text or attachments:
             yield self._spoken("agent_message", text, data=data)
 
@@ -86,7 +84,7 @@ class Step:
         for index, call in enumerate(map(dict_of, list_of(self._step.get("tool_calls")))):
             call_id, name = id_of(call.get("tool_call_id")), id_of(call.get("function_name"))
             print_ = call_id, name, dumps(call.get("arguments"))
-            if call_id and print_ in self._trajectory.called:
+            if call_id and print_ in self._state.called:
                 continue
             made.add(print_)
             arguments = bounded(call.get("arguments"), len(self._line.raw))
@@ -94,14 +92,14 @@ class Step:
                 "tool_call", "", part=f":c{index}", at_path=f"/tool_calls/{index}", data=self._extra(call),
                 tool=ToolDraft(call_id, name, server_of(name), arguments),
             )  # fmt: skip
-            self._trajectory.calls.add(call_id, Call(event.key, name or "", server_of(name)))
+            self._state.calls.add(call_id, Call(event.key, name or "", server_of(name)))
             yield event
-        self._trajectory.called |= made
+        self._state.called |= made
 
     def _results(self) -> Iterator[EventDraft]:
         for index, result in enumerate(map(dict_of, list_of(dict_of(self._step.get("observation")).get("results")))):
             part, path = f":o{index}:{fingerprint(dumps(result))}", f"/observation/results/{index}"
-            call = self._trajectory.calls.of(result.get("source_call_id"))
+            call = self._state.calls.of(result.get("source_call_id"))
             started = references(result)
             if result.get("content") is not None or not started:
                 yield self._result(result, call, part, path)

@@ -14,6 +14,7 @@ from ..common.times import parse
 from ..common.unknown import unknown_event
 from ..common.values import bounded, count_of, dict_of, light, list_of, text_of
 from .content import name_of
+from .state import TrajectoryState
 from .steps import Step
 from .totals import Totals
 
@@ -43,8 +44,7 @@ class Trajectory(Document):
 
     def __init__(self, line: Line, findings: Findings, id: str) -> None:
         super().__init__(FORMAT, findings)
-        self.called: set[tuple[str | None, str | None, bytes]] = set()
-        """Id, name and arguments of calls in earlier steps: OpenHands' files repeat a call beside its result."""
+        self._state = TrajectoryState(self.findings, self.calls)
         self._line = line
         self._id = id
 
@@ -102,7 +102,7 @@ class Trajectory(Document):
             if dict_of(step.get("extra")).get("is_sidechain") is True:  # Claude Code's, as Harbor converts them
                 part.depth, part.parent, part.agent = part.depth + 1, called or part.parent, ("subagent", "")
             yield from self.timed(part, step.get("timestamp"), "/timestamp")
-            for event in Step(self, part, id_of(agent.get("model_name"))).events():
+            for event in Step(self._state, part, id_of(agent.get("model_name"))).events():
                 yield event
                 if event.kind == "tool_call" and event.depth == line.depth:
                     called = event.key

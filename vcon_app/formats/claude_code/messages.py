@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...drafts import EventDraft, ToolDraft
 from ..common.calls import server_of
@@ -12,11 +12,9 @@ from ..common.lines import Line
 from ..common.values import bounded, dict_of, text_of
 from .blocks import attachment
 from .prompts import injected_line, pieces_of, spoken
+from .reading import Reading
 from .results import server_result, tool_result
 from .usage import cost_of, usage_data, usage_of
-
-if TYPE_CHECKING:
-    from .reading import Reading
 
 CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
 STOPPED = ("max_tokens", "refusal", "model_context_window_exceeded", "pause_turn")

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...drafts import EventDraft, Kind
 from ..common.lines import Line
 from ..common.values import LABEL_LIMIT, bounded, dict_of, light, text_of
 from .prompts import Piece, pieces_of, spoken
+from .reading import Reading
 from .results import readable
-
-if TYPE_CHECKING:
-    from .reading import Reading
 
 TEXT_LIMIT = 16 * 1024
 """Characters kept of a text that Claude Code gave the model besides the conversation."""

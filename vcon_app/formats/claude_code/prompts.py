@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...drafts import EventDraft
 from ..common.lines import Actor, Line
 from ..common.values import dict_of, text_of
-
-if TYPE_CHECKING:
-    from .reading import Reading
+from .reading import Reading
 
 INTERRUPTED = "[Request interrupted by user"
 INJECTED = re.compile(

@@ -7,16 +7,14 @@ what stands nowhere else is kept.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...drafts import EventDraft, ToolDraft
 from ..common.calls import server_of
 from ..common.lines import Line
 from ..common.values import bounded, dict_of, light, text_of
 from .blocks import attachment
-
-if TYPE_CHECKING:
-    from .reading import Reading
+from .reading import Reading
 
 REPEATED = frozenset({
     "stdout", "content", "result", "oldString", "newString", "edits", "prompt", "oldTodos", "originalFile",

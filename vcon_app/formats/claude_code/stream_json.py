@@ -7,16 +7,14 @@ It differs from the stored file in snake_case keys, in partial ``stream_event`` 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...drafts import EventDraft, Finding, ToolDraft
 from ..common.lines import Item, Line
 from ..common.values import bounded, dict_of, light, text_of
 from .others import COMMON, note, system
+from .reading import Handler, Reading
 from .usage import cost_of
-
-if TYPE_CHECKING:
-    from .reading import Handler, Reading
 
 LISTED = 200
 """Tools, servers and denials of one line that are kept."""

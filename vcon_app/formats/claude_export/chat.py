@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...drafts import Draft, Finding, SessionDraft
-from ..common.calls import ID_LIMIT, Calls
+from ..common.calls import ID_LIMIT
 from ..common.jsonio import dumps
 from ..common.lines import Line, digest
 from ..common.reading import Findings
@@ -16,6 +16,7 @@ from ..common.times import parse
 from ..common.tree import LOST, Branches, Node, walk
 from ..common.values import bounded, dict_of, light, list_of, shown, text_of
 from .messages import message_events
+from .state import ChatState
 
 FORMAT = "claude-export"
 CONSUMED = frozenset({
@@ -29,10 +30,7 @@ class Chat:
     """Reads one conversation; its state ends with it."""
 
     def __init__(self, line: Line, findings: Findings, ids: SessionIds) -> None:
-        self.findings = findings
-        self.calls = Calls()
-        self.open: dict[str, str] = {}
-        """Calls without an id that wait for their results: key of the event -> name, oldest first."""
+        self._state = ChatState(findings)
         self._line = line
         self._ids = ids
         self._branches = Branches()
@@ -67,7 +65,7 @@ class Chat:
             yield from self._odd("circle", line.pointer, "this message answers one that answers it, in a circle")
         self._branches.place(line, node, branch)
         yield from self._timed(line)
-        events = list(message_events(self, line))
+        events = list(message_events(self._state, line))
         self._branches.told(node, events)
         yield from events
 
@@ -78,7 +76,7 @@ class Chat:
                 yield from self._odd("time", f"{line.pointer}/created_at", doubt)
 
     def _odd(self, rule: str, pointer: str, message: str) -> Iterator[Finding]:
-        yield from self.findings.let(Finding(f"{FORMAT}.{rule}", "info", pointer, message))
+        yield from self._state.findings.let(Finding(f"{FORMAT}.{rule}", "info", pointer, message))
 
     def _session(self) -> SessionDraft:
         value = self._line.value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...drafts import EventDraft, ToolDraft
 from ..common.calls import Call, id_of, server_of
@@ -12,9 +12,7 @@ from ..common.lines import Actor, Line
 from ..common.times import parse
 from ..common.unknown import unknown_event
 from ..common.values import bounded, dict_of, light, list_of, text_of
-
-if TYPE_CHECKING:
-    from .chat import Chat
+from .state import ChatState
 
 AGENT: Actor = ("agent", "Claude")
 PERSON: Actor = ("person", "")
@@ -31,7 +29,7 @@ BODY = frozenset({"extracted_content"})
 LISTED = 100
 
 
-def message_events(chat: Chat, line: Line) -> Iterator[EventDraft]:
+def message_events(chat: ChatState, line: Line) -> Iterator[EventDraft]:
     """The events of a message: one for a person's, one for each block of Claude's."""
     sender = line.value.get("sender")
     blocks = _blocks(line.value)
@@ -50,7 +48,7 @@ def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
     return blocks if blocks or not flat else [{"type": "text", "text": flat}]
 
 
-def _prompt(chat: Chat, line: Line, blocks: list[dict[str, Any]]) -> Iterator[EventDraft]:
+def _prompt(chat: ChatState, line: Line, blocks: list[dict[str, Any]]) -> Iterator[EventDraft]:
     """What the person wrote, then what was attached: a long paste is an attachment without a name."""
     said = [text for block in blocks if block.get("type") in SPOKEN and (text := text_of(block.get("text")))]
     pasted = [held for held in list_of(line.value.get("attachments")) if isinstance(held, dict)]
@@ -70,7 +68,7 @@ def _prompt(chat: Chat, line: Line, blocks: list[dict[str, Any]]) -> Iterator[Ev
             yield _block(chat, line, block, f":{index}", f"/content/{index}")
 
 
-def _answer(chat: Chat, line: Line, blocks: list[dict[str, Any]]) -> Iterator[EventDraft]:
+def _answer(chat: ChatState, line: Line, blocks: list[dict[str, Any]]) -> Iterator[EventDraft]:
     data = light(line.value, FLAT)
     if files := _files(line.value):
         data["attachments"] = [{"type": "file"} | light(held) for held in files[:LISTED]]
@@ -82,7 +80,7 @@ def _answer(chat: Chat, line: Line, blocks: list[dict[str, Any]]) -> Iterator[Ev
         yield replace(event, data={**data, **event.data}) if last and data else event
 
 
-def _block(chat: Chat, line: Line, block: dict[str, Any], part: str, path: str) -> EventDraft:
+def _block(chat: ChatState, line: Line, block: dict[str, Any], part: str, path: str) -> EventDraft:
     kind = block.get("type")
     line = replace(line, at=parse(block.get("start_timestamp"))[0] or line.at)
     place: dict[str, Any] = {"part": part, "at_path": path}
@@ -102,21 +100,21 @@ def _block(chat: Chat, line: Line, block: dict[str, Any], part: str, path: str) 
     return unknown_event(chat.findings, line, f"block type {text_of(kind)[:100]!r}", block, part=part, path=path)
 
 
-def _call(chat: Chat, line: Line, block: dict[str, Any], place: dict[str, Any]) -> EventDraft:
+def _call(chat: ChatState, line: Line, block: dict[str, Any], place: dict[str, Any]) -> EventDraft:
     call_id, name = id_of(block.get("id")), id_of(block.get("name"))
     tool = ToolDraft(call_id, name, server_of(name), bounded(block.get("input"), len(line.raw)))
     event = line.event("tool_call", actor=AGENT, tool=tool, data=light(block, BLOCK), **place)
     chat.calls.add(call_id, Call(event.key, name or "", tool.server))
-    chat.open[event.key] = name or ""
+    chat.open_calls[event.key] = name or ""
     return event
 
 
-def _result(chat: Chat, line: Line, block: dict[str, Any], place: dict[str, Any]) -> EventDraft:
+def _result(chat: ChatState, line: Line, block: dict[str, Any], place: dict[str, Any]) -> EventDraft:
     """A result names its call by id, in older exports not at all: then it is that of the oldest open call."""
     call_id = id_of(block.get("tool_use_id"))
     call = chat.calls.of(call_id) or _oldest(chat, id_of(block.get("name")))
     if call:
-        chat.open.pop(call.key, None)
+        chat.open_calls.pop(call.key, None)
     name = call.name if call else id_of(block.get("name"))
     failed = block.get("is_error")
     status = ("error" if failed else "ok") if isinstance(failed, bool) else None
@@ -128,9 +126,9 @@ def _result(chat: Chat, line: Line, block: dict[str, Any], place: dict[str, Any]
     )  # fmt: skip
 
 
-def _oldest(chat: Chat, name: str | None) -> Call | None:
-    keys = [key for key, called in chat.open.items() if called == name] or list(chat.open)
-    return Call(keys[0], chat.open[keys[0]]) if keys else None
+def _oldest(chat: ChatState, name: str | None) -> Call | None:
+    keys = [key for key, called in chat.open_calls.items() if called == name] or list(chat.open_calls)
+    return Call(keys[0], chat.open_calls[keys[0]]) if keys else None
 
 
 def _told(block: dict[str, Any]) -> tuple[str, dict[str, Any]]:

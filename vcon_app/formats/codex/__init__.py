@@ -13,7 +13,9 @@ from ...drafts import Draft
 from ..common.head import SIZES, Head, open_gzip
 from ..common.lines import json_lines
 from ..contract import Spec
+from . import items
 from .exec_json import ExecReading, is_exec
+from .lines import HANDLERS
 from .reading import RolloutReading
 
 NAME = "codex"
@@ -44,7 +46,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     plain = open_gzip(source)
     head = Head(plain.read(SIZES[0]))
     plain.seek(0)
-    reading = ExecReading() if is_exec(head.lines) else RolloutReading()
+    reading = ExecReading() if is_exec(head.lines) else RolloutReading(HANDLERS, items.HANDLERS)
     return reading.run(json_lines(plain, NAME, packed=plain is not source))
 
 

@@ -7,17 +7,15 @@ duration, diff) is kept for that output, which comes behind it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...drafts import EventDraft, ToolDraft
 from ..common.calls import id_of
 from ..common.lines import Line
 from ..common.values import FIELD_LIMIT, bounded, dict_of, light, list_of, text_of
 from .items import ItemHandler, answered, spoken, thought
+from .reading import RolloutReading
 from .texts import block_text, blocks_of, injected
-
-if TYPE_CHECKING:
-    from .reading import RolloutReading
 
 OUTCOMES = 256
 NEWLINE = "\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...drafts import EventDraft, ToolDraft
 from ..common.calls import Call, id_of, server_of
@@ -12,10 +12,8 @@ from ..common.jsonio import Unreadable, loads
 from ..common.lines import Line
 from ..common.values import bounded, dict_of, light, list_of, text_of
 from .outputs import output_of
+from .reading import RolloutReading
 from .texts import attachment, block_text, blocks_of, injected
-
-if TYPE_CHECKING:
-    from .reading import RolloutReading
 
 PASSED = frozenset({"type", "internal_chat_message_metadata_passthrough", "metadata"})
 LITERAL = re.compile(r"tools\.exec_command\(\s*\{\s*\"?cmd\"?\s*:\s*(\"(?:[^\"\\\n]|\\.){1,4000}\")")
@@ -25,7 +23,7 @@ STATUSES = {"completed": "ok", "failed": "error"}
 """What the API runs itself has no output; the item says how it ended."""
 CODE_MODE = ("exec", "functions.exec")
 
-ItemHandler = Callable[["RolloutReading", Line, dict[str, Any]], Iterable[EventDraft]]
+ItemHandler = Callable[[RolloutReading, Line, dict[str, Any]], Iterable[EventDraft]]
 
 
 def message(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:

@@ -13,7 +13,7 @@ from ...drafts import Draft
 from ..common.head import SIZES, Head, open_gzip
 from ..common.lines import json_lines
 from ..contract import Spec
-from . import older, vscode
+from . import hooks, timeline, vscode
 from .detection import detect as detect
 from .reading import EventsReading
 
@@ -35,8 +35,8 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     plain = open_gzip(source)
     head = Head(plain.read(SIZES[0]))
     plain.seek(0)
-    if older.is_timeline(head):
-        return older.TimelineReading().run(older.document(plain))
+    if timeline.is_timeline(head):
+        return timeline.TimelineReading().run(timeline.document(plain))
     if vscode.is_document(head) or vscode.is_log(head):
         return vscode.ChatReading().run(vscode.session_in(plain, log=vscode.is_log(head)))
-    return EventsReading().run(json_lines(plain, NAME, packed=plain is not source))
+    return EventsReading(hooks.HANDLERS).run(json_lines(plain, NAME, packed=plain is not source))

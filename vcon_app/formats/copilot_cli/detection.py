@@ -6,15 +6,15 @@ from typing import Any
 
 from ..common.head import Head
 from ..common.values import text_of
-from . import older, vscode
+from . import hooks, timeline, vscode
 
 PREFIXES = ("session.", "assistant.", "tool.execution_", "hook.", "user.message", "subagent.", "system.message")
 
 
 def detect(head: Head) -> bool:
     """Whether ``read`` takes the file. Managed Agents has dotted types too, but no ``data`` object."""
-    return any(map(_is_event, head.lines)) or any(map(older.is_line, head.lines)) or (
-        older.is_timeline(head) or vscode.is_document(head) or vscode.is_log(head)
+    return any(map(_is_event, head.lines)) or any(map(hooks.is_line, head.lines)) or (
+        timeline.is_timeline(head) or vscode.is_document(head) or vscode.is_log(head)
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -12,8 +12,8 @@ from ..common.facts import ID_LIMIT, Facts
 from ..common.lines import Actor, Line
 from ..common.reading import REMEMBERED, Keys, Reading, unknown_type
 from ..common.values import bounded, count_of, dict_of, light, list_of, text_of
-from . import older
 from .results import result_of
+from .timeline import parsed
 from .usage import Leg, dollars_of, usage_of
 
 NOTES = frozenset({
@@ -32,14 +32,19 @@ NOTES = frozenset({
 """Events that tell a stage or a setting: their scalars are all there is."""
 
 
+LineHandler = Callable[["EventsReading", Line], Iterable[EventDraft]]
+
+
 class EventsReading(Reading):
     """The state of one file while it is read."""
 
     name = "copilot-cli"
     title = "GitHub Copilot CLI"
 
-    def __init__(self) -> None:
+    def __init__(self, hooks: Mapping[str, LineHandler]) -> None:
+        """``hooks`` reads lines of older files, by the name of their hook."""
         super().__init__()
+        self._hooks = hooks
         self.facts = Facts(self.name, self.title)
         self.calls = Calls()
         self.leg = Leg()
@@ -92,7 +97,7 @@ class EventsReading(Reading):
     def events(self, line: Line) -> Iterator[EventDraft]:
         kind, data = line.value.get("type"), line.value.get("data")
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
-        old = older.HANDLERS.get(text_of(kind).lower())
+        old = self._hooks.get(text_of(kind).lower())
         if handler and isinstance(data, dict):
             yield from handler(self, line, data)
         elif old and data is None:
@@ -193,7 +198,7 @@ def tool_of(asked: dict[str, Any]) -> ToolDraft:
     """A call as a message asks for it or as its start tells it."""
     name = text_of(asked.get("mcpToolName") or asked.get("name") or asked.get("toolName"))[:ID_LIMIT] or None
     server = text_of(asked.get("mcpServerName"))[:ID_LIMIT] or None
-    return ToolDraft(id_of(asked.get("toolCallId")), name, server, bounded(older.parsed(asked.get("arguments")), 0))
+    return ToolDraft(id_of(asked.get("toolCallId")), name, server, bounded(parsed(asked.get("arguments")), 0))
 
 
 def assistant_reasoning(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterator[EventDraft]:

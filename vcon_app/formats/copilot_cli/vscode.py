@@ -18,7 +18,7 @@ from ..common.lines import Actor, Item, Line, fingerprint, json_lines
 from ..common.reading import Reading
 from ..common.times import from_epoch
 from ..common.values import FIELD_LIMIT, bounded, count_of, dict_of, light, list_of, text_of
-from .older import LARGEST_DOCUMENT, document, parsed
+from .timeline import LARGEST_DOCUMENT, document, parsed
 
 AGENT: Actor = ("agent", "Copilot")
 KINDS = {0: "denied", 2: "setting", 3: "rule", 4: "user", 5: "skipped"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...drafts import Draft, EventDraft, ToolDraft
 from ..common.calls import Call, id_of, server_of
@@ -16,9 +16,7 @@ from ..common.unknown import unknown_event
 from ..common.values import bounded, count_of, dict_of, light, list_of, text_of
 from .content import call_of, changes_of, messages_in, readable, usage_of
 from .places import Places
-
-if TYPE_CHECKING:
-    from .sample import Sample
+from .state import SampleState
 
 DECISIONS = {
     "approve": "approved", "modify": "approved", "reject": "denied", "terminate": "denied", "escalate": "escalated",
@@ -39,7 +37,7 @@ MOST_LEVELS = 20
 class Telling:
     """Makes drafts of the events of one sample, in their order."""
 
-    def __init__(self, sample: Sample) -> None:
+    def __init__(self, sample: SampleState) -> None:
         self._sample = sample
         self._text = sample.attachments.text
         self._places = Places()

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...drafts import EventDraft, Kind, ToolDraft
 from ..claude_code.results import readable
 from ..common.calls import Call, id_of
 from ..common.lines import Actor, Line
 from ..common.values import bounded, dict_of, light, list_of, shown, text_of
-
-if TYPE_CHECKING:
-    from .reading import Handler, Reading
+from .reading import Handler, Reading
 
 PERSON: Actor = ("person", "")
 COMMON = frozenset({"id", "type", "processed_at", "session_thread_id", "tool_use_id", "name", "mcp_server_name"})

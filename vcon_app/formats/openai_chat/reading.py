@@ -252,7 +252,7 @@ class Reading:
 
     def saved(self, line: Line) -> None:
         """A saved run of the Agents SDK."""
-        read_state(self, line)
+        read_state(self.session, line)
         self._current = None
 
 

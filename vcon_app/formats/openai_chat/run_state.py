@@ -6,9 +6,9 @@ Its items wrap those of the Responses API; ``context.approvals`` holds what was 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...drafts import ToolDraft, Usage
 from ..common.calls import ID_LIMIT, id_of
@@ -17,11 +17,8 @@ from ..common.lines import Line, digest
 from ..common.values import dict_of, light, list_of, text_of
 from .items import item_pieces
 from .pieces import Piece, call, said
-from .session import Billing
+from .session import Billing, Session
 from .usage import usage_of
-
-if TYPE_CHECKING:
-    from .reading import Reading
 
 CACHED = ("cache_read_tokens", "cache_write_tokens")
 COUNTS = ("input_tokens", *CACHED, "output_tokens", "reasoning_tokens")
@@ -30,10 +27,10 @@ HANDOFFS = ("handoff_call_item", "handoff_output_item")
 PAUSED, DONE = "next_step_interruption", "next_step_final_output"
 
 
-def read_state(reading: Reading, line: Line) -> None:
+def read_state(open_session: Callable[[str], Session], line: Line) -> None:
     """One session: what was put in, the items of the run, tokens, and approvals, open or decided."""
     value, state = line.value, _State(line.value)
-    session = reading.session(state.id)
+    session = open_session(state.id)
     facts = session.facts
     facts.see(line)
     facts.agent = text_of(dict_of(value.get("current_agent")).get("name"))[:ID_LIMIT]

@@ -19,6 +19,7 @@ from ..common.head import Head, open_gzip
 from ..common.lines import Line, json_documents
 from ..contract import Spec
 from .documents import is_ours
+from .others import HANDLERS
 from .reading import OpenCodeReading
 
 NAME = "opencode"
@@ -52,7 +53,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     """
     plain = open_gzip(source)
     packed = plain is not source
-    reading = OpenCodeReading()
+    reading = OpenCodeReading(HANDLERS)
     for item in json_documents(plain, NAME, packed=packed):
         if isinstance(item, Line):
             reading.learn(item.value)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...drafts import EventDraft
 from ..common.facts import ID_LIMIT
 from ..common.lines import Line, fingerprint
 from ..common.values import bounded, dict_of, light, list_of, text_of
 from .documents import NOBODY
-from .parts import IDS, PartHandler, ended, failure_in, part
+from .parts import IDS, ended, failure_in, part
+from .reading import Handler, OpenCodeReading
 from .tokens import billed
-
-if TYPE_CHECKING:
-    from .reading import OpenCodeReading
 
 
 def message(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
@@ -75,7 +73,7 @@ def other(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str)
     )
 
 
-HANDLERS: dict[str, PartHandler] = {
+HANDLERS: dict[str, Handler] = {
     "part": part, "message": message, "session": session, "project": project, "share": share, "items": items,
     "error": error, "other": other,
 }  # fmt: skip

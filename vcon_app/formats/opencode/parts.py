@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...drafts import EventDraft, ToolDraft
 from ..common.calls import id_of
@@ -12,10 +12,8 @@ from ..common.facts import ID_LIMIT
 from ..common.lines import Actor, Line, fingerprint
 from ..common.times import from_epoch
 from ..common.values import bounded, dict_of, light, list_of, text_of
+from .reading import Handler, OpenCodeReading
 from .tokens import billed
-
-if TYPE_CHECKING:
-    from .reading import OpenCodeReading
 
 STATUSES = {"completed": "ok", "error": "error"}
 REJECTED = ("The user rejected permission", "The user has specified a rule which prevents", "Permission denied by rule")
@@ -171,8 +169,7 @@ def _note(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str)
     yield line.event("system", at_path=path, data=light(told, IDS))
 
 
-PartHandler = Callable[["OpenCodeReading", Line, dict[str, Any], str], Iterable[EventDraft]]
-PARTS: dict[str, PartHandler] = {
+PARTS: dict[str, Handler] = {
     "text": _text, "reasoning": _reasoning, "tool": _tool, "step-finish": _step_finish, "file": _file,
     "patch": _patch, "compaction": _compaction, "subtask": _subtask, "retry": _retry,
     **dict.fromkeys(("step-start", "snapshot", "agent"), _note),

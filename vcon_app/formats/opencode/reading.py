@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,12 +14,13 @@ from ..common.reading import Reading
 from ..common.times import from_epoch
 from ..common.values import dict_of, light, text_of
 from .documents import NOBODY, Found, Message, found_in
-from .others import HANDLERS
 
 MOST_WAITING = 10_000
 """Documents that may wait for a session that they belong to."""
 ANSWERS = frozenset({"step-start", "step-finish", "reasoning", "tool", "patch", "snapshot"})
 """Types of parts that only an answer has."""
+
+Handler = Callable[["OpenCodeReading", Line, dict[str, Any], str], Iterable[EventDraft]]
 
 
 class OpenCodeReading(Reading):
@@ -28,8 +29,10 @@ class OpenCodeReading(Reading):
     name = "opencode"
     title = "OpenCode"
 
-    def __init__(self) -> None:
+    def __init__(self, handlers: Mapping[str, Handler]) -> None:
+        """``handlers`` by kind of what a document holds (``documents.found_in``)."""
         super().__init__()
+        self._handlers = handlers
         self.messages: dict[str, Message] = {}
         self.sessions: dict[str, Facts] = {}
         self.current = ""
@@ -92,7 +95,7 @@ class OpenCodeReading(Reading):
 
     def _events(self, line: Line, found: Found) -> Iterator[EventDraft]:
         kind, told, path = found
-        yield from HANDLERS[kind](self, replace(line, key=_key(kind, told)), told, path)
+        yield from self._handlers[kind](self, replace(line, key=_key(kind, told)), told, path)
 
     def _session(self, session: str, told: dict[str, Any] | None = None) -> Facts:
         facts = self.sessions.setdefault(session[:ID_LIMIT], Facts(self.name, self.title, session=session))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...drafts import EventDraft, Usage
 from ..common.lines import Line, fingerprint
 from ..common.values import count_of, dict_of, number_of
-
-if TYPE_CHECKING:
-    from .reading import OpenCodeReading
+from .reading import OpenCodeReading
 
 MOST_DOLLARS = 10**6
 

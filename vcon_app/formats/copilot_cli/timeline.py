@@ -1,13 +1,13 @@
-"""Older files of the CLI: lines named after hooks, and a document with a ``timeline`` (until about 0.0.340).
+"""Older files of the CLI: a document with a ``timeline`` (until about 0.0.340).
 
 From documentation and other readers; the corpus has no file of these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from ...drafts import Draft, EventDraft, Finding, FormatError, SessionDraft, ToolDraft
 from ..common.calls import Call, Calls, id_of
@@ -17,21 +17,12 @@ from ..common.jsonio import Unreadable, loads
 from ..common.lines import Actor, Item, Line, fingerprint
 from ..common.reading import Reading, unknown_type
 from ..common.times import from_epoch, parse
-from ..common.values import bounded, dict_of, light, list_of, text_of
-
-if TYPE_CHECKING:
-    from .reading import EventsReading
+from ..common.values import bounded, dict_of, list_of, text_of
 
 LARGEST_DOCUMENT = 50 * 1000 * 1000
 """Bytes of a session in one document; it is held in memory, about six times as large."""
 AGENT: Actor = ("agent", "Copilot")
 STATUSES = {"success": "ok", "failure": "error", "error": "error", "rejected": "denied", "denied": "denied"}
-TYPES = frozenset({"userpromptsubmitted", "assistantresponse", "sessionstart"})
-
-
-def is_line(line: dict[str, Any]) -> bool:
-    """A line that is named after a hook."""
-    return text_of(line.get("type")).lower() in TYPES and "data" not in line
 
 
 def is_timeline(head: Head) -> bool:
@@ -70,49 +61,6 @@ def said_in(value: dict[str, Any]) -> str:
     """The text of an entry, wherever it stands."""
     names = ("text", "prompt", "content", "response", "message", "log")
     return next((found for name in names if (found := text_of(value.get(name)))), "")
-
-
-def _prompt(reading: EventsReading, line: Line) -> Iterator[EventDraft]:
-    yield line.event("user_message", said_in(line.value), actor=("person", ""))
-
-
-def _response(reading: EventsReading, line: Line) -> Iterator[EventDraft]:
-    reading.chose(line.value.get("model"))
-    yield line.event("agent_message", said_in(line.value), actor=AGENT, model=reading.model)
-
-
-def _before_tool(reading: EventsReading, line: Line) -> Iterator[EventDraft]:
-    value = line.value
-    call_id, name = id_of(value.get("toolCallId")), text_of(value.get("toolName"))[:200]
-    reading.calls.add(call_id or f"name:{name}", Call(line.key, name))
-    arguments = bounded(parsed(value.get("toolArgs")), len(line.raw))
-    yield line.event(
-        "tool_call", actor=AGENT, model=reading.model, tool=ToolDraft(call_id, name or None, None, arguments)
-    )
-
-
-def _after_tool(reading: EventsReading, line: Line) -> Iterator[EventDraft]:
-    value, result = line.value, dict_of(line.value.get("toolResult"))
-    call_id, name = id_of(value.get("toolCallId")), text_of(value.get("toolName"))[:200]
-    call = reading.calls.of(call_id or f"name:{name}")
-    tool = ToolDraft(call_id, name or None, status=STATUSES.get(text_of(result.get("resultType"))))
-    text = text_of(result.get("textResultForLlm"))
-    yield line.event("tool_result", text, actor=("tool", name), parent=call.key if call else None, tool=tool)
-
-
-def _error(reading: EventsReading, line: Line) -> Iterator[EventDraft]:
-    error = line.value.get("error")
-    yield line.event("error", text_of(dict_of(error).get("message")) or text_of(error) or said_in(line.value))
-
-
-def _note(reading: EventsReading, line: Line) -> Iterator[EventDraft]:
-    yield line.event("system", data=light(line.value, frozenset({"timestamp"})))
-
-
-HANDLERS: dict[str, Callable[[EventsReading, Line], Iterable[EventDraft]]] = {
-    "userpromptsubmitted": _prompt, "assistantresponse": _response, "pretooluse": _before_tool,
-    "posttooluse": _after_tool, "erroroccurred": _error, "sessionstart": _note, "sessionend": _note,
-}  # fmt: skip
 
 
 class TimelineReading(Reading):
