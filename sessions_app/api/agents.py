@@ -10,53 +10,52 @@ from ninja import Router
 from sessions_app import models
 from sessions_app.services import agents
 
-from . import schemas
 from .auth import reader, writer
-from .bodies import AgentChanges, NewAgent
 from .idempotency import once
 from .paging import Cursor, Limit, Page, keyset
 from .parsing import reply
 from .problems import not_found
+from .schemas.agents import Agent, AgentChanges, AgentVersion, NewAgent
 
 router = Router(tags=["agents"])
 
 
-@router.get("/agents", auth=reader, response=Page[schemas.Agent])
+@router.get("/agents", auth=reader, response=Page[Agent])
 def list_agents(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
     """The agents of the workspace, the newest first."""
     found = models.Agent.objects.filter(workspace=request.auth.workspace)
     rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
-    return reply(Page(items=[schemas.Agent.of(row) for row in rows], next_cursor=next_cursor))
+    return reply(Page(items=[Agent.from_row(row) for row in rows], next_cursor=next_cursor))
 
 
-@router.post("/agents", auth=writer, response={201: schemas.Agent})
+@router.post("/agents", auth=writer, response={201: Agent})
 @once
 def create_agent(request: HttpRequest, agent: NewAgent) -> HttpResponse:
     """Define an agent. 409 when the name is taken."""
     made = agents.create(request.auth.workspace.id, by=request.auth.actor, **agent.values())
-    return reply(schemas.Agent.of(made), 201)
+    return reply(Agent.from_row(made), 201)
 
 
-@router.get("/agents/{uuid:agent_id}", auth=reader, response=schemas.Agent)
+@router.get("/agents/{uuid:agent_id}", auth=reader, response=Agent)
 def read_agent(request: HttpRequest, agent_id: UUID) -> HttpResponse:
     """One agent."""
-    return reply(schemas.Agent.of(agent_read(request, agent_id)))
+    return reply(Agent.from_row(agent_read(request, agent_id)))
 
 
-@router.patch("/agents/{uuid:agent_id}", auth=writer, response=schemas.Agent)
+@router.patch("/agents/{uuid:agent_id}", auth=writer, response=Agent)
 def change_agent(request: HttpRequest, agent_id: UUID, changes: AgentChanges) -> HttpResponse:
     """Change what is sent and leave the rest; each change of the definition makes a new version."""
     agent = agent_read(request, agent_id)
     changed = agents.change(agent, changes.values(), by=request.auth.actor, seen=changes.version)
-    return reply(schemas.Agent.of(changed))
+    return reply(Agent.from_row(changed))
 
 
-@router.get("/agents/{uuid:agent_id}/versions", auth=reader, response=Page[schemas.AgentVersion])
+@router.get("/agents/{uuid:agent_id}/versions", auth=reader, response=Page[AgentVersion])
 def list_versions(request: HttpRequest, agent_id: UUID, limit: Limit, cursor: Cursor) -> HttpResponse:
     """The definition of an agent as it was, the newest first."""
     found = models.AgentVersion.objects.filter(agent=agent_read(request, agent_id))
     rows, next_cursor = keyset(found, "version", limit, cursor, int)
-    return reply(Page(items=[schemas.AgentVersion.of(row) for row in rows], next_cursor=next_cursor))
+    return reply(Page(items=[AgentVersion.from_row(row) for row in rows], next_cursor=next_cursor))
 
 
 def agent_read(request: HttpRequest, agent_id: UUID) -> models.Agent:

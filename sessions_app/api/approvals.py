@@ -16,13 +16,12 @@ from sessions_app.live.hub import hub
 from sessions_app.live.threads import in_thread, release
 from sessions_app.services.approvals import decisions, endings, requests
 
-from . import schemas
 from .auth import Principal, reader, writer
-from .bodies import Decision, Question
 from .idempotency import once
 from .paging import Cursor, Limit, Page, keyset
 from .parsing import refuse_repaired, reply
 from .problems import Problem, invalid, not_found
+from .schemas.approvals import Approval, Decision, Question
 from .sessions import session_read
 
 router = Router(tags=["approvals"])
@@ -33,7 +32,7 @@ Wait = Annotated[
 Status = models.Approval.Status
 
 
-@router.get("/approvals", auth=reader, response=Page[schemas.Approval])
+@router.get("/approvals", auth=reader, response=Page[Approval])
 def list_approvals(
     request: HttpRequest, limit: Limit, cursor: Cursor, status: str = "", session_id: UUID | None = None
 ) -> HttpResponse:
@@ -43,17 +42,17 @@ def list_approvals(
     wanted = {name: value for name, value in (("status", status), ("session_id", session_id)) if value}
     found = models.Approval.objects.filter(workspace=request.auth.workspace, **wanted).prefetch_related("votes")
     rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
-    return reply(Page(items=[schemas.Approval.of(row) for row in rows], next_cursor=next_cursor))
+    return reply(Page(items=[Approval.from_row(row) for row in rows], next_cursor=next_cursor))
 
 
-@router.get("/approvals/{uuid:approval_id}", auth=reader, response=schemas.Approval)
+@router.get("/approvals/{uuid:approval_id}", auth=reader, response=Approval)
 async def read_approval(request: HttpRequest, approval_id: UUID, wait: Wait) -> HttpResponse:
     """One approval; with ``wait`` as soon as it is decided, and as it is when the time is up.
 
     A wait that ends changes nothing: the call stays undecided, and may be asked for again.
     """
     if not wait:
-        return reply(schemas.Approval.of(await sync_to_async(_current)(request.auth, approval_id)))
+        return reply(Approval.from_row(await sync_to_async(_current)(request.auth, approval_id)))
     await release()
     until = time.monotonic() + min(wait, MAX_WAIT)
     with hub().reader("approval", approval_id) as changes:
@@ -61,10 +60,10 @@ async def read_approval(request: HttpRequest, approval_id: UUID, wait: Wait) -> 
         while approval.status == Status.PENDING and (left := until - time.monotonic()) > 0:
             await changes.wait(min(left, _seconds_to_expiry(approval)))
             approval = await in_thread(_current, request.auth, approval_id)
-    return reply(schemas.Approval.of(approval))
+    return reply(Approval.from_row(approval))
 
 
-@router.post("/approvals", auth=writer, response={201: schemas.Approval})
+@router.post("/approvals", auth=writer, response={201: Approval})
 @once
 def ask(request: HttpRequest, question: Question) -> HttpResponse:
     """Ask whether a tool call may be made. The same ``client_id`` again is the same question.
@@ -86,10 +85,10 @@ def ask(request: HttpRequest, question: Question) -> HttpResponse:
         approval = requests.request(session_read(request, question.session_id), asked, by=by)
     else:
         approval = requests.request_in_own_session(request.auth.workspace.id, question.agent, asked, by=by)
-    return reply(schemas.Approval.of(approval), 201)
+    return reply(Approval.from_row(approval), 201)
 
 
-@router.post("/approvals/{uuid:approval_id}/decision", auth=writer, response=schemas.Approval)
+@router.post("/approvals/{uuid:approval_id}/decision", auth=writer, response=Approval)
 def decide(request: HttpRequest, approval_id: UUID, decision: Decision) -> HttpResponse:
     """Approve (also with other arguments), deny or answer. Bound to the version and digest that were shown.
 
@@ -108,12 +107,12 @@ def decide(request: HttpRequest, approval_id: UUID, decision: Decision) -> HttpR
             reason=decision.reason or "",
         ),
     )
-    return reply(schemas.Approval.of(decided))
+    return reply(Approval.from_row(decided))
 
 
 def conflict(error: decisions.Conflict) -> Problem:
     """409 with how things stand: ``winner`` is who decided what and when, null while nobody did."""
-    approval = schemas.Approval.of(error.approval)
+    approval = Approval.from_row(error.approval)
     decision = approval.decision
     winner = (
         {name: decision.get(name) for name in ("by", "by_kind", "verdict", "status", "at", "reason")}

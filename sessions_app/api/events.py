@@ -18,12 +18,12 @@ from sessions_app.live import follow
 from sessions_app.queries.log import events as queries
 from sessions_app.services.sessions import append_to_open
 
-from . import schemas
 from .auth import reader, writer
-from .bodies import Kind, SentEvents
 from .idempotency import once
 from .paging import Limit
 from .parsing import reply
+from .schemas.approvals import Approval
+from .schemas.events import Appended, Event, EventPage, Kind, SentEvents
 from .sessions import session_read, shown
 
 router = Router(tags=["events"])
@@ -41,13 +41,13 @@ STREAM = {"responses": {200: {"content": {"text/event-stream": {"schema": {
 LastEventId = Annotated[int | None, Header(None, alias="Last-Event-ID", ge=0, le=MAX_SEQ)]
 
 
-@router.get("/sessions/{uuid:session_id}/events", auth=reader, response=schemas.EventPage)
+@router.get("/sessions/{uuid:session_id}/events", auth=reader, response=EventPage)
 def list_events(request: HttpRequest, session_id: UUID, after: Seq, limit: Limit, kind: KindFilter) -> HttpResponse:
     """The event history in ``seq`` order. The next page is ``after`` the last ``seq`` of this one."""
     return _page(session_read(request, session_id), after, limit, kind)
 
 
-@seed_router.get("/{uuid:agent_id}/sessions/{uuid:session_id}/events", auth=reader, response=schemas.EventPage)
+@seed_router.get("/{uuid:agent_id}/sessions/{uuid:session_id}/events", auth=reader, response=EventPage)
 def list_agent_events(
     request: HttpRequest, agent_id: UUID, session_id: UUID, after: Seq, limit: Limit, kind: KindFilter
 ) -> HttpResponse:
@@ -55,13 +55,13 @@ def list_agent_events(
     return _page(session_read(request, session_id, agent_id), after, limit, kind)
 
 
-@router.post("/sessions/{uuid:session_id}/events", auth=writer, response=schemas.Appended)
+@router.post("/sessions/{uuid:session_id}/events", auth=writer, response=Appended)
 @once
 def append_events(request: HttpRequest, session_id: UUID, batch: SentEvents) -> HttpResponse:
     """Add events at the end. One whose ``client_id`` the session has already is a duplicate and left out."""
     session, now = session_read(request, session_id), timezone.now()
     appended = append_to_open(session, [event.event(now) for event in batch.events])
-    return reply(schemas.Appended(**{name: getattr(appended, name) for name in schemas.Appended.model_fields}))
+    return reply(Appended(**{name: getattr(appended, name) for name in Appended.model_fields}))
 
 
 @router.get("/sessions/{uuid:session_id}/stream", auth=reader, openapi_extra=STREAM)
@@ -89,7 +89,7 @@ async def stream_agent_session(
 
 def _page(session: models.Session, after: int, limit: int, kind: str | None) -> HttpResponse:
     page = queries.page(session.id, after=after, limit=limit, kind=kind)
-    return reply(schemas.EventPage(items=[schemas.Event.of(row) for row in page], last_seq=session.last_seq))
+    return reply(EventPage(items=[Event.from_row(row) for row in page], last_seq=session.last_seq))
 
 
 def _stream(session: models.Session, after: int, last_event_id: int | None) -> StreamingHttpResponse:
@@ -100,5 +100,5 @@ def _stream(session: models.Session, after: int, last_event_id: int | None) -> S
 
 def _show(row: queries.Shown | models.Approval | models.Session) -> BaseModel:
     if isinstance(row, queries.Shown):
-        return schemas.Event.of(row)
-    return schemas.Approval.of(row) if isinstance(row, models.Approval) else shown(row)
+        return Event.from_row(row)
+    return Approval.from_row(row) if isinstance(row, models.Approval) else shown(row)

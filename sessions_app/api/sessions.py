@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal
-from typing import Annotated, Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
-from pydantic import BaseModel, BeforeValidator, Field
 
 from sessions_app import models
 from sessions_app.queries.sessions import provenance, turn_state
@@ -18,87 +14,40 @@ from sessions_app.queries.sessions import session_list as queries
 from sessions_app.services import continuations, sessions
 from sessions_app.services.turns import messages
 
-from . import schemas
 from .agents import agent_read
 from .auth import reader, writer
-from .bodies import Continuation, NewMessage, NewSession
 from .idempotency import once
 from .paging import Cursor, Limit, Page, keyset
 from .parsing import reply
 from .problems import invalid, not_found
+from .schemas.sessions import Accepted, Continuation, NewMessage, NewSession, Session, SessionQuery, Turn
 
 router = Router(tags=["sessions"])
 seed_router = Router(tags=["sessions of an agent"])
 """Below ``/dashboard/agents``."""
-DAY = len("2026-01-31")
 
 
-def moment(value: Any) -> Any:
-    """A day or a moment as text, UTC unless it says otherwise. A ``+`` that was sent unescaped comes as a blank."""
-    if not isinstance(value, str):
-        return value
-    try:
-        read = datetime.fromisoformat(value.strip().replace(" ", "+") if "T" in value else value.strip())
-        return (read if read.tzinfo else read.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise ValueError(f'"{value[:40]}" is no time; write it as 2026-01-31 or 2026-01-31T09:30:00Z') from None
-
-
-def end_moment(value: Any) -> Any:
-    """The same; a day means to its end."""
-    read = moment(value)
-    try:
-        return read + timedelta(days=1) if isinstance(value, str) and len(value.strip()) <= DAY else read
-    except OverflowError:
-        return read
-
-
-Since = Annotated[datetime | None, BeforeValidator(moment)]
-Until = Annotated[datetime | None, BeforeValidator(end_moment)]
-
-
-class SessionQuery(BaseModel):
-    """What narrows a list of sessions down."""
-
-    agent: str = Field("", max_length=500, description="id or slug")
-    status: str = Field("", max_length=50)
-    origin: str = Field("", max_length=50)
-    tag: str = Field("", max_length=500)
-    q: str = Field("", max_length=1000, description='words of the transcript: refund "order 4711" -test')
-    from_: Since = Field(None, alias="from", description="started then or later; a day or a time")
-    to: Until = Field(None, description="started before; a day counts to its end")
-    min_cost: Decimal | None = Field(None, ge=0, le=10**9, decimal_places=10, description="US dollars")
-    has_errors: bool | None = None
-    needs_approval: bool | None = None
-    sort: str = Field(
-        queries.DEFAULT_SORT, max_length=50, description=", ".join(queries.SORTS) + '; "-" in front reverses'
-    )
-
-    def filter(self) -> queries.SessionFilter:
-        return queries.SessionFilter(**self.model_dump())
-
-
-@router.get("/sessions", auth=reader, response=Page[schemas.Session])
+@router.get("/sessions", auth=reader, response=Page[Session])
 def list_sessions(request: HttpRequest, wanted: Query[SessionQuery], limit: Limit, cursor: Cursor) -> HttpResponse:
     """Sessions of all agents."""
     return _page(request, wanted.filter(), limit, cursor)
 
 
-@router.get("/sessions/{uuid:session_id}", auth=reader, response=schemas.Session)
+@router.get("/sessions/{uuid:session_id}", auth=reader, response=Session)
 def read_session(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """One session."""
     return reply(shown(session_read(request, session_id)))
 
 
-@router.get("/sessions/{uuid:session_id}/turns", auth=reader, response=Page[schemas.Turn])
+@router.get("/sessions/{uuid:session_id}/turns", auth=reader, response=Page[Turn])
 def list_turns(request: HttpRequest, session_id: UUID, limit: Limit, cursor: Cursor) -> HttpResponse:
     """The turns of a session in order; turn 0 is what came before the first message."""
     found = models.Turn.objects.filter(session=session_read(request, session_id))
     rows, next_cursor = keyset(found, "index", limit, cursor, int, ascending=True)
-    return reply(Page(items=[schemas.Turn.of(row) for row in rows], next_cursor=next_cursor))
+    return reply(Page(items=[Turn.from_row(row) for row in rows], next_cursor=next_cursor))
 
 
-@router.post("/sessions/{uuid:session_id}/continue", auth=writer, response={201: schemas.Session})
+@router.post("/sessions/{uuid:session_id}/continue", auth=writer, response={201: Session})
 @once
 def continue_session(request: HttpRequest, session_id: UUID, wanted: Continuation) -> HttpResponse:
     """Go on from a session, or from one of its turns, as a new session of an agent that runs here."""
@@ -113,7 +62,7 @@ def continue_session(request: HttpRequest, session_id: UUID, wanted: Continuatio
     return reply(shown(session_read(request, made.id)), 201)
 
 
-@seed_router.get("/{uuid:agent_id}/sessions", auth=reader, response=Page[schemas.Session])
+@seed_router.get("/{uuid:agent_id}/sessions", auth=reader, response=Page[Session])
 def list_agent_sessions(
     request: HttpRequest, agent_id: UUID, wanted: Query[SessionQuery], limit: Limit, cursor: Cursor
 ) -> HttpResponse:
@@ -122,7 +71,7 @@ def list_agent_sessions(
     return _page(request, wanted.model_copy(update={"agent": str(agent.id)}).filter(), limit, cursor)
 
 
-@seed_router.post("/{uuid:agent_id}/sessions", auth=writer, response={201: schemas.Session})
+@seed_router.post("/{uuid:agent_id}/sessions", auth=writer, response={201: Session})
 @once
 def create_session(request: HttpRequest, agent_id: UUID, session: NewSession = NewSession()) -> HttpResponse:  # noqa: B008
     """Begin a session, with a first message or without."""
@@ -131,17 +80,10 @@ def create_session(request: HttpRequest, agent_id: UUID, session: NewSession = N
     return reply(shown(session_read(request, made.id)), 201)
 
 
-@seed_router.get("/{uuid:agent_id}/sessions/{uuid:session_id}", auth=reader, response=schemas.Session)
+@seed_router.get("/{uuid:agent_id}/sessions/{uuid:session_id}", auth=reader, response=Session)
 def read_agent_session(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """One session of an agent."""
     return reply(shown(session_read(request, session_id, agent_id)))
-
-
-class Accepted(BaseModel):
-    """A message that was taken in. ``queued``: a turn is in flight; the message waits behind it and has no ``seq``."""
-
-    seq: int | None
-    queued: bool
 
 
 @seed_router.post("/{uuid:agent_id}/sessions/{uuid:session_id}/messages", auth=writer, response={202: Accepted})
@@ -153,14 +95,14 @@ def send_message(request: HttpRequest, agent_id: UUID, session_id: UUID, message
     return reply(Accepted(seq=taken.seq, queued=taken.queued), 202)
 
 
-@seed_router.post("/{uuid:agent_id}/sessions/{uuid:session_id}/interrupt", auth=writer, response={202: schemas.Session})
+@seed_router.post("/{uuid:agent_id}/sessions/{uuid:session_id}/interrupt", auth=writer, response={202: Session})
 def interrupt_session(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """Cancel the turn in flight, and what it asks. 409 when the session is archived."""
     messages.interrupt(session_read(request, session_id, agent_id).pk, by=request.auth.actor)
     return reply(shown(session_read(request, session_id, agent_id)), 202)
 
 
-@seed_router.post("/{uuid:agent_id}/sessions/{uuid:session_id}/archive", auth=writer, response=schemas.Session)
+@seed_router.post("/{uuid:agent_id}/sessions/{uuid:session_id}/archive", auth=writer, response=Session)
 def archive_session(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """Read-only from now on; a second time changes nothing."""
     sessions.archive(session_read(request, session_id, agent_id), by=request.auth.actor)
@@ -177,16 +119,16 @@ def session_read(request: HttpRequest, session_id: UUID, agent_id: UUID | None =
     return session
 
 
-def shown(session: models.Session) -> schemas.Session:
+def shown(session: models.Session) -> Session:
     """One session with where it came from."""
     return _all_shown([session])[0]
 
 
-def _all_shown(found: Iterable[models.Session]) -> list[schemas.Session]:
+def _all_shown(found: Iterable[models.Session]) -> list[Session]:
     rows = list(found)
     ids = [row.id for row in rows]
-    known, around = provenance.of(ids), turn_state.around(ids)
-    return [schemas.Session.of(row, known.get(row.id), around[row.id]) for row in rows]
+    known, others = provenance.provenance_of(ids), turn_state.queue_and_continuations_of(ids)
+    return [Session.from_row(row, known.get(row.id), others[row.id]) for row in rows]
 
 
 def _origin(request: HttpRequest) -> models.Session.Origin:

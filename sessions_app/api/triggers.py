@@ -13,13 +13,27 @@ from sessions_app import models
 from sessions_app.queries import triggers as queries
 from sessions_app.services.triggers import Refused, schedules, webhook_deliveries, webhook_endpoints
 
-from . import trigger_schemas as shapes
 from .agents import agent_read
 from .auth import admin, reader, writer
 from .idempotency import once
 from .paging import Cursor, Limit, Page, keyset
 from .parsing import reply
 from .problems import Problem, invalid, not_found
+from .schemas.triggers import (
+    Acknowledged,
+    Acknowledgement,
+    Delivery,
+    DeliveryRow,
+    NewSchedule,
+    NewSecret,
+    NewWebhook,
+    Schedule,
+    ScheduleChanges,
+    TriggerRun,
+    Webhook,
+    WebhookChanges,
+    WebhookWithSecret,
+)
 
 router = Router(tags=["triggers"])
 Status = models.TriggerRun.Status
@@ -35,34 +49,34 @@ FAULTS: dict[type[Exception], Any] = {
 # --- schedules --------------------------------------------------------------------------------------------------
 
 
-@router.get("/schedules", auth=reader, response=Page[shapes.Schedule])
+@router.get("/schedules", auth=reader, response=Page[Schedule])
 def list_schedules(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
     """The schedules of the workspace, the newest first."""
     found = models.Schedule.objects.filter(workspace=request.auth.workspace).select_related("agent")
     rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
-    return reply(Page(items=[shapes.Schedule.of(row) for row in rows], next_cursor=next_cursor))
+    return reply(Page(items=[Schedule.from_row(row) for row in rows], next_cursor=next_cursor))
 
 
-@router.post("/schedules", auth=admin, response={201: shapes.Schedule})
+@router.post("/schedules", auth=admin, response={201: Schedule})
 @once
-def create_schedule(request: HttpRequest, schedule: shapes.NewSchedule) -> HttpResponse:
+def create_schedule(request: HttpRequest, schedule: NewSchedule) -> HttpResponse:
     """Have an agent begin a session at the times of a cron expression (five fields) in a time zone."""
     fields = schedule.model_dump(exclude={"agent_id"})
     made = schedules.create(agent_read(request, schedule.agent_id), by=request.auth.actor, **fields)
-    return reply(shapes.Schedule.of(made), 201)
+    return reply(Schedule.from_row(made), 201)
 
 
-@router.get("/schedules/{uuid:schedule_id}", auth=reader, response=shapes.Schedule)
+@router.get("/schedules/{uuid:schedule_id}", auth=reader, response=Schedule)
 def read_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """One schedule."""
-    return reply(shapes.Schedule.of(_schedule(request, schedule_id)))
+    return reply(Schedule.from_row(_schedule(request, schedule_id)))
 
 
-@router.patch("/schedules/{uuid:schedule_id}", auth=admin, response=shapes.Schedule)
-def change_schedule(request: HttpRequest, schedule_id: UUID, changes: shapes.ScheduleChanges) -> HttpResponse:
+@router.patch("/schedules/{uuid:schedule_id}", auth=admin, response=Schedule)
+def change_schedule(request: HttpRequest, schedule_id: UUID, changes: ScheduleChanges) -> HttpResponse:
     """Change what is sent; ``enabled`` pauses and resumes. Times that passed in a pause are not made up for."""
     changed = schedules.change(_schedule(request, schedule_id), _changes(request, changes), by=request.auth.actor)
-    return reply(shapes.Schedule.of(changed))
+    return reply(Schedule.from_row(changed))
 
 
 @router.delete("/schedules/{uuid:schedule_id}", auth=admin, response={204: None})
@@ -72,27 +86,27 @@ def delete_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-@router.post("/schedules/{uuid:schedule_id}/run", auth=writer, response={201: shapes.TriggerRun})
+@router.post("/schedules/{uuid:schedule_id}/run", auth=writer, response={201: TriggerRun})
 @once
 def run_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """Fire it now, also while it is paused. The run says what came of it."""
     run = schedules.run_now(_schedule(request, schedule_id), by=request.auth.actor)
-    return reply(shapes.TriggerRun.of(run), 201)
+    return reply(TriggerRun.from_row(run), 201)
 
 
 # --- webhook endpoints ------------------------------------------------------------------------------------------
 
 
-@router.get("/webhooks", auth=reader, response=Page[shapes.Webhook])
+@router.get("/webhooks", auth=reader, response=Page[Webhook])
 def list_webhooks(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
     """The webhook endpoints of the workspace, the newest first; those that were deactivated too."""
     rows, next_cursor = keyset(queries.endpoints(request.auth.workspace.id), "id", limit, cursor, UUID)
-    items = [shapes.Webhook.of(row, _url(request, row)) for row in rows]
+    items = [Webhook.from_row(row, _url(request, row)) for row in rows]
     return reply(Page(items=items, next_cursor=next_cursor))
 
 
-@router.post("/webhooks", auth=admin, response={201: shapes.WebhookWithSecret})
-def create_webhook(request: HttpRequest, webhook: shapes.NewWebhook) -> HttpResponse:
+@router.post("/webhooks", auth=admin, response={201: WebhookWithSecret})
+def create_webhook(request: HttpRequest, webhook: NewWebhook) -> HttpResponse:
     """An address for others to post to. A secret that is made here stands in this answer alone."""
     made: list[str] = []
 
@@ -102,21 +116,21 @@ def create_webhook(request: HttpRequest, webhook: shapes.NewWebhook) -> HttpResp
         fields = {"agent": agent, "by": request.auth.actor, "secret": webhook.secret}
         endpoint, secret = webhook_endpoints.create(request.auth.workspace.id, webhook.name, webhook.scheme, **fields)
         made.append(secret)
-        return reply(shapes.Webhook.of(row := _webhook(request, endpoint.pk), _url(request, row)), 201)
+        return reply(Webhook.from_row(row := _webhook(request, endpoint.pk), _url(request, row)), 201)
 
     answer = create(request)
     answer.content = orjson.dumps(orjson.loads(answer.content) | {"secret": (made and made[0]) or None})
     return answer
 
 
-@router.get("/webhooks/{uuid:webhook_id}", auth=reader, response=shapes.Webhook)
+@router.get("/webhooks/{uuid:webhook_id}", auth=reader, response=Webhook)
 def read_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """One webhook endpoint."""
     return _shown(request, webhook_id)
 
 
-@router.patch("/webhooks/{uuid:webhook_id}", auth=admin, response=shapes.Webhook)
-def change_webhook(request: HttpRequest, webhook_id: UUID, changes: shapes.WebhookChanges) -> HttpResponse:
+@router.patch("/webhooks/{uuid:webhook_id}", auth=admin, response=Webhook)
+def change_webhook(request: HttpRequest, webhook_id: UUID, changes: WebhookChanges) -> HttpResponse:
     """Give it another agent (null: none), deactivate it, or activate it again."""
     webhook_endpoints.change(_webhook(request, webhook_id), _changes(request, changes), by=request.auth.actor)
     return _shown(request, webhook_id)
@@ -129,66 +143,64 @@ def delete_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-@router.post("/webhooks/{uuid:webhook_id}/secret", auth=admin, response=shapes.WebhookWithSecret)
-def rotate_secret(request: HttpRequest, webhook_id: UUID, new: shapes.NewSecret) -> HttpResponse:
+@router.post("/webhooks/{uuid:webhook_id}/secret", auth=admin, response=WebhookWithSecret)
+def rotate_secret(request: HttpRequest, webhook_id: UUID, new: NewSecret) -> HttpResponse:
     """Another secret from now on; of an unsigned endpoint another address."""
     secret = webhook_endpoints.rotate(_webhook(request, webhook_id), by=request.auth.actor, secret=new.secret)
     row = _webhook(request, webhook_id)
-    shown = shapes.Webhook.of(row, _url(request, row)).model_dump()
-    return reply(shapes.WebhookWithSecret(**shown, secret=secret or None))
+    shown = Webhook.from_row(row, _url(request, row)).model_dump()
+    return reply(WebhookWithSecret(**shown, secret=secret or None))
 
 
 # --- deliveries -------------------------------------------------------------------------------------------------
 
 
-@router.get("/webhooks/{uuid:webhook_id}/deliveries", auth=reader, response=Page[shapes.DeliveryRow])
+@router.get("/webhooks/{uuid:webhook_id}/deliveries", auth=reader, response=Page[DeliveryRow])
 def list_deliveries(
     request: HttpRequest, webhook_id: UUID, limit: Limit, cursor: Cursor, acknowledged: bool | None = None
 ) -> HttpResponse:
     """What came to an endpoint, the newest first, without its content."""
     found = queries.deliveries(_webhook(request, webhook_id), acknowledged)
     rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
-    return reply(Page(items=[shapes.DeliveryRow.of(row) for row in rows], next_cursor=next_cursor))
+    return reply(Page(items=[DeliveryRow.from_row(row) for row in rows], next_cursor=next_cursor))
 
 
-@router.get("/webhooks/{uuid:webhook_id}/deliveries/{uuid:delivery_id}", auth=reader, response=shapes.Delivery)
+@router.get("/webhooks/{uuid:webhook_id}/deliveries/{uuid:delivery_id}", auth=reader, response=Delivery)
 def read_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
     """One delivery with its content."""
-    return reply(shapes.Delivery.of(_delivery(request, webhook_id, delivery_id)))
+    return reply(Delivery.from_row(_delivery(request, webhook_id, delivery_id)))
 
 
-@router.post("/webhooks/{uuid:webhook_id}/deliveries/acknowledge", auth=writer, response=shapes.Acknowledged)
-def acknowledge_deliveries(request: HttpRequest, webhook_id: UUID, those: shapes.Acknowledgement) -> HttpResponse:
+@router.post("/webhooks/{uuid:webhook_id}/deliveries/acknowledge", auth=writer, response=Acknowledged)
+def acknowledge_deliveries(request: HttpRequest, webhook_id: UUID, those: Acknowledgement) -> HttpResponse:
     """Mark deliveries as seen to; how many were not before."""
     mine = queries.deliveries(_webhook(request, webhook_id)).filter(pk__in=those.ids).values_list("pk", flat=True)
     changed = webhook_deliveries.acknowledge(request.auth.workspace.id, list(mine), by=request.auth.actor)
-    return reply(shapes.Acknowledged(acknowledged=changed))
+    return reply(Acknowledged(acknowledged=changed))
 
 
-@router.post(
-    "/webhooks/{uuid:webhook_id}/deliveries/{uuid:delivery_id}/acknowledge", auth=writer, response=shapes.Delivery
-)
+@router.post("/webhooks/{uuid:webhook_id}/deliveries/{uuid:delivery_id}/acknowledge", auth=writer, response=Delivery)
 def acknowledge_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
     """Mark one as seen to; a second time changes nothing."""
     delivery = _delivery(request, webhook_id, delivery_id)
     webhook_deliveries.acknowledge(delivery.workspace_id, [delivery.pk], by=request.auth.actor)
-    return reply(shapes.Delivery.of(_delivery(request, webhook_id, delivery_id)))
+    return reply(Delivery.from_row(_delivery(request, webhook_id, delivery_id)))
 
 
 @router.post(
-    "/webhooks/{uuid:webhook_id}/deliveries/{uuid:delivery_id}/replay", auth=writer, response={201: shapes.TriggerRun}
+    "/webhooks/{uuid:webhook_id}/deliveries/{uuid:delivery_id}/replay", auth=writer, response={201: TriggerRun}
 )
 @once
 def replay_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
     """Give it to the agent once more, in a session of its own. 409 without an agent, or without its content."""
     run = webhook_deliveries.replay(_delivery(request, webhook_id, delivery_id), by=request.auth.actor)
-    return reply(shapes.TriggerRun.of(run), 201)
+    return reply(TriggerRun.from_row(run), 201)
 
 
 # --- trigger runs -----------------------------------------------------------------------------------------------
 
 
-@router.get("/trigger-runs", auth=reader, response=Page[shapes.TriggerRun])
+@router.get("/trigger-runs", auth=reader, response=Page[TriggerRun])
 def list_runs(
     request: HttpRequest,
     limit: Limit,
@@ -209,13 +221,13 @@ def list_runs(
     }  # fmt: skip
     found = queries.runs(request.auth.workspace.id).filter(**{name: value for name, value in wanted.items() if value})
     rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
-    return reply(Page(items=[shapes.TriggerRun.of(row) for row in rows], next_cursor=next_cursor))
+    return reply(Page(items=[TriggerRun.from_row(row) for row in rows], next_cursor=next_cursor))
 
 
-@router.get("/trigger-runs/{uuid:run_id}", auth=reader, response=shapes.TriggerRun)
+@router.get("/trigger-runs/{uuid:run_id}", auth=reader, response=TriggerRun)
 def read_run(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """One trigger run."""
-    return reply(shapes.TriggerRun.of(_one(queries.runs(request.auth.workspace.id), run_id, "trigger run")))
+    return reply(TriggerRun.from_row(_one(queries.runs(request.auth.workspace.id), run_id, "trigger run")))
 
 
 def _schedule(request: HttpRequest, schedule_id: UUID) -> models.Schedule:
@@ -250,7 +262,7 @@ def _changes(request: HttpRequest, changes: Any) -> dict[str, Any]:
 
 def _shown(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     row = _webhook(request, webhook_id)
-    return reply(shapes.Webhook.of(row, _url(request, row)))
+    return reply(Webhook.from_row(row, _url(request, row)))
 
 
 def _url(request: HttpRequest, row: models.WebhookEndpoint) -> str | None:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
-from pydantic import BaseModel, Field
 
 from sessions_app import models
 from sessions_app.services.turns import messages
 
-from . import schemas
 from .auth import reader, writer
 from .paging import MOST, Page
 from .parsing import reply
 from .problems import Problem, not_found
+from .schemas.sessions import Session, Waiting
 from .sessions import session_read, shown
 
 seed_router = Router(tags=["sessions of an agent"])
@@ -24,27 +22,12 @@ seed_router = Router(tags=["sessions of an agent"])
 SESSION = "/{uuid:agent_id}/sessions/{uuid:session_id}"
 
 
-class Waiting(BaseModel):
-    """A message that is not in the log yet."""
-
-    id: UUID
-    text: str
-    by: str
-    interrupts: bool = Field(description="it stands before those that do not")
-    created_at: datetime
-
-    @classmethod
-    def of(cls, message: models.QueuedMessage) -> Waiting:
-        fields = {name: getattr(message, name) for name in ("id", "text", "by", "created_at")}
-        return cls(**fields, interrupts=bool(message.data.get("interrupts")))
-
-
 @seed_router.get(f"{SESSION}/queue", auth=reader, response=Page[Waiting])
 def list_waiting(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """Messages that wait, in the order in which they will be read; the first 500."""
     session = session_read(request, session_id, agent_id)
     rows = models.QueuedMessage.objects.filter(session=session).in_line()[:MOST]
-    return reply(Page(items=[Waiting.of(row) for row in rows]))
+    return reply(Page(items=[Waiting.from_row(row) for row in rows]))
 
 
 @seed_router.delete(f"{SESSION}/queue/{{uuid:message_id}}", auth=writer, response={204: None})
@@ -55,7 +38,7 @@ def take_back(request: HttpRequest, agent_id: UUID, session_id: UUID, message_id
     return HttpResponse(status=204)
 
 
-@seed_router.post(f"{SESSION}/go-on", auth=writer, response={202: schemas.Session})
+@seed_router.post(f"{SESSION}/go-on", auth=writer, response={202: Session})
 def go_on(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """Send the messages that were held back for want of money, or while the agent was paused. 409 when none was."""
     if not messages.send_waiting(session_read(request, session_id, agent_id).pk):
@@ -63,7 +46,7 @@ def go_on(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpRespons
     return reply(shown(session_read(request, session_id, agent_id)), 202)
 
 
-@seed_router.post(f"{SESSION}/retry", auth=writer, response={202: schemas.Session})
+@seed_router.post(f"{SESSION}/retry", auth=writer, response={202: Session})
 def retry(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """Have the agent take its last turn up again, after an error or an interruption. 409 while one is in flight."""
     if not messages.retry(session_read(request, session_id, agent_id).pk, by=request.auth.actor):

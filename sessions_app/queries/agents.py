@@ -57,7 +57,7 @@ def with_totals(workspace_id: UUID) -> QuerySet[Agent]:
 def rows(agents: Sequence[Agent]) -> list[AgentRow]:
     """Rows for agents out of ``with_totals``, with one query for the days of all of them."""
     days = _days([agent.pk for agent in agents])
-    return [AgentRow(agent, Sums.of(_sums(agent)), days[agent.pk]) for agent in agents]
+    return [AgentRow(agent, Sums.from_row(_sums(agent)), days[agent.pk]) for agent in agents]
 
 
 def running_here(workspace_id: UUID) -> QuerySet[Agent]:

@@ -67,7 +67,7 @@ def today(workspace_id: UUID) -> Today:
         **{name: Sum(name) for name in ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")},
         sessions=Count("session", distinct=True),
     )  # fmt: skip
-    return Today(Sums.of(row), row["sessions"])
+    return Today(Sums.from_row(row), row["sessions"])
 
 
 def is_empty(workspace_id: UUID) -> bool:

@@ -44,7 +44,7 @@ class FileDiff:
         return sum(row.mark == "-" for row in self.rows)
 
 
-def of_tool_call(name: str | None, arguments: Any, result: Any = None) -> list[FileDiff]:
+def diffs_of_call(name: str | None, arguments: Any, result: Any = None) -> list[FileDiff]:
     """The edits a tool call made or asked for; empty when it is none.
 
     Known by the shape of its arguments: Claude Code (Edit, MultiEdit, Write with ``structuredPatch`` in the

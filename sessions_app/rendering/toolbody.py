@@ -64,7 +64,7 @@ class Code:
     characters: int
 
 
-def of_arguments(name: str | None, arguments: Any, result: Any = None, *, most: int = VALUE) -> list[Part]:
+def parts_of_arguments(name: str | None, arguments: Any, result: Any = None, *, most: int = VALUE) -> list[Part]:
     """What a call asks for: edits as diffs, plans as lists, commands as they are typed, the rest as a table.
 
     ``result`` is looked at for the patch that an edit states there, with the line numbers of the file. ``most``
@@ -72,7 +72,7 @@ def of_arguments(name: str | None, arguments: Any, result: Any = None, *, most: 
     """
     if arguments is None:
         return []
-    if files := diff.of_tool_call(name, arguments, result):
+    if files := diff.diffs_of_call(name, arguments, result):
         return [Part("diff", "Edit", "arguments", file) for file in files]
     if todos := _todos(arguments):
         return [Part("todos", "Plan", "arguments", todos)]
@@ -84,7 +84,7 @@ def of_arguments(name: str | None, arguments: Any, result: Any = None, *, most: 
     return parts + ([Part("table", "Arguments", "arguments", table(rest, most))] if rest else [])
 
 
-def of_result(name: str | None, text: str, result: Any) -> list[Part]:
+def parts_of_result(name: str | None, text: str, result: Any) -> list[Part]:
     """What came back: a file as code with its line numbers, structured results as a table, the rest as text."""
     parts = []
     if text.strip():
@@ -142,7 +142,7 @@ COMMAND_KEYS = ("command", "cmd", "script")
 
 
 def _command(name: str | None, arguments: dict[str, Any]) -> str:
-    line = toolline.of_call(name, arguments)
+    line = toolline.describe_call(name, arguments)
     value = next((arguments[key] for key in COMMAND_KEYS if arguments.get(key)), None)
     if line.icon != "terminal" or value is None:
         return ""

@@ -51,7 +51,7 @@ _TELLING = [
 ]  # fmt: skip
 
 
-def of_call(name: str | None, arguments: Any, server: str | None = None) -> ToolLine:
+def describe_call(name: str | None, arguments: Any, server: str | None = None) -> ToolLine:
     """The line for a call. An unknown tool is named, with its most telling argument or its first few."""
     name = name or "unnamed tool"
     icon, verb, keys = _BY_NAME.get(re.sub(r"[_\-. ]", "", name).lower(), ("tool", "", _TELLING))
@@ -72,7 +72,7 @@ def glance(
     parts = [status] if status and status != "ok" else []
     if (code := _exit_code(result, text)) is not None:
         parts.append(f"exit {code}")
-    if files := diff.of_tool_call(name, arguments, result):
+    if files := diff.diffs_of_call(name, arguments, result):
         parts.append(f"+{sum(f.added for f in files)} −{sum(f.removed for f in files)}")
     elif text.strip():
         lines = lines or text.strip().count("\n") + 1

@@ -29,9 +29,9 @@ def entry_words(entry: LedgerEntry) -> str:
 @register.inclusion_tag("usage/_budget.html", takes_context=True)
 def session_budgets(context: template.Context, session: Session) -> dict[str, Any]:
     """Budgets of a session, with the form of an admin to set one."""
-    found = budgets.of(session.workspace_id, session=session.pk)
+    found = budgets.budgets_of(session.workspace_id, session=session.pk)
     return {
-        "budgets": budgets.standings(session.workspace_id, found),
+        "budgets": budgets.budget_states(session.workspace_id, found),
         "can_change": context["member"].role == Role.ADMIN,
         "of_session": session,
         "next": event_url(session, None),

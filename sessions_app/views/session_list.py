@@ -57,7 +57,7 @@ def _found(request: access.DeskRequest, read: session_filter.ReadFilter) -> dict
 
 def _totals(found: QuerySet[Session]) -> dict[str, Any]:
     row = queries.totals(found)
-    return {"totals": row, "sums": Sums.of(row)}
+    return {"totals": row, "sums": Sums.from_row(row)}
 
 
 def _choices(request: access.DeskRequest) -> dict[str, Any]:

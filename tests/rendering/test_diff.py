@@ -11,7 +11,7 @@ from sessions_app.rendering.diff import Row
 
 
 def test_old_and_new_text_become_numbered_rows() -> None:
-    (file,) = diff.of_tool_call("Edit", {"file_path": "/a.py", "old_string": "a\nb\nc", "new_string": "a\nB\nc"})
+    (file,) = diff.diffs_of_call("Edit", {"file_path": "/a.py", "old_string": "a\nb\nc", "new_string": "a\nB\nc"})
     assert file.path == "/a.py"
     assert list(file.rows) == [Row(" ", "a", 1, 1), Row("-", "b", 2), Row("+", "B", None, 2), Row(" ", "c", 3, 3)]
     assert (file.added, file.removed) == (1, 1)
@@ -19,18 +19,18 @@ def test_old_and_new_text_become_numbered_rows() -> None:
 
 def test_a_patch_of_the_recorder_beats_the_arguments_for_its_line_numbers() -> None:
     patch = {"structuredPatch": [{"oldStart": 40, "newStart": 41, "lines": [" x", "-y", "+z"]}]}
-    (file,) = diff.of_tool_call("Edit", {"file_path": "/a", "old_string": "y", "new_string": "z"}, patch)
+    (file,) = diff.diffs_of_call("Edit", {"file_path": "/a", "old_string": "y", "new_string": "z"}, patch)
     assert list(file.rows)[1:] == [Row(" ", "x", 40, 41), Row("-", "y", 41), Row("+", "z", None, 42)]
 
 
 def test_several_edits_of_one_file_follow_each_other() -> None:
     edits = [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "d"}]
-    (file,) = diff.of_tool_call("MultiEdit", {"file_path": "/a", "edits": edits})
+    (file,) = diff.diffs_of_call("MultiEdit", {"file_path": "/a", "edits": edits})
     assert (file.added, file.removed) == (2, 2)
 
 
 def test_a_written_file_is_all_new() -> None:
-    (file,) = diff.of_tool_call("Write", {"file_path": "/a", "content": "1\n2\n"})
+    (file,) = diff.diffs_of_call("Write", {"file_path": "/a", "content": "1\n2\n"})
     assert list(file.rows) == [Row("+", "1", None, 1), Row("+", "2", None, 2)]
 
 
@@ -43,7 +43,7 @@ def test_a_written_file_is_all_new() -> None:
     ],
 )
 def test_patches_in_text_are_read(arguments: Any) -> None:
-    (file,) = diff.of_tool_call("apply_patch", arguments)
+    (file,) = diff.diffs_of_call("apply_patch", arguments)
     assert file.path == "src/a.py"
     assert [(row.mark, row.text) for row in file.rows[1:]] == [(" ", "keep"), ("-", "old"), ("+", "new")]
 
@@ -58,7 +58,7 @@ def test_a_patch_of_several_files_is_several_diffs() -> None:
     "arguments", [None, [], 7, "text", {}, {"command": "ls"}, {"content": "x"}, {"path": "/a", "content": "x"}]
 )
 def test_other_calls_are_no_edits(name: str | None, arguments: Any) -> None:
-    assert diff.of_tool_call(name, arguments) == []
+    assert diff.diffs_of_call(name, arguments) == []
 
 
 @pytest.mark.parametrize(
@@ -70,12 +70,12 @@ def test_nothing_in_a_hostile_call_raises(value: Any) -> None:
         {"file_path": value, "old_string": "a", "new_string": value, "edits": value},
         {"patch": value},
     ):
-        diff.of_tool_call("Edit", arguments, {"structuredPatch": value, "filePath": value})
+        diff.diffs_of_call("Edit", arguments, {"structuredPatch": value, "filePath": value})
 
 
 def test_a_large_edit_is_cut_and_says_so() -> None:
     old, new = ("\n".join(f"{mark}{line}" for line in range(4_000)) for mark in "ab")
-    (file,) = diff.of_tool_call("Edit", {"file_path": "/a", "old_string": old, "new_string": new})
+    (file,) = diff.diffs_of_call("Edit", {"file_path": "/a", "old_string": old, "new_string": new})
     assert file.cut
     assert len(file.rows) == diff.MAX_ROWS
 

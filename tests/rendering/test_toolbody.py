@@ -25,7 +25,7 @@ def forms(parts: list[toolbody.Part]) -> list[str]:
     ("none", {}, []),
 ])  # fmt: skip
 def test_arguments_have_the_shape_of_what_they_ask(name, arguments, expected):
-    assert forms(toolbody.of_arguments(name, arguments)) == expected
+    assert forms(toolbody.parts_of_arguments(name, arguments)) == expected
 
 
 def test_a_plan_says_what_is_done_and_what_is_under_way():
@@ -35,12 +35,12 @@ def test_a_plan_says_what_is_done_and_what_is_under_way():
         {"content": "c"},
         {"content": 7},
     ]
-    part = toolbody.of_arguments("TodoWrite", {"todos": todos})[0]
+    part = toolbody.parts_of_arguments("TodoWrite", {"todos": todos})[0]
     assert part.value == [toolbody.Todo("done", "a"), toolbody.Todo("doing", "b"), toolbody.Todo("open", "c")]
 
 
 def test_numbered_lines_are_code_with_the_numbers_of_the_file():
-    part = toolbody.of_result("Read", "    40→def f():\n    41→    return 1\nend", None)[0]
+    part = toolbody.parts_of_result("Read", "    40→def f():\n    41→    return 1\nend", None)[0]
     assert part.form == "code"
     assert [(line.number, line.text) for line in part.value.lines] == [
         (40, "def f():"),
@@ -50,27 +50,28 @@ def test_numbered_lines_are_code_with_the_numbers_of_the_file():
 
 
 def test_a_result_without_text_shows_its_structure():
-    assert forms(toolbody.of_result("x", "", {"status": "lost"})) == ["table"]
-    assert forms(toolbody.of_result("x", "", [1])) == ["json"]
-    assert toolbody.of_result("x", " \n", None) == []
+    assert forms(toolbody.parts_of_result("x", "", {"status": "lost"})) == ["table"]
+    assert forms(toolbody.parts_of_result("x", "", [1])) == ["json"]
+    assert toolbody.parts_of_result("x", " \n", None) == []
 
 
 def test_flags_that_are_off_and_what_the_text_says_already_are_left_out_beside_text():
-    parts = toolbody.of_result("Edit", "done", {"replaceAll": False, "structuredPatch": [1], "note": "kept"})
+    parts = toolbody.parts_of_result("Edit", "done", {"replaceAll": False, "structuredPatch": [1], "note": "kept"})
     assert forms(parts) == ["text", "table"]
     assert [pair.key for pair in parts[1].value] == ["note"]
-    assert [pair.key for pair in toolbody.of_result("x", "", {"ok": False})[0].value] == ["ok"]  # nothing else says it
+    (alone,) = toolbody.parts_of_result("x", "", {"ok": False})
+    assert [pair.key for pair in alone.value] == ["ok"]  # nothing else says it
 
 
 def test_long_values_are_cut_and_say_how_long_they_are():
-    pair = toolbody.of_arguments("x", {"k": "v" * 5_000})[0].value[0]
+    pair = toolbody.parts_of_arguments("x", {"k": "v" * 5_000})[0].value[0]
     assert (len(pair.value.text), pair.value.characters, pair.value.cut) == (1_000, 5_000, True)
-    whole = toolbody.of_arguments("x", {"k": "v" * 5_000}, most=64_000)[0].value[0]
+    whole = toolbody.parts_of_arguments("x", {"k": "v" * 5_000}, most=64_000)[0].value[0]
     assert not whole.value.cut
 
 
 def test_hostile_objects_stay_small():
-    parts = toolbody.of_arguments("x", {f"key{number}" * 100: number for number in range(9_000)})
+    parts = toolbody.parts_of_arguments("x", {f"key{number}" * 100: number for number in range(9_000)})
     assert len(parts[0].value) == toolbody.ROWS and len(parts[0].value[0].key) <= toolbody.KEY
 
 

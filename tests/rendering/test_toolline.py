@@ -29,11 +29,11 @@ from sessions_app.rendering import toolline
     ],
 )  # fmt: skip
 def test_a_call_says_what_a_person_would_ask(name: str | None, arguments: Any, line: tuple[str, str, str]) -> None:
-    assert toolline.of_call(name, arguments) == toolline.ToolLine(*line)
+    assert toolline.describe_call(name, arguments) == toolline.ToolLine(*line)
 
 
 def test_a_server_makes_it_a_plug() -> None:
-    assert toolline.of_call("query", {"sql": "select 1"}, "db").icon == "plug"
+    assert toolline.describe_call("query", {"sql": "select 1"}, "db").icon == "plug"
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_glance_says_what_came_of_it(given: dict[str, Any], said: str) -> None
 def test_no_value_raises_or_makes_a_long_line(value: Any) -> None:
     for name in ("Bash", "Read", "unknown", "TodoWrite", ""):
         for arguments in (value, {"command": value, "file_path": value, "x": value}):
-            line = toolline.of_call(name, arguments)
+            line = toolline.describe_call(name, arguments)
             assert len(line.subject) <= toolline.MAX_SUBJECT
             assert "\u202e" not in line.subject
             assert isinstance(toolline.glance("", value, None, name=name, arguments=arguments), str)

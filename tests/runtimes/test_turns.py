@@ -178,11 +178,8 @@ def test_interrupt_and_send_is_read_before_what_waits(scripted_session):
         say(scripted_session, text)
     work(scripted_session)
     say(scripted_session, "First of all", interrupting=True)
-    assert [message.text for message in turn_state.of(scripted_session).queued] == [
-        "First of all",
-        "older",
-        "oldest but one",
-    ]
+    queued = turn_state.turn_state_of(scripted_session).queued
+    assert [message.text for message in queued] == ["First of all", "older", "oldest but one"]
     work(work(work(work(scripted_session))))
     said = [text for kind, text in told(scripted_session) if kind == "agent_message"]
     assert said == ["You said: First of all", "You said: older", "You said: oldest but one"]

@@ -53,7 +53,7 @@ def state(imported: Import) -> str:
 
 def of_session() -> dict:
     session = Session.objects.get()
-    return provenance.of([session.pk])[session.pk].signature
+    return provenance.provenance_of([session.pk])[session.pk].signature
 
 
 def rules(imported: Import) -> list[str]:

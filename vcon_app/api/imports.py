@@ -18,7 +18,7 @@ from sessions_app.api.idempotency import once
 from sessions_app.api.paging import Cursor, Limit, Page, keyset
 from sessions_app.api.parsing import reply
 from sessions_app.api.problems import Problem, invalid, not_found
-from sessions_app.api.schemas import Signature
+from sessions_app.api.schemas.common import Signature
 from sessions_app.models import Agent, Workspace
 from vcon_app import models
 from vcon_app.services.documents import documents

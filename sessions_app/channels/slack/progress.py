@@ -9,7 +9,7 @@ from django.urls import reverse
 from sessions_app.models import Approval, Event, SlackInstallation, SlackReply, TurnInFlight
 from sessions_app.rendering import mrkdwn
 from sessions_app.rendering.text import first_line
-from sessions_app.rendering.toolline import of_call
+from sessions_app.rendering.toolline import describe_call
 
 from . import clicks, install
 
@@ -61,7 +61,7 @@ def _activity(reply: SlackReply, flight: TurnInFlight, events: list[Event]) -> I
     if asked := list(waiting):
         yield from (_waiting_line(reply.installation, approval) for approval in asked)
     elif events and events[-1].kind == "tool_call":
-        call = of_call(events[-1].tool_name, events[-1].arguments, events[-1].tool_server)
+        call = describe_call(events[-1].tool_name, events[-1].arguments, events[-1].tool_server)
         yield f"_{mrkdwn.escape(call.verb)} …_"
 
 

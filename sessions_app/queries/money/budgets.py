@@ -18,7 +18,7 @@ SHOWN = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class BudgetState:
     """A budget and what was spent of it, in US dollars."""
 
     budget: Budget
@@ -51,13 +51,13 @@ def spent_of(budget: Budget) -> Decimal:
     return sum((rows.filter(**used).aggregate(spent=Sum("cost", default=ZERO))["spent"] for rows in _paid()), ZERO)
 
 
-def of(workspace_id: UUID, **about: UUID | None) -> QuerySet[Budget]:
+def budgets_of(workspace_id: UUID, **about: UUID | None) -> QuerySet[Budget]:
     """Budgets of a workspace, with what they are about: its own first, then those of agents and of sessions."""
     found = Budget.objects.filter(workspace_id=workspace_id, **about).select_related("agent", "session__agent")
     return found.order_by(F("session").asc(nulls_first=True), F("agent__name").asc(nulls_first=True), "period")
 
 
-def standings(workspace_id: UUID, budgets: Iterable[Budget]) -> list[Standing]:
+def budget_states(workspace_id: UUID, budgets: Iterable[Budget]) -> list[BudgetState]:
     """What was spent of each, in six queries however many they are."""
     budgets = list(budgets)
     by_session = _sums(workspace_id, "session", {each.session_id for each in budgets if each.session_id})
@@ -73,20 +73,20 @@ def standings(workspace_id: UUID, budgets: Iterable[Budget]) -> list[Standing]:
             sums, key = by_agent, budget.agent_id
         return sums.get((key, budget.period), ZERO)
 
-    return [Standing(budget, spent(budget)) for budget in budgets]
+    return [BudgetState(budget, spent(budget)) for budget in budgets]
 
 
 @dataclass(frozen=True, slots=True)
 class Today:
     """The budget of the whole workspace for a day, if there is one, and how many budgets stop somebody now."""
 
-    of_workspace: Standing | None
+    of_workspace: BudgetState | None
     used_up: int
 
 
 def today(workspace_id: UUID) -> Today:
     """Without the budgets of single sessions: who looks after one sees it there."""
-    known = standings(workspace_id, of(workspace_id, session=None))
+    known = budget_states(workspace_id, budgets_of(workspace_id, session=None))
     days = (each for each in known if not each.budget.agent_id and each.budget.period == Budget.Period.DAY)
     return Today(next(days, None), sum(each.used_up for each in known))
 

@@ -27,6 +27,6 @@ class Sums:
     cost_basis = Money.cost_basis
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Sums:
+    def from_row(cls, row: Mapping[str, Any]) -> Sums:
         """From the row of an aggregate that names its sums as the columns are named."""
         return cls(**{f.name: row[f.name] for f in fields(cls) if row.get(f.name) is not None})

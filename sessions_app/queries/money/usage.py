@@ -190,7 +190,7 @@ class Used:
     cost_basis = Money.cost_basis
 
     @classmethod
-    def of(cls, row: tuple[Any, ...]) -> Used:
+    def from_row(cls, row: tuple[Any, ...]) -> Used:
         """From a row of ``COUNTS`` and ``SUMS``."""
         plain, here, elsewhere = row[:-10], row[-10:-5], row[-5:]
         return cls(*plain, here=Part(*here), elsewhere=Part(*elsewhere))
@@ -218,7 +218,7 @@ class Period:
 
     def total(self) -> Used:
         """Everything in the period."""
-        return Used.of(self._read(f"{PERIOD}{BY_TURN} SELECT NULL, NULL, {COUNTS}, {SUMS} FROM spent", {})[0])
+        return Used.from_row(self._read(f"{PERIOD}{BY_TURN} SELECT NULL, NULL, {COUNTS}, {SUMS} FROM spent", {})[0])
 
     def groups(self, by: str, *, limit: int, after: tuple[bool, str] | None = None) -> list[Used]:
         """Groups in order of name, the one without a name last; ``after`` is (is it without, name) of the last one."""
@@ -231,7 +231,7 @@ class Period:
         )
         nameless, past = after or (False, None)
         rows = self._read(sql, {"nameless": nameless, "past": past, "limit": limit})
-        return [Used.of(row) for row in rows]
+        return [Used.from_row(row) for row in rows]
 
     def ranked(self, by: str, *, limit: int) -> tuple[list[Used], int]:
         """The dearest groups first (days: the latest), and how many there are in all."""
@@ -242,7 +242,7 @@ class Period:
             f" GROUP BY {name} ORDER BY {order} LIMIT %(limit)s"
         )
         rows = self._read(sql, {"limit": limit})
-        return [Used.of(row[1:]) for row in rows], rows[0][0] if rows else 0
+        return [Used.from_row(row[1:]) for row in rows], rows[0][0] if rows else 0
 
     def _read(self, sql: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
         scope = {

@@ -30,7 +30,7 @@ def register(provider: Provider) -> None:
     _providers.append(provider)
 
 
-def of(session_ids: Collection[UUID]) -> dict[UUID, Provenance]:
+def provenance_of(session_ids: Collection[UUID]) -> dict[UUID, Provenance]:
     """What is known of where these sessions came from."""
     found: dict[UUID, Provenance] = {}
     for provider in _providers if session_ids else ():

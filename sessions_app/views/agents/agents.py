@@ -48,10 +48,10 @@ def detail(request: access.DeskRequest, slug: str) -> HttpResponse:
     return render(request, "agents/detail.html", context)
 
 
-def _daily(agent: Agent) -> budgets.Standing | None:
+def _daily(agent: Agent) -> budgets.BudgetState | None:
     """The daily budget of an agent with what was spent of it, where it has one."""
     budget = Budget.objects.filter(agent=agent, session=None, period=Budget.Period.DAY).first()
-    return budgets.Standing(budget, budgets.spent_of(budget)) if budget else None
+    return budgets.BudgetState(budget, budgets.spent_of(budget)) if budget else None
 
 
 def _policy_line(agent: Agent) -> str:

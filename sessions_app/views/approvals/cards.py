@@ -39,7 +39,7 @@ def asked(approval: Approval, *, alone: bool) -> Asked:
     return Asked(
         line=line_of(approval),
         question=_clamped(question, alone) if question else None,
-        parts=toolbody.of_arguments(
+        parts=toolbody.parts_of_arguments(
             approval.tool_name, rest or (None if question else approval.arguments), most=300 if cut else WHOLE
         ),
         why=_clamped("" if approval.context == question else approval.context, alone),
@@ -58,7 +58,7 @@ def _delivery(approval: Approval) -> marks.Mark:
 
 def line_of(approval: Approval) -> toolline.ToolLine:
     """The question on one line."""
-    return toolline.of_call(approval.tool_name, approval.arguments, approval.tool_server)
+    return toolline.describe_call(approval.tool_name, approval.arguments, approval.tool_server)
 
 
 def _question(approval: Approval) -> str:

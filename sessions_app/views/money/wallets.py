@@ -69,10 +69,10 @@ def page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpRe
 
 
 def _budgets(workspace_id: UUID) -> dict[str, Any]:
-    found = budget_queries.of(workspace_id)
+    found = budget_queries.budgets_of(workspace_id)
     listed = list(found[: budget_queries.SHOWN])
     more = found.count() - len(listed) if len(listed) == budget_queries.SHOWN else 0
-    return {"budgets": budget_queries.standings(workspace_id, listed), "more_budgets": more}
+    return {"budgets": budget_queries.budget_states(workspace_id, listed), "more_budgets": more}
 
 
 @require_safe

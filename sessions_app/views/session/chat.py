@@ -31,7 +31,7 @@ RECENT = 8
 
 @require_safe
 @access.viewer
-def standing(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+def turn_state(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """How the session stands now, above the field for a message."""
     session = session_at(request, agent_id, session_id)
     return fragment(request, "sessions/_standing.html", _context(request, session), "How it stands")
@@ -122,4 +122,4 @@ def _done(request: access.DeskRequest, session: Session, act: Callable[[], Any],
 
 
 def _context(request: access.DeskRequest, session: Session) -> dict[str, Any]:
-    return {"session": session, "composer": composer.of(session, request.member)}
+    return {"session": session, "composer": composer.composer_of(session, request.member)}

@@ -40,7 +40,7 @@ class Composer:
 
     mode: str
     agent: Agent
-    stands: turn_state.Standing
+    turn_state: turn_state.TurnState
     spent: str
     """Why there is no money for another turn; empty when there is."""
     may_act: bool
@@ -64,15 +64,15 @@ class Composer:
     @property
     def is_held_back(self) -> bool:
         """Messages wait although nothing runs: for money, or for an agent that was paused."""
-        return bool(self.mode in (IDLE, STOPPED) and self.stands.queued)
+        return bool(self.mode in (IDLE, STOPPED) and self.turn_state.queued)
 
     @property
     def may_retry(self) -> bool:
-        return bool(self.may_act and self.mode == IDLE and self.stands.ended and not self.spent)
+        return bool(self.may_act and self.mode == IDLE and self.turn_state.ended and not self.spent)
 
     @property
     def may_send_held_back(self) -> bool:
-        return bool(self.may_act and self.mode == IDLE and self.stands.queued and not self.spent)
+        return bool(self.may_act and self.mode == IDLE and self.turn_state.queued and not self.spent)
 
     @property
     def may_resume(self) -> bool:
@@ -81,10 +81,10 @@ class Composer:
 
     @property
     def mark(self) -> Mark:
-        """How the session stands, in a word or two."""
+        """State of the session, in a word or two."""
         if self.mode == STOPPED:
             return Mark(f"{self._agent_name} is {self.agent.get_status_display().lower()}", "waits", "waits")
-        if self.mode == RUNNING and self.stands.flight and self.stands.flight.interrupted_at:
+        if self.mode == RUNNING and self.turn_state.flight and self.turn_state.flight.interrupted_at:
             return STOPPING
         if self.mode == IDLE:
             return self._idle_mark
@@ -94,14 +94,14 @@ class Composer:
     def _idle_mark(self) -> Mark:
         if self.spent:
             return NO_MONEY
-        if self.stands.ended == "error":
+        if self.turn_state.ended == "error":
             return ENDED_WITH_AN_ERROR
-        return INTERRUPTED if self.stands.ended else MARKS[IDLE]
+        return INTERRUPTED if self.turn_state.ended else MARKS[IDLE]
 
     @property
     def awaits_retry(self) -> bool:
         """Whether the turn is to be tried again at a time that is known."""
-        flight = self.stands.flight
+        flight = self.turn_state.flight
         return bool(self.mode == RUNNING and flight and flight.retry_at and not flight.interrupted_at)
 
     @property
@@ -140,11 +140,11 @@ class Composer:
         return text.first_line(self.agent.name, 300)
 
 
-def of(session: Session, member: Member) -> Composer:
+def composer_of(session: Session, member: Member) -> Composer:
     """The composer of a session for a member, in a number of queries that does not depend on either."""
     mode = _mode(session)
     may_act = Role(member.role).covers(Role.REVIEWER)
-    return Composer(mode, session.agent, turn_state.of(session), _spent(session, mode), may_act)
+    return Composer(mode, session.agent, turn_state.turn_state_of(session), _spent(session, mode), may_act)
 
 
 def _mode(session: Session) -> str:

@@ -39,7 +39,7 @@ def page(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
     context = at(session, place, shown=shown, opened=_opened(session, place), **_missing(place, shown))
     if not wants_fragment(request):
         context |= _around_the_timeline(session, place, shown, request.GET.get("tab", ""))
-        context["composer"] = composer.of(session, request.member)
+        context["composer"] = composer.composer_of(session, request.member)
     return page_or_fragment(request, "sessions/session.html", "sessions/_timeline.html", context)
 
 

@@ -145,8 +145,8 @@ def test_a_bundle_is_imported_once_from_its_original(workspace, imported_session
     link = done.session_links.get()
     assert (link.member, link.events) == ("original/clock_.jsonl", 6)
     assert (done.signature["state"], done.signature["signer"]) == ("valid", "this installation")
-    assert provenance.of([session.pk])[session.pk].signature["state"] == "valid"
-    assert provenance.of([session.pk])[session.pk].format == "claude-code"
+    assert provenance.provenance_of([session.pk])[session.pk].signature["state"] == "valid"
+    assert provenance.provenance_of([session.pk])[session.pk].format == "claude-code"
     assert handed_over(session, "original") == transcript(6)
 
 
@@ -183,7 +183,7 @@ def test_a_bundle_that_was_changed_comes_in_and_cannot_be_overlooked(workspace, 
     assert "losses.json" in done.signature["detail"]
     assert [finding["path"] for finding in done.findings if finding["rule"] == "bundle"] == ["losses.json"]
     session = arrived()
-    assert provenance.of([session.pk])[session.pk].signature["state"] == "invalid"
+    assert provenance.provenance_of([session.pk])[session.pk].signature["state"] == "invalid"
 
 
 def test_a_bundle_without_its_original_is_refused_with_the_reason(workspace, imported_session):
@@ -234,7 +234,8 @@ def test_a_bad_signature_of_one_member_marks_its_own_session_alone(workspace):
     files = {"good.vcon": json.dumps(signed).encode(), "bad.vcon": json.dumps(changed).encode()}
     done = drop(workspace, zipped(files | {"c.jsonl": transcript(2)}), "all.zip")
     assert done.signature["state"] == "invalid"
-    states = {link.member: provenance.of([link.session_id])[link.session_id].signature["state"] for link in links(done)}
+    found = provenance.provenance_of([link.session_id for link in links(done)])
+    states = {link.member: found[link.session_id].signature["state"] for link in links(done)}
     assert states == {"good.vcon": "valid_untrusted", "bad.vcon": "invalid", "c.jsonl": "unsigned"}
     anchors.add(workspace, signer.pem, by=BY)
     signatures.check_again(workspace.pk)

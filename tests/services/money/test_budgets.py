@@ -54,7 +54,7 @@ def test_each_budget_counts_its_own_spending_in_its_period(workspace, spending_o
         (None, today, "day"): "0.52", (None, today, "all"): "0.52", (None, before, "day"): "0",
         (None, before, "all"): "1",
     }  # fmt: skip
-    found = queries.standings(workspace.id, queries.of(workspace.id))
+    found = queries.budget_states(workspace.id, queries.budgets_of(workspace.id))
     assert {(each.budget.agent, each.budget.session, each.budget.period): each.spent for each in found} == {
         key: Decimal(amount) for key, amount in expected.items()
     }
@@ -63,8 +63,8 @@ def test_each_budget_counts_its_own_spending_in_its_period(workspace, spending_o
 
 def test_a_budget_of_nothing_is_used_up(workspace):
     budget = budgets.put(workspace.id, Decimal(0), "day", by=BY)
-    standing = queries.Standing(budget, queries.spent_of(budget))
-    assert (standing.used_up, standing.percent) == (True, 100)
+    state = queries.BudgetState(budget, queries.spent_of(budget))
+    assert (state.used_up, state.percent) == (True, 100)
 
 
 @pytest.mark.parametrize("amount", ["-0.01", "NaN", "Infinity", "10000001"])

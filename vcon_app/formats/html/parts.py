@@ -111,7 +111,7 @@ def _tool_rest(draft: EventDraft) -> str:
 def _tool_call(draft: EventDraft, result: EventDraft | None) -> str:
     tool = draft.tool
     name, arguments, server = (tool.name, tool.arguments, tool.server) if tool else (None, None, None)
-    line = toolline.of_call(name, arguments, server)
+    line = toolline.describe_call(name, arguments, server)
     summary = (
         f'<svg class="icon" aria-hidden="true"><use href="#i-{line.icon}"/></svg>'
         f'<span class="verb">{escape(line.verb)}</span>'
@@ -130,7 +130,7 @@ def _glance(draft: EventDraft, result: EventDraft | None) -> str:
 
 
 def _call_body(name: str | None, arguments: Any, result: EventDraft | None) -> str:
-    files = diff.of_tool_call(name, arguments, _result_of(result))
+    files = diff.diffs_of_call(name, arguments, _result_of(result))
     if files:
         return "".join(map(_diff, files))
     if isinstance(arguments, dict):

@@ -49,7 +49,7 @@ def _lines(seq: int, draft: EventDraft, result: EventDraft | None) -> Iterator[s
 
 def _who(draft: EventDraft) -> str:
     if draft.kind == "tool_call":
-        told = toolline.of_call(*_called(draft), draft.tool.server if draft.tool else None)
+        told = toolline.describe_call(*_called(draft), draft.tool.server if draft.tool else None)
         return f"{line(told.verb)} {span(told.subject)}".strip()
     label = _LABELS.get(draft.kind, draft.kind.replace("_", " ").capitalize())
     if draft.depth and draft.kind in MESSAGES:
@@ -111,7 +111,7 @@ def _fenced(draft: EventDraft, result: EventDraft | None) -> Iterator[str]:
 
 def _tool_call(draft: EventDraft, result: EventDraft | None) -> Iterator[str]:
     name, arguments = _called(draft)
-    files = diff.of_tool_call(name, arguments, _result_of(result))
+    files = diff.diffs_of_call(name, arguments, _result_of(result))
     if files:
         yield from _diffs(files)
     elif isinstance(arguments, str):

@@ -282,7 +282,7 @@ def _call(entry: Entry, window: Window, common: dict[str, Any]) -> Call:
     result = entry if orphan else window.results.get(entry.seq)
     status = _status(call, result)
     return Call(
-        line=toolline.of_call(entry.tool_name, entry.light_arguments, entry.tool_server),
+        line=toolline.describe_call(entry.tool_name, entry.light_arguments, entry.tool_server),
         glance=_glance(entry, result, status),
         status=status,
         milliseconds=_milliseconds(call),
@@ -350,8 +350,8 @@ def _bodies(entry: Entry, result: Entry | None) -> dict[str, list[toolbody.Part]
 def body_of(name: str | None, arguments: Any, said: str, result: Any) -> dict[str, list[toolbody.Part] | None]:
     """The inside of a card: parts of its arguments and of its result."""
     return {
-        "arguments": toolbody.of_arguments(name, arguments, result),
-        "results": toolbody.of_result(name, said, result),
+        "arguments": toolbody.parts_of_arguments(name, arguments, result),
+        "results": toolbody.parts_of_result(name, said, result),
     }
 
 

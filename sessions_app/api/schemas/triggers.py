@@ -11,8 +11,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from sessions_app import models
 from sessions_app.services.triggers import cron_times
 
-from .bodies import Name
-from .schemas import AgentName
+from .common import AgentName, Name
 
 Missed = Literal["skip", "once", "all"]
 Overlap = Literal["allow", "skip"]
@@ -93,7 +92,7 @@ class Schedule(BaseModel):
     updated_at: datetime
 
     @classmethod
-    def of(cls, row: models.Schedule) -> Schedule:
+    def from_row(cls, row: models.Schedule) -> Schedule:
         words = {"agent": agent_name(row.agent), "in_words": cron_times.in_words(row.cron)}
         return cls(**words, **{name: getattr(row, name) for name in cls.model_fields if name not in words})
 
@@ -117,7 +116,7 @@ class TriggerRun(BaseModel):
     input_text: str = Field(description="the beginning of the first message")
 
     @classmethod
-    def of(cls, row: models.TriggerRun) -> TriggerRun:
+    def from_row(cls, row: models.TriggerRun) -> TriggerRun:
         others = {
             "agent": agent_name(row.agent),
             "webhook_id": row.delivery.endpoint_id if row.delivery else None,
@@ -142,7 +141,7 @@ class Webhook(BaseModel):
     created_at: datetime
 
     @classmethod
-    def of(cls, row: Any, url: str | None) -> Webhook:
+    def from_row(cls, row: Any, url: str | None) -> Webhook:
         """``row`` is out of ``queries.triggers.endpoints``."""
         others = {"agent": agent_name(row.agent), "url": url}
         return cls(**others, **{name: getattr(row, name) for name in cls.model_fields if name not in others})
@@ -174,7 +173,7 @@ class DeliveryRow(BaseModel):
         return others | {name: getattr(row, name) for name in cls.model_fields if name not in others}
 
     @classmethod
-    def of(cls, row: models.WebhookDelivery) -> DeliveryRow:
+    def from_row(cls, row: models.WebhookDelivery) -> DeliveryRow:
         return cls(**cls._values(row))
 
 

@@ -1,4 +1,4 @@
-"""What is sent to the API: one class per body, with the bounds of every field."""
+"""Events of a session: what is sent and what is answered."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
-from sessions_app.drafts import EventDraft, ToolDraft, Usage
+from sessions_app import drafts
+from sessions_app.queries.log.events import Shown
+
+from .common import Cost, Id, Usage
 
 MAX_BATCH = 1_000
 MAX_TOKENS = 10**9
 """Of one model response: a thousand times what any takes, and far from what a sum can hold."""
 MAX_DOLLARS = 100_000
-MAX_EXPIRY = 30 * 24 * 3600
-MAX_LIST = 1_000
-
 Kind = Literal[
     "user_message", "agent_message", "reasoning", "tool_call", "tool_result", "system", "injected_context",
     "handoff", "model_request", "compaction", "file_change", "artifact", "approval", "escalation", "status",
@@ -55,76 +55,8 @@ def _amount(value: Any) -> Any:
 
 
 Moment = Annotated[datetime, BeforeValidator(_text_only), AfterValidator(_utc)]
-Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
-Id = Annotated[str, StringConstraints(min_length=1, max_length=500)]
-"""An id of the sender's own: indexed, so bounded."""
 Count = Annotated[int, Field(ge=0, le=MAX_TOKENS)]
 Dollars = Annotated[Annotated[Decimal, Field(ge=0, le=MAX_DOLLARS)] | None, BeforeValidator(_amount)]
-
-
-class NewAgent(BaseModel):
-    name: Name
-    runtime: Literal["managed", "local", "scripted", "external"] = "external"
-    description: Annotated[str, Field(max_length=10_000)] | None = None
-    model: Annotated[str, Field(max_length=200)] | None = None
-    instructions: str | None = None
-    tools: Annotated[list[Any], Field(max_length=MAX_LIST)] | None = None
-    policy: dict[str, Any] | None = None
-    environment: dict[str, Any] | None = None
-    metadata: dict[str, Any] | None = None
-
-    def values(self) -> dict[str, Any]:
-        """What was said, for the columns: null is as good as nothing."""
-        return self.model_dump(exclude_none=True)
-
-
-class AgentChanges(BaseModel):
-    """Only what is to change; null empties ``description``, ``model`` and ``instructions``.
-
-    ``version`` is the one that the changes were made to: 409 when it is not the newest any more.
-    """
-
-    version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
-    name: Name = ""
-    description: Annotated[str, Field(max_length=10_000)] | None = None
-    model: Annotated[str, Field(max_length=200)] | None = None
-    instructions: str | None = None
-    tools: Annotated[list[Any], Field(max_length=MAX_LIST)] = []
-    policy: dict[str, Any] = {}
-    environment: dict[str, Any] = {}
-    metadata: dict[str, Any] = {}
-    status: Literal["active", "paused", "archived"] = "active"
-
-    def values(self) -> dict[str, Any]:
-        """Only what was sent, for the columns."""
-        sent = self.model_dump(exclude_unset=True, exclude={"version"})
-        return {name: "" if value is None else value for name, value in sent.items()}
-
-
-class NewSession(BaseModel):
-    title: Annotated[str, Field(max_length=500)] | None = None
-    message: str | None = None
-    metadata: dict[str, Any] | None = None
-    user_id: Id | None = None
-    external_id: Id | None = None
-
-    def values(self) -> dict[str, Any]:
-        """What was said, for the columns."""
-        return self.model_dump(exclude_none=True, exclude={"message"})
-
-
-class NewMessage(BaseModel):
-    text: Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
-    interrupt: bool = False
-
-
-class Continuation(BaseModel):
-    """A new session that knows this one: all of it, or up to the end of a turn."""
-
-    agent_id: UUID
-    after_turn: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
-    message: Annotated[str, StringConstraints(min_length=1, pattern=r"\S")] | None = None
-    handoff: bool = Field(False, description="the agent of this session stops, and the session is archived")
 
 
 class SentActor(BaseModel):
@@ -179,19 +111,19 @@ class SentEvent(BaseModel):
     parent_client_id: Id | None = None
     data: dict[str, Any] | None = None
 
-    def event(self, now: datetime) -> EventDraft:
+    def event(self, now: datetime) -> drafts.EventDraft:
         """As the log takes it; without a time of its own it happened when it came."""
         kind = self.actor.kind if self.actor else ACTORS.get(self.kind, "unknown")
-        return EventDraft(
+        return drafts.EventDraft(
             kind=self.kind,
             key=f"client:{self.client_id}",
             at=self.at or now,
             actor_kind=kind,
             actor_name=(self.actor.name if self.actor else None) or "",
             text=self.text or "",
-            tool=ToolDraft(**self.tool.model_dump()) if self.tool else None,
+            tool=drafts.ToolDraft(**self.tool.model_dump()) if self.tool else None,
             model=self.model,
-            usage=Usage(**self.usage.model_dump(exclude={"total_tokens"})) if self.usage else None,
+            usage=drafts.Usage(**self.usage.model_dump(exclude={"total_tokens"})) if self.usage else None,
             cost=self.cost,
             parent=f"client:{self.parent_client_id}" if self.parent_client_id else None,
             data=self.data or {},
@@ -202,34 +134,91 @@ class SentEvents(BaseModel):
     events: Annotated[list[SentEvent], Field(max_length=MAX_BATCH)]
 
 
-class AskedTool(BaseModel):
-    name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
-    server: Annotated[str, Field(max_length=500)] | None = None
-    arguments: dict[str, Any]
+class EventActor(BaseModel):
+    kind: str
+    name: str
 
 
-class Question(BaseModel):
-    """An agent asks whether it may make a tool call."""
+class EventTool(BaseModel):
+    """The tool half of a call, a result or an approval. A result of plain text stands in ``text`` as well."""
 
-    session_id: UUID | None = None
-    agent: Name | None = None
-    tool: AskedTool
-    context: Annotated[str, Field(max_length=100_000)] | None = None
-    expires_in: Annotated[int, Field(ge=1, le=MAX_EXPIRY, description="seconds; then the call is denied")] | None = None
-    risk: Annotated[str, Field(max_length=40)] | None = None
-    client_id: Id | None = None
-
-    @model_validator(mode="after")
-    def in_one_place(self) -> Question:
-        if (self.session_id is None) == (self.agent is None):
-            raise ValueError("say either session_id or agent (a name, for which a session is made)")
-        return self
+    call_id: str | None
+    name: str | None
+    server: str | None
+    arguments: Any
+    result: Any
+    status: str | None
 
 
-class Decision(BaseModel):
-    verdict: Literal["approve", "deny", "answer"]
-    version: Annotated[int, Field(ge=1, le=2**31 - 1)]
-    digest: Annotated[str, Field(max_length=64)]
-    arguments: dict[str, Any] | None = None
-    answer: Annotated[str, Field(max_length=100_000)] | None = None
-    reason: Annotated[str, Field(max_length=10_000)] | None = None
+class EventSource(BaseModel):
+    document: str | None = Field(description="SHA-256 of the source document")
+    pointer: str = Field(description="JSON pointer, or L<line> with a pointer behind it")
+
+
+class Event(BaseModel):
+    """One thing that happened. ``usage`` and ``cost`` stand on one event of each model response."""
+
+    seq: int
+    id: UUID
+    kind: str
+    at: datetime | None
+    turn: int
+    actor: EventActor
+    text: str
+    tool: EventTool | None
+    model: str | None
+    usage: Usage | None
+    cost: Cost | None
+    usage_quality: str | None = Field(description="final, placeholder, interrupted, estimated or aggregate")
+    counted_in: UUID | None = Field(description="the session that counts these tokens, of which this is a copy")
+    parent_seq: int | None
+    depth: int
+    data: dict[str, Any]
+    source: EventSource | None
+
+    @classmethod
+    def from_row(cls, shown: Shown) -> Event:
+        event, request = shown.event, shown.request
+        has_tokens = request and (request.total_tokens is not None or request.reasoning_tokens is not None)
+        same = ("seq", "id", "kind", "at", "turn", "text", "model", "parent_seq", "depth", "data")
+        return cls(
+            **{name: getattr(event, name) for name in same},
+            actor=EventActor(kind=event.actor_kind, name=event.actor_name),
+            tool=_tool(shown),
+            usage=Usage.from_row(request) if has_tokens else None,
+            cost=Cost.from_model_request(request) if request else None,
+            usage_quality=request.quality if request and has_tokens else None,
+            counted_in=request.counted_in_id if request else None,
+            source=EventSource(document=event.document, pointer=event.pointer) if event.document else None,
+        )
+
+
+def _tool(shown: Shown) -> EventTool | None:
+    """A result is given the name of its call, and a call the outcome of its result."""
+    event, call = shown.event, shown.call
+    said = (event.call_id, event.tool_name, event.tool_server, event.arguments, event.result, event.tool_status)
+    if call is None and all(part is None for part in said):
+        return None
+    is_text = event.kind == "tool_result" and event.result is None
+    return EventTool(
+        call_id=event.call_id,
+        name=event.tool_name or (call.name or None if call else None),
+        server=event.tool_server or (call.server if call else None),
+        arguments=event.arguments,
+        result=(event.text or None) if is_text else event.result,
+        status=event.tool_status or (call.status if call and event.kind == "tool_call" else None),
+    )
+
+
+class EventPage(BaseModel):
+    """Events in ``seq`` order. The next page is ``after`` the last ``seq`` of this one."""
+
+    items: list[Event]
+    last_seq: int = Field(description="the last seq of the session: what this page does not reach is in the next")
+
+
+class Appended(BaseModel):
+    first_seq: int | None
+    last_seq: int | None
+    accepted: int
+    duplicates: int

@@ -1,0 +1,113 @@
+"""Approvals: the question, the decision, and what is answered."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, Field, StringConstraints, model_validator
+
+from sessions_app import models
+
+from .common import Id, Name
+
+MAX_EXPIRY = 30 * 24 * 3600
+
+
+class AskedTool(BaseModel):
+    name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
+    server: Annotated[str, Field(max_length=500)] | None = None
+    arguments: dict[str, Any]
+
+
+class Question(BaseModel):
+    """An agent asks whether it may make a tool call."""
+
+    session_id: UUID | None = None
+    agent: Name | None = None
+    tool: AskedTool
+    context: Annotated[str, Field(max_length=100_000)] | None = None
+    expires_in: Annotated[int, Field(ge=1, le=MAX_EXPIRY, description="seconds; then the call is denied")] | None = None
+    risk: Annotated[str, Field(max_length=40)] | None = None
+    client_id: Id | None = None
+
+    @model_validator(mode="after")
+    def in_one_place(self) -> Question:
+        if (self.session_id is None) == (self.agent is None):
+            raise ValueError("say either session_id or agent (a name, for which a session is made)")
+        return self
+
+
+class Decision(BaseModel):
+    verdict: Literal["approve", "deny", "answer"]
+    version: Annotated[int, Field(ge=1, le=2**31 - 1)]
+    digest: Annotated[str, Field(max_length=64)]
+    arguments: dict[str, Any] | None = None
+    answer: Annotated[str, Field(max_length=100_000)] | None = None
+    reason: Annotated[str, Field(max_length=10_000)] | None = None
+
+
+class ApprovalTool(BaseModel):
+    name: str
+    server: str | None
+    arguments: Any
+
+
+class Vote(BaseModel):
+    by: str
+    verdict: str
+    arguments: Any
+    answer: str
+    reason: str
+    channel: str
+    at: datetime
+
+
+class Approval(BaseModel):
+    """A tool call that waits, or waited, for a person."""
+
+    id: UUID
+    session_id: UUID
+    event_seq: int | None
+    recorded: bool = Field(description="told by an imported file; it was never asked here and cannot be decided here")
+    client_id: str | None
+    tool: ApprovalTool
+    context: str
+    digest: str = Field(description="SHA-256 of what is shown; a decision has to repeat it")
+    status: Literal["pending", "approved", "approved_edited", "denied", "answered", "expired", "cancelled",
+                    "auto_allowed", "auto_denied", "settled_elsewhere"]  # fmt: skip
+    risk: str | None
+    rule: str | None
+    requested_by: str
+    requested_at: datetime
+    expires_at: datetime | None
+    decided_at: datetime | None
+    votes: list[Vote]
+    decision: dict[str, Any] | None
+    delivery: str
+    execution: str
+    version: int
+
+    @classmethod
+    def from_row(cls, approval: models.Approval) -> Approval:
+        """Reads ``approval.votes``: prefetch them for a list."""
+        same = ("id", "session_id", "event_seq", "recorded", "context", "digest", "status", "rule", "requested_by",
+                "requested_at", "expires_at", "decided_at", "delivery", "execution", "version")  # fmt: skip
+        votes = sorted(approval.votes.all(), key=lambda vote: vote.at)
+        return cls(
+            **{name: getattr(approval, name) for name in same},
+            client_id=approval.client_id or None,
+            tool=ApprovalTool(name=approval.tool_name, server=approval.tool_server, arguments=approval.arguments),
+            risk=approval.risk or None,
+            votes=[Vote(**{name: getattr(vote, name) for name in Vote.model_fields}) for vote in votes],
+            decision=decision_of(approval),
+        )
+
+
+def decision_of(approval: models.Approval) -> dict[str, Any] | None:
+    """Who decided what, when and why; ``at`` in the same form as every other time."""
+    if approval.decision is None:
+        return None
+    at = approval.decided_at.astimezone(UTC).isoformat().replace("+00:00", "Z") if approval.decided_at else None
+    return approval.decision | {"status": approval.status, "at": at}

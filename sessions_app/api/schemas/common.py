@@ -1,0 +1,127 @@
+"""Shapes that answers of several routers share: names of agents, tokens, money, signatures, moments in a query."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Annotated, Any, Literal, Protocol
+from uuid import UUID
+
+from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
+
+from sessions_app import models
+
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+Id = Annotated[str, StringConstraints(min_length=1, max_length=500)]
+"""An id of the sender's own: indexed, so bounded."""
+DAY = len("2026-01-31")
+
+
+def moment(value: Any) -> Any:
+    """A day or a moment as text, UTC unless it says otherwise. A ``+`` that was sent unescaped comes as a blank."""
+    if not isinstance(value, str):
+        return value
+    try:
+        read = datetime.fromisoformat(value.strip().replace(" ", "+") if "T" in value else value.strip())
+        return (read if read.tzinfo else read.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ValueError(f'"{value[:40]}" is no time; write it as 2026-01-31 or 2026-01-31T09:30:00Z') from None
+
+
+def end_moment(value: Any) -> Any:
+    """The same; a day means to its end."""
+    read = moment(value)
+    try:
+        return read + timedelta(days=1) if isinstance(value, str) and len(value.strip()) <= DAY else read
+    except OverflowError:
+        return read
+
+
+Since = Annotated[datetime | None, BeforeValidator(moment)]
+Until = Annotated[datetime | None, BeforeValidator(end_moment)]
+Basis = Literal["recorded", "priced", "mixed", "none"]
+MONEY_DECIMALS = 6
+
+
+class Counted(Protocol):
+    """Token columns, of a session, a turn, a model response or a sum."""
+
+    input_tokens: int | None
+    cache_read_tokens: int | None
+    cache_write_tokens: int | None
+    output_tokens: int | None
+    reasoning_tokens: int | None
+
+    @property
+    def total_tokens(self) -> int | None: ...
+
+
+class Spent(Protocol):
+    """Money columns, of the same."""
+
+    unpriced_tokens: int
+
+    @property
+    def cost_amount(self) -> Decimal | None: ...
+    @property
+    def cost_basis(self) -> str: ...
+
+
+def dollars(amount: Decimal | None) -> str | None:
+    """Plain notation, all digits, at least six decimals: "0.012345"."""
+    if amount is None:
+        return None
+    whole, _, decimals = f"{amount:f}".partition(".")
+    return f"{whole}.{decimals.rstrip('0').ljust(MONEY_DECIMALS, '0')}"
+
+
+class Usage(BaseModel):
+    """Tokens, each counted once per model response. The first four never overlap and add up to the total."""
+
+    input_tokens: int | None
+    cache_read_tokens: int | None
+    cache_write_tokens: int | None
+    output_tokens: int | None
+    reasoning_tokens: int | None = Field(description="the part of output_tokens that was reasoning")
+    total_tokens: int | None
+
+    @classmethod
+    def from_row(cls, counted: Counted) -> Usage:
+        return cls(**{name: getattr(counted, name) for name in cls.model_fields})
+
+
+class Cost(BaseModel):
+    """Money. With unpriced tokens the amount is a lower bound."""
+
+    amount: str | None
+    currency: Literal["USD"] = "USD"
+    basis: Basis
+    unpriced_tokens: int
+
+    @classmethod
+    def from_row(cls, spent: Spent) -> Cost:
+        return cls(
+            amount=dollars(spent.cost_amount), basis=spent.cost_basis, unpriced_tokens=spent.unpriced_tokens or 0
+        )
+
+    @classmethod
+    def from_model_request(cls, request: models.ModelRequest) -> Cost:
+        """Of one model response: what the recorder stated, else the price, else unpriced."""
+        if request.cost_recorded is not None:
+            return cls(amount=dollars(request.cost_recorded), basis="recorded", unpriced_tokens=0)
+        if request.cost_priced is not None:
+            return cls(amount=dollars(request.cost_priced), basis="priced", unpriced_tokens=0)
+        return cls(amount=None, basis="none", unpriced_tokens=request.total_tokens or 0)
+
+
+class Signature(BaseModel):
+    """Of the file that something came from; ``valid`` alone means verified and trusted."""
+
+    state: Literal["valid", "valid_untrusted", "valid_expired", "invalid", "uncheckable", "unsigned", "encrypted"]
+    signer: str | None
+    detail: str
+
+
+class AgentName(BaseModel):
+    id: UUID
+    name: str

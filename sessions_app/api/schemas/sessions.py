@@ -1,0 +1,194 @@
+"""Sessions, their turns and the messages to them: what is sent and what is answered."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, Field, StringConstraints
+
+from sessions_app import models
+from sessions_app.queries.sessions import session_list as queries
+from sessions_app.queries.sessions.provenance import UNSIGNED, Provenance
+from sessions_app.queries.sessions.turn_state import QueueAndContinuations
+
+from .common import AgentName, Cost, Id, Signature, Since, Until, Usage
+
+
+class SessionQuery(BaseModel):
+    """What narrows a list of sessions down."""
+
+    agent: str = Field("", max_length=500, description="id or slug")
+    status: str = Field("", max_length=50)
+    origin: str = Field("", max_length=50)
+    tag: str = Field("", max_length=500)
+    q: str = Field("", max_length=1000, description='words of the transcript: refund "order 4711" -test')
+    from_: Since = Field(None, alias="from", description="started then or later; a day or a time")
+    to: Until = Field(None, description="started before; a day counts to its end")
+    min_cost: Decimal | None = Field(None, ge=0, le=10**9, decimal_places=10, description="US dollars")
+    has_errors: bool | None = None
+    needs_approval: bool | None = None
+    sort: str = Field(
+        queries.DEFAULT_SORT, max_length=50, description=", ".join(queries.SORTS) + '; "-" in front reverses'
+    )
+
+    def filter(self) -> queries.SessionFilter:
+        return queries.SessionFilter(**self.model_dump())
+
+
+class NewSession(BaseModel):
+    title: Annotated[str, Field(max_length=500)] | None = None
+    message: str | None = None
+    metadata: dict[str, Any] | None = None
+    user_id: Id | None = None
+    external_id: Id | None = None
+
+    def values(self) -> dict[str, Any]:
+        """What was said, for the columns."""
+        return self.model_dump(exclude_none=True, exclude={"message"})
+
+
+class NewMessage(BaseModel):
+    text: Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
+    interrupt: bool = False
+
+
+class Continuation(BaseModel):
+    """A new session that knows this one: all of it, or up to the end of a turn."""
+
+    agent_id: UUID
+    after_turn: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
+    message: Annotated[str, StringConstraints(min_length=1, pattern=r"\S")] | None = None
+    handoff: bool = Field(False, description="the agent of this session stops, and the session is archived")
+
+
+class ImportedFrom(BaseModel):
+    import_id: UUID
+    format: str
+
+
+class Session(BaseModel):
+    """One run of an agent, with what it adds up to."""
+
+    id: UUID
+    agent: AgentName
+    title: str
+    status: Literal["idle", "running", "archived"]
+    origin: Literal["chat", "slack", "schedule", "webhook", "import", "api", "otlp"]
+    phase: Literal["active", "completed", "crashed", "timed_out"]
+    started_at: datetime | None
+    ended_at: datetime | None
+    created_at: datetime
+    turn_count: int
+    event_count: int
+    last_seq: int
+    tool_call_count: int
+    error_count: int
+    tools_invoked: list[str]
+    models: list[str]
+    usage: Usage
+    cost: Cost
+    copied_tokens: int = Field(description="repeated from an earlier session, and counted there")
+    under_reported: int = Field(description="responses whose output the recorder did not count to the end")
+    summary: str
+    tags: list[str]
+    metadata: dict[str, Any]
+    user_id: str | None
+    external_id: str | None
+    parent_session_id: UUID | None
+    agent_version: int = Field(description="of the definition that it runs under")
+    continues: UUID | None = Field(description="the session whose transcript is the context of this one")
+    continues_seq: int | None = Field(description="up to this event of it")
+    continued_by: list[UUID] = Field(description="sessions that go on from this one")
+    pending_approvals: int
+    queued_messages: int = Field(description="that wait behind the turn in flight")
+    imported_from: ImportedFrom | None
+    signature: Signature
+
+    @classmethod
+    def from_row(cls, session: models.Session, provenance: Provenance | None, others: QueueAndContinuations) -> Session:
+        same = ("id", "title", "status", "origin", "phase", "started_at", "ended_at", "created_at", "turn_count",
+                "event_count", "last_seq", "tool_call_count", "error_count", "tools_invoked", "summary", "tags",
+                "metadata", "pending_approvals", "copied_tokens", "under_reported", "agent_version",
+                "continues_seq")  # fmt: skip
+        return cls(
+            **{name: getattr(session, name) for name in same},
+            agent=AgentName(id=session.agent_id, name=session.agent.name),
+            models=session.model_names,
+            usage=Usage.from_row(session),
+            cost=Cost.from_row(session),
+            user_id=session.user_id or None,
+            external_id=session.external_id or None,
+            parent_session_id=session.parent_id,
+            continues=session.continues_id,
+            continued_by=others.continued_by,
+            queued_messages=others.queued,
+            imported_from=ImportedFrom(import_id=provenance.import_id, format=provenance.format)
+            if provenance
+            else None,
+            signature=Signature(**(provenance.signature if provenance else UNSIGNED)),
+        )
+
+
+class Turn(BaseModel):
+    """Everything from one message of a person or trigger until before the next; turn 0 is what came before."""
+
+    index: int
+    started_at: datetime | None
+    ended_at: datetime | None
+    duration_ms: int | None
+    prompt: str
+    first_seq: int
+    last_seq: int
+    event_count: int
+    usage: Usage
+    cost: Cost
+    models: list[str]
+    tool_calls: int
+    errors: int
+
+    @classmethod
+    def from_row(cls, turn: models.Turn) -> Turn:
+        same = (
+            "index",
+            "started_at",
+            "ended_at",
+            "prompt",
+            "first_seq",
+            "last_seq",
+            "event_count",
+            "tool_calls",
+            "errors",
+        )
+        known = turn.started_at and turn.ended_at
+        return cls(
+            **{name: getattr(turn, name) for name in same},
+            duration_ms=(turn.ended_at - turn.started_at) // timedelta(milliseconds=1) if known else None,
+            usage=Usage.from_row(turn),
+            cost=Cost.from_row(turn),
+            models=turn.model_names,
+        )
+
+
+class Accepted(BaseModel):
+    """A message that was taken in. ``queued``: a turn is in flight; the message waits behind it and has no ``seq``."""
+
+    seq: int | None
+    queued: bool
+
+
+class Waiting(BaseModel):
+    """A message that is not in the log yet."""
+
+    id: UUID
+    text: str
+    by: str
+    interrupts: bool = Field(description="it stands before those that do not")
+    created_at: datetime
+
+    @classmethod
+    def from_row(cls, message: models.QueuedMessage) -> Waiting:
+        fields = {name: getattr(message, name) for name in ("id", "text", "by", "created_at")}
+        return cls(**fields, interrupts=bool(message.data.get("interrupts")))
