@@ -15,7 +15,7 @@ import orjson
 import psycopg
 from psycopg.types.string import TextLoader
 
-from config.database.postgres import Cluster
+from config.database.cluster import Cluster
 
 DATA_DIR = Path(os.environ["COUNTERSIGN_DATA_DIR"])
 ROWS, FINISHED = DATA_DIR / "rows.pickle", DATA_DIR / "rows.copy"

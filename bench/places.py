@@ -13,6 +13,7 @@ from pathlib import Path
 
 from config import env
 from config.database import postgres
+from config.database.cluster import Cluster
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "countersign-bench"
@@ -22,7 +23,7 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "coun
 def installation() -> Iterator[dict[str, str]]:
     """An empty installation with its own PostgreSQL, as shipped; the environment of processes that work on it."""
     data_dir = Path(tempfile.mkdtemp(prefix="countersign-bench-"))
-    cluster = postgres.Cluster(data_dir)
+    cluster = Cluster(data_dir)
     environment = os.environ | dict.fromkeys((*env.OURS, *env.COMMON), "")
     environment |= {
         "COUNTERSIGN_DATA_DIR": str(data_dir),

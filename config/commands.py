@@ -7,6 +7,7 @@ import sys
 
 from config import env
 from config.database import postgres
+from config.database.cluster import Cluster
 from config.processes import supervisor
 
 WITHOUT_DATABASE = frozenset({"check", "collectstatic", "help", "makemessages", "prepare", "version"})
@@ -24,7 +25,7 @@ def run(arguments: list[str]) -> int:
     environment = env.read()
     if environment.database_url or command in WITHOUT_DATABASE or command.startswith("-") or "--help" in arguments:
         return _execute(arguments)
-    with postgres.on_demand(postgres.Cluster(environment.data_dir)) as started:
+    with postgres.on_demand(Cluster(environment.data_dir)) as started:
         if started and command not in OWN_MIGRATIONS:
             _bring_up_to_date()
         return _execute(arguments)

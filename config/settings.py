@@ -13,7 +13,7 @@ from psycopg.conninfo import conninfo_to_dict
 from whitenoise.compress import Compressor
 
 from config import broker, env
-from config.database.postgres import Cluster, make_data_dir
+from config.database.cluster import Cluster, make_data_dir
 
 BASE_DIR = env.BASE_DIR
 env.load_dotenv()

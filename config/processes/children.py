@@ -27,7 +27,7 @@ LONGEST_WAIT = 30.0
 
 
 class Process(Protocol):
-    """What is asked of ``subprocess.Popen`` here, and answered by ``config.processes.fork_client.Forked`` as well."""
+    """The part of ``subprocess.Popen`` that is used here; ``config.processes.fork_client.ForkedProcess`` has it as well."""
 
     pid: int
     returncode: int | None

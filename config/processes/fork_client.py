@@ -1,4 +1,4 @@
-"""The supervisor's side of ``config.processes.fork_server``: asks for a part, and adopts it."""
+"""Client of ``config.processes.fork_server`` in the supervisor: asks for a process, and becomes its parent."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from functools import partial
 from pathlib import Path
 
 from config.processes.children import Child, Process, spawn
-from config.processes.system import adopting
+from config.processes.system import as_subreaper
 
 ANSWER_SECONDS, ANSWER_BYTES = 5, 32
 
 
-class Forked:
-    """What ``subprocess.Popen`` is for a child that this process adopted."""
+class ForkedProcess:
+    """Child process that the fork server started, with the part of ``subprocess.Popen`` that the supervisor uses."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -34,7 +34,7 @@ class Forked:
         return status
 
     def send_signal(self, number: int) -> None:
-        """As Popen's: nothing when it is known to have ended, whose number another may have."""
+        """As Popen's: no signal to a process that has ended, because another may have its id by now."""
         if self.poll() is None:
             os.kill(self.pid, number)
 
@@ -47,7 +47,7 @@ class Forked:
 
 
 class Forker:
-    """A running ``fork_server``; when it has ended, parts start by themselves and take more memory, no more."""
+    """A running ``fork_server``. Without it parts still start, each on its own, and take more memory."""
 
     def __init__(self, env: Mapping[str, str], logs: Path) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -58,8 +58,8 @@ class Forker:
             self._child.start()
         self._loaded = False
 
-    def settled(self) -> bool:
-        """Whether it has loaded everything, or never will. Look at it before the first ``launch``."""
+    def finished_loading(self) -> bool:
+        """Whether it has loaded everything, or has ended. ``launch`` forks only after this was True once."""
         if not self._loaded and self.alive() and select.select([self._socket], [], [], 0)[0]:
             self._loaded = bool(self._socket.recv(ANSWER_BYTES))
         return self._loaded or not self.alive()
@@ -69,24 +69,24 @@ class Forker:
         return self._child.alive()
 
     def launch(self, name: str, module: Sequence[str], env: Mapping[str, str], stdout: int, stderr: int) -> Process:
-        """A ``Launch`` that forks, as long as that is to be had."""
+        """``Launch`` by fork; by ``spawn`` when the fork server has ended or does not answer."""
         request = json.dumps({"name": name, "module": list(module), "env": dict(env)}).encode()
-        if self.settled() and self._loaded and (pid := self._fork(request, [stdout, stderr])):
-            return Forked(pid)
+        if self.finished_loading() and self._loaded and (pid := self._fork(request, [stdout, stderr])):
+            return ForkedProcess(pid)
         self.stop()
         return spawn(name, module, env, stdout, stderr)
 
     def _fork(self, request: bytes, descriptors: list[int]) -> int:
         """The process id of our new child, or 0."""
         try:
-            with adopting():
+            with as_subreaper():
                 socket.send_fds(self._socket, [request], descriptors)
                 return int(self._socket.recv(ANSWER_BYTES) or 0)
         except OSError:
             return 0
 
     def stop(self) -> None:
-        """End it; what it has forked goes on."""
+        """End the fork server; the processes that it has started go on."""
         self._loaded = False
-        if self.alive():  # else its number may be another's by now
+        if self.alive():  # else another process may have its id by now
             self._child.kill()

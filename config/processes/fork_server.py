@@ -22,28 +22,28 @@ from config.processes.system import die_with_parent, name_process
 
 LOADED = b"loaded"
 MESSAGE_BYTES = 65_536
-LATER = (
+PRELOADED = (
     "celery.app.log", "celery.apps.worker", "celery.beat", "celery.bin.celery", "celery.concurrency.prefork",
     "celery.concurrency.thread", "celery.worker.autoscale", "celery.worker.components", "celery.worker.consumer",
     "celery.worker.strategy", "config.gateway", "config.transport", "django.core.handlers.asgi", "psycopg_pool",
     "uvicorn.lifespan.off", "uvicorn.loops.asyncio", "uvicorn.main", "uvicorn.protocols.http.httptools_impl",
 )  # fmt: skip
-"""What the parts would each load for themselves after the fork."""
+"""Modules that each part would import for itself after the fork."""
 
 
 def main(arguments: list[str]) -> None:
-    """Load, say so, and fork a part for every request; ends with the supervisor's end of the socket.
+    """Load everything, send ``LOADED``, and fork a part for every request until the supervisor closes the socket.
 
-    ``arguments`` are the number of the socket and the supervisor's process id. Returns in the parts, too, when they
-    have ended.
+    ``arguments`` are the file descriptor of the socket and the supervisor's process id. Each part returns from here,
+    too, when it has ended.
     """
     name_process("desk-forker")
     requests, supervisor = socket.socket(fileno=int(arguments[0])), int(arguments[1])
     load()
-    if threads() > 1:  # a fork would copy their locks as they stand, and not the threads
+    if threads() > 1:  # fork(2) copies one thread alone, and the locks that the others hold
         raise SystemExit("a module that was loaded has started a thread: each part loads for itself")
     gc.collect()
-    gc.freeze()  # what is never looked at again stays shared
+    gc.freeze()  # the collector does not write to these objects again, so their pages stay shared
     requests.send(LOADED)
     while True:
         request, descriptors, _, _ = socket.recv_fds(requests, MESSAGE_BYTES, 2)
@@ -55,12 +55,12 @@ def main(arguments: list[str]) -> None:
         os.waitpid(middle, 0)
         for descriptor in descriptors:
             os.close(descriptor)
-    leave_to(supervisor)
-    become(json.loads(request), descriptors, requests)
+    reparent_to(supervisor)
+    run_part(json.loads(request), descriptors, requests)
 
 
 def load() -> None:
-    """Django, the tasks, the pages and the API, and the servers. ``config.asgi`` looks for files, which come later."""
+    """Import Django, tasks, pages, API and servers; not ``config.asgi``, which lists static files that come later."""
     import django
 
     django.setup()
@@ -70,19 +70,19 @@ def load() -> None:
 
     app.loader.import_default_modules()
     app.finalize()
-    for name in (settings.ROOT_URLCONF, *(path.rpartition(".")[0] for path in settings.MIDDLEWARE), *LATER):
+    for name in (settings.ROOT_URLCONF, *(path.rpartition(".")[0] for path in settings.MIDDLEWARE), *PRELOADED):
         import_module(name)
 
 
 def threads() -> int:
-    """How many threads this process has, those that Python does not know among them."""
+    """Number of threads of this process, with those that Python does not know."""
     return len(list(Path("/proc/self/task").iterdir()))
 
 
-def leave_to(supervisor: int) -> None:
-    """Fork once more and end in between: the process that returns is the supervisor's child.
+def reparent_to(supervisor: int) -> None:
+    """Fork again and end the process in between: the one that returns is an orphan, and so the supervisor's child.
 
-    One that the supervisor does not adopt ends here (``die_with_parent``).
+    It ends here when the supervisor is no subreaper any more (``die_with_parent``).
     """
     middle = os.getpid()
     if os.fork():
@@ -92,8 +92,8 @@ def leave_to(supervisor: int) -> None:
     die_with_parent(supervisor)
 
 
-def become(part: dict[str, Any], descriptors: list[int], requests: socket.socket) -> None:
-    """Be the part, as ``python -m MODULE`` would: in a session, an environment and with outputs of its own."""
+def run_part(part: dict[str, Any], descriptors: list[int], requests: socket.socket) -> None:
+    """Run the part as ``python -m MODULE`` would, in a session of its own, with its environment and outputs."""
     os.setsid()
     name_process(f"desk-{part['name']}")
     os.environ.update(part["env"])

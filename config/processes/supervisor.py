@@ -18,6 +18,7 @@ from pathlib import Path
 
 from config import broker, env
 from config.database import postgres
+from config.database.cluster import Cluster, make_data_dir
 from config.env import ConfigError
 from config.processes.children import Child, Launch, spawn
 from config.processes.fork_client import Forker
@@ -64,7 +65,7 @@ def up(host: str, port: int, data_dir: str | None, demo: bool) -> int:
     os.environ |= {"COUNTERSIGN_HOST": host} | ({"COUNTERSIGN_DATA_DIR": data_dir} if data_dir else {})
     environment = env.read()
     os.environ["COUNTERSIGN_DATA_DIR"] = str(environment.data_dir)  # the children stand in another directory
-    postgres.make_data_dir(environment.data_dir)
+    make_data_dir(environment.data_dir)
     with open_lock(environment.data_dir / "up.lock") as lock:
         if not try_lock(lock):
             raise ConfigError(f"another `up` runs on {environment.data_dir}: stop it, or choose another --data-dir")
@@ -90,7 +91,7 @@ class Supervisor:
 
     def __init__(self, environment: env.Environment, host: str, port: int, demo: bool) -> None:
         self.environment, self.host, self.port, self.demo = environment, host, port, demo
-        self.cluster = None if environment.database_url else postgres.Cluster(environment.data_dir)
+        self.cluster = None if environment.database_url else Cluster(environment.data_dir)
         self.server: postgres.Server | None = None
         self.children: list[Child] = []
         self.forker: Forker | None = None
@@ -161,7 +162,7 @@ class Supervisor:
 
     def _await_forker(self) -> None:
         deadline = time.monotonic() + READY_SECONDS
-        while self.forker and not self.forker.settled() and time.monotonic() < deadline:
+        while self.forker and not self.forker.finished_loading() and time.monotonic() < deadline:
             self._pause(0.02)
 
     def _start(self, child: Child) -> None:

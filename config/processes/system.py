@@ -29,10 +29,11 @@ def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
 
 
 @contextmanager
-def adopting() -> Iterator[None]:
-    """For a block, this process and not init becomes the parent of what is orphaned below it (Linux alone).
+def as_subreaper() -> Iterator[None]:
+    """For a block, this process and not init becomes the parent of orphans among its descendants (Linux alone).
 
-    No longer: whoever adopts has to bury, too. Raises OSError where the system does not offer it.
+    For no longer than that: a subreaper also has to wait for every orphan that ends. Raises OSError where the system
+    does not offer it.
     """
     if _libc is None or _libc.prctl(PR_SET_CHILD_SUBREAPER, 1):
         raise OSError("this system has no PR_SET_CHILD_SUBREAPER")

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from config.database.postgres import NAME
+from config.database.cluster import NAME
 from tests.places import ROOT
 
 AT_ONCE = 6
 ASKING = """
 import multiprocessing, sys
-from config.database.postgres import server_user
+from config.database.cluster import server_user
 
 def ask(barrier):
     barrier.wait()

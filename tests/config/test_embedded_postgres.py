@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from config.database import postgres
-from config.database.postgres import Cluster
+from config.database.cluster import PORT, Cluster, make_data_dir, make_directories
 from config.env import ConfigError
 
 
@@ -42,14 +42,14 @@ def test_embedded_server_listens_on_no_network_address(cluster):
 
 
 def test_the_socket_lies_in_a_directory_that_others_cannot_enter(cluster):
-    postgres.make_directories(cluster)
+    make_directories(cluster)
     assert stat.S_IMODE(cluster.sockets.stat().st_mode) == 0o700
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can try it as another user")
 def test_another_user_of_the_machine_cannot_connect(cluster):
     attempt = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
-    address = str(cluster.sockets / f".s.PGSQL.{postgres.PORT}")
+    address = str(cluster.sockets / f".s.PGSQL.{PORT}")
     with postgres.on_demand(cluster):
         command = [sys.executable, "-S", "-c", attempt, address]
         ours = subprocess.run(command, capture_output=True, text=True)
@@ -107,10 +107,10 @@ def test_a_directory_in_place_of_the_socket_that_is_anothers_is_refused(tmp_path
     cluster.data_dir.mkdir()
     cluster.sockets.symlink_to(elsewhere)
     with pytest.raises(ConfigError, match="belongs to another user"):
-        postgres.make_directories(cluster)
+        make_directories(cluster)
 
 
 def test_a_data_directory_that_is_a_file_is_one_clear_line(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="cannot write to"):
-        postgres.make_data_dir(tmp_path / "file")
+        make_data_dir(tmp_path / "file")

@@ -16,7 +16,7 @@ import pytest
 from config.database.postgres import wait_until
 from config.env import BASE_DIR
 from config.processes.children import Process, spawn
-from config.processes.fork_client import Forked, Forker
+from config.processes.fork_client import ForkedProcess, Forker
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no process can adopt another")
 DJANGO = {"DJANGO_SETTINGS_MODULE": "config.settings"}
@@ -30,7 +30,7 @@ def logs(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def loaded(logs) -> Iterator[Forker]:
     forker = Forker(DJANGO, logs)
-    assert wait_until(forker.settled, seconds=60)
+    assert wait_until(forker.finished_loading, seconds=60)
     yield forker
     forker.stop()
 
@@ -48,7 +48,7 @@ def launched(launch, *arguments: str) -> tuple[Process, dict, str]:
 def test_a_forked_part_is_a_child_as_a_started_one_is(loaded):
     forked, said, fault = launched(loaded.launch, "a", "b c")
     started, said_by_started, fault_of_started = launched(spawn, "a", "b c")
-    assert (type(forked), type(started)) == (Forked, subprocess.Popen)
+    assert (type(forked), type(started)) == (ForkedProcess, subprocess.Popen)
     assert (said.pop("pid"), said.pop("session")) == (forked.pid, forked.pid)
     assert (said_by_started.pop("pid"), said_by_started.pop("session")) == (started.pid, started.pid)
     assert (said.pop("loaded_before"), said_by_started.pop("loaded_before")) == (True, False)
@@ -68,7 +68,7 @@ def test_a_part_that_is_killed_leaves_its_signal_and_no_zombie(loaded):
 
 def test_a_part_goes_on_when_the_forker_ends_and_the_next_is_started(logs):
     forker = Forker(DJANGO, logs)
-    assert wait_until(forker.settled, seconds=60)
+    assert wait_until(forker.finished_loading, seconds=60)
     part, _, _ = launched(forker.launch, "stay")
     forker.stop()
     assert part.poll() is None
@@ -81,7 +81,7 @@ def test_a_part_goes_on_when_the_forker_ends_and_the_next_is_started(logs):
 @pytest.mark.parametrize("settings", ["config.no_settings", "tests.config.settings_with_a_thread"])
 def test_failing_forker_does_not_keep_the_processes_from_starting(logs, settings):
     forker = Forker({"DJANGO_SETTINGS_MODULE": settings}, logs)
-    assert wait_until(forker.settled, seconds=60)
+    assert wait_until(forker.finished_loading, seconds=60)
     assert not forker.alive()
     part, _, _ = launched(forker.launch)
     assert (type(part), part.wait()) == (subprocess.Popen, 7)
@@ -102,7 +102,7 @@ def test_a_part_without_its_supervisor_ends(logs):
     code = (
         "import os, sys, time; from pathlib import Path; from config.processes.fork_client import Forker; "
         "from config.database.postgres import wait_until; "
-        f"forker = Forker({DJANGO!r}, Path({str(logs)!r})); wait_until(forker.settled, 60); "
+        f"forker = Forker({DJANGO!r}, Path({str(logs)!r})); wait_until(forker.finished_loading, 60); "
         "part = forker.launch('part', ['tests.config.part', 'stay'], {}, 2, 2); "
         "print(part.pid, flush=True); time.sleep(60)"
     )

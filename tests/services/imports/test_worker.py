@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from config.broker import QUEUE
 from config.database import postgres
+from config.database.cluster import Cluster, make_directories
 from sessions_app.models import Event, Session
 from vcon_app.models import Import
 from vcon_app.services.documents import jobs
@@ -106,8 +107,8 @@ def test_an_import_outlives_a_database_that_stops_meanwhile(process_environment)
     """On a server of its own: the other one belongs to the whole run."""
     data_dir = Path(tempfile.mkdtemp(prefix="countersign-test-"))  # pytest's own is closed to the server's user
     environment = process_environment | {"COUNTERSIGN_DATA_DIR": str(data_dir), "DATABASE_URL": ""}
-    cluster = postgres.Cluster(data_dir)
-    postgres.make_directories(cluster)
+    cluster = Cluster(data_dir)
+    make_directories(cluster)
     server = postgres.start(cluster, with_parent=True)
 
     def ask(query: str) -> tuple:
