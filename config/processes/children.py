@@ -27,7 +27,7 @@ LONGEST_WAIT = 30.0
 
 
 class Process(Protocol):
-    """The part of ``subprocess.Popen`` that is used here; ``config.processes.fork_client.ForkedProcess`` has it as well."""
+    """What is used of ``subprocess.Popen``; ``config.processes.fork_client.ForkedProcess`` has it as well."""
 
     pid: int
     returncode: int | None

@@ -241,7 +241,7 @@ class Supervisor:
         for child in self.children:
             child.keep_running()
 
-    def _revive(self, cluster: postgres.Cluster) -> None:
+    def _revive(self, cluster: Cluster) -> None:
         """A server that was killed can leave processes that hold its memory for a moment: not yet is not never."""
         try:
             self.server = postgres.revive(cluster)

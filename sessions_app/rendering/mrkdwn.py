@@ -1,14 +1,15 @@
 """Markdown as Slack's mrkdwn, mrkdwn as plain text, and long texts in messages that Slack takes.
 
-https://docs.slack.dev/messaging/formatting-message-text: ``&``, ``<`` and ``>`` are entities, and everything that
-means something stands in ``<...>``; so text of others that is escaped can neither link nor call anybody.
+https://docs.slack.dev/messaging/formatting-message-text: ``&``, ``<`` and ``>`` are entities, and links and
+mentions are written ``<...>``; so text of others that is escaped can neither link nor notify anybody.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from html import unescape
+from typing import ClassVar
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -25,12 +26,12 @@ _parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 20}).enable(["t
 
 
 def escape(text: str) -> str:
-    """Text that means nothing in mrkdwn."""
+    """Text without control characters, as mrkdwn that shows it and nothing else."""
     return clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def link(url: str, label: str) -> str:
-    """A link, or its label where the address is none that a link may have."""
+    """A link; the label alone where the address is not http, https or mailto."""
     shown = escape(label).replace("|", "¦")
     return f"<{url.replace('&', '&amp;')}|{shown}>" if _SAFE_LINK.match(url) else shown
 
@@ -39,61 +40,100 @@ def from_markdown(text: str) -> str:
     """Markdown as mrkdwn. What is too large or too nested to be read as Markdown is escaped as it is."""
     if len(text) > MAX_CHARACTERS or text.count("[") > MAX_BRACKETS:
         return escape(text)
-    return "\n".join(_blocks(_parser.parse(clean(text)))).strip("\n")
+    return "\n".join(_Blocks(_parser.parse(clean(text))).to_lines()).strip("\n")
 
 
-def _blocks(tokens: Sequence[Token]) -> Iterator[str]:
-    """Lines of the message. ``before``: what they begin with, quote marks and the indents of lists."""
-    before: list[str] = []
-    numbers: list[int | None] = []
-    row: list[str] = []
-    bullet = ""
-    for index, token in enumerate(tokens):
-        opener = tokens[index - 1].type if index else ""
-        match token.type:
-            case "blockquote_open":
-                before.append("> ")
-            case "bullet_list_open" | "ordered_list_open":
-                start = int(token.attrs.get("start", 1)) if token.type.startswith("ordered") else None
-                before += ["    "] if numbers else []
-                numbers.append(start)
-            case "list_item_open":
-                number = numbers[-1]
-                bullet = "• " if number is None else f"{number}. "
-                numbers[-1] = None if number is None else number + 1
-            case "bullet_list_close" | "ordered_list_close":
-                numbers.pop()
-                before = before[:-1] if numbers else before
-                yield from [] if numbers else [""]
-            case "blockquote_close":
-                before.pop()
-                yield ""
-            case "inline":
-                said = _inline(token.children or [])
-                if opener in ("td_open", "th_open"):
-                    row.append(said)
-                    continue
-                if opener == "heading_open" and said:
-                    said = f"*{said.replace('*', '')}*"
-                yield _line("".join(before) + bullet, said)
-                bullet = ""
-            case "paragraph_close" if not token.hidden and not numbers:
-                ends = index + 1 < len(tokens) and tokens[index + 1].type == "blockquote_close"
-                yield from [] if ends else ["".join(before).rstrip()]
-            case "heading_close" | "hr":
-                yield "———" if token.type == "hr" else ""
-            case "fence" | "code_block":
-                yield _line("".join(before), f"{FENCE}\n{escape(token.content).rstrip()}\n{FENCE}")
-            case "tr_close":
-                yield "".join(before) + " | ".join(row)
-                row = []
-            case "table_close":
-                yield ""
+class _Blocks:
+    """Lines of a message, out of markdown-it's block tokens one after the other."""
 
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self.tokens = tokens
+        self.lines: list[str] = []
+        self.prefixes: list[str] = []
+        """What every line begins with here: quote marks, and the indents of lists."""
+        self.numbers: list[int | None] = []
+        """The number of the next item of each list that is open; None in one of bullets."""
+        self.bullet = ""
+        self.row: list[str] = []
 
-def _line(before: str, said: str) -> str:
-    indent = re.sub(r"[^ >]", " ", before)
-    return before + said.replace("\n", f"\n{indent}")
+    def to_lines(self) -> list[str]:
+        """Tokens without a handler, as ``list_item_close`` and ``thead_open``, make no line of their own."""
+        for index, token in enumerate(self.tokens):
+            if handler := self.HANDLERS.get(token.type):
+                handler(self, index, token)
+        return self.lines
+
+    def open_quote(self, index: int, token: Token) -> None:
+        self.prefixes.append("> ")
+
+    def close_quote(self, index: int, token: Token) -> None:
+        self.prefixes.pop()
+        self.lines.append("")
+
+    def open_list(self, index: int, token: Token) -> None:
+        if self.numbers:
+            self.prefixes.append("    ")
+        self.numbers.append(int(token.attrs.get("start", 1)) if token.type == "ordered_list_open" else None)
+
+    def open_item(self, index: int, token: Token) -> None:
+        number = self.numbers[-1]
+        if number is None:
+            self.bullet = "• "
+        else:
+            self.bullet = f"{number}. "
+            self.numbers[-1] = number + 1
+
+    def close_list(self, index: int, token: Token) -> None:
+        self.numbers.pop()
+        if self.numbers:
+            self.prefixes.pop()
+        else:
+            self.lines.append("")
+
+    def add_inline(self, index: int, token: Token) -> None:
+        text = _inline(token.children or [])
+        opener = self.tokens[index - 1].type
+        if opener in ("td_open", "th_open"):
+            self.row.append(text)
+            return
+        if opener == "heading_open" and text:
+            text = f"*{text.replace('*', '')}*"
+        self.add(self.bullet, text)
+        self.bullet = ""
+
+    def close_paragraph(self, index: int, token: Token) -> None:
+        """An empty line, but not in a list, and not before the end of a quote, which adds one itself."""
+        last_of_quote = self.tokens[index + 1 : index + 2] and self.tokens[index + 1].type == "blockquote_close"
+        if not (token.hidden or self.numbers or last_of_quote):
+            self.lines.append("".join(self.prefixes).rstrip())
+
+    def add_rule(self, index: int, token: Token) -> None:
+        self.lines.append("———")
+
+    def add_code(self, index: int, token: Token) -> None:
+        self.add("", f"{FENCE}\n{escape(token.content).rstrip()}\n{FENCE}")
+
+    def close_row(self, index: int, token: Token) -> None:
+        self.lines.append("".join(self.prefixes) + " | ".join(self.row))
+        self.row = []
+
+    def add_empty_line(self, index: int, token: Token) -> None:
+        self.lines.append("")
+
+    def add(self, bullet: str, text: str) -> None:
+        """A block of text; its later lines are indented to where the first one begins."""
+        before = "".join(self.prefixes) + bullet
+        indent = re.sub(r"[^ >]", " ", before)
+        self.lines.append(before + text.replace("\n", f"\n{indent}"))
+
+    HANDLERS: ClassVar[dict[str, Callable[[_Blocks, int, Token], None]]] = {
+        "blockquote_open": open_quote, "blockquote_close": close_quote,
+        "bullet_list_open": open_list, "ordered_list_open": open_list, "list_item_open": open_item,
+        "bullet_list_close": close_list, "ordered_list_close": close_list,
+        "inline": add_inline, "paragraph_close": close_paragraph, "heading_close": add_empty_line,
+        "hr": add_rule, "fence": add_code, "code_block": add_code,
+        "tr_close": close_row, "table_close": add_empty_line,
+    }  # fmt: skip
 
 
 def _inline(tokens: Sequence[Token]) -> str:
@@ -126,12 +166,13 @@ _ANGLES = re.compile(r"<([^<>\n]*)>")
 
 def to_plain(text: str, *, bot: str) -> str:
     """What a person wrote, without the mention of the ``bot`` (its user id), links and entities as people read them."""
-    plain = _ANGLES.sub(lambda match: _meant(match[1], bot), text)
+    plain = _ANGLES.sub(lambda match: _plain_reference(match[1], bot), text)
     plain = plain.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
     return re.sub(r"[ \t]{2,}", " ", plain).strip() if bot and f"<@{bot}" in text else plain.strip()
 
 
-def _meant(inside: str, bot: str) -> str:
+def _plain_reference(inside: str, bot: str) -> str:
+    """What people read for a reference in angle brackets: ``@user|label``, ``#channel``, ``!here`` or a link."""
     target, _, label = inside.partition("|")
     if target.startswith("@"):
         return "" if target[1:] == bot else f"@{label.removeprefix('@') or target[1:]}"
@@ -163,7 +204,7 @@ def split(text: str, limit: int = LIMIT) -> list[str]:
 
 
 def _end(text: str, most: int) -> int:
-    """Where to cut: after the last line, else word, of the second half; never inside of an entity or a link."""
+    """Index to cut at: behind the last line, else word, of the second half; never inside of an entity or a link."""
     for mark in ("\n", " "):
         if (found := text.rfind(mark, most // 2, most)) > 0:
             return found + 1

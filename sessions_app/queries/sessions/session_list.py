@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from datetime import datetime
 from decimal import Decimal
@@ -91,35 +92,14 @@ def filtered(workspace_id: UUID, wanted: SessionFilter) -> QuerySet[Session]:
 
 
 def _conditions(wanted: SessionFilter) -> list[Q]:
-    conditions = []
-    if wanted.agent:
-        conditions.append(_agent(wanted.agent))
+    """One condition for each filter that leaves something out. Raises ``BadFilter``."""
+    active = wanted.active
     for name, choices in (("status", Session.Status), ("origin", Session.Origin)):
-        if value := getattr(wanted, name):
-            if value not in choices.values:
-                raise BadFilter(name, f'"{value}" is no {name}; use one of {", ".join(choices.values)}')
-            conditions.append(Q(**{name: value}))
-    if wanted.tag:
-        conditions.append(Q(tags__contains=[wanted.tag]))
-    if wanted.q:
-        conditions.append(_says(wanted.q))
-    if wanted.from_:
-        conditions.append(Q(started_at__gte=wanted.from_))
-    if wanted.to:
-        conditions.append(Q(started_at__lt=wanted.to))
-    for name, column in (("model", "model_names"), ("tool", "tools_invoked")):
-        if value := getattr(wanted, name):
-            conditions.append(Q(**{f"{column}__contains": [value]}))
+        if name in active and active[name] not in choices.values:
+            raise BadFilter(name, f'"{active[name]}" is no {name}; use one of {", ".join(choices.values)}')
+    conditions = [condition(active[name]) for name, condition in CONDITIONS.items() if name in active]
     if wanted.used_from or wanted.used_to:
         conditions.append(_used(wanted.used_from, wanted.used_to))
-    if wanted.min_cost is not None:
-        conditions.append(
-            Q(pk__in=Session.objects.annotate(spent=COST).filter(spent__gte=wanted.min_cost).values("pk"))
-        )
-    if wanted.has_errors is not None:
-        conditions.append(Q(error_count__gt=0) if wanted.has_errors else Q(error_count=0))
-    if wanted.needs_approval is not None:
-        conditions.append(Q(pending_approvals__gt=0) if wanted.needs_approval else Q(pending_approvals=0))
     return conditions
 
 
@@ -138,11 +118,32 @@ def _agent(value: str) -> Q:
         return Q(agent__slug=value)
 
 
-def _says(words: str) -> Q:
+def _has_words(words: str) -> Q:
     words = words.replace("\0", " ")
     query = SearchQuery(words, config="simple", search_type="websearch")
-    said = EventText.objects.filter(session_id=OuterRef("pk"), words=query)
-    return Q(Exists(said)) | Q(title__icontains=words)
+    texts = EventText.objects.filter(session_id=OuterRef("pk"), words=query)
+    return Q(Exists(texts)) | Q(title__icontains=words)
+
+
+def _costs_at_least(dollars: Decimal) -> Q:
+    return Q(pk__in=Session.objects.annotate(spent=COST).filter(spent__gte=dollars).values("pk"))
+
+
+CONDITIONS: dict[str, Callable[[Any], Q]] = {
+    "agent": _agent,
+    "status": lambda status: Q(status=status),
+    "origin": lambda origin: Q(origin=origin),
+    "tag": lambda tag: Q(tags__contains=[tag]),
+    "q": _has_words,
+    "from_": lambda since: Q(started_at__gte=since),
+    "to": lambda until: Q(started_at__lt=until),
+    "model": lambda model: Q(model_names__contains=[model]),
+    "tool": lambda tool: Q(tools_invoked__contains=[tool]),
+    "min_cost": _costs_at_least,
+    "has_errors": lambda some: Q(error_count__gt=0) if some else Q(error_count=0),
+    "needs_approval": lambda some: Q(pending_approvals__gt=0) if some else Q(pending_approvals=0),
+}
+"""What a filter with a value asks of a session, by the filter's field."""
 
 
 def page(found: QuerySet[Session], sort: str, limit: int, cursor: str | None) -> Page:
