@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -30,6 +31,8 @@ RECORD_ROOMS = ("documents", "trust", "redaction", "exports", "imports")
 """Folders of ``vcon_app.services``; each may import itself and those before it, imports nothing of exports."""
 EXCEPTIONS: dict[tuple[str, str], str] = {}
 """(module, what it imports): why it may."""
+FILES_OF_A_FOLDER = 22
+"""Python files that a reader can overlook in a folder; more of them want rooms of their own."""
 VCON = "vcon_app.formats.vcon"
 WINGS = ("file", "trace", "rules", "reading", "writing", "redacting")
 """Parts of the vCon format; each may import those before it, and everybody only what its ``__init__`` names."""
@@ -54,8 +57,13 @@ def imports_of(name: str) -> Iterator[str]:
         yield imported if imported in modules() else imported.rpartition(".")[0] or imported
 
 
-def names_imported_by(name: str) -> Iterator[str]:
+@cache
+def names_imported_by(name: str) -> tuple[str, ...]:
     """Absolute names of all that a module imports, also inside of functions: ``json``, ``pathlib.Path``."""
+    return tuple(_names_imported_by(name))
+
+
+def _names_imported_by(name: str) -> Iterator[str]:
     path = modules()[name]
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -232,3 +240,9 @@ def test_what_beat_calls_is_there():
 
     app.loader.import_default_modules()
     assert [entry["task"] for entry in app.conf.beat_schedule.values() if entry["task"] not in app.tasks] == []
+
+
+def test_folders_hold_few_python_files():
+    folders = Counter(path.parent for package in (*PACKAGES, "tests") for path in (ROOT / package).rglob("*.py"))
+    crowded = {str(folder.relative_to(ROOT)): count for folder, count in folders.items() if count > FILES_OF_A_FOLDER}
+    assert crowded == {}
