@@ -26,24 +26,27 @@ _OF_CALLS = frozenset({"duration", "session_id", "party_history"})
 def check_types(vcon: Container, notes: Notes) -> None:
     """Report what has a wrong type, at the top and in the four arrays."""
     subject = vcon.top.get("subject")
-    if type(subject) is not str and subject not in EMPTY and not isinstance(subject, Elided):
-        _tell(subject, "a text", vcon.at("subject"), notes)
+    if type(subject) is not str:
+        _check_text(subject, vcon.at("subject"), notes)
     for name in LISTS:
         if name in vcon.top:
             _check_names(vcon.top[name], vcon.at(name), "R4" if name == "critical" else "R6", notes)
     for array, texts in TEXTS.items():
         for index, item in enumerate(getattr(vcon, array)):
             for name, value in item.items():
-                if type(value) is str or name not in texts:
-                    continue
-                if value not in EMPTY and not isinstance(value, Elided):
-                    _tell(value, "a text", vcon.at(array, index, name), notes)
+                if type(value) is not str and name in texts:
+                    _check_text(value, vcon.at(array, index, name), notes)
     for index, party in enumerate(vcon.parties):
         if (address := party.get("civicaddress")) not in EMPTY and not isinstance(address, dict):
             _tell(address, "an object", vcon.at("parties", index, "civicaddress"), notes)
     for index, dialog in enumerate(vcon.dialog):
         if not _OF_CALLS.isdisjoint(dialog):
             _check_call(dialog, vcon.at("dialog", index), notes)
+
+
+def _check_text(value: Any, pointer: str, notes: Notes) -> None:
+    if value not in EMPTY and not isinstance(value, (str, Elided)):
+        _tell(value, "a text", pointer, notes)
 
 
 def _check_call(dialog: dict[str, Any], pointer: str, notes: Notes) -> None:

@@ -159,34 +159,43 @@ def _check_dialog(item: dict[str, Any], pointer: str, vcon: Container, notes: No
     for name, many in PARTY_REFS.items():
         if name in item:
             check_reference(item, name, len(vcon.parties), "party", pointer, notes, many)
-    if not DIALOG_REFS.keys().isdisjoint(item):
+    if not DIALOG_REFS.keys().isdisjoint(item):  # transfers and recording sets, which are few
         for name, many in DIALOG_REFS.items():
             if name in item:
                 check_reference(item, name, len(vcon.dialog), "dialog", pointer, notes, many)
     if not item:
         return _note_placeholder(pointer, notes)
-    kind = item.get("type")
     if "party_history" in item:
         _check_history(item, pointer, vcon, notes)
-    if kind not in DIALOG_TYPES and kind != "mcp_session":
-        if kind in EMPTY:
-            notes.warn("R37", pointer, "The dialog does not say its type (core s4.3.1).")
-        else:
-            notes.info("R37", pointer, f"Dialog type {shown(kind)} is not one of core's.", shown(kind))
+    _check_type_of_dialog(item, pointer, notes)
+    if item.get("type") == "incomplete" or "disposition" in item:
+        _check_disposition(item, pointer, notes)
+    _check_presence_of_content(item, pointer, notes)
+    _check_content(item, pointer, notes)
+
+
+def _check_type_of_dialog(item: dict[str, Any], pointer: str, notes: Notes) -> None:
+    """A type of core (s4.3.1), and no member that core forbids on a dialog of this type (s4.3.1.6)."""
+    kind = item.get("type")
+    if kind in EMPTY:
+        notes.warn("R37", pointer, "The dialog does not say its type (core s4.3.1).")
+    elif kind not in DIALOG_TYPES and kind != "mcp_session":
+        notes.info("R37", pointer, f"Dialog type {shown(kind)} is not one of core's.", shown(kind))
     forbidden = FORBIDDEN.get(text_of(kind), _NONE)
     for name in () if forbidden.isdisjoint(item) else item:
         if name in forbidden and item[name] not in EMPTY:
             notes.error(
                 "R35", point(pointer, name), f"{name} must not stand on a dialog of type {kind} (core s4.3.1.6)."
             )
-    if kind == "incomplete" or "disposition" in item:
-        _check_disposition(item, pointer, notes)
+
+
+def _check_presence_of_content(item: dict[str, Any], pointer: str, notes: Notes) -> None:
+    kind = item.get("type")
     if kind == "recording-set" and item.get("recordings") in EMPTY:
         notes.error("R35", pointer, "A recording-set without recordings is a set of nothing (core s4.3.1.6).")
     if kind in ("text", "recording") and item.get("body") is None and not item.get("url"):
         left = ", but for its content_hash" if item.get("content_hash") else ""
         notes.info("R38", pointer, f"The content of this dialog is removed or absent{left}.", "shell")
-    _check_content(item, pointer, notes)
 
 
 def _note_placeholder(pointer: str, notes: Notes) -> None:

@@ -111,26 +111,35 @@ def _make_call(step: Step, talk: Dialog, name: str, given: Json, body: dict[str,
 def _make_result(step: Step, talk: Dialog, waiting: list[Step]) -> None:
     """The answer of a tool: to the call it names, else to the oldest call of this tool that waits."""
     body = talk.content.value
-    told = body if isinstance(body, dict) else {}
-    call_id = text_or_none(told.get("tool_use_id"))
-    call = next((step for step in waiting if call_id and step.tool and step.tool.call_id == call_id), None) or (
-        waiting[0] if waiting else None
-    )
+    details = body if isinstance(body, dict) else {}
+    call_id = text_or_none(details.get("tool_use_id"))
+    call = _call_answered(call_id, waiting)
+    called = call.tool if call else None
     if call is not None:
         waiting.remove(call)
-        step.parent, call_id = call, call_id or (call.tool.call_id if call.tool else None)
-    failed = bool(told.get("error")) or told.get("is_error") is True
-    name = (
-        (call.tool.name if call and call.tool else None)
-        or text_or_none(talk.item.get("application"))
-        or (talk.speaker.name if talk.speaker else None)
-    )
+        step.parent = call
+    if called is not None:
+        call_id = call_id or called.call_id
+    is_structured = isinstance(body, (dict, list))
     step.kind, step.data = "tool_result", {}
-    step.text = _result_text(body) if isinstance(body, (dict, list)) else talk.text
+    step.text = _result_text(body) if is_structured else talk.text
     step.tool = ToolDraft(
-        call_id, name, result=body if isinstance(body, (dict, list)) else None, status="error" if failed else None
+        call_id,
+        (called.name if called else None)
+        or text_or_none(talk.item.get("application"))
+        or (talk.speaker.name if talk.speaker else None),
+        result=body if is_structured else None,
+        status="error" if details.get("error") or details.get("is_error") is True else None,
     )
     step.left = {"source": "dialog", "was": talk.index}
+
+
+def _call_answered(call_id: str | None, waiting: list[Step]) -> Step | None:
+    """The waiting call of this id, else the oldest: the dialect knows no ids, and tools answer in order."""
+    for step in waiting:
+        if call_id and step.tool and step.tool.call_id == call_id:
+            return step
+    return waiting[0] if waiting else None
 
 
 def _result_text(body: Json) -> str:

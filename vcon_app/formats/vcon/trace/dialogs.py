@@ -128,6 +128,7 @@ def step_of(talk: Dialog) -> Step:
 
 
 def _plain(talk: Dialog) -> tuple[Kind, str, tuple[ActorKind, str]]:
+    """Kind, text and actor of the event that a dialog comes to."""
     actor: tuple[ActorKind, str] = talk.speaker.actor if talk.speaker else ("unknown", "")
     if talk.type == "transfer":
         return "handoff", " → ".join(party.name for party in talk.ends), talk.ends[0].actor if talk.ends else actor
@@ -135,21 +136,22 @@ def _plain(talk: Dialog) -> tuple[Kind, str, tuple[ActorKind, str]]:
         return "status", f"incomplete: {text_or_none(talk.item.get('disposition')) or 'no reason given'}", actor
     if talk.content.kind == "absent" and talk.type != "recording-set":
         return "note", "(content removed or absent)", actor
-    media = talk.media.startswith(("audio/", "video/", "image/"))
-    elided = talk.content.kind == "elided" and talk.type != "text"
-    if (
-        talk.content.kind in ("url", "bytes", "opaque", "absent")
-        or elided
-        or media
-        or talk.type not in ("text", "")
-        and not talk.text
-    ):
+    if _is_artifact(talk):
         return "artifact", "", actor
     if talk.speaker and talk.speaker.is_ai:
         return "agent_message", talk.text, actor
     if talk.speaker and talk.speaker.kind == "tool":
         return "tool_result", talk.text, actor
     return "user_message", talk.text, actor
+
+
+def _is_artifact(talk: Dialog) -> bool:
+    """Is there something to open or to play, rather than words to read?"""
+    if talk.content.kind in ("url", "bytes", "opaque", "absent"):
+        return True
+    if talk.content.kind == "elided" and talk.type != "text":
+        return True
+    return talk.media.startswith(("audio/", "video/", "image/")) or (talk.type not in ("text", "") and not talk.text)
 
 
 def _facts(talk: Dialog) -> dict[str, Any]:

@@ -16,6 +16,7 @@ def check_reference(
     ``many``: a list is allowed; in ``parties`` each may be a list again or null, a channel of its own (core s4.3.4).
     """
     value = item.get(name)
+    # nearly every reference is right, and there is one for each dialog: those two forms are looked at first
     if type(value) is int and 0 <= value < length:
         return
     if many and type(value) is list and len(valid_indices(value, length)) == len(value):
@@ -24,9 +25,10 @@ def check_reference(
         return
     if isinstance(value, list) and not many:
         notes.warn("R25", point(pointer, name), f"{shown(value)} stands where one {what} index belongs.")
+    has_channels = name == "parties"
     for part in value if isinstance(value, list) else [value]:
-        for number in part if isinstance(part, list) and name == "parties" else [part]:
-            if not (type(number) is int and 0 <= number < length) and (number is not None or name != "parties"):
+        for number in part if isinstance(part, list) and has_channels else [part]:
+            if number is not None or not has_channels:
                 _check_index(number, length, what, point(pointer, name), notes)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....drafts import EventDraft, Json, SessionDraft
+from ....drafts import ActorKind, EventDraft, Json, SessionDraft
 from ...common.values import dict_of, text_or_none
 from ..trace import identify_parties, provider_family
 
@@ -30,23 +30,29 @@ class Actors:
 
 def parties_of(session: SessionDraft, record: dict[str, Any], actors: Actors, traced: bool) -> list[dict[str, Json]]:
     """All parties. Of a file none moves, because others point at them by index (core s4.2)."""
-    kinds = record.get("kinds") or []
-    parties = [
-        _completed(raw, kind, session, traced) for raw, kind in zip(record.get("parties") or [], kinds, strict=True)
-    ]
+    raws, kinds = record.get("parties") or [], record.get("kinds") or []
+    parties = [_completed(raw, kind, session, traced) for raw, kind in zip(raws, kinds, strict=True)]
     known = {party.actor for party in identify_parties(parties, ["agent_session"], traced, []).all}
     parties += [_person(kind, name) for kind, name in actors.people if ("person", name) not in known]
-    agents = {name: model for name, model in actors.agents.items() if ("agent", name) not in known}
-    subs = {name: model for name, model in actors.subagents.items() if ("subagent", name) not in known}
-    if traced and not agents and not record:
+    agents = _without_known(actors.agents, "agent", known)
+    subagents = _without_known(actors.subagents, "subagent", known)
+    if traced and not agents and not record:  # a trace has an agent, also when no event of its own tells of one
         agents = {session.agent_name: session.model}
-    for number, (name, model) in enumerate(agents.items()):
-        primary = number == 0 and not record
-        ids = {"agent_id": "main"} if primary and subs else {}
-        parties.append(_agent(name, (session.model if primary else None) or model, session, primary, ids))
-    for number, (name, model) in enumerate(subs.items(), 1):
+    for name, model in agents.items():
+        # the first agent of a session that came from no vCon is the one that people talk to
+        if not record and name == next(iter(agents)):
+            ids: dict[str, Json] = {"agent_id": "main"} if subagents else {}
+            parties.append(_agent(name, session.model or model, session, True, ids))
+        else:
+            parties.append(_agent(name, model, session, False, {}))
+    for number, (name, model) in enumerate(subagents.items(), 1):
         parties.append(_agent(name, model, session, False, {"agent_id": f"sub-{number}", "parent_agent_id": "main"}))
     return parties
+
+
+def _without_known(found: dict[str, str | None], kind: str, known: set[tuple[ActorKind, str]]) -> dict[str, str | None]:
+    """The actors for which no party of the file stands: name and model."""
+    return {name: model for name, model in found.items() if (kind, name) not in known}
 
 
 def _person(kind: str, name: str) -> dict[str, Json]:

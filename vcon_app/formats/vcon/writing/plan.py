@@ -210,23 +210,48 @@ def make_plan(session: SessionDraft, events: Events, options: dict[str, Any], *,
 
 
 def _survey(plan: Plan, actors: Actors, event: EventDraft) -> None:
-    left = kept_by_reader(event)
+    """Enter into the plan what one event comes to: an item beside the trace, an entry, an actor, an id, a model."""
+    kept = kept_by_reader(event)
     if plan.is_dialog(event):
         plan.dialogs += 1
-        plan.old_dialogs += [left["dialog"]["i"]] if "dialog" in left else []
+        plan.old_dialogs += _index_in_file(kept, "dialog")
     if plan.is_attachment(event):
         plan.attachments += 1
-        plan.old_attachments += [left["attachment"]["i"]] if "attachment" in left else []
-    if plan.is_new(left):
+        plan.old_attachments += _index_in_file(kept, "attachment")
+    if plan.is_new(kept):
         actors.see(event)
-        plan.traced = plan.traced or event.kind not in ATTACHMENT_KINDS
-    elif "id" in left or left.get("source") == "thought" or event.kind in ("tool_call", "tool_result"):
-        plan.traced = True
-    given, source = left.get("id"), left.get("source")
-    if not given and not left.get("derived") and event.kind not in ATTACHMENT_KINDS:
-        plan.generated = plan.generated or source in (None, "thought") or (source == "dialog" and not plan.had_trace)
-    message_id = dict_of(dict_of(left.get("dialog")).get("item")).get("message_id")
-    plan.taken |= {name for name in (given, message_id) if isinstance(name, str) and _GENERATED.fullmatch(name)}
-    plan.interactive = plan.interactive or (event.kind == "user_message" and event.actor_kind == "person")
+    if not plan.traced:
+        plan.traced = _needs_trace(plan, event, kept)
+    if not plan.generated:
+        plan.generated = _needs_new_id(plan, event, kept)
+    if event.kind == "user_message" and event.actor_kind == "person":
+        plan.interactive = True
+    plan.taken |= _ids_like_ours(kept)
     if event.model and event.model not in plan.models:
         plan.models.append(event.model)
+
+
+def _index_in_file(kept: dict[str, Any], member: str) -> list[int]:
+    """The index of the dialog or attachment that the event came from, in the imported file."""
+    return [kept[member]["i"]] if member in kept else []
+
+
+def _needs_trace(plan: Plan, event: EventDraft, kept: dict[str, Any]) -> bool:
+    """Does the event ask for a trace? What came as a dialog, an analysis or an attachment can go as one again."""
+    if plan.is_new(kept):
+        return event.kind not in ATTACHMENT_KINDS
+    return "id" in kept or kept.get("source") == "thought" or event.kind in ("tool_call", "tool_result")
+
+
+def _needs_new_id(plan: Plan, event: EventDraft, kept: dict[str, Any]) -> bool:
+    """Will its entry get an id of ours? Blocks inside of a message (``derived``) have none, nor have attachments."""
+    if kept.get("id") or kept.get("derived") or event.kind in ATTACHMENT_KINDS:
+        return False
+    source = kept.get("source")
+    return source in (None, "thought") or (source == "dialog" and not plan.had_trace)
+
+
+def _ids_like_ours(kept: dict[str, Any]) -> set[str]:
+    """Ids from the file that look like those that ``Plan.entry_id`` makes up: these must not be given twice."""
+    message_id = dict_of(dict_of(kept.get("dialog")).get("item")).get("message_id")
+    return {name for name in (kept.get("id"), message_id) if isinstance(name, str) and _GENERATED.fullmatch(name)}
