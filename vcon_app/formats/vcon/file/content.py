@@ -57,9 +57,9 @@ class Content:
 
 def resolve(item: dict[str, Any], pointer: str, notes: Notes, slot: str = "") -> Content:
     """Read the content of one item; ``slot`` is its type or purpose. Nothing is ever fetched."""
-    if "body" not in item or item["body"] is None:
+    body = item.get("body")
+    if body is None:
         return Content("url", item["url"]) if item.get("url") else Content("absent")
-    body = item["body"]
     if type(body) is str and slot != TRACE and item.get("encoding") == "none":  # most of them
         return Content("text", body)
     encoding = _encoding(item, pointer, notes)
@@ -70,27 +70,23 @@ def resolve(item: dict[str, Any], pointer: str, notes: Notes, slot: str = "") ->
         return Content("json", body)
     if encoding in ("base64url", "base64"):
         return _from_base64(body, item, pointer, notes)
-    if (
-        slot == TRACE
-        and encoding in (None, "none", "json")
-        and (found := _mislabelled(body, encoding, item, pointer, notes))
-    ):
-        return found
+    return _from_text(body, encoding, item, pointer, notes, slot)
+
+
+def _from_text(body: str, encoding: Json, item: dict[str, Any], pointer: str, notes: Notes, slot: str) -> Content:
+    """A string body under any encoding but base64."""
+    if slot == TRACE and encoding in (None, "none", "json"):
+        found = _mislabelled(body, encoding, item, pointer, notes)
+        if found:
+            return found
     if encoding == "json":
         return _from_json(body, item, pointer, notes, slot)
-    if encoding in (None, "", [], {}):
-        return _derived(body, item, pointer, notes, slot) if body else Content("text", "")
-    if encoding == "none":
+    if not body or encoding == "none":
         return Content("text", body)
-    if not body:
-        return Content("text", "")
-    notes.warn(
-        "R58",
-        pointer,
-        f"Encoding {shown(encoding)} is none of {', '.join(ENCODINGS)}"
-        + (": the content is encrypted and" if encoding == "jwe" else ": the content")
-        + " is kept unread.",
-    )
+    if encoding in (None, "", [], {}):
+        return _derived(body, item, pointer, notes, slot)
+    what = "the content is encrypted and" if encoding == "jwe" else "the content"
+    notes.warn("R58", pointer, f"Encoding {shown(encoding)} is none of {', '.join(ENCODINGS)}: {what} is kept unread.")
     return Content("opaque", body)
 
 

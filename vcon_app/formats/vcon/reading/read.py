@@ -129,14 +129,20 @@ def _runs(vcon: Container, traces: list[Trace], talks: list[Dialog], notes: Note
     if len(traces) > len(runs):
         notes.info("R69", vcon.at("analysis"), f"{len(traces)} agent traces are told as {len(runs)} session(s).")
     found = list(runs.values()) or [SessionMaterial("", "D6")]
-    owners: dict[int, SessionMaterial] = {}
-    for run in found if len(found) > 1 else ():
-        for trace in run.traces:
-            for index in indices(trace.dialogs, len(talks)):
-                owners.setdefault(index, run)
+    owners = _owners_of_dialogs(found, len(talks)) if len(found) > 1 else {}
     for talk in plain:
         owners.get(talk.index, found[0]).talks.append(talk)
     return found
+
+
+def _owners_of_dialogs(runs: list[SessionMaterial], dialogs: int) -> dict[int, SessionMaterial]:
+    """Index of a dialog -> the first run that has a trace which names it."""
+    owners: dict[int, SessionMaterial] = {}
+    for run in runs:
+        for trace in run.traces:
+            for index in indices(trace.dialogs, dialogs):
+                owners.setdefault(index, run)
+    return owners
 
 
 def _attachments_of(number: int, runs: list[SessionMaterial], facts: FileFacts) -> list[tuple[int, Step]]:

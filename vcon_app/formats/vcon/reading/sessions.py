@@ -57,21 +57,27 @@ def session_draft(
     trace = traces[0] if traces else None
     agent, human = people.agent, people.human
     start, end = _times(trace, steps)
-    stated = (trace.model if trace else None) or (models[0] if models else None) or (agent.model if agent else None)
+    client = trace.client.get("name", "") if trace else ""
     draft = SessionDraft(
         external_id=name or _fallback_id(vcon, number),
         title=text_or_none(vcon.top.get("subject")) or "",
-        agent_name=(agent.name if agent else "") or (trace.client.get("name", "") if trace else ""),
+        agent_name=(agent.name if agent else "") or client,
         started_at=start,
         ended_at=end,
         phase=_phase(steps, agent is not None),
-        model=None if stated == "unknown" else stated,
+        model=_model(trace, models, agent),
         user_id=(text_or_none(human.raw.get("mailto")) or human.name) if human else "",
         summary=_summary(facts),
         metadata=_metadata(dialect, trace, models, facts),
         record={NATIVE: _record(dialect, traces, number, facts)},
     )
     return extension.restore_session(draft, member_of(trace.session, extension.SESSION)) if trace else draft
+
+
+def _model(trace: Trace | None, models: list[str], agent: Party | None) -> str | None:
+    """The model that the trace states, else the first of an entry, else that of the agent's party."""
+    stated = (trace.model if trace else None) or (models[0] if models else None) or (agent.model if agent else None)
+    return None if stated == "unknown" else stated
 
 
 def _fallback_id(vcon: Container, number: int) -> str:
@@ -112,38 +118,43 @@ def _summary(facts: FileFacts) -> str:
 
 def _metadata(dialect: str, trace: Trace | None, models: list[str], facts: FileFacts) -> dict[str, Json]:
     """Small JSON for the session page; empty parts are left out."""
-    vcon = facts.vcon
-    stated = {
-        "version": vcon.top.get("vcon"),
-        "dialect": dialect,
-        "forms": facts.opened.forms,
-        **{name: vcon.top[name] for name in TOP if name in vcon.top},
-    }
-    agent = facts.cast.agent
-    recorder = (trace.recorder if trace else {}) or _recorder_of(agent)
+    vcon, people = facts.vcon, facts.cast
+    agent = people.agent
+    shown_parties = [*people.all, people.made_up] if people.made_up else people.all
     parts: dict[str, Json] = {
-        "vcon": {key: value for key, value in stated.items() if value},
-        "recorder": recorder,
+        "vcon": _container_facts(dialect, facts),
+        "recorder": (trace.recorder if trace else {}) or _recorder_of(agent),
         "client": trace.client if trace else {},
-        "provider": (trace.provider if trace else None) or (agent.provider if agent else None),
+        "provider": _provider(trace, agent),
         "models": models,
         "environment": environment(trace, facts),
-        "parties": [party.told() for party in facts.cast.all]
-        + ([facts.cast.made_up.told()] if facts.cast.made_up else []),
+        "parties": [party.told() for party in shown_parties],
         **facts.grants,
         "evidence": facts.extras.evidence,
         "tools_offered": facts.extras.tools,
         "file_attribution": dict_of(member_of(trace.record, "file-attribution")).get("files") if trace else None,
-        "analyses": [
-            {name: item[name] for name in ("type", "vendor", "product", "schema") if text_or_none(item.get(name))}
-            for item in vcon.analysis
-            if item and item.get("type") != "agent_trace"
-        ],
+        "analyses": [_analysis_facts(item) for item in vcon.analysis if item and item.get("type") != "agent_trace"],
     }
     told = {key: value for key, value in parts.items() if value}
     if len(dumps(told)) <= SHOWN_BYTES:  # one writing instead of one for each part: 2 µs of 200 for a small vCon
         return told
     return {key: _small(value) for key, value in told.items()}
+
+
+def _container_facts(dialect: str, facts: FileFacts) -> dict[str, Json]:
+    """Version, dialect and forms of the vCon, and those of its members at the top that have other names today."""
+    top = facts.vcon.top
+    stated = {"version": top.get("vcon"), "dialect": dialect, "forms": facts.opened.forms}
+    stated |= {name: top[name] for name in TOP if name in top}
+    return {key: value for key, value in stated.items() if value}
+
+
+def _provider(trace: Trace | None, agent: Party | None) -> str | None:
+    return (trace.provider if trace else None) or (agent.provider if agent else None)
+
+
+def _analysis_facts(item: dict[str, Any]) -> dict[str, Json]:
+    return {name: item[name] for name in ("type", "vendor", "product", "schema") if text_or_none(item.get(name))}
 
 
 def _small(value: Json) -> Json:

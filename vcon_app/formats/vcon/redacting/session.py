@@ -93,27 +93,29 @@ class _Survey:
     def see_session(self, session: SessionDraft, people: dict[str, str]) -> None:
         """What goes of the session as a whole, and of what the file holds beside its events."""
         record, whole = dict_of(session.record.get(NATIVE)), self.selection.whole
-        kept = {name: record.get(name) or [] for name in ("analysis", "attachments")}
-        if SUMMARY in whole:
-            self._also(analyses={one["i"] for one in kept["analysis"] if one["item"].get("type") == "summary"})
-        if ENVIRONMENT in whole:
-            found = {one["i"] for one in kept["attachments"] if one["item"].get("purpose") == "agent_environment"}
-            self._also(attachments=found)
-        if ATTACHMENTS in self.selection.every:
-            self._also(attachments={one["i"] for one in kept["attachments"]})
+        self._choose_items(record)
         for name, chosen in (("analysis", self.selection.analyses), ("attachments", self.selection.attachments)):
-            for one in kept[name]:
+            for one in record.get(name) or []:
                 if one["i"] in chosen:
                     self.removed.add(f"/{name}/{one['i']}", one["item"].get("body"))
                     self.counts[name] += 1
         self.counts.update(whole)
-        if TITLE in whole:
-            self.removed.add(TITLE, session.title)
-        if SUMMARY in whole:
-            self.removed.add(SUMMARY, session.summary)
-        if ENVIRONMENT in whole:
-            self.removed.add(ENVIRONMENT, session.metadata.get("environment"))
+        words = {TITLE: session.title, SUMMARY: session.summary, ENVIRONMENT: session.metadata.get("environment")}
+        for part, value in words.items():
+            if part in whole:
+                self.removed.add(part, value)
         self._see_people(session, record, people)
+
+    def _choose_items(self, record: dict[str, Any]) -> None:
+        """Add to the selection the analyses and attachments of the file that go with a part of the whole."""
+        analyses, attachments = record.get("analysis") or [], record.get("attachments") or []
+        if SUMMARY in self.selection.whole:
+            self._also(analyses={one["i"] for one in analyses if one["item"].get("type") == "summary"})
+        if ENVIRONMENT in self.selection.whole:
+            found = {one["i"] for one in attachments if one["item"].get("purpose") == "agent_environment"}
+            self._also(attachments=found)
+        if ATTACHMENTS in self.selection.every:
+            self._also(attachments={one["i"] for one in attachments})
 
     def _see_people(self, session: SessionDraft, record: dict[str, Any], people: dict[str, str]) -> None:
         if PEOPLE not in self.selection.whole:

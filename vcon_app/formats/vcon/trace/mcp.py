@@ -71,25 +71,28 @@ class _Reader:
         pointer, message = point(self._base, "messages", index), dict_of(given)
         at = self._clock.date(message.get("timestamp"), point(pointer, "timestamp")).at
         self._check_parties(message, pointer)
-        speaker = self._speaker(message)
-        content = message.get("content")
-        blocks = content if isinstance(content, list) else [content]
-        spoken = [block for block in blocks if _is_spoken(block)]
-        made: list[Step] = []
-        if kind := text_or_none(message.get("type")):
-            made.append(self._event(kind, message, pointer))
-        elif spoken:
-            made.append(self._said(speaker, spoken, pointer))
-        for number, block in enumerate(blocks):
-            if not _is_spoken(block) and block is not None and not kind:
-                made += self._block(block, point(pointer, "content", number), speaker)
-        if not made and not any(dict_of(block).get("type") == "tool_call" for block in blocks):
-            made.append(self._unknown(given, pointer, speaker, "A message without content"))
+        made = self._steps_of(message, pointer)
+        if made is None:
+            made = [self._unknown(given, pointer, self._speaker(message), "A message without content")]
         for number, step in enumerate(made):
             step.at = at
             step.id = (text_or_none(message.get("id")) or "") if number == 0 else ""
             self.pairs.see(step)
             yield step
+
+    def _steps_of(self, message: dict[str, Any], pointer: str) -> list[Step] | None:
+        """The steps of a message; ``None`` when nothing is in it. Its calls may be known already, and give none."""
+        if kind := text_or_none(message.get("type")):
+            return [self._event(kind, message, pointer)]
+        speaker, content = self._speaker(message), message.get("content")
+        blocks = content if isinstance(content, list) else [content]
+        spoken = [block for block in blocks if _is_spoken(block)]
+        made = [self._said(speaker, spoken, pointer)] if spoken else []
+        for number, block in enumerate(blocks):
+            if not _is_spoken(block) and block is not None:
+                made += self._block(block, point(pointer, "content", number), speaker)
+        has_calls = any(dict_of(block).get("type") == "tool_call" for block in blocks)
+        return made if made or has_calls else None
 
     def _speaker(self, message: dict[str, Any]) -> Party | None:
         """The party is authoritative over the role (mcp_session s4.2)."""

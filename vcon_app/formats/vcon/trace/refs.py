@@ -25,11 +25,16 @@ def check_reference(
         return
     if isinstance(value, list) and not many:
         notes.warn("R25", point(pointer, name), f"{shown(value)} stands where one {what} index belongs.")
-    has_channels = name == "parties"
-    for part in value if isinstance(value, list) else [value]:
-        for number in part if isinstance(part, list) and has_channels else [part]:
-            if number is not None or not has_channels:
-                _check_index(number, length, what, point(pointer, name), notes)
+    numbers = _with_channels(value) if name == "parties" else value if isinstance(value, list) else [value]
+    for number in numbers:
+        _check_index(number, length, what, point(pointer, name), notes)
+
+
+def _with_channels(value: Json) -> list[Json]:
+    """The indices in ``parties``: of a recording, a list of those who speak on each channel, null for nobody."""
+    parts = value if isinstance(value, list) else [value]
+    flat = [number for part in parts for number in (part if isinstance(part, list) else [part])]
+    return [number for number in flat if number is not None]
 
 
 def valid_indices(values: list[Json], length: int) -> list[int]:

@@ -73,23 +73,22 @@ class TraceWalk:
         """Add the steps of one entry; its children, the last one first."""
         entry = fold(raw)
         name = entry.get("id")
-        if (
-            type(name) is int
-            or ("call-id" in entry and type(entry["call-id"]) is int)
-            or ("parent-id" in entry and type(entry["parent-id"]) is int)
-        ):
+        if type(name) is int or type(entry.get("call-id")) is int or type(entry.get("parent-id")) is int:
             entry = self._with_text_ids(entry, pointer)
             name = entry.get("id")
         name = name if type(name) is str else ""
-        if (
-            name
-            and (first := self._raws.setdefault(name, raw)) is not raw
-            and self._is_copy(name, first == raw, pointer)
-        ):
-            return None
-        if "children" not in entry and ("content" not in entry or type(entry["content"]) is not list):
+        if name:
+            first = self._raws.setdefault(name, raw)
+            if first is not raw and self._is_copy(name, first == raw, pointer):
+                return None
+        # most entries hold no others and are done here: what follows costs as much as the step itself
+        if "children" not in entry and type(entry.get("content")) is not list:
             self._step(entry, name, pointer, place)
             return None
+        return self._nested(raw, entry, name, pointer, place)
+
+    def _nested(self, raw: dict[str, Any], entry: dict[str, Any], name: str, pointer: str, place: Place) -> list[Task]:
+        """The steps of an entry that may hold others, in ``children`` or as blocks of its content."""
         children = _children(entry)
         if children and not isinstance(entry["children"], list):
             self.notes.warn("R66", pointer, "children is no array (VAC s3.8); what stands there is read as one child.")

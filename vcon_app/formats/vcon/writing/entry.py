@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....drafts import EventDraft, Json
+from ....drafts import EventDraft, Json, ToolDraft
 from ...common.times import rfc3339_short
 from ..trace import NATIVE, extension, output_text, user_kind
 
@@ -24,38 +24,40 @@ NATURAL = {
     "tool-result": "tool_result",
     "system-event": "system",
 }
+_NO_TOOL = ToolDraft(None, None)
 STATUS = {"ok": "success", "error": "error", "cancelled": "cancelled", "denied": "denied"}
 
 
 def needed(event: EventDraft, entry: dict[str, Json]) -> set[str]:
-    """Members without which reading would give another event."""
-    wanted = set()
-    kind = str(entry["type"])
-    natural = user_kind(entry, event.text) if kind == "user" else NATURAL[kind]
-    if natural != event.kind:
-        wanted.add(extension.KIND)
-    if kind == "system-event":
-        wanted |= {extension.DATA} | ({extension.TEXT} if not event.text else set())
-    elif event.data.keys() - {NATIVE}:
-        wanted.add(extension.DATA)
-    if event.tool is not None and (
-        kind not in ("tool-call", "tool-result")
-        or event.tool.server
-        or not event.tool.name
-        or (kind == "tool-call" and (event.tool.result is not None or event.tool.status))
-    ):
-        wanted.add(extension.TOOL)
-    if (
-        kind == "tool-result"
-        and event.tool
-        and event.tool.result is not None
-        and "output" in entry
-        and (entry["output"] is not event.tool.result)
-    ):
-        wanted.add(extension.RESULT)
-    if kind in ("tool-call",) and event.text:
-        wanted.add(extension.TEXT)
-    return wanted
+    """Members of our own without which reading the entry would give another event."""
+    entry_type = str(entry["type"])
+    natural = user_kind(entry, event.text) if entry_type == "user" else NATURAL[entry_type]
+    tool = event.tool
+    if entry_type == "system-event":  # reading makes a text of its data, and data of its members
+        text_is_lost, data_is_lost = not event.text, True
+    else:
+        text_is_lost = entry_type == "tool-call" and bool(event.text)
+        data_is_lost = bool(event.data.keys() - {NATIVE})
+    wanted = {
+        extension.KIND: natural != event.kind,
+        extension.DATA: data_is_lost,
+        extension.TEXT: text_is_lost,
+        extension.TOOL: tool is not None and _tool_is_lost(tool, entry_type),
+        extension.RESULT: tool is not None and entry_type == "tool-result" and _result_is_lost(tool, entry),
+    }
+    return {member for member, is_needed in wanted.items() if is_needed}
+
+
+def _tool_is_lost(tool: ToolDraft, entry_type: str) -> bool:
+    """Has the tool of an event something that an entry of this type has no member for?"""
+    if entry_type not in ("tool-call", "tool-result") or tool.server or not tool.name:
+        return True
+    return entry_type == "tool-call" and (tool.result is not None or bool(tool.status))
+
+
+def _result_is_lost(tool: ToolDraft, entry: dict[str, Json]) -> bool:
+    """Is there a structured result, and text in its place in ``output``?"""
+    return tool.result is not None and "output" in entry and entry["output"] is not tool.result
 
 
 def tool_of(event: EventDraft) -> Json:
@@ -106,22 +108,27 @@ def _call(event: EventDraft, left: dict[str, Any]) -> dict[str, Json]:
 
 
 def _result(event: EventDraft, left: dict[str, Any]) -> dict[str, Json]:
-    tool = event.tool
-    made: dict[str, Json] = {"call-id": tool.call_id} if tool and tool.call_id else {}
-    structured = tool.result if tool else None
-    native = (
-        structured is not None and extension.RESULT not in left.get("own", ()) and output_text(structured) == event.text
+    tool = event.tool or _NO_TOOL
+    made: dict[str, Json] = {"call-id": tool.call_id} if tool.call_id else {}
+    # the result stands as it is where reading it gives the same text again, else in a member of our own
+    is_native = (
+        tool.result is not None
+        and extension.RESULT not in left.get("own", ())
+        and output_text(tool.result) == event.text
     )
-    made["output"] = structured if native else event.text
+    made["output"] = tool.result if is_native else event.text
     if "id" in left:
-        made |= {
-            member: left[name] for member, name in (("status", "status"), ("is-error", "is_error")) if name in left
-        }
-        return made | ({"name": tool.name} if tool and left.get("named") else {})
-    if tool and tool.status in STATUS:
-        made["status"] = STATUS[tool.status]
-        made |= {"is-error": True} if tool.status == "error" else {}
-    return made | ({"name": tool.name} if tool and tool.name and not event.parent else {})
+        for member, name in (("status", "status"), ("is-error", "is_error")):
+            if name in left:
+                made[member] = left[name]
+        is_named = bool(event.tool) and bool(left.get("named"))
+    else:
+        if tool.status in STATUS:
+            made["status"] = STATUS[tool.status]
+        if tool.status == "error":
+            made["is-error"] = True
+        is_named = bool(tool.name) and not event.parent
+    return made | ({"name": tool.name} if is_named else {})
 
 
 def _system(event: EventDraft, left: dict[str, Any]) -> dict[str, Json]:

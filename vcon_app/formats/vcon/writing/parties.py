@@ -36,18 +36,20 @@ def parties_of(session: SessionDraft, record: dict[str, Any], actors: Actors, tr
     parties += [_person(kind, name) for kind, name in actors.people if ("person", name) not in known]
     agents = _without_known(actors.agents, "agent", known)
     subagents = _without_known(actors.subagents, "subagent", known)
-    if traced and not agents and not record:  # a trace has an agent, also when no event of its own tells of one
-        agents = {session.agent_name: session.model}
-    for name, model in agents.items():
-        # the first agent of a session that came from no vCon is the one that people talk to
-        if not record and name == next(iter(agents)):
-            ids: dict[str, Json] = {"agent_id": "main"} if subagents else {}
-            parties.append(_agent(name, session.model or model, session, True, ids))
-        else:
-            parties.append(_agent(name, model, session, False, {}))
+    if not record:  # no file names an agent yet, and a trace has one also when no event of its own tells of one
+        agents = agents or ({session.agent_name: session.model} if traced else {})
+        parties += _main_agent(agents, session, bool(subagents))
+        agents = dict(list(agents.items())[1:])
+    parties += [_agent(name, model, session, False, {}) for name, model in agents.items()]
     for number, (name, model) in enumerate(subagents.items(), 1):
         parties.append(_agent(name, model, session, False, {"agent_id": f"sub-{number}", "parent_agent_id": "main"}))
     return parties
+
+
+def _main_agent(agents: dict[str, str | None], session: SessionDraft, has_subagents: bool) -> list[dict[str, Json]]:
+    """The first agent, whom people talk to: it has the model of the session, and the id that sub-agents refer to."""
+    ids: dict[str, Json] = {"agent_id": "main"} if has_subagents else {}
+    return [_agent(name, session.model or model, session, True, ids) for name, model in list(agents.items())[:1]]
 
 
 def _without_known(found: dict[str, str | None], kind: str, known: set[tuple[ActorKind, str]]) -> dict[str, str | None]:

@@ -191,22 +191,15 @@ class _Entries:
             self._path.append((level, event.key, event.depth))
 
     def _entry(self, event: EventDraft, left: dict[str, Any], name: str, flat: bool) -> dict[str, Json]:
-        if (
-            event.kind == "unknown"
-            and "id" in left
-            and "raw" in event.data
-            and extension.KIND not in left.get("own", ())
-        ):
+        """The event as a trace entry (VAC s3.8) without its children; an unknown one of the file as it was."""
+        was_entry = "id" in left
+        if event.kind == "unknown" and was_entry and "raw" in event.data and extension.KIND not in left.get("own", ()):
             return event.data["raw"]
         kind = left.get("type") or TYPES.get(event.kind, "system-event")
         entry: dict[str, Json] = {"type": kind, "id": name}
-        parent_id = left.get("parent_id") or (self._parent_id(event) if "id" not in left else None)
-        if parent_id:
+        if parent_id := left.get("parent_id") or self._parent_id(event, left):
             entry["parent-id"] = parent_id
-        timestamp = timestamp_of(event, left)
-        if timestamp is None and self._plan.alone and event.data.get("time_source") and event.at:
-            timestamp = rfc3339_short(event.at)  # of a dialog that is not written here
-        if timestamp is not None:
+        if (timestamp := self._timestamp(event, left)) is not None:
             entry["timestamp"] = timestamp
         if model := left.get("model", event.model or ("unknown" if event.usage else None)):
             entry["model-id"] = model
@@ -217,37 +210,43 @@ class _Entries:
         entry |= left.get("native", {})
         return entry | self._own(event, left, entry, flat)
 
-    def _parent_id(self, event: EventDraft) -> str | None:
-        return self._ids.get(event.parent) if event.parent else None
+    def _timestamp(self, event: EventDraft, left: dict[str, Any]) -> Json:
+        stated = timestamp_of(event, left)
+        if stated is None and self._plan.alone and event.data.get("time_source") and event.at:
+            return rfc3339_short(event.at)  # of a dialog, and there are none beside a record that stands alone
+        return stated
+
+    def _parent_id(self, event: EventDraft, left: dict[str, Any]) -> str | None:
+        """The id that the parent was written under; an entry of the file has a parent only if it stated one."""
+        return self._ids.get(event.parent) if event.parent and "id" not in left else None
 
     def _own(self, event: EventDraft, left: dict[str, Any], entry: dict[str, Json], flat: bool) -> dict[str, Json]:
         """Our own members: those it was restored from, and for events of other origin those that are needed."""
         if "id" in left:
             wanted = set(left.get("own", ()))
+            made: dict[str, Json] = {}
             if self._plan.alone:
-                wanted |= {extension.ACTOR} if self._actor_is_lost(event) else set()
                 flat = bool(event.depth) and not left.get("level") and extension.DEPTH not in wanted
         else:
-            wanted = needed(event, entry) | ({extension.ACTOR} if self._actor_is_lost(event) else set())
-            wanted |= {extension.KIND} if self._looks_doubled(event) else set()
-        made: dict[str, Json] = {}
-        if flat:
-            made["isSidechain"] = True
+            wanted = needed(event, entry)
+            made = self._ids_of(event)
+            if self._looks_doubled(event):
+                wanted.add(extension.KIND)
+        if (self._plan.alone or "id" not in left) and self._actor_is_lost(event):
+            wanted.add(extension.ACTOR)
+        if flat:  # one level below is what readers take a side chain for; deeper ones are said
+            made = {"isSidechain": True, **made}
             wanted |= {extension.DEPTH} if event.depth != 1 else set()
-        if event.request and "id" not in left:
+        return made | {name: value for name, value in _own_values(event).items() if name in wanted}
+
+    def _ids_of(self, event: EventDraft) -> dict[str, Json]:
+        """The ids of the model request and of the sub-agent, for which VAC has no members."""
+        made: dict[str, Json] = {}
+        if event.request:
             made["request-id"] = event.request
-        if event.depth and "id" not in left and (agent_id := self._agent_id(event)):
+        if event.depth and (agent_id := self._agent_id(event)):
             made["agent-id"] = agent_id
-        values = {
-            extension.KIND: event.kind,
-            extension.ACTOR: [event.actor_kind, event.actor_name],
-            extension.DEPTH: event.depth,
-            extension.DATA: {key: value for key, value in event.data.items() if key != NATIVE},
-            extension.RESULT: event.tool.result if event.tool else None,
-            extension.TOOL: tool_of(event),
-            extension.TEXT: event.text,
-        }
-        return made | {name: value for name, value in values.items() if name in wanted}
+        return made
 
     def _looks_doubled(self, event: EventDraft) -> bool:
         """A prompt with the words of the one before would be read as logged twice (see turns.Doubles)."""
@@ -279,3 +278,16 @@ class _Entries:
                 return actor[0] != "subagent" or (bool(actor[1]) and not self._agent_id(event))
             return actor != agent
         return actor != ("system", "")
+
+
+def _own_values(event: EventDraft) -> dict[str, Json]:
+    """Our own member -> what it says of this event."""
+    return {
+        extension.KIND: event.kind,
+        extension.ACTOR: [event.actor_kind, event.actor_name],
+        extension.DEPTH: event.depth,
+        extension.DATA: {key: value for key, value in event.data.items() if key != NATIVE},
+        extension.RESULT: event.tool.result if event.tool else None,
+        extension.TOOL: tool_of(event),
+        extension.TEXT: event.text,
+    }

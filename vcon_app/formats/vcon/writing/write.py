@@ -19,6 +19,8 @@ from .verdicts import verdicts
 
 VERSION = "0.4.0"
 TOP_MEMBERS = ("vcon", "uuid", "created_at", "updated_at", "subject", "extensions", "critical", "redacted", "amended")
+NOT_RESIGNED = "a rebuilt vCon is a new one: at most we sign it, never who signed what it is made of"
+NOT_RESEALED = "a rebuilt vCon is a new one: everybody can read it unless it is encrypted, too"
 
 
 def write(session: SessionDraft, events: Events, losses: Losses, *, options: dict[str, Any]) -> Iterator[bytes]:
@@ -142,17 +144,18 @@ def _lose(plan: Plan, losses: Losses) -> None:
         losses.lose(f"name: {renaming}", "written under today's name", count)
     if record.get("traces", 1) > 1:
         losses.lose("separate agent traces", "written as one", record["traces"])
-    if dict_of(record.get("trace")).get("cbor"):
-        losses.lose("CBOR trace", "written as JSON")
-    if {"jws", "cose"} & set(record.get("forms") or ()):
-        losses.lose("signature", "a rebuilt vCon is a new one: at most we sign it, never who signed what it is made of")
-    if record.get("sealed"):
-        losses.lose("encryption", "a rebuilt vCon is a new one: everybody can read it unless it is encrypted, too")
-    if dict_of(record.get("top")).get("critical"):
-        losses.lose("critical", "nothing that is written has to be understood")
+    is_lost = {
+        ("CBOR trace", "written as JSON"): dict_of(record.get("trace")).get("cbor"),
+        ("signature", NOT_RESIGNED): {"jws", "cose"} & set(record.get("forms") or ()),
+        ("encryption", NOT_RESEALED): record.get("sealed"),
+        ("critical", "nothing that is written has to be understood"): dict_of(record.get("top")).get("critical"),
+    }
+    for (what, why), is_there in is_lost.items():
+        if is_there:
+            losses.lose(what, why)
     if elided := record.get("elided"):
         losses.lose("long strings", "they are in the original file only", elided)
     for name in sorted(session.record.keys() - {NATIVE}):
         losses.lose(f"what {name} keeps beside its events", "a vCon has no place for it")
-    if not record and not plan.traced and (told := extension.session_member(session)):
-        losses.lose("what is known of a session without events", "a vCon has no place for it", len(told))
+    if not record and not plan.traced and (members := extension.session_member(session)):
+        losses.lose("what is known of a session without events", "a vCon has no place for it", len(members))
