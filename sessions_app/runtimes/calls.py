@@ -12,9 +12,8 @@ from sessions_app.models import Approval, Event
 from sessions_app.services.approvals import endings
 from sessions_app.services.money import budgets, usage
 
-from .policy import ESCALATE, verdict
-from .prices import price_of
 from .run import TurnRun
+from .tool_rules import ESCALATE, price_of, verdict
 
 Status = Approval.Status
 UNKNOWN_OUTCOME = (
@@ -49,7 +48,7 @@ def cancelled(turn: TurnRun) -> list[EventDraft]:
     return [turn.result(call, "interrupted", "cancelled") for call in open_calls(turn)]
 
 
-def settle(turn: TurnRun, execute: Execute, people: Collection[str] = ()) -> bool:
+def finish_open_calls(turn: TurnRun, execute: Execute, people: Collection[str] = ()) -> bool:
     """Bring every open call to its result. False when some wait for a person; those that need none are done.
 
     ``people`` are tools that a person answers: the policy may deny them, but not allow them.
@@ -58,11 +57,11 @@ def settle(turn: TurnRun, execute: Execute, people: Collection[str] = ()) -> boo
     for call in open_calls(turn):
         if turn.interrupted:
             return True
-        waits |= not settle_call(turn, call, execute, people)
+        waits |= not finish_call(turn, call, execute, people)
     return not waits
 
 
-def settle_call(turn: TurnRun, call: Event, execute: Execute, people: Collection[str] = ()) -> bool:
+def finish_call(turn: TurnRun, call: Event, execute: Execute, people: Collection[str] = ()) -> bool:
     """Bring one call to its result. False when it waits for a person."""
     if turn.state.get("executing") == call.call_id:
         turn.append(turn.result(call, UNKNOWN_OUTCOME, "error", unknown_outcome=True))

@@ -21,8 +21,8 @@ from sessions_app.drafts import ToolDraft, Usage
 from sessions_app.models import Event
 
 from . import Ended, Failed, Outcome, Waits, calls
-from .policy import ESCALATE
 from .run import TurnRun
+from .tool_rules import ESCALATE
 
 LEAST_SECONDS = 0.3
 """Of a turn, so that it can be met running."""
@@ -46,7 +46,7 @@ def advance(turn: TurnRun) -> Outcome:
         if number and not _is_done(turn, key):
             turn.check_money()
         STEPS[command](turn, key, rest, prompt)
-        if not calls.settle(turn, _execute):
+        if not calls.finish_open_calls(turn, _execute):
             return Waits()
     return Ended(calls.cancelled(turn))
 

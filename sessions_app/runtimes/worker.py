@@ -40,7 +40,7 @@ MODULES = {
 def run(session_id: UUID, beside: Callable[[TurnInFlight], AbstractContextManager[None]] = nullcontext) -> None:
     """Go on with the turn of a session, unless somebody is at it or there is none.
 
-    ``beside`` is entered while this worker is at the turn, and left when the turn rests or is over.
+    ``beside`` is entered while this worker is at the turn, and left when the turn is parked or over.
     """
     flight = in_flight.claim(session_id)
     if flight is None:
@@ -48,8 +48,8 @@ def run(session_id: UUID, beside: Callable[[TurnInFlight], AbstractContextManage
     turn, started = TurnRun(flight), time.monotonic()
     try:
         with beside(flight), _beating(turn):
-            outcome = _until_it_rests(turn)
-            _settle(turn, outcome, round((time.monotonic() - started) * 1000))
+            outcome = _run_until_it_parks(turn)
+            _park_or_finish(turn, outcome, round((time.monotonic() - started) * 1000))
     except LeaseLost:
         log.warning("the turn of session %s went over to another worker", session_id)
 
@@ -65,7 +65,7 @@ def runtime_of(name: str) -> ModuleType:
     return import_module(MODULES[name])
 
 
-def _until_it_rests(turn: TurnRun) -> Outcome:
+def _run_until_it_parks(turn: TurnRun) -> Outcome:
     """What a runtime makes of the turn; a failure that may pass is waited for here."""
     failures, got_to = 0, -1
     while True:
@@ -108,7 +108,7 @@ def _waited(turn: TurnRun, retry: Retry) -> bool:
     return interrupted
 
 
-def _settle(turn: TurnRun, outcome: Outcome, busy_ms: int) -> None:
+def _park_or_finish(turn: TurnRun, outcome: Outcome, busy_ms: int) -> None:
     if isinstance(outcome, Waits):
         in_flight.park(turn.flight, busy_ms)
     else:

@@ -17,7 +17,7 @@ from sessions_app.rendering.masking import mask
 from sessions_app.rendering.numbers import money
 from sessions_app.rendering.text import first_line
 from sessions_app.rendering.toolbody import as_json
-from sessions_app.runtimes.policy import ESCALATE
+from sessions_app.runtimes.tool_rules import ESCALATE
 from sessions_app.services.slack import installations, jobs
 
 from . import api, install

@@ -63,7 +63,7 @@ class _Loop:
             if said and (last := self._ended(said[-1])) is not None:
                 return Ended(last)
             self._refuse_unknown()
-            if not calls.settle(turn, self.tools.execute, self.tools.people):
+            if not calls.finish_open_calls(turn, self.tools.execute, self.tools.people):
                 return Waits()
             if turn.interrupted:
                 break

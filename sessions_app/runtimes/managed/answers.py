@@ -27,7 +27,7 @@ LOOKS, SECONDS_BETWEEN = 3, 0.3
 WITHOUT_SIGHT = "The reviewer could not see this call, so it is not allowed. Make it again."
 
 
-def settle(follower: Follower) -> bool:
+def send_decisions(follower: Follower) -> bool:
     """Take every decision there is to the runtime. True when people have still to decide something.
 
     Only ids that the server itself names are answered: one of an earlier turn would be refused, and for ever.
@@ -35,7 +35,7 @@ def settle(follower: Follower) -> bool:
     waits = False
     for id_ in [*follower.remote.waits_for] or list(unanswered(follower.turn)):
         if id_ not in follower.answered and (call := _call(follower, id_)):
-            waits |= not _settle(follower, call, id_)
+            waits |= not _answer_call(follower, call, id_)
     return waits
 
 
@@ -67,10 +67,10 @@ def _call(follower: Follower, id_: str) -> Event | None:
     return follower.call(id_)
 
 
-def _settle(follower: Follower, call: Event, id_: str) -> bool:
+def _answer_call(follower: Follower, call: Event, id_: str) -> bool:
     """Whether the call needs nobody any more."""
     if is_custom(call):
-        return _settle_own(follower, call, id_)
+        return _answer_custom_call(follower, call, id_)
     approval = _asked(follower.turn, id_) or _ask(follower.turn, call)
     if approval.status == Status.PENDING:
         return False
@@ -103,12 +103,12 @@ def _exactly(arguments: Any) -> bytes:
     return orjson.dumps(arguments, option=orjson.OPT_SORT_KEYS)
 
 
-def _settle_own(follower: Follower, call: Event, id_: str) -> bool:
+def _answer_custom_call(follower: Follower, call: Event, id_: str) -> bool:
     """A tool whose result comes from here: of a function, or of a person. The log has it before the runtime does."""
     turn = follower.turn
     if follower.result(id_) is None:
         with start_blocking_portal() as portal, Toolbox(turn, portal) as tools:
-            if not calls.settle_call(turn, call, tools.execute, tools.people):
+            if not calls.finish_call(turn, call, tools.execute, tools.people):
                 return False
     if result := follower.result(id_):
         follower.mapping.results.add(id_)

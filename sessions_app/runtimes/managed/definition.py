@@ -12,8 +12,8 @@ from typing import Any
 import orjson
 
 from .. import Failed
-from ..policy import ESCALATE, verdict
 from ..run import TurnRun
+from ..tool_rules import ESCALATE, verdict
 from ..tools import entries, person_tools, python_tools
 from ..tools.offers import Offer, Unusable
 

@@ -19,8 +19,8 @@ from sessions_app.models import Approval, Event
 from sessions_app.services.approvals import endings
 from sessions_app.services.money import usage
 
-from ..prices import price_of
 from ..run import TurnRun
+from ..tool_rules import price_of
 from .client import Json, Port, Stream, Unavailable
 from .events import ANSWERS, CALLS, Mapping, Thread, cents_of, id_of, is_queued, key_of, text_of
 from .state import STATUSES, Remote

@@ -105,7 +105,7 @@ class _Turn:
         if self.remote.status == "terminated":
             raise Gone(ENDED_FOR_GOOD)
         if self.remote.status == "waiting":
-            if answers.settle(self.follower):
+            if answers.send_decisions(self.follower):
                 return Waits()
         elif not self.remote.message:
             self._send_message()

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
-from sessions_app.runtimes.prices import MOST
+from sessions_app.runtimes.tool_rules import MOST_PRICE
 
 SERVER = r"^[A-Za-z0-9_-]{1,40}$"
 NAME = r"^[A-Za-z0-9_-]{1,64}$"
@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 class _Entry(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    price: Decimal | None = Field(None, gt=0, le=MOST)
+    price: Decimal | None = Field(None, gt=0, le=MOST_PRICE)
     """US dollars for a call that succeeds, from the data wallet."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sessions_app.runtimes.calls import Result
-from sessions_app.runtimes.policy import ESCALATE
+from sessions_app.runtimes.tool_rules import ESCALATE
 
 from .entries import CustomEntry
 from .offers import Offer, schema_of

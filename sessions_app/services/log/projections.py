@@ -235,7 +235,7 @@ def project(session_id: UUID, since: int) -> None:
         _price(session_id, since)
         states = _number(cursor, STATEMENTS, scope)
         scope["covered"] = _number(cursor, COVERED, scope) if states else None
-        moved = shared_responses.settle(session_id, since)
+        moved = shared_responses.assign_owners(session_id, since)
         scope["moved"] = moved.pop(session_id, None)
         scope["turn"] = _number(cursor, FIRST_TURN, scope)
         _sum_up(cursor, scope)

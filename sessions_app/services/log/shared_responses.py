@@ -1,9 +1,9 @@
 """Responses that several sessions hold: a resumed or forked session begins with a copy of the one it goes on from.
 
-Each is counted once in a workspace, in the session whose it is by what the files say, never by which came first. The
-same response is one with the same id that begins with the same words at the same moment: a copied line keeps all of
-them (Claude Code 1.0 to 2.1), while ids alone are often the same in made-up files ("msg_002" in three of 40 unrelated
-fixtures).
+Each is counted once in a workspace. Which session owns it follows from what the files say, never from which was
+imported first. The same response is one with the same id that begins with the same words at the same moment: a copied
+line keeps all of them (Claude Code 1.0 to 2.1), while ids alone are often the same in made-up files ("msg_002" in three
+of 40 unrelated fixtures).
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ SELECT session_id, min(turn) FROM moved GROUP BY session_id ORDER BY session_id
 """
 
 
-def settle(session_id: UUID, since: int) -> dict[UUID, int]:
-    """Decide anew whose the responses are that this session shares, after its events behind ``since`` came.
+def assign_owners(session_id: UUID, since: int) -> dict[UUID, int]:
+    """Decide anew which session owns each response that this one shares, after its events behind ``since`` came.
 
     Returns the first turn that changed of each session whose share changed; these are locked. To be called in a
     transaction.

@@ -40,9 +40,9 @@ def create(agent: Agent, *, by: audit.Actor, **fields: Any) -> Schedule:
     Raises ``Refused``.
     """
     schedule = Schedule(workspace_id=agent.workspace_id, agent=agent)
-    _put(schedule, fields)
+    _check_and_save(schedule, fields)
     audit.record(
-        schedule.workspace_id, by, "schedule.created", subject=("schedule", schedule.pk), **_told(schedule)
+        schedule.workspace_id, by, "schedule.created", subject=("schedule", schedule.pk), **_audited(schedule)
     )  # fmt: skip
     return schedule
 
@@ -54,9 +54,9 @@ def change(schedule: Schedule, changes: dict[str, Any], *, by: audit.Actor) -> S
     Raises like ``create``.
     """
     schedule = Schedule.objects.select_for_update().get(pk=schedule.pk)
-    before = _told(schedule)
-    _put(schedule, changes)
-    after = {name: value for name, value in _told(schedule).items() if value != before[name]}
+    before = _audited(schedule)
+    _check_and_save(schedule, changes)
+    after = {name: value for name, value in _audited(schedule).items() if value != before[name]}
     if after:
         was = {name: before[name] for name in after}
         audit.record(
@@ -69,7 +69,7 @@ def change(schedule: Schedule, changes: dict[str, Any], *, by: audit.Actor) -> S
 def delete(schedule: Schedule, *, by: audit.Actor) -> None:
     """It fires no more; its runs stay, with its name."""
     audit.record(
-        schedule.workspace_id, by, "schedule.deleted", subject=("schedule", schedule.pk), **_told(schedule)
+        schedule.workspace_id, by, "schedule.deleted", subject=("schedule", schedule.pk), **_audited(schedule)
     )  # fmt: skip
     schedule.delete()
 
@@ -81,11 +81,11 @@ def run_now(schedule: Schedule, *, by: audit.Actor) -> TriggerRun:
     return _fire(schedule, f"{schedule.pk}#{uuid4()}", cause=f"run now by {by.name}")
 
 
-def _told(schedule: Schedule) -> dict[str, Any]:
+def _audited(schedule: Schedule) -> dict[str, Any]:
     return {name: getattr(schedule, name) for name in CHANGEABLE if name != "agent"} | {"agent": schedule.agent.name}
 
 
-def _put(schedule: Schedule, fields: dict[str, Any]) -> None:
+def _check_and_save(schedule: Schedule, fields: dict[str, Any]) -> None:
     """Check and save. The next time moves only when something changed that it depends on."""
     was = (schedule.cron, schedule.timezone, schedule.enabled)
     for name, value in fields.items():
@@ -129,7 +129,7 @@ def fire_due(now: datetime | None = None) -> int:
     now = now or clock.now()
     _rearm(now)
     moved = 0
-    while _take_one(now):
+    while _fire_one_due(now):
         moved += 1
     return moved
 
@@ -147,7 +147,7 @@ def _rearm(now: datetime) -> None:
 
 
 @transaction.atomic
-def _take_one(now: datetime) -> bool:
+def _fire_one_due(now: datetime) -> bool:
     """Fire the schedule that has been due longest and move it on. False when none is due that nobody holds."""
     due = Schedule.objects.select_for_update(skip_locked=True, of=("self",)).select_related("agent")
     schedule = due.filter(enabled=True, next_run_at__lte=now).order_by("next_run_at").first()
@@ -156,15 +156,15 @@ def _take_one(now: datetime) -> bool:
     try:
         plan = _plan(schedule, now)
     except cron_times.Invalid as invalid:  # a zone that the newer database of zones does not have
-        trigger_runs.tell(
+        trigger_runs.record_without_session(
             schedule, f"{schedule.pk}@{now.isoformat()}", now, TriggerRun.Status.FAILED, f"paused: {invalid}"
         )
         Schedule.objects.filter(pk=schedule.pk).update(enabled=False, next_run_at=None, updated_at=now)
         return True
     if plan.left_out:
-        _tell(schedule, plan)
+        _record_missed(schedule, plan)
     if plan.at:
-        _fire(schedule, _key(schedule, plan.at), due_at=plan.at, held=_still_runs(schedule))
+        _fire(schedule, _key(schedule, plan.at), due_at=plan.at, skip_reason=_still_runs(schedule))
     Schedule.objects.filter(pk=schedule.pk).update(next_run_at=plan.following, updated_at=now)
     return True
 
@@ -209,7 +209,7 @@ def _passed(schedule: Schedule, now: datetime) -> tuple[int, list[datetime]]:
     return count, list(kept)
 
 
-def _tell(schedule: Schedule, plan: _Plan) -> None:
+def _record_missed(schedule: Schedule, plan: _Plan) -> None:
     number = f"{plan.left_out:,}{' or more' if plan.left_out > COUNTED else ''}"
     times = "1 time" if plan.left_out == 1 else f"{number} times"
     why = {
@@ -218,15 +218,17 @@ def _tell(schedule: Schedule, plan: _Plan) -> None:
         Missed.ALL: f"of those that are missed the last {MOST_MISSED} are made up for",
     }[Missed(schedule.missed)]
     until = "" if plan.left_out == 1 else f" to {plan.last:%Y-%m-%d %H:%M}"
-    told = f"{times} passed while nothing ran here, {plan.first:%Y-%m-%d %H:%M}{until} UTC; {why}"
-    trigger_runs.tell(schedule, f"{_key(schedule, plan.first)}+missed", plan.last, TriggerRun.Status.SKIPPED, told)
+    passed = f"{times} passed while nothing ran here, {plan.first:%Y-%m-%d %H:%M}{until} UTC; {why}"
+    trigger_runs.record_without_session(
+        schedule, f"{_key(schedule, plan.first)}+missed", plan.last, TriggerRun.Status.SKIPPED, passed
+    )
 
 
 def _fire(schedule: Schedule, fire_key: str, **more: Any) -> TriggerRun:
-    return trigger_runs.fire(
-        schedule.agent, TriggerRun.Kind.SCHEDULE, fire_key, schedule.input_text, by=schedule.name, schedule=schedule,
-        **more,
-    )  # fmt: skip
+    fire = trigger_runs.Fire(
+        TriggerRun.Kind.SCHEDULE, fire_key, schedule.name, schedule.input_text, schedule=schedule, **more
+    )
+    return trigger_runs.fire(schedule.agent, fire)
 
 
 def _still_runs(schedule: Schedule) -> str:

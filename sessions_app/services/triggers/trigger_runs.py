@@ -1,8 +1,9 @@
-"""A trigger fires: a trigger run, and the session that it starts, in one transaction."""
+"""Trigger runs: a trigger fires, and in one transaction the run is kept and its session begins."""
 
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import Error, transaction
@@ -18,51 +19,63 @@ KEPT_INPUT = 10_000
 log = logging.getLogger(__name__)
 
 
-class Held(ValueError):
-    """Somebody wants it so: the agent is paused, the session of the last fire still runs."""
+class Skipped(ValueError):
+    """Somebody wants that nothing starts: the agent is paused, the session of the last fire still runs."""
 
 
-REFUSALS = (Held, messages.NotActive, messages.TooLong, budgets.Spent)
+REFUSALS = (Skipped, messages.NotActive, messages.TooLong, budgets.Spent)
 Status = TriggerRun.Status
 
 
-@transaction.atomic
-def fire(
-    agent: Agent,
-    kind: str,
-    fire_key: str,
-    input_text: str,
-    *,
-    by: str,
-    title: str = "",
-    cause: str = "",
-    due_at: datetime | None = None,
-    schedule: Schedule | None = None,
-    delivery: WebhookDelivery | None = None,
-    held: str = "",
-) -> TriggerRun:
-    """The run of a fire; the same ``fire_key`` in a workspace is the same run, and starts nothing again.
+@dataclass(frozen=True, slots=True)
+class Fire:
+    """One time that a trigger fires."""
 
-    A new session of the agent begins with ``input_text`` as said by the trigger named ``by``. Where it may not
-    begin (``held`` says why, or the agent, a budget or the length of the text does) the run says so, without a session.
+    kind: str
+    """``TriggerRun.Kind``."""
+    key: str
+    """The same key in a workspace is the same run."""
+    trigger_name: str
+    input_text: str
+    """The first message of the session."""
+    title: str = ""
+    """Of the session; the trigger's name when empty."""
+    cause: str = ""
+    due_at: datetime | None = None
+    schedule: Schedule | None = None
+    delivery: WebhookDelivery | None = None
+    skip_reason: str = ""
+    """Why it must start nothing; empty when it may."""
+
+
+@transaction.atomic
+def fire(agent: Agent, firing: Fire) -> TriggerRun:
+    """The run of a fire; the same ``key`` in a workspace is the same run, and starts nothing again.
+
+    A new session of the agent begins with ``input_text`` as said by the trigger. Where it may not begin (there is a
+    ``skip_reason``, or the agent, a budget or the length of the text forbids it) the run says so, without a session.
     """
-    input_text = storable_text(input_text)
-    about = {"agent": agent, "kind": kind, "name": by, "cause": cause, "due_at": due_at}
-    links = {"schedule": schedule, "delivery": delivery, "input_text": input_text[:KEPT_INPUT]}
+    input_text = storable_text(firing.input_text)
     run, is_new = TriggerRun.objects.get_or_create(
-        workspace_id=agent.workspace_id, fire_key=fire_key, defaults=about | links | {"status": Status.STARTED}
-    )
+        workspace_id=agent.workspace_id,
+        fire_key=firing.key,
+        defaults={
+            "agent": agent, "kind": firing.kind, "name": firing.trigger_name, "cause": firing.cause,
+            "due_at": firing.due_at, "schedule": firing.schedule, "delivery": firing.delivery,
+            "input_text": input_text[:KEPT_INPUT], "status": Status.STARTED,
+        },
+    )  # fmt: skip
     if is_new:
-        _begin(run, agent, input_text, title or by, held)
+        _begin(run, agent, replace(firing, input_text=input_text))
     return run
 
 
-def _begin(run: TriggerRun, agent: Agent, input_text: str, title: str, held: str) -> None:
+def _begin(run: TriggerRun, agent: Agent, firing: Fire) -> None:
     try:
         with transaction.atomic():
-            run.session = _start(run, agent, input_text, title, held)
+            run.session = _start(run, agent, firing)
     except REFUSALS as refused:
-        run.status = Status.SKIPPED if isinstance(refused, Held) else Status.FAILED
+        run.status = Status.SKIPPED if isinstance(refused, Skipped) else Status.FAILED
         run.error = str(refused)
     except Error:
         raise  # the database is away, or the transaction is lost: nothing is written, and it comes again
@@ -72,21 +85,21 @@ def _begin(run: TriggerRun, agent: Agent, input_text: str, title: str, held: str
     run.save(update_fields=["session", "status", "error"])
 
 
-def _start(run: TriggerRun, agent: Agent, input_text: str, title: str, held: str) -> Session:
+def _start(run: TriggerRun, agent: Agent, firing: Fire) -> Session:
     """External agents take no turns here, so their status is asked for before ``messages.submit`` does."""
-    if held:
-        raise Held(held)
+    if firing.skip_reason:
+        raise Skipped(firing.skip_reason)
     if agent.status == Agent.Status.PAUSED:
-        raise Held(f"{agent.name} is paused; an admin can resume it")
+        raise Skipped(f"{agent.name} is paused; an admin can resume it")
     if agent.status == Agent.Status.ARCHIVED:
         raise messages.NotActive(f"{agent.name} is archived: it begins no sessions; choose another agent")
     actor = audit.Actor("trigger", str(run.pk), run.name)
-    session = sessions.create(agent, by=actor, origin=run.kind, title=title)
-    messages.submit(session.pk, input_text, by=actor)
+    session = sessions.create(agent, by=actor, origin=run.kind, title=firing.title or firing.trigger_name)
+    messages.submit(session.pk, firing.input_text, by=actor)
     return session
 
 
-def tell(schedule: Schedule, fire_key: str, due_at: datetime, status: str, why: str) -> TriggerRun:
+def record_without_session(schedule: Schedule, fire_key: str, due_at: datetime, status: str, why: str) -> TriggerRun:
     """A run that starts nothing, so that what did not happen is seen."""
     run, _ = TriggerRun.objects.get_or_create(
         workspace_id=schedule.workspace_id,

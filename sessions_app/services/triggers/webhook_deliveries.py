@@ -138,10 +138,11 @@ def _keep(endpoint: WebhookEndpoint, payload: Any, posted: Posted) -> Received:
 
 def _fire(delivery: WebhookDelivery, fire_key: str, cause: str = "") -> TriggerRun:
     endpoint = delivery.endpoint
-    return trigger_runs.fire(
-        endpoint.agent, TriggerRun.Kind.WEBHOOK, fire_key, message_of(delivery), by=endpoint.name, delivery=delivery,
-        title=f"{endpoint.name}: {delivery.topic}" if delivery.topic else endpoint.name, cause=cause,
+    fire = trigger_runs.Fire(
+        TriggerRun.Kind.WEBHOOK, fire_key, endpoint.name, message_of(delivery), cause=cause, delivery=delivery,
+        title=f"{endpoint.name}: {delivery.topic}" if delivery.topic else endpoint.name,
     )  # fmt: skip
+    return trigger_runs.fire(endpoint.agent, fire)
 
 
 def is_emptied(delivery: WebhookDelivery) -> bool:

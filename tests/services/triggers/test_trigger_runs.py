@@ -17,7 +17,7 @@ from .conftest import INES, TEXT
 
 
 def fire(agent, key="k1", text=TEXT, **more) -> TriggerRun:
-    return trigger_runs.fire(agent, "schedule", key, text, by="Morning report", **more)
+    return trigger_runs.fire(agent, trigger_runs.Fire("schedule", key, "Morning report", text, **more))
 
 
 def test_a_fire_begins_a_session_with_its_first_message(scripted_agent):
