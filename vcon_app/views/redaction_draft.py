@@ -18,12 +18,11 @@ from sessions_app.models import Session
 from sessions_app.views import access
 from sessions_app.views.pages import wants_fragment
 from sessions_app.views.session.addresses import number
-from vcon_app.formats.vcon.redacting import EVERY, PARTS, WHOLE
 from vcon_app.models import Redaction
 from vcon_app.queries import redactions as queries
 from vcon_app.services.exports import export_options, redactions
 from vcon_app.services.redaction import redaction_drafts, redaction_rules
-from vcon_app.services.redaction.redaction_rules import CONTAINING, ONE_OF_FILE, BadRule, Rule
+from vcon_app.services.redaction.redaction_rules import CONTAINING, EVERY, ONE_OF_FILE, PARTS, WHOLE, BadRule, Rule
 from vcon_app.services.trust import recipients
 
 KINDS = {
@@ -143,7 +142,7 @@ def _chosen(draft: Redaction) -> dict[str, Any]:
         "events": len({rule["seq"] for rule in draft.rules if "seq" in rule}),
         "others": sum("seq" not in rule and rule["what"] != CONTAINING for rule in draft.rules),
         "types": TYPES,
-        "can_sign": "vcon" in export_options.signed_formats() and not export_options.goes_on(draft.session),
+        "can_sign": redactions.FORMAT in export_options.signed_formats() and not export_options.goes_on(draft.session),
         "recipients": recipients.candidates(draft.workspace_id),
     }
 

@@ -23,7 +23,7 @@ from vcon_app.models import Import
 from vcon_app.queries import sources
 from vcon_app.services.documents import archives, event_bytes
 from vcon_app.services.imports import import_jobs
-from vcon_app.services.imports.file_importer import LOCKS, Digest
+from vcon_app.services.imports.file_importer import LOCKS, FileImporter
 from vcon_app.services.trust import anchors, signatures
 
 from ..files import OWNER, transcript, vcon
@@ -330,11 +330,12 @@ def test_the_bundles_of_the_corpus_give_what_is_expected_of_them(workspace, name
 
 
 def test_an_archive_of_very_many_sessions_takes_few_locks(workspace):
-    digest = Digest(Import(workspace=workspace), anchors.keyring(workspace.pk), lambda read: None)
-    digest.format = claude_code
+    importer = FileImporter(
+        Import(workspace=workspace), "claude-code", anchors.keyring(workspace.pk), lambda read: None
+    )
     for number in range(3_000):
-        digest._lock(str(number))
-        digest._lock(f"parent of {number}", shared=True)
+        importer._lock(str(number))
+        importer._lock(f"parent of {number}", shared=True)
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(DISTINCT objid) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"

@@ -54,14 +54,14 @@ class NestedEvents:
         for event in events:
             actor = (event.actor_kind, event.actor_name)
             if not event.depth:
-                actor = self._told_by(event, child)
+                actor = self._actor_one_deeper(event, child)
             yield replace(
                 event, key=f"{child.pk}/{event.key}", parent=f"{child.pk}/{event.parent}" if event.parent else call,
                 depth=event.depth + 1, actor_kind=actor[0], actor_name=actor[1],
                 data={name: value for name, value in event.data.items() if name != NATIVE},
             )  # fmt: skip
 
-    def _told_by(self, event: EventDraft, child: Session) -> tuple[str, str]:
+    def _actor_one_deeper(self, event: EventDraft, child: Session) -> tuple[str, str]:
         """Whoever led a sub-agent is the agent above it, and the agent of its session is the sub-agent."""
         if event.actor_kind in ("person", "trigger"):
             return "agent", self._session.agent.name
@@ -71,8 +71,12 @@ class NestedEvents:
 
 
 def _began(event: EventDraft, seq: int, child: Session) -> bool:
-    """Whether this is the call that started the child: by its place (``adoptions``) or by its id (``families``)."""
+    """Whether this is the call that started the child.
+
+    The import kept its place (``sub_agents_by_prompt``) or its id (``sub_agents_by_file``).
+    """
     if event.kind != "tool_call":
         return False
-    told, call_id = child.metadata, event.tool.call_id if event.tool else None
-    return told.get("call_seq") == seq or (call_id is not None and told.get("tool_use_id") == call_id)
+    call_id = event.tool.call_id if event.tool else None
+    by_place = child.metadata.get("call_seq") == seq
+    return by_place or (call_id is not None and child.metadata.get("tool_use_id") == call_id)

@@ -1,4 +1,4 @@
-"""Files that hold no session and tell something about one: read, kept, and used whichever of the two comes first."""
+"""Companions: files that hold no session and say something of one, kept whichever of the two comes first."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ def is_companion(name: str) -> bool:
     return any(True for _ in _formats(name, "auto"))
 
 
-def take(imported: Import, name: str, source: BinaryIO) -> tuple[str, list[Companion]] | None:
-    """Keep what a file tells, if it is a companion; the format it is of, and the rows. The stream is left at its start.
+def keep_companions(imported: Import, name: str, source: BinaryIO) -> tuple[str, list[Companion]] | None:
+    """Keep what a file says of sessions, if it is a companion: the name of its format, and the rows, else None.
 
-    ``name`` is the path of the file, as far as it is known. To be called in a transaction.
+    ``name`` is the path of the file, as far as it is known. The stream is left at its start. To be called in a
+    transaction.
     """
     for format in _formats(name, imported.format_asked):
         source.seek(0)
         data = source.read(MAX_BYTES + 1)
         source.seek(0)
-        told = format.companions(name, data) if len(data) <= MAX_BYTES else None
-        if told is not None:
-            return format.SPEC.name, [_keep(imported, format.SPEC.name, companion) for companion in told]
+        found = format.companions(name, data) if len(data) <= MAX_BYTES else None
+        if found is not None:
+            return format.SPEC.name, [_save(imported, format.SPEC.name, companion) for companion in found]
     return None
 
 
@@ -47,18 +48,18 @@ def _formats(name: str, asked: str) -> Iterator[CompanionReader]:
             yield format
 
 
-def _keep(imported: Import, format_name: str, told: drafts.Companion) -> Companion:
+def _save(imported: Import, format_name: str, said: drafts.Companion) -> Companion:
     """The row of a companion. A newer file adds to what an older one said: journals grow."""
     kept, _ = Companion.objects.get_or_create(
         workspace_id=imported.workspace_id,
         source_format=format_name,
-        kind=told.kind,
-        tail=identifier(told.tail),
-        parent=identifier(told.parent),
+        kind=said.kind,
+        tail=identifier(said.tail),
+        parent=identifier(said.parent),
         defaults={"document": imported.document},
     )
-    kept.title = text(told.title) or kept.title
-    kept.metadata = storable({**kept.metadata, **told.metadata})
+    kept.title = text(said.title) or kept.title
+    kept.metadata = storable({**kept.metadata, **said.metadata})
     kept.document = imported.document
     kept.save()
     return kept

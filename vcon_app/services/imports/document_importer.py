@@ -1,4 +1,7 @@
-"""The inside of one import: a document, a file or an archive of files, becomes sessions in the caller's transaction."""
+"""The second of three steps of an import: a document, one file or an archive of many, becomes sessions.
+
+``import_jobs`` claims the row and opens the transaction, ``file_importer`` reads each file.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ from ..documents import archives, documents
 from ..documents.jobs import Heartbeat, is_transient
 from ..trust import anchors, signatures
 from . import companions, sub_agents_by_file
-from .file_importer import Digest
+from .file_importer import FileImporter, FileResult
 from .findings import Findings
 
 log = logging.getLogger(__name__)
@@ -32,8 +35,8 @@ log = logging.getLogger(__name__)
 AUTO = "auto"
 UNSIGNED = signatures.Checked(signatures.columns(Signature()))
 """What holds no session has nothing that a signature is of."""
-REASONS = 3
-"""Members whose failure is told when an archive gives nothing at all."""
+SHOWN_FAILURES = 3
+"""Members whose failure the message names when an archive gives nothing at all."""
 
 
 class Superseded(Exception):
@@ -50,7 +53,7 @@ class Gained:
     checked: signatures.Checked
 
 
-class Intake:
+class DocumentImporter:
     """Reads one source document into sessions and completes the import row."""
 
     def __init__(self, imported: Import, heartbeat: Heartbeat) -> None:
@@ -60,7 +63,7 @@ class Intake:
         self.findings = Findings()
         self.gained: list[Gained] = []
         self.checked: list[signatures.Checked] = []
-        self.seal: signatures.Checked | None = None
+        self.bundle_signature: signatures.Checked | None = None
         """The signature of a bundle as a whole, which covers the session in it."""
         self.companions: dict[str, list[Companion]] = {}
         """What was read of files that hold no session, by their format."""
@@ -74,24 +77,23 @@ class Intake:
         with documents.open_document(self.imported.document) as source:
             if archives.is_archive(source, asked):
                 name = self._read_archive(source)
-            elif told := companions.take(self.imported, self.imported.filename, source):
-                name = self._keep(*told)
+            elif found := companions.keep_companions(self.imported, self.imported.filename, source):
+                name = self._keep_companions(*found)
             else:
                 name = registry.detect(source)[0] if asked == AUTO else asked
                 self.total = self.imported.document.size
                 self._read(source, name)
-        self._settle_families()
+        self._link_sub_agents()
         self._finish(name)
 
-    def _read(self, source: BinaryIO, format_name: str, member: ZipInfo | None = None) -> Digest:
+    def _read(self, source: BinaryIO, format_name: str, member: ZipInfo | None = None) -> FileResult:
         place = archives.placed(member, "") if member else ""
-        digest = Digest(self.imported, self.ring, self._progress, place)
-        digest.run(source, format_name)
+        result = FileImporter(self.imported, format_name, self.ring, self._progress, place).run(source)
         name = member.filename if member else ""
-        self.gained += [Gained(name, session, count, digest.checked) for session, count in digest.accepted.items()]
-        self.findings.add(digest.findings, digest.checked.findings_at(place))
-        self.checked.append(digest.checked)
-        return digest
+        self.gained += [Gained(name, session, count, result.checked) for session, count in result.events.items()]
+        self.findings.add(result.findings, result.checked.findings_at(place))
+        self.checked.append(result.checked)
+        return result
 
     def _read_archive(self, source: BinaryIO) -> str:
         """The format that the import is said to be in."""
@@ -101,14 +103,14 @@ class Intake:
             self.findings.note(finding)
         self.failures += [(found.path, FormatError(found.message)) for found in archive.refused]
         if contents.is_bundle:
-            self.seal = signatures.of_bundle(archive, self.ring)
-            self.findings.add(Findings(), self.seal.findings)
+            self.bundle_signature = signatures.of_bundle(archive, self.ring)
+            self.findings.add(Findings(), self.bundle_signature.findings)
         self.total = sum(member.file_size for member in contents.members)
         for member in contents.members:
             self._try_member(archive, member, is_vcon=contents.is_vconz)
             self.done += member.file_size
         if not self.gained and not self.companions:
-            raise self._nothing(len(archive.members) + len(archive.refused))
+            raise self._nothing_read(len(archive.members) + len(archive.refused))
         return contents.format
 
     def _try_member(self, archive: Archive, member: ZipInfo, *, is_vcon: bool) -> None:
@@ -134,29 +136,29 @@ class Intake:
                 self._leave_out(member, "warning", "nested", nested)
                 self.failures.append((member.filename, FormatError(nested)))
                 return
-            if told := companions.take(self.imported, member.filename, file):
-                self._keep(*told, place=member.filename)
+            if found := companions.keep_companions(self.imported, member.filename, file):
+                self._keep_companions(*found, place=member.filename)
                 return
             name, _ = registry.detect(file)
             if asked not in (AUTO, name):
                 self._leave_out(member, "info", "other-format", f"a {name} file, and {asked} was asked for")
                 return
-            digest = self._read(file, name, member)
+            result = self._read(file, name, member)
         if is_vcon:
-            for finding in vconz.name_findings(member, [session.external_id for session in digest.accepted]):
+            for finding in vconz.name_findings(member, [session.external_id for session in result.events]):
                 self.findings.note(finding)
 
-    def _keep(self, format_name: str, kept: list[Companion], place: str = "") -> str:
+    def _keep_companions(self, format_name: str, kept: list[Companion], place: str = "") -> str:
         """The format of a file that holds no session and tells something about one."""
         self.companions.setdefault(format_name, []).extend(kept)
         self.findings.note(Finding(f"{format_name}.companion", "info", place, companions.reason(kept)))
         return format_name
 
-    def _settle_families(self) -> None:
+    def _link_sub_agents(self) -> None:
         sessions = {gained.session for gained in self.gained}
         for name in sorted(self.companions.keys() | {session.source_format for session in sessions}):
             own = [session for session in sessions if session.source_format == name]
-            sub_agents_by_file.settle(self.imported.workspace_id, name, own, self.companions.get(name, []))
+            sub_agents_by_file.link_families(self.imported.workspace_id, name, own, self.companions.get(name, []))
 
     def _leave_out(self, member: ZipInfo, severity: str, rule: str, message: str) -> None:
         self.findings.note(Finding(f"zip.{rule}", severity, member.filename, message))
@@ -165,9 +167,9 @@ class Intake:
         self.failures.append((member.filename, error))
         self._leave_out(member, "error", "unreadable", str(error))
 
-    def _nothing(self, members: int) -> FormatError:
-        told = "; ".join(f"{name}: {str(error).rstrip('.')}" for name, error in self.failures[:REASONS])
-        more = f"; and {len(self.failures) - REASONS} more" if len(self.failures) > REASONS else ""
+    def _nothing_read(self, members: int) -> FormatError:
+        told = "; ".join(f"{name}: {str(error).rstrip('.')}" for name, error in self.failures[:SHOWN_FAILURES])
+        more = f"; and {len(self.failures) - SHOWN_FAILURES} more" if len(self.failures) > SHOWN_FAILURES else ""
         files = f"{members:,} file" if members == 1 else f"{members:,} files"
         known = [error.signature for _, error in self.failures if error.signature]
         return FormatError(
@@ -180,7 +182,7 @@ class Intake:
         self.heartbeat.progress = min((self.done + read) / self.total, 0.99) if self.total else 0.0
 
     def _finish(self, format_name: str) -> None:
-        imported, checked = self.imported, self.seal or signatures.worst(self.checked or [UNSIGNED])
+        imported, checked = self.imported, self.bundle_signature or signatures.worst(self.checked or [UNSIGNED])
         mine = Import.objects.filter(pk=imported.pk, attempt=imported.attempt, status=Import.Status.RUNNING)
         done = mine.update(
             format=format_name,
@@ -207,5 +209,5 @@ class Intake:
                 document=self.imported.document,
                 member=gained.member,
                 events=gained.events,
-                signature=signatures.under(self.seal, gained.checked).signature,
+                signature=signatures.under(self.bundle_signature, gained.checked).signature,
             )

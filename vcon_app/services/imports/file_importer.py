@@ -1,4 +1,4 @@
-"""One file: drafts of its reader into sessions, in the caller's transaction."""
+"""The third of three steps of an import: one file of a known format becomes sessions, in the caller's transaction."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import gzip
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 from uuid import UUID
 
@@ -30,8 +30,8 @@ from .findings import Findings
 
 OBJECTS_BETWEEN_COLLECTIONS = 200_000
 """A batch of drafts is made of about 40,000."""
-SEALED = "sealed"
-"""In what the writer of a format is given of a session's file: it was encrypted, and an export of it need not be."""
+WAS_ENCRYPTED = "sealed"
+"""Key in the source record of a session: its file was encrypted, and its writer says that an export of it is not."""
 LOCKS = 1_024
 """Sessions share them: with one for each, PostgreSQL has no more for a file of over 6,000 sessions."""
 
@@ -43,81 +43,108 @@ class Diverged(Exception):
         self.session = session
 
 
-class Digest:
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """What one file gave: events appended by session, findings, and its signature as it was checked."""
+
+    events: dict[Session, int]
+    findings: Findings
+    checked: signatures.Checked
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """One reading of a file from its start; it is thrown away when a session turns out to be another version."""
+
+    source: BinaryIO
+    findings: Findings
+    signature: Signature = field(default_factory=Signature)
+    events: dict[Session, int] = field(default_factory=dict)
+
+    def note(self, draft: Draft) -> None:
+        """Keep what is said of the file as a whole; events have no place here."""
+        if isinstance(draft, Signature):
+            self.signature = draft
+        elif isinstance(draft, Finding):
+            self.findings.note(draft)
+
+
+class FileImporter:
     """Reads one file, a source document or a member of one, into sessions."""
 
     def __init__(
-        self, imported: Import, ring: anchors.Keyring, on_progress: Callable[[int], None], place: str = ""
+        self,
+        imported: Import,
+        format_name: str,
+        ring: anchors.Keyring,
+        on_progress: Callable[[int], None],
+        place: str = "",
     ) -> None:
-        """``on_progress`` is told the number of bytes read; ``place`` says where in the document the file is."""
+        """``on_progress`` is given the number of bytes read; ``place`` says where in the document the file is."""
         self.imported = imported
         self.workspace_id = imported.workspace_id
+        self.format = registry.reader(format_name)
         self.ring = ring
         self.on_progress = on_progress
         self.place = place
+        self.was_encrypted = False
         self.diverged: set[Session] = set()
         """Sessions of the same external id that this file is another version of, not a longer one."""
 
-    def run(self, source: BinaryIO, format_name: str) -> None:
-        """Raises ``FormatError`` for what cannot be read. To be called in a transaction."""
-        self.format = registry.reader(format_name)
+    def run(self, source: BinaryIO) -> FileResult:
+        """Append what the file holds. Raises ``FormatError`` for what cannot be read. To be called in a transaction."""
         limit = self.format.SPEC.max_bytes
         if limit and source.seek(0, 2) > limit:
             raise FormatError(f"a {self.format.SPEC.title} file of more than {limit / 1e6:,.0f} MB is not read")
         source.seek(0)
         readable = decryption.decrypted(self.format, source)
-        self.sealed = readable is not source
-        self._read_versions(readable)
-        self.checked = signatures.check(self.format, readable, self.signature, self.ring)
+        self.was_encrypted = readable is not source
+        attempt = self._read_versions(readable)
+        checked = signatures.check(self.format, readable, attempt.signature, self.ring)
+        return FileResult(attempt.events, attempt.findings, checked)
 
-    def _read_versions(self, source: BinaryIO) -> None:
+    def _read_versions(self, source: BinaryIO) -> _Attempt:
+        """Read until no session diverges: each round knows one more that needs a session of its own."""
         while True:
             source.seek(0)
+            attempt = _Attempt(source, Findings(self.place))
             try:
-                with transaction.atomic(), _rare_collections():
-                    self._read(source)
-                return
+                with transaction.atomic(), _rare_collections():  # takes back what was appended before it diverged
+                    self._read(attempt)
+                return attempt
             except Diverged as diverged:
                 self.diverged.add(diverged.session)
 
-    def _read(self, source: BinaryIO) -> None:
-        self.findings = Findings(self.place)
-        self.signature = Signature()
-        self.accepted: dict[Session, int] = {}
-        self.source = source
+    def _read(self, attempt: _Attempt) -> None:
+        # what somebody asked to be read as this format is not refused for saying that it is another
+        asked = self.imported.format_asked == self.format.SPEC.name
+        read = self.format.read_anyway if asked and isinstance(self.format, LenientReader) else self.format.read
         try:
-            drafts = iter(self._reader()(source))
-            draft = self._next_session(drafts)
+            drafts = iter(read(attempt.source))
+            draft = _first_session(attempt, drafts)
             while draft is not None:
-                draft = self._take_session(draft, drafts)
+                draft = self._append_session(attempt, draft, drafts)
         except (gzip.BadGzipFile, zlib.error, EOFError) as error:
             raise FormatError(f"the compressed data is damaged: {error}") from None
-        if not self.accepted:
+        if not attempt.events:
             raise FormatError(f"read as {self.format.SPEC.title} it holds no session")
 
-    def _reader(self) -> Callable[[BinaryIO], Iterator[Draft]]:
-        """The reader: what somebody asked to be read as this format is not refused for saying it is another."""
-        asked = self.imported.format_asked == self.format.SPEC.name
-        return self.format.read_anyway if asked and isinstance(self.format, LenientReader) else self.format.read
-
-    def _next_session(self, drafts: Iterator[Draft]) -> SessionDraft | None:
-        for draft in drafts:
-            if isinstance(draft, SessionDraft):
-                return draft
-            self._note(draft)
-        return None
-
-    def _take_session(self, draft: SessionDraft, drafts: Iterator[Draft]) -> SessionDraft | None:
+    def _append_session(self, attempt: _Attempt, draft: SessionDraft, drafts: Iterator[Draft]) -> SessionDraft | None:
         """Append one session's events; the draft of the session that follows in the file, if any."""
         session, known = self._session_for(draft)
-        own = _SessionDrafts(self, draft, drafts)
+        own = _SessionDrafts(attempt, draft, drafts, self.place)
         stream: Iterator[EventDraft] = own
-        if known and self.format.SPEC.grows == "document" and session not in self.accepted:
-            stream = self._only_the_rest(session, own)
-        appended = events.append(session.id, stream, document=self.imported.document.sha256, on_progress=self._progress)
+        if known and self.format.SPEC.grows == "document" and session not in attempt.events:
+            stream = self._new_events(session, own)
+        appended = events.append(
+            session.id,
+            stream,
+            document=self.imported.document.sha256,
+            on_progress=lambda _: self.on_progress(attempt.source.tell()),
+        )
         if appended.accepted or not known or self.format.SPEC.grows == "lines":  # an older version has nothing to add
             self._complete(session, own.updates)
-        self.accepted[session] = self.accepted.get(session, 0) + appended.accepted
+        attempt.events[session] = attempt.events.get(session, 0) + appended.accepted
         return own.following
 
     def _session_for(self, draft: SessionDraft) -> tuple[Session, bool]:
@@ -131,15 +158,15 @@ class Digest:
             if session not in self.diverged:
                 return session, True
         created = self._create(draft, external_id)
-        if known := known or self._prior(draft):
+        if known := known or self._version_before(draft):
             created.metadata = {"version_of": str(known[-1].id)}
             created.save(update_fields=["metadata"])
         return created, False
 
-    def _prior(self, draft: SessionDraft) -> list[Session]:
+    def _version_before(self, draft: SessionDraft) -> list[Session]:
         """The session of the vCon that this one says it redacts or amends (core s4.1.8), where that is its only id."""
-        told = draft.metadata.get("vcon")
-        links = [told.get(name) for name in ("redacted", "amended")] if isinstance(told, dict) else []
+        vcon = draft.metadata.get("vcon")
+        links = [vcon.get(name) for name in ("redacted", "amended")] if isinstance(vcon, dict) else []
         for link in links:
             if isinstance(link, dict) and isinstance(link.get("uuid"), str):
                 return session_services.find_by_external_id(
@@ -176,8 +203,8 @@ class Digest:
         ).exclude(pk=session.pk).update(parent=session)
         return session
 
-    def _only_the_rest(self, session: Session, drafts: Iterator[EventDraft]) -> Iterator[EventDraft]:
-        """Of a rewritten file: what comes after the events that are known, if those are unchanged.
+    def _new_events(self, session: Session, drafts: Iterator[EventDraft]) -> Iterator[EventDraft]:
+        """The events of a rewritten file behind those that are known, if these are unchanged.
 
         Raises ``Diverged`` at the first event that differs from what the earlier file had in its place, and, in formats
         that can be signed, when other bytes tell the very same events: a signature or a redaction may be all that is
@@ -192,12 +219,14 @@ class Digest:
         following = next(drafts, None)
         if following is not None:
             yield following
-        elif self._may_be_sealed():
+        elif self._may_carry_signature():
             raise Diverged(session)
         yield from drafts
 
-    def _may_be_sealed(self) -> bool:
-        """Not in an archive: each of a collection holds again what the one before it held."""
+    def _may_carry_signature(self) -> bool:
+        """Whether other bytes alone make another version. Not in an archive: each file of a collection holds again what
+        the one before it held.
+        """
         return isinstance(self.format, Verifier) and not self.place
 
     def _complete(self, session: Session, drafts: list[SessionDraft]) -> None:
@@ -219,8 +248,8 @@ class Digest:
             session.metadata = _merged(session.metadata, draft.metadata)
             session.tools_invoked = sorted({*session.tools_invoked, *stated_tools(session.metadata)})
             session.source_record = _merged(session.source_record, draft.record)
-            if self.sealed:
-                session.source_record.setdefault(self.format.SPEC.name, {})[SEALED] = True
+            if self.was_encrypted:
+                session.source_record.setdefault(self.format.SPEC.name, {})[WAS_ENCRYPTED] = True
             self._link_parent(session, draft)
         session.save()
         notify.session_changed(session.id, session.last_seq)
@@ -231,28 +260,16 @@ class Digest:
             found = session_services.find_by_external_id(self.workspace_id, parent_id, self.format.SPEC.name)
             session.parent = next((parent for parent in found if parent.pk != session.pk), None)
 
-    def _progress(self, _: int) -> None:
-        self.on_progress(self.source.tell())
-
-    def _note(self, draft: Draft) -> None:
-        if isinstance(draft, Signature):
-            self.signature = draft
-        elif isinstance(draft, Finding):
-            self.findings.note(draft)
-
-    def placed(self, draft: EventDraft) -> EventDraft:
-        """The event with the place of this file in the document before its own."""
-        return replace(draft, pointer=f"{self.place}{draft.pointer}") if self.place else draft
-
 
 class _SessionDrafts(Iterator[EventDraft]):
     """The events of one session out of the stream of drafts; stops where the next session begins."""
 
-    def __init__(self, digest: Digest, first: SessionDraft, drafts: Iterator[Draft]) -> None:
+    def __init__(self, attempt: _Attempt, first: SessionDraft, drafts: Iterator[Draft], place: str) -> None:
         self.updates = [first]
         self.following: SessionDraft | None = None
-        self._digest = digest
+        self._attempt = attempt
         self._drafts = drafts
+        self._place = place
         self._external_id = first.external_id
 
     def __next__(self) -> EventDraft:
@@ -260,15 +277,24 @@ class _SessionDrafts(Iterator[EventDraft]):
             raise StopIteration
         for draft in self._drafts:
             if isinstance(draft, EventDraft):
-                return self._digest.placed(draft)
+                # in an archive: the place of the file in the document before the place in the file
+                return replace(draft, pointer=f"{self._place}{draft.pointer}") if self._place else draft
             if isinstance(draft, SessionDraft):
                 if draft.external_id != self._external_id:
                     self.following = draft
                     break
                 self.updates.append(draft)
             else:
-                self._digest._note(draft)
+                self._attempt.note(draft)
         raise StopIteration
+
+
+def _first_session(attempt: _Attempt, drafts: Iterator[Draft]) -> SessionDraft | None:
+    for draft in drafts:
+        if isinstance(draft, SessionDraft):
+            return draft
+        attempt.note(draft)
+    return None
 
 
 @contextmanager

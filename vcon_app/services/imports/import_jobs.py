@@ -1,4 +1,7 @@
-"""A file becomes sessions: taken in (cheap, at once), then digested by a worker (whole or not at all)."""
+"""Import rows, the first of three steps: started at once, then claimed by a worker, who reads all of it or nothing.
+
+``document_importer`` reads the document of a claimed row, ``file_importer`` each file in it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from ..documents import documents, jobs
 from ..documents.jobs import Heartbeat, is_transient
 from ..trust import signatures
 from . import companions
-from .document_importer import Intake, Superseded
+from .document_importer import DocumentImporter, Superseded
 
 log = logging.getLogger(__name__)
 
@@ -109,7 +112,7 @@ def _repeat(new: Import, before: Import) -> None:
 
 
 def run(import_id: UUID) -> None:
-    """Digest one import, if nobody else is at it. May be called any number of times for the same row.
+    """Read one import, if nobody else is at it. May be called any number of times for the same row.
 
     A file that cannot be read is a failed import. When the database goes away the row stays running, and
     ``sweep`` enqueues it again: nothing of the attempt was committed.
@@ -120,7 +123,7 @@ def run(import_id: UUID) -> None:
     with Heartbeat(Import, import_id) as heartbeat:
         try:
             with transaction.atomic():
-                _digest(imported, heartbeat)
+                _import(imported, heartbeat)
         except FormatError as error:
             _fail(imported, str(error), error.signature)
         except Superseded:
@@ -132,11 +135,11 @@ def run(import_id: UUID) -> None:
             _fail(imported, f"a fault of ours while reading it ({type(error).__name__}); the bytes are kept")
 
 
-def _digest(imported: Import, heartbeat: Heartbeat) -> None:
+def _import(imported: Import, heartbeat: Heartbeat) -> None:
     if before := _done_before(imported):  # the same bytes came twice before the first was done
         _repeat(imported, before)
     else:
-        Intake(imported, heartbeat).run()
+        DocumentImporter(imported, heartbeat).run()
 
 
 def _claim(import_id: UUID) -> Import | None:

@@ -1,14 +1,14 @@
-"""A session and the sub-agents that it started, whose transcripts are files of their own and come in any order.
+"""Sub-agents whose transcripts are files of their own, and the sessions that started them (``Spec.children``).
 
-What a child is called, and which call of which session started it, is computed from all that is here each time one of
-a family comes: so it does not hang on the order.
+The files come in any order. So the title, the parent and the call of each child are computed anew from all that is
+here whenever one file of a family comes.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -22,20 +22,31 @@ from vcon_app import registry
 from vcon_app.models import Companion
 
 from . import sub_agents_by_prompt
+from .sub_agents_by_prompt import KEPT_PROMPT
 
 LOCK = "SELECT pg_advisory_xact_lock(hashtext('families'), hashtext(%s))"
-PROMPT = 2_000
-"""Characters of a prompt by which a child is known: as many as a turn keeps of it."""
-
 CALLS = f"""
 SELECT c.session_id, c.call_id, coalesce(e.arguments->>'description', ''), coalesce(e.arguments->>'subagent_type', ''),
-       left(e.arguments->>'prompt', {PROMPT}), r.data->>'child_session'
+       left(e.arguments->>'prompt', {KEPT_PROMPT}), r.data->>'child_session'
 FROM sessions_app_toolcall c
 JOIN sessions_app_event e ON e.session_id = c.session_id AND e.seq = c.seq
 LEFT JOIN sessions_app_event r ON r.session_id = c.session_id AND r.seq = c.result_seq
 WHERE c.session_id = ANY(%s) AND (c.name = ANY(%s) OR c.call_id = ANY(%s)) AND c.call_id IS NOT NULL
 ORDER BY c.started_at NULLS LAST, c.call_id
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What companions say of a child."""
+
+    title: str = ""
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def call_id(self) -> str:
+        """Of the call that started the child; empty when they do not name it."""
+        return self.metadata.get("tool_use_id") or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +61,18 @@ class Call:
     child: str | None
 
 
-def settle(workspace_id: UUID, format_name: str, sessions: Iterable[Session], kept: Iterable[Companion]) -> None:
-    """Bring the families of these sessions, and of those that companions tell of, up to date. In a transaction."""
+def link_families(workspace_id: UUID, format_name: str, sessions: Iterable[Session], kept: Iterable[Companion]) -> None:
+    """Give sub-agents their parents, in the families of these sessions and of those that companions speak of.
+
+    To be called in a transaction, which holds the lock of the workspace until its end.
+    """
     spec = registry.get(format_name).SPEC
-    by, starters = spec.children, spec.starts_sessions
-    if not by:
+    if not spec.children:
         return
     with connection.cursor() as cursor:
         cursor.execute(LOCK, [str(workspace_id)])  # two of a family at once would not see each other
-    if by != "beside":
-        sub_agents_by_prompt.settle(workspace_id, format_name, by, starters, sessions)
+    if spec.children != "beside":
+        sub_agents_by_prompt.link_children(workspace_id, format_name, spec.children, spec.starts_sessions, sessions)
         return
     mine = Session.objects.filter(workspace_id=workspace_id, source_format=format_name)
     roots = {session.external_id.partition("/")[0] for session in sessions}
@@ -68,39 +81,45 @@ def settle(workspace_id: UUID, format_name: str, sessions: Iterable[Session], ke
         roots |= {external_id.partition("/")[0] for external_id in found}
     for root in sorted(roots):
         family = mine.filter(Q(external_id=root) | Q(external_id__startswith=f"{root}/"))
-        _settle(list(family.defer("source_record").order_by("started_at", "external_id")), root, starters)
+        members = list(family.defer("source_record").order_by("started_at", "external_id"))
+        _link_family(members, root, spec.starts_sessions)
 
 
-def _settle(family: list[Session], root: str, starters: Collection[str]) -> None:
+def _link_family(family: list[Session], root: str, starters: Collection[str]) -> None:
     children = [session for session in family if session.external_id != root]
     if not children:
         return
-    told = _told(children[0], root, children)
-    calls = _calls(family, starters, [facts.get("tool_use_id", "") for _, facts in told.values()])
+    facts_by_id = _facts_by_id(children, root)
+    calls = _calls(family, starters, [facts.call_id for facts in facts_by_id.values()])
+    call_by_child = _call_by_child(children, calls, facts_by_id)
     top = next((session for session in family if session.external_id == root), None)
-    for child, call in _matched(children, calls, told):
-        title, facts = told[child.external_id]
-        if call:
-            title = title or call.description
-            said = {"agent_type": call.agent_type, "description": call.description, "tool_use_id": call.call_id}
-            facts = {name: value for name, value in said.items() if value} | facts
-        _write(child, call.session_id if call else top.pk if top else None, title, facts)
+    for child in children:
+        facts, call = facts_by_id[child.external_id], call_by_child.get(child.pk)
+        if call is None:
+            _update(child, top.pk if top else None, facts.title, facts.metadata)
+            continue
+        said = {"agent_type": call.agent_type, "description": call.description, "tool_use_id": call.call_id}
+        metadata = {name: value for name, value in said.items() if value} | facts.metadata
+        _update(child, call.session_id, facts.title or call.description, metadata)
 
 
-def _told(child: Session, root: str, children: list[Session]) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Title and facts of each child from its companions: what is said of the one beats what is said of many."""
-    tails = defaultdict(list)
+def _facts_by_id(children: list[Session], root: str) -> dict[str, Facts]:
+    """External id of each child -> what companions say: what is said of the one beats what is said of many."""
+    ids_by_tail = defaultdict(list)
     for session in children:
-        tails[session.external_id.rpartition("/")[2]].append(session.external_id)
+        ids_by_tail[session.external_id.rpartition("/")[2]].append(session.external_id)
     rows = Companion.objects.filter(
-        workspace_id=child.workspace_id, source_format=child.source_format, tail__in=tails, parent__in=("", root)
+        workspace_id=children[0].workspace_id,
+        source_format=children[0].source_format,
+        tail__in=ids_by_tail,
+        parent__in=("", root),
     )
-    told: dict[str, tuple[str, dict[str, Any]]] = {session.external_id: ("", {}) for session in children}
+    found = {session.external_id: Facts() for session in children}
     for row in sorted(rows, key=lambda row: (row.kind == "meta", row.parent)):
-        for external_id in tails[row.tail]:
-            title, facts = told[external_id]
-            told[external_id] = row.title or title, facts | row.metadata
-    return told
+        for external_id in ids_by_tail[row.tail]:
+            before = found[external_id]
+            found[external_id] = Facts(row.title or before.title, before.metadata | row.metadata)
+    return found
 
 
 def _calls(family: list[Session], starters: Collection[str], ids: list[str]) -> list[Call]:
@@ -109,37 +128,44 @@ def _calls(family: list[Session], starters: Collection[str], ids: list[str]) -> 
         return [Call(*row) for row in cursor.fetchall()]
 
 
-def _matched(
-    children: list[Session], calls: list[Call], told: dict[str, tuple[str, dict[str, Any]]]
-) -> list[tuple[Session, Call | None]]:
-    """Each child with its call: the one that a companion names, else whose result names the child, else the first
-    whose prompt is what the child was told first and that is no other child's.
+def _call_by_child(children: list[Session], calls: list[Call], facts_by_id: dict[str, Facts]) -> dict[UUID, Call]:
+    """Session id of each child whose call is known -> that call.
+
+    It is the call that a companion names, else the one whose result names the child, else the first whose prompt is
+    the child's first prompt and that is no other child's.
     """
-    prompts = dict(Turn.objects.filter(session__in=children, index=1).values_list("session_id", "prompt"))
     found: dict[UUID, Call] = {}
     for child in children:
-        id_ = told[child.external_id][1].get("tool_use_id")
-        ours = [call for call in calls if call.session_id != child.pk]
-        call = next((call for call in ours if id_ and call.call_id == id_), None)
-        call = call or next((call for call in ours if call.child == child.external_id), None)
-        if call:
+        if call := _named_call(child, calls, facts_by_id[child.external_id].call_id):
             found[child.pk] = call
-    taken = set(found.values())
+    # only when every name is known: a prompt may stand in several calls, and a named call is not free
+    prompts = dict(Turn.objects.filter(session__in=children, index=1).values_list("session_id", "prompt"))
+    named = set(found.values())
+    free = [call for call in calls if call not in named and not call.child]
     for child in children:
-        if child.pk not in found and (prompt := prompts.get(child.pk)):
-            same = (c for c in calls if c.prompt == prompt and c not in taken and not c.child)
-            if call := next((c for c in same if c.session_id != child.pk), None):
-                found[child.pk] = call
-                taken.add(call)
-    return [(child, found.get(child.pk)) for child in children]
+        prompt = prompts.get(child.pk)
+        if child.pk in found or not prompt:
+            continue
+        same = (call for call in free if call.prompt == prompt and call.session_id != child.pk)
+        if call := next(same, None):
+            found[child.pk] = call
+            free = [other for other in free if other != call]
+    return found
 
 
-def _write(child: Session, parent_id: UUID | None, title: str, facts: dict[str, Any]) -> None:
+def _named_call(child: Session, calls: list[Call], call_id: str) -> Call | None:
+    others = [call for call in calls if call.session_id != child.pk]
+    by_companion = (call for call in others if call_id and call.call_id == call_id)
+    by_result = (call for call in others if call.child == child.external_id)
+    return next(by_companion, None) or next(by_result, None)
+
+
+def _update(child: Session, parent_id: UUID | None, title: str, metadata: dict[str, Any]) -> None:
     before = (child.parent_id, child.title, dict(child.metadata))
     child.parent_id = parent_id
     child.title = text(title) or child.title
     child.title_is_prompt &= not title
-    child.metadata = storable({**child.metadata, **facts})
+    child.metadata = storable({**child.metadata, **metadata})
     if (child.parent_id, child.title, child.metadata) != before:
         child.save(update_fields=["parent", "title", "title_is_prompt", "metadata", "updated_at"])
         notify.session_changed(child.pk, child.last_seq)

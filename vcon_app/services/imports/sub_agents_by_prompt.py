@@ -1,4 +1,4 @@
-"""Sub-agents whose own files do not say whose they are: their parents do, by name or by what they told them first.
+"""Sub-agents whose own files do not say whose they are: their parents do, by their name or by their first prompt.
 
 Gemini CLI's call names the session of the sub-agent (``agentId``); Cursor writes no ids at all, and the first words of
 the child are the prompt of the call.
@@ -14,7 +14,7 @@ from django.db import connection
 from sessions_app.models import Session
 from sessions_app.services import notify
 
-PROMPT = 2_000
+KEPT_PROMPT = 2_000
 """Characters of a prompt that a turn keeps."""
 
 NAMED = """
@@ -36,15 +36,15 @@ JOIN sessions_app_event e ON e.session_id = c.session_id AND e.seq = c.seq
 JOIN sessions_app_session child ON child.workspace_id = s.workspace_id AND child.source_format = s.source_format
                                AND child.id <> s.id
 JOIN sessions_app_turn t ON t.session_id = child.id AND t.index = 1
-                        AND t.prompt = left(e.arguments->>'prompt', {PROMPT}) AND t.prompt <> ''
+                        AND t.prompt = left(e.arguments->>'prompt', {KEPT_PROMPT}) AND t.prompt <> ''
 WHERE s.workspace_id = %(workspace)s AND s.source_format = %(format)s
   AND (s.id = ANY(%(sessions)s) OR child.id = ANY(%(sessions)s))
 ORDER BY s.started_at, s.external_id, c.seq, child.started_at, child.external_id
 """
-BY = {"named": NAMED, "prompted": PROMPTED}
+QUERIES = {"named": NAMED, "prompted": PROMPTED}
 
 
-def settle(
+def link_children(
     workspace_id: UUID, format_name: str, by: str, starters: Collection[str], sessions: Iterable[Session]
 ) -> None:
     """Give these sessions their parents and children. To be called in a transaction, one at a time in a workspace."""
@@ -53,19 +53,19 @@ def settle(
         "sessions": [session.pk for session in sessions],
     }  # fmt: skip
     with connection.cursor() as cursor:
-        cursor.execute(BY[by], scope)
+        cursor.execute(QUERIES[by], scope)
         rows = cursor.fetchall()
     children: set[UUID] = set()
     calls: set[tuple[UUID, int]] = set()
     for child_id, parent_id, seq in rows:
-        if child_id not in children and (parent_id, seq) not in calls and not _is_below(parent_id, child_id):
+        if child_id not in children and (parent_id, seq) not in calls and not _is_descendant(parent_id, child_id):
             children.add(child_id)
             calls.add((parent_id, seq))
-            _adopt(child_id, parent_id, seq)
+            _set_parent(child_id, parent_id, seq)
 
 
-def _is_below(session_id: UUID, other_id: UUID) -> bool:
-    """Whether a session is a descendant of another: two that tell each other the same words would go in a circle."""
+def _is_descendant(session_id: UUID, other_id: UUID) -> bool:
+    """Whether a session is a descendant of another: two with the same first prompt would go in a circle."""
     seen: set[UUID] = set()
     above: UUID | None = session_id
     while above and above not in seen:
@@ -76,7 +76,7 @@ def _is_below(session_id: UUID, other_id: UUID) -> bool:
     return False
 
 
-def _adopt(child_id: UUID, parent_id: UUID, seq: int) -> None:
+def _set_parent(child_id: UUID, parent_id: UUID, seq: int) -> None:
     child = Session.objects.get(pk=child_id)
     if (child.parent_id, child.metadata.get("call_seq")) != (parent_id, seq):
         child.parent_id = parent_id
