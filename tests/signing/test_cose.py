@@ -26,7 +26,7 @@ def envelope(
 
 
 def state(data: bytes, *anchors, detached=None) -> str:
-    return cose.check(cose.opened(data), anchors, AT, detached)[0].state
+    return cose.check(cose.parse(data), anchors, AT, detached)[0].state
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_unknown_cose_headers_are_not_called_valid(header, wanted):
 )
 def test_malformed_cose_envelope_is_refused(data):
     with pytest.raises(cose.NotSign1):
-        cose.opened(data)
+        cose.parse(data)
 
 
 @needs_corpus
@@ -106,4 +106,4 @@ def test_the_envelopes_of_the_corpus_have_their_outcome():
     assert state(detached, key) == "uncheckable"
     assert state(detached, key, detached=record) == "valid"
     assert state(tampered, key) == "invalid"
-    assert cose.opened(embedded).payload == record
+    assert cose.parse(embedded).payload == record

@@ -54,7 +54,7 @@ def test_document_encrypted_for_a_key_is_decrypted_with_it(alg, enc):
     sealed = encrypted(b"It does.", alg=alg, enc=enc)
 
     assert jwe.decrypt(sealed, [rsa_key(5), KEY]) == b"It does."
-    with pytest.raises(jwe.Unopened, match="not for any of the keys"):
+    with pytest.raises(jwe.CannotDecrypt, match="not for any of the keys"):
         jwe.decrypt(sealed, [rsa_key(5)])
 
 
@@ -65,7 +65,7 @@ def test_changed_ciphertext_is_not_decrypted(part):
     middle = len(text) // 2
     sealed[part] = text[:middle] + ("A" if text[middle] != "A" else "B") + text[middle + 1 :]
 
-    with pytest.raises(jwe.Unopened):
+    with pytest.raises(jwe.CannotDecrypt):
         jwe.decrypt(sealed, [KEY])
 
 
@@ -81,7 +81,7 @@ def test_changed_ciphertext_is_not_decrypted(part):
     ],
 )
 def test_unknown_encryption_algorithms_are_named_in_the_refusal(change, says):
-    with pytest.raises(jwe.Unopened, match=says):
+    with pytest.raises(jwe.CannotDecrypt, match=says):
         jwe.decrypt(encrypted(b"x", protected=change), [KEY])
 
 
@@ -93,7 +93,7 @@ def test_unknown_encryption_algorithms_are_named_in_the_refusal(change, says):
     ],
 )  # fmt: skip
 def test_damaged_encrypted_documents_raise_only_format_errors(damage):
-    with pytest.raises(jwe.Unopened):
+    with pytest.raises(jwe.CannotDecrypt):
         jwe.decrypt(encrypted(b"x") | damage, [KEY])
 
 

@@ -15,12 +15,12 @@ WORTHLESS = frozenset(("none", "HS256", "HS384", "HS512"))
 """Anybody who can read the file can make these: unsigned, or keyed with a secret that has to be shared."""
 
 
-class Misfit(ValueError):
+class WrongKeyKind(ValueError):
     """The key is of another kind than the algorithm asks for."""
 
 
 def verifies(algorithm: str, key: PublicKey, signature: bytes, data: bytes) -> bool:
-    """Whether ``key`` made ``signature`` over ``data``. Raises :class:`Misfit`; ``algorithm`` must be allowed."""
+    """Whether ``key`` made ``signature`` over ``data``. Raises :class:`WrongKeyKind`; ``algorithm`` must be allowed."""
     check = {"RS": _rsa, "PS": _rsa, "ES": _ecdsa, "Ed": _eddsa}[algorithm[:2]]
     try:
         check(algorithm, key, signature, data)
@@ -40,7 +40,7 @@ def fits(algorithm: str, key: PublicKey) -> bool:
 
 def _fitting(algorithm: str, key: PublicKey) -> PublicKey:
     if not fits(algorithm, key):
-        raise Misfit(f"{algorithm} is not an algorithm for its key ({kind_of(key)})")
+        raise WrongKeyKind(f"{algorithm} is not an algorithm for its key ({kind_of(key)})")
     return key
 
 

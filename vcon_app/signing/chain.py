@@ -11,7 +11,7 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 
-from .keys import Anchor, BadKey, checked, common_name, same_key
+from .keys import Anchor, BadKey, accepted_key, common_name, same_key
 
 LONGEST = 10
 """Certificates of one signature that are looked at."""
@@ -29,14 +29,14 @@ class Judgement:
     reason: str
     signer: str
     until: datetime | None = None
-    """When the first certificate on the way expires."""
+    """When the first certificate of the chain expires."""
     notes: tuple[str, ...] = ()
     """What had to be taken on trust."""
 
 
 @dataclass(slots=True)
-class _Way:
-    """Certificates from the signer upwards, the anchor they lead to, and what was met on the way."""
+class _Chain:
+    """Certificates from the signer upwards, the anchor they lead to, and why other issuers were refused."""
 
     path: list[x509.Certificate]
     anchor: Anchor | None = None
@@ -52,73 +52,73 @@ class _Way:
 def judge(certificates: Sequence[x509.Certificate], anchors: Sequence[Anchor], at: datetime) -> Judgement:
     """Whether the first certificate leads to an anchor at the time ``at``; the others may stand in between."""
     leaf = certificates[0]
-    way = _Way([leaf])
-    _climb(way, list(certificates[1:LONGEST]), anchors, at)
+    chain = _Chain([leaf])
+    _extend_to_anchor(chain, list(certificates[1:LONGEST]), anchors, at)
     if fault := _unfit_to_sign(leaf):
         return Judgement("untrusted", fault, common_name(leaf))
-    if way.anchor is None:
-        return Judgement("untrusted", _why_not(way), common_name(leaf))
-    if way.anchor.key == leaf.public_key():  # what the certificate says of its owner nobody vouches for
-        return _in_time(way, way.anchor, at, "its key is", way.anchor.title)
-    return _in_time(way, way.anchor, at, "its certificate leads to", common_name(leaf))
+    if chain.anchor is None:
+        return Judgement("untrusted", _reason_untrusted(chain), common_name(leaf))
+    if chain.anchor.key == leaf.public_key():  # what the certificate says of its owner nobody vouches for
+        return _judged_by_dates(chain, chain.anchor, at, "its key is", chain.anchor.title)
+    return _judged_by_dates(chain, chain.anchor, at, "its certificate leads to", common_name(leaf))
 
 
 def judge_anchor(anchor: Anchor, at: datetime) -> Judgement:
     """Of a signature that the key of an anchor itself made."""
-    return _in_time(_Way([], anchor), anchor, at, "its key is", anchor.title)
+    return _judged_by_dates(_Chain([], anchor), anchor, at, "its key is", anchor.title)
 
 
-def _in_time(way: _Way, anchor: Anchor, at: datetime, link: str, signer: str) -> Judgement:
-    """The judgement of a way that leads to an anchor, by the dates of its certificates."""
-    early = [one for one in way.certificates if one.not_valid_before_utc > at]
+def _judged_by_dates(chain: _Chain, anchor: Anchor, at: datetime, link: str, signer: str) -> Judgement:
+    """The judgement of a chain that leads to an anchor, by the dates of its certificates."""
+    early = [one for one in chain.certificates if one.not_valid_before_utc > at]
     if early:
         reason = (
             f"the certificate of {common_name(early[0])} is not valid before {early[0].not_valid_before_utc:%Y-%m-%d}"
         )
         return Judgement("untrusted", reason, signer)
-    first = min(way.certificates, key=lambda one: one.not_valid_after_utc, default=None)
+    first = min(chain.certificates, key=lambda one: one.not_valid_after_utc, default=None)
     until = first.not_valid_after_utc if first else None
     if first and until and until < at:
         reason = f"the certificate of {common_name(first)} expired on {until:%Y-%m-%d}"
-        return Judgement("expired", reason, signer, until, tuple(way.notes))
-    return Judgement("trusted", f'{link} the trust anchor "{anchor.title}"', signer, until, tuple(way.notes))
+        return Judgement("expired", reason, signer, until, tuple(chain.notes))
+    return Judgement("trusted", f'{link} the trust anchor "{anchor.title}"', signer, until, tuple(chain.notes))
 
 
-def _climb(way: _Way, others: list[x509.Certificate], anchors: Sequence[Anchor], at: datetime) -> None:
+def _extend_to_anchor(chain: _Chain, others: list[x509.Certificate], anchors: Sequence[Anchor], at: datetime) -> None:
     """Look for the issuer of the last certificate, among the anchors first, until there is none."""
     by_date = sorted(anchors, key=lambda anchor: _is_over(anchor, at))
-    if pinned := same_key(by_date, way.path[0].public_key()):
-        way.anchor = pinned[0]
+    if pinned := same_key(by_date, chain.path[0].public_key()):
+        chain.anchor = pinned[0]
         return
     while True:
-        child = way.path[-1]
+        child = chain.path[-1]
         for anchor in by_date:
-            if anchor.certificate and _vouches(anchor.certificate, child, way):
-                way.anchor = anchor
+            if anchor.certificate and _vouches(anchor.certificate, child, chain):
+                chain.anchor = anchor
                 return
-        parent = next((other for other in others if _vouches(other, child, way)), None)
+        parent = next((other for other in others if _vouches(other, child, chain)), None)
         if parent is None:
             return
         if parent.version == x509.Version.v1:
-            way.notes.append(
+            chain.notes.append(
                 f"the certificate of {common_name(parent)} is of version 1, which cannot say whether it may vouch for "
                 "others (RFC 5280 s6.1.4); it was taken as if it may"
             )
         others.remove(parent)
-        way.path.append(parent)
+        chain.path.append(parent)
 
 
 def _is_over(anchor: Anchor, at: datetime) -> bool:
     return anchor.certificate is not None and anchor.certificate.not_valid_after_utc < at
 
 
-def _vouches(issuer: x509.Certificate, child: x509.Certificate, way: _Way) -> bool:
+def _vouches(issuer: x509.Certificate, child: x509.Certificate, chain: _Chain) -> bool:
     """Whether ``issuer`` signed ``child`` and may do so; a reason why not is kept where the names match."""
     if issuer.subject != child.issuer or issuer == child:
         return False
-    fault = _broken_link(issuer, child) or _unfit_to_vouch(issuer, below=len(way.path) - 1)
+    fault = _broken_link(issuer, child) or _unfit_to_vouch(issuer, below=len(chain.path) - 1)
     if fault:
-        way.refusals.append(fault)
+        chain.refusals.append(fault)
     return not fault
 
 
@@ -160,7 +160,7 @@ def _unfit_to_sign(leaf: x509.Certificate) -> str:
 def _unusable(certificate: x509.Certificate) -> str:
     """A weak key, or a critical extension that nobody here understands (RFC 5280 s4.2: reject)."""
     try:
-        checked(certificate.public_key())
+        accepted_key(certificate.public_key())
     except BadKey as error:
         return f"the certificate of {common_name(certificate)}: {str(error).rstrip('.')}"
     unknown = [
@@ -175,10 +175,10 @@ def _extension(certificate: x509.Certificate, kind: type[Extension]) -> Extensio
     return next((e.value for e in certificate.extensions if isinstance(e.value, kind)), None)
 
 
-def _why_not(way: _Way) -> str:
-    if way.refusals:
-        return way.refusals[0]
-    last = way.path[-1]
+def _reason_untrusted(chain: _Chain) -> str:
+    if chain.refusals:
+        return chain.refusals[0]
+    last = chain.path[-1]
     if last.subject == last.issuer:
         return f"its certificate leads to {common_name(last)}, which vouches for itself and is no trust anchor here"
     return f"its certificate leads to {last.issuer.rfc4514_string()[:200]}, of which there is no trust anchor here"

@@ -12,7 +12,7 @@ from cryptography import x509
 from ..drafts import Finding, Signature
 from . import cbor, one_signature, states
 from .chain import LONGEST
-from .keys import UNREADABLE, Anchor, whole
+from .keys import UNREADABLE, Anchor, fully_parsed
 
 RULES = ("R97", "R89")
 ALG, CRIT, CLAIMS, X5CHAIN = 1, 2, 15, 33
@@ -39,7 +39,7 @@ class Envelope:
     value: bytes
 
 
-def opened(data: bytes) -> Envelope:
+def parse(data: bytes) -> Envelope:
     """The parts of a COSE_Sign1, tagged or not. Raises :class:`NotSign1`."""
     try:
         parts = cbor.loads(data, raw=True)
@@ -60,7 +60,7 @@ def check(
 
     Only the protected header and the payload are covered: what else stands in the envelope is a claim.
     """
-    return states.told(RULES, "", _state(envelope, anchors, at, detached))
+    return states.with_finding(RULES, "", _state(envelope, anchors, at, detached))
 
 
 def _state(envelope: Envelope, anchors: Sequence[Anchor], at: datetime, detached: bytes | None) -> Signature:
@@ -76,7 +76,7 @@ def _state(envelope: Envelope, anchors: Sequence[Anchor], at: datetime, detached
     signed = b"\x84" + b"\x6aSignature1" + _bytes(envelope.protected) + b"\x40" + _bytes(payload)
     if X5CHAIN in envelope.header or X5CHAIN in envelope.unprotected:
         return _by_chain(envelope, algorithm, signed, anchors, at)
-    if found := one_signature.by_anchors(algorithm, envelope.value, signed, anchors, at):
+    if found := one_signature.check_by_anchors(algorithm, envelope.value, signed, anchors, at):
         return found[0]
     return Signature("uncheckable", detail=f"{algorithm}; no trust anchor verifies it.{_claimed(envelope)}")
 
@@ -86,8 +86,8 @@ def _by_chain(envelope: Envelope, algorithm: str, signed: bytes, anchors: Sequen
     chain = envelope.header.get(X5CHAIN, envelope.unprotected.get(X5CHAIN))
     try:
         ders = chain if isinstance(chain, list) else [chain]
-        certificates = [whole(x509.load_der_x509_certificate(der)) for der in ders[:LONGEST]]
-        return one_signature.by_certificate(algorithm, envelope.value, signed, certificates, anchors, at)[0]
+        certificates = [fully_parsed(x509.load_der_x509_certificate(der)) for der in ders[:LONGEST]]
+        return one_signature.check_by_certificate(algorithm, envelope.value, signed, certificates, anchors, at)[0]
     except (*UNREADABLE, IndexError) as error:
         return Signature("uncheckable", detail=f"Its certificate (x5chain) cannot be read: {str(error)[:100]}.")
 

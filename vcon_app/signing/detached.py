@@ -39,5 +39,5 @@ def _is_canonical(value: str) -> bool:
     """Whether it is the one way to write these bytes: of the last character four bits may say nothing."""
     try:
         return base64url(jws.unbase64url(value)) == value
-    except jws.Broken:
+    except jws.Malformed:
         return False

@@ -46,9 +46,9 @@ def check(feed: Feed, anchors: Sequence[Anchor], at: datetime) -> tuple[Signatur
     """The state of a feed's signature, and what it leaves open. ``feed`` keeps the order of keys of the file."""
     if feed.get("signature") is None:
         names = _signed_blocks(feed)
-        detail = f"It lists signed blocks ({_names(names)}) but carries no signature." if names else ""
+        detail = f"It lists signed blocks ({_listed(names)}) but carries no signature." if names else ""
         return Signature("unsigned", detail=detail), []
-    signature, findings = states.told(RULES, "/signature", _state(feed, anchors, at))
+    signature, findings = states.with_finding(RULES, "/signature", _state(feed, anchors, at))
     if signature.state.startswith("valid"):
         message = "The signature does not cover this block: anybody can have changed it."
         findings += [Finding("L6", "warning", f"/{_token(name)}", message) for name in signature.uncovered[:50]]
@@ -84,7 +84,7 @@ def _state(feed: Feed, anchors: Sequence[Anchor], at: datetime) -> Signature:
         return Signature("invalid", detail=str(error))
     keys = [anchor for anchor in anchors if isinstance(anchor.key, Ed25519PublicKey)]
     for payload in _payloads(feed):
-        for anchor in sorted(keys, key=lambda anchor: not _counts(anchor, feed)):
+        for anchor in sorted(keys, key=lambda anchor: not _is_for(anchor, feed)):
             if _verifies(anchor, value, payload.data):
                 return _verified(feed, payload, anchor, at)
     return _unverified(feed, keys)
@@ -94,7 +94,7 @@ def _unverified(feed: Feed, keys: list[Anchor]) -> Signature:
     """Invalid if somebody whose signature it should be is known, else there is just no key to check it with."""
     hint = _text(feed, "public_key_hint")
     expected = [key for key in keys if hint == _hint_of(key.key)]
-    expected = expected or [key for key in keys if key.origin and _counts(key, feed)]
+    expected = expected or [key for key in keys if key.origin and _is_for(key, feed)]
     expected = expected or [key for key in keys if key.is_pinned]
     if not expected:
         where = f" It says its key is at {hint[:200]}; nothing was fetched." if hint else ""
@@ -110,11 +110,11 @@ def _verified(feed: Feed, payload: _Payload, anchor: Anchor, at: datetime) -> Si
     judgement = judge_anchor(anchor, at)
     state = {"trusted": "valid", "expired": "valid_expired", "untrusted": "valid_untrusted"}[judgement.state]
     reason = judgement.reason
-    if not _counts(anchor, feed):
+    if not _is_for(anchor, feed):
         state, reason = "valid_untrusted", f"its key is pinned to {anchor.origin}, the file says {origin_of(feed)}"
     uncovered = tuple(name for name in feed if name not in payload.blocks and name != "signature")
-    covers = f"It covers {_names(list(payload.blocks))}"
-    leaves = f"; it does not cover {_names(list(uncovered))}" if uncovered else ""
+    covers = f"It covers {_listed(list(payload.blocks))}"
+    leaves = f"; it does not cover {_listed(list(uncovered))}" if uncovered else ""
     made = f" It says it was made at {made_at[:40]}." if (made_at := _text(feed, "created_at", ("signature",))) else ""
     key = f"Ed25519, scheme {payload.scheme}, key SHA-256 {fingerprint(anchor.key)}"
     detail = f"{key}; {reason}. {covers}{leaves}.{made}"
@@ -125,7 +125,7 @@ def _payloads(feed: Feed) -> Iterator[_Payload]:
     """What may have been signed, by what the feed says of it."""
     names = _signed_blocks(feed)
     if names == ["all"]:
-        yield from _whole(feed)
+        yield from _payloads_of_all(feed)
         return
     if not names or not all(isinstance(name, str) and name in feed for name in names):
         return
@@ -145,7 +145,7 @@ def _payloads(feed: Feed) -> Iterator[_Payload]:
                 continue  # a lone surrogate: this writer cannot have made the signature
 
 
-def _whole(feed: Feed) -> Iterator[_Payload]:
+def _payloads_of_all(feed: Feed) -> Iterator[_Payload]:
     blocks = {name: block for name, block in feed.items() if name not in ("signature", "certification")}
     yield _Payload("all, sorted", blocks, canonical.python(blocks, sort=True, ascii_only=True))
     if blocks.pop("trust", None) is not None and blocks:
@@ -162,7 +162,7 @@ def _verifies(anchor: Anchor, value: bytes, data: bytes) -> bool:
     return True
 
 
-def _counts(anchor: Anchor, feed: Feed) -> bool:
+def _is_for(anchor: Anchor, feed: Feed) -> bool:
     """Whether the key is one for this feed: pinned to its origin, or to none."""
     return not anchor.origin or host_of(anchor.origin) == host_of(origin_of(feed))
 
@@ -220,7 +220,7 @@ def _text(feed: Feed, name: str, blocks: tuple[str, ...] = ("trust", "signature"
     return next((value for value in found if isinstance(value, str) and value), "")
 
 
-def _names(blocks: list[Json]) -> str:
+def _listed(blocks: list[Json]) -> str:
     shown = ", ".join(str(name)[:40] for name in blocks[:NAMED])
     return shown + (f" and {len(blocks) - NAMED} more" if len(blocks) > NAMED else "")
 

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.padding import PKCS7
 
 from ..drafts import Json
-from .jws import Broken, base64url, protected_header, unbase64url
+from .jws import Malformed, base64url, protected_header, unbase64url
 
 # Not joserfc (1.8, as fast: 1,400 a second to our 1,600): it authenticates the protected header as it would write it,
 # not as received (RFC 7516 s5.2, step 15), so that one with a space in it, as Python's ``json`` writes, is not opened.
@@ -28,12 +28,12 @@ CBC_HALF = 32
 """A256CBC-HS512: so many bytes of the key are for HMAC, as many for AES, as many of the HMAC are the tag."""
 
 
-class Unopened(ValueError):
+class CannotDecrypt(ValueError):
     """It cannot be decrypted; the message says why, and nothing about the content."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Sealed:
+class _Encrypted:
     iv: bytes
     text: bytes
     tag: bytes
@@ -42,11 +42,11 @@ class _Sealed:
 
 
 def decrypt(jwe: dict[str, Json], keys: Sequence[rsa.RSAPrivateKey]) -> bytes:
-    """The content, if it was encrypted for one of ``keys``. Raises :class:`Unopened`."""
+    """The content, if it was encrypted for one of ``keys``. Raises :class:`CannotDecrypt`."""
     try:
         return _decrypt(jwe, keys)
-    except (Broken, UnicodeEncodeError) as error:
-        raise Unopened(f"This encrypted vCon is damaged: {error}.") from None
+    except (Malformed, UnicodeEncodeError) as error:
+        raise CannotDecrypt(f"This encrypted vCon is damaged: {error}.") from None
 
 
 def encrypt(content: bytes, keys: Sequence[rsa.RSAPublicKey], uuid: str, media_type: str) -> dict[str, Json]:
@@ -74,9 +74,9 @@ def encrypt(content: bytes, keys: Sequence[rsa.RSAPublicKey], uuid: str, media_t
 def _decrypt(jwe: dict[str, Json], keys: Sequence[rsa.RSAPrivateKey]) -> bytes:
     protected, more = jwe.get("protected", ""), jwe.get("aad")
     if not isinstance(protected, str) or not isinstance(more or "", str):
-        raise Broken("its headers are not what RFC 7516 s7.2.1 says")
+        raise Malformed("its headers are not what RFC 7516 s7.2.1 says")
     shared = [protected_header(protected), jwe.get("unprotected")]
-    sealed = _Sealed(
+    encrypted = _Encrypted(
         *(unbase64url(jwe.get(name)) for name in ("iv", "ciphertext", "tag")),
         f"{protected}.{more}".encode() if more is not None else protected.encode(),
     )
@@ -84,22 +84,22 @@ def _decrypt(jwe: dict[str, Json], keys: Sequence[rsa.RSAPrivateKey]) -> bytes:
     reason = "This vCon is encrypted, and not for any of the keys that are configured here."
     for recipient in (recipients if isinstance(recipients, list) else [])[:MOST_RECIPIENTS]:
         try:
-            content = _for_one(_header(*shared, recipient), recipient.get("encrypted_key"), keys, sealed)
-        except Unopened as error:
+            content = _for_one(_header(*shared, recipient), recipient.get("encrypted_key"), keys, encrypted)
+        except CannotDecrypt as error:
             reason = str(error)
         else:
             if content is not None:
                 return content
-    raise Unopened(reason)
+    raise CannotDecrypt(reason)
 
 
 def _for_one(
-    header: dict[str, Any], encrypted_key: Json, keys: Sequence[rsa.RSAPrivateKey], sealed: _Sealed
+    header: dict[str, Any], encrypted_key: Json, keys: Sequence[rsa.RSAPrivateKey], encrypted: _Encrypted
 ) -> bytes | None:
     wrapped = unbase64url(encrypted_key)
     for key in keys:
         secret = _unwrapped(header["alg"], key, wrapped)
-        content = METHODS[header["enc"]](secret, sealed) if secret else None
+        content = METHODS[header["enc"]](secret, encrypted) if secret else None
         if content is not None:
             return content
     return None
@@ -109,16 +109,18 @@ def _header(*parts: Json) -> dict[str, Any]:
     """All headers in one; the official example repeats ``enc``, which is accepted when it says the same."""
     *shared, recipient = parts
     if not isinstance(recipient, dict):
-        raise Broken("a recipient is not an object")
+        raise Malformed("a recipient is not an object")
     found: dict[str, Any] = {}
     for part in (*shared, recipient.get("header")):
         for name, value in part.items() if isinstance(part, dict) else ():
             if found.setdefault(name, value) != value:
-                raise Broken(f"its headers disagree about {str(name)[:40]!r}")
+                raise Malformed(f"its headers disagree about {str(name)[:40]!r}")
     known = str(found.get("alg")) in WRAPS and str(found.get("enc")) in METHODS
     if not known or "zip" in found or "crit" in found:
         what = ", ".join(f"{name} {found[name]}" for name in ("alg", "enc", "zip", "crit") if name in found)
-        raise Unopened(f"This vCon is encrypted in a way that is not known here ({what[:100] or 'it names none'}).")
+        raise CannotDecrypt(
+            f"This vCon is encrypted in a way that is not known here ({what[:100] or 'it names none'})."
+        )
     return found
 
 
@@ -134,23 +136,23 @@ def _oaep(algorithm: str) -> padding.OAEP:
     return padding.OAEP(padding.MGF1(digest), digest, None)
 
 
-def _gcm(secret: bytes, sealed: _Sealed) -> bytes | None:
+def _gcm(secret: bytes, encrypted: _Encrypted) -> bytes | None:
     try:
-        return AESGCM(secret).decrypt(sealed.iv, sealed.text + sealed.tag, sealed.aad)
+        return AESGCM(secret).decrypt(encrypted.iv, encrypted.text + encrypted.tag, encrypted.aad)
     except (InvalidTag, ValueError):
         return None  # another key, or something was changed
 
 
-def _cbc_hmac(secret: bytes, sealed: _Sealed) -> bytes | None:
+def _cbc_hmac(secret: bytes, encrypted: _Encrypted) -> bytes | None:
     """RFC 7518 s5.2.2.2: the tag is compared, in constant time, before anything is decrypted."""
-    if len(secret) != 2 * CBC_HALF or len(sealed.iv) != 16 or len(sealed.text) % 16:
+    if len(secret) != 2 * CBC_HALF or len(encrypted.iv) != 16 or len(encrypted.text) % 16:
         return None
-    if not hmac.compare_digest(_tag(secret, sealed.aad, sealed.iv, sealed.text), sealed.tag):
+    if not hmac.compare_digest(_tag(secret, encrypted.aad, encrypted.iv, encrypted.text), encrypted.tag):
         return None
-    decryptor = Cipher(algorithms.AES(secret[CBC_HALF:]), modes.CBC(sealed.iv)).decryptor()
+    decryptor = Cipher(algorithms.AES(secret[CBC_HALF:]), modes.CBC(encrypted.iv)).decryptor()
     unpadder = PKCS7(128).unpadder()
     try:
-        return unpadder.update(decryptor.update(sealed.text) + decryptor.finalize()) + unpadder.finalize()
+        return unpadder.update(decryptor.update(encrypted.text) + decryptor.finalize()) + unpadder.finalize()
     except ValueError:
         return None
 
@@ -160,5 +162,5 @@ def _tag(secret: bytes, aad: bytes, iv: bytes, text: bytes) -> bytes:
     return hmac.digest(secret[:CBC_HALF], over, "sha512")[:CBC_HALF]
 
 
-METHODS: dict[str, Callable[[bytes, _Sealed], bytes | None]] = {"A256CBC-HS512": _cbc_hmac, "A256GCM": _gcm}
+METHODS: dict[str, Callable[[bytes, _Encrypted], bytes | None]] = {"A256CBC-HS512": _cbc_hmac, "A256GCM": _gcm}
 """How the content is encrypted (RFC 7518 s5); the first is what core s5.3 asks for."""

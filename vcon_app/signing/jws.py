@@ -19,7 +19,7 @@ from cryptography import x509
 from ..drafts import Finding, Json, Signature
 from . import algorithms, one_signature, states
 from .chain import LONGEST, Judgement
-from .keys import UNREADABLE, Anchor, whole
+from .keys import UNREADABLE, Anchor, fully_parsed
 from .signers import Signer
 
 # Not joserfc (1.8; 3,000 checks of RS256 a second, these are 5,900): it takes a name twice in the protected header, or
@@ -30,7 +30,7 @@ MOST = 16
 """Signatures of one file that are checked: each may cost a millisecond."""
 
 
-class Broken(ValueError):
+class Malformed(ValueError):
     """The signature cannot be one, whatever the key; the message says why."""
 
 
@@ -55,7 +55,9 @@ def check(
     """
     entries, place = jws.get("signatures"), f"{pointer}/signatures"
     if not isinstance(entries, list) or not entries:
-        return states.told(RULES, place, Signature("invalid", detail="It claims to be signed, but has no signature."))
+        return states.with_finding(
+            RULES, place, Signature("invalid", detail="It claims to be signed, but has no signature.")
+        )
     signatures: list[Signature] = []
     findings: list[Finding] = []
     for number, entry in enumerate(entries[:MOST]):
@@ -74,14 +76,16 @@ def _check(
     try:
         parsed = _entry(entry, payload)
         algorithm = _algorithm(parsed.header)
-    except Broken as error:
-        return states.told(RULES, place, Signature("invalid", detail=f"{str(error)[:1].upper()}{str(error)[1:]}."))
+    except Malformed as error:
+        return states.with_finding(
+            RULES, place, Signature("invalid", detail=f"{str(error)[:1].upper()}{str(error)[1:]}.")
+        )
     if algorithm not in algorithms.ALLOWED:
         unknown = Signature("uncheckable", detail=f"The algorithm {algorithm[:40]!r} is not known here.")
-        return states.told(RULES, place, unknown)
+        return states.with_finding(RULES, place, unknown)
     by = _by_anchors if parsed.header.get("x5c") is None else _by_certificate
     signature, judgement = by(parsed, algorithm, anchors, at)
-    signature, findings = states.told(RULES, place, signature)
+    signature, findings = states.with_finding(RULES, place, signature)
     return signature, [*findings, *_remarks(parsed, judgement, place)]
 
 
@@ -103,14 +107,14 @@ def _by_certificate(
         certificates = certificates_of(entry.header["x5c"])
     except UNREADABLE as error:
         return Signature("uncheckable", detail=f"Its certificate (x5c) cannot be read: {str(error)[:100]}."), None
-    return one_signature.by_certificate(algorithm, entry.value, entry.signed, certificates, anchors, at)
+    return one_signature.check_by_certificate(algorithm, entry.value, entry.signed, certificates, anchors, at)
 
 
 def _by_anchors(
     entry: _Entry, algorithm: str, anchors: Sequence[Anchor], at: datetime
 ) -> tuple[Signature, Judgement | None]:
     """Without a certificate in the file (core s5.2.2 demands one) only a key that is trusted here can tell."""
-    found = one_signature.by_anchors(algorithm, entry.value, entry.signed, anchors, at)
+    found = one_signature.check_by_anchors(algorithm, entry.value, entry.signed, anchors, at)
     if found:
         return found
     where = "only the address of one (x5u), which is not fetched" if "x5u" in entry.header else "no certificate (x5c)"
@@ -126,7 +130,7 @@ def certificates_of(x5c: Json) -> list[x509.Certificate]:
 
 
 def _certificate(text: str) -> x509.Certificate:
-    return whole(x509.load_der_x509_certificate(base64.b64decode("".join(text.split()), validate=True)))
+    return fully_parsed(x509.load_der_x509_certificate(base64.b64decode("".join(text.split()), validate=True)))
 
 
 def _certificate_or_none(text: str) -> x509.Certificate | None:
@@ -139,34 +143,38 @@ def _certificate_or_none(text: str) -> x509.Certificate | None:
 
 def _entry(entry: Json, payload: Json) -> _Entry:
     if not isinstance(entry, dict) or not isinstance(payload, str):
-        raise Broken("it is not an object over a payload that is a string")
+        raise Malformed("it is not an object over a payload that is a string")
     protected, unprotected = entry.get("protected", ""), entry.get("header")
     if not isinstance(protected, str) or not isinstance(unprotected or {}, dict):
-        raise Broken("its headers are not what RFC 7515 s7.2.1 says")
+        raise Malformed("its headers are not what RFC 7515 s7.2.1 says")
     inner, outer = protected_header(protected), unprotected or {}
     repeated = tuple(sorted(inner.keys() & outer.keys()))
     if differing := [name for name in repeated if inner[name] != outer[name]]:
-        raise Broken(f"{differing[0][:40]!r} says one thing in the protected header and another in the unprotected one")
+        raise Malformed(
+            f"{differing[0][:40]!r} says one thing in the protected header and another in the unprotected one"
+        )
     header = outer | inner
     if "crit" in header:
-        raise Broken(f"it demands extensions ({str(header['crit'])[:60]}) that are not known here (RFC 7515 s4.1.11)")
+        raise Malformed(
+            f"it demands extensions ({str(header['crit'])[:60]}) that are not known here (RFC 7515 s4.1.11)"
+        )
     try:
         signed = f"{protected}.{payload}".encode("ascii")
     except UnicodeEncodeError:
-        raise Broken("its payload is not base64url") from None
+        raise Malformed("its payload is not base64url") from None
     return _Entry(header, repeated, signed, unbase64url(entry.get("signature")))
 
 
 def protected_header(text: str) -> dict[str, Json]:
-    """The object behind a protected header, in which no name may stand twice. Raises :class:`Broken`."""
+    """The object behind a protected header, in which no name may stand twice. Raises :class:`Malformed`."""
     if not text:
         return {}
     try:
         found = json.loads(unbase64url(text), object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
-        raise Broken(f"its protected header cannot be read ({str(error)[:80]})") from None
+        raise Malformed(f"its protected header cannot be read ({str(error)[:80]})") from None
     if not isinstance(found, dict):
-        raise Broken("its protected header is not an object")
+        raise Malformed("its protected header is not an object")
     return found
 
 
@@ -180,20 +188,20 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _algorithm(header: dict[str, Json]) -> str:
     algorithm = header.get("alg")
     if not isinstance(algorithm, str):
-        raise Broken("it names no algorithm")
+        raise Malformed("it names no algorithm")
     if algorithm in algorithms.WORTHLESS or algorithm.casefold() == "none":
-        raise Broken(f"the algorithm {algorithm!r} proves nothing about who signed")
+        raise Malformed(f"the algorithm {algorithm!r} proves nothing about who signed")
     return algorithm
 
 
 def unbase64url(text: Json) -> bytes:
-    """Bytes of base64url, padded or not. Raises :class:`Broken`."""
+    """Bytes of base64url, padded or not. Raises :class:`Malformed`."""
     if not isinstance(text, str):
-        raise Broken("a part that should be base64url is not a string")
+        raise Malformed("a part that should be base64url is not a string")
     try:
         return base64.b64decode(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError) as error:
-        raise Broken(f"a part is not base64url ({error})") from None
+        raise Malformed(f"a part is not base64url ({error})") from None
 
 
 def sign(content: bytes, signer: Signer, uuid: str) -> dict[str, Json]:

@@ -71,10 +71,10 @@ def anchor_of(pem: str, name: str = "", origin: str = "") -> Anchor:
     kind, block = _only_block(pem)
     try:
         if kind in ("CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"):
-            certificate = whole(x509.load_pem_x509_certificate(block))
-            return Anchor(checked(certificate.public_key()), certificate, name, origin)
+            certificate = fully_parsed(x509.load_pem_x509_certificate(block))
+            return Anchor(accepted_key(certificate.public_key()), certificate, name, origin)
         if kind in ("PUBLIC KEY", "RSA PUBLIC KEY"):
-            return Anchor(checked(serialization.load_pem_public_key(block)), None, name, origin)
+            return Anchor(accepted_key(serialization.load_pem_public_key(block)), None, name, origin)
     except BadKey:
         raise
     except UNREADABLE as error:
@@ -82,7 +82,7 @@ def anchor_of(pem: str, name: str = "", origin: str = "") -> Anchor:
     raise BadKey(f'A PEM block "{kind[:40]}" is neither a certificate nor a public key.')
 
 
-def whole(certificate: x509.Certificate) -> x509.Certificate:
+def fully_parsed(certificate: x509.Certificate) -> x509.Certificate:
     """The certificate, all of it parsed: the library looks at its parts only when asked. Raises ``UNREADABLE``."""
     common_name(certificate)
     certificate.issuer.rfc4514_string()
@@ -115,7 +115,7 @@ def _only_block(pem: str) -> tuple[str, bytes]:
     return blocks[0][1], blocks[0][0].encode()
 
 
-def checked(key: object) -> PublicKey:
+def accepted_key(key: object) -> PublicKey:
     """The key, if it is of a kind that signs and strong enough. Raises :class:`BadKey`."""
     if not isinstance(key, KINDS):
         raise BadKey(f"A key of the kind {type(key).__name__.strip('_')} signs nothing that is checked here.")

@@ -16,7 +16,7 @@ CHANGED = "the file was changed after it was signed, or the signature was made w
 _STATES = {"trusted": "valid", "expired": "valid_expired", "untrusted": "valid_untrusted"}
 
 
-def by_certificate(
+def check_by_certificate(
     algorithm: str,
     value: bytes,
     signed: bytes,
@@ -28,7 +28,7 @@ def by_certificate(
     judgement, key = judge(certificates, anchors, at), certificates[0].public_key()
     try:
         genuine = algorithms.verifies(algorithm, key, value, signed)
-    except algorithms.Misfit as error:
+    except algorithms.WrongKeyKind as error:
         return Signature("invalid", detail=f"{error}."), judgement
     if not genuine:
         detail = f"{algorithm} does not verify with the key of {judgement.signer}: {CHANGED}."
@@ -36,7 +36,7 @@ def by_certificate(
     return _genuine(algorithm, key, judgement), judgement
 
 
-def by_anchors(
+def check_by_anchors(
     algorithm: str, value: bytes, signed: bytes, anchors: Sequence[Anchor], at: datetime
 ) -> tuple[Signature, Judgement | None] | None:
     """Of a signature without a certificate; None when there is no key that it should be of.

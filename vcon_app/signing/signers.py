@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa, utils
 
 from .algorithms import CURVES, HASHES
-from .keys import UNREADABLE, BadKey, checked, fingerprint, whole
+from .keys import UNREADABLE, BadKey, accepted_key, fingerprint, fully_parsed
 
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
 
@@ -61,15 +61,15 @@ def signer_of(key_pem: bytes, certificates_pem: bytes = b"", password: bytes | N
     key = private_key_of(key_pem, password)
     if not isinstance(key, (rsa.RSAPrivateKey, ec.EllipticCurvePrivateKey, ed25519.Ed25519PrivateKey)):
         raise BadKey(f"A key of the kind {type(key).__name__.strip('_')} does not sign vCons.")
-    checked(key.public_key())
+    accepted_key(key.public_key())
     try:
         certificates = (
-            [whole(one) for one in x509.load_pem_x509_certificates(certificates_pem)] if certificates_pem else []
+            [fully_parsed(one) for one in x509.load_pem_x509_certificates(certificates_pem)] if certificates_pem else []
         )
     except UNREADABLE as error:
         raise BadKey(f"The certificates cannot be read: {str(error)[:200]}.") from None
     if certificates and certificates[0].public_key() != key.public_key():
-        own = fingerprint(checked(certificates[0].public_key()))[:16]
+        own = fingerprint(accepted_key(certificates[0].public_key()))[:16]
         raise BadKey(f"The first certificate is of another key (SHA-256 {own}…); the signer's own comes first.")
     return Signer(key, tuple(certificates))
 

@@ -35,7 +35,7 @@ def best(signatures: Sequence[Signature]) -> Signature:
     return invalid[0] if invalid else max(signatures, key=lambda signature: rank(signature.state))
 
 
-def told(rules: tuple[str, str], place: str, signature: Signature) -> tuple[Signature, list[Finding]]:
+def with_finding(rules: tuple[str, str], place: str, signature: Signature) -> tuple[Signature, list[Finding]]:
     """The signature with the finding that says what is wrong with it; none for one that is valid.
 
     The first rule is the one about signatures, the second the one about trust in their signers.

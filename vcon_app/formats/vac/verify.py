@@ -21,7 +21,7 @@ def verify(source: BinaryIO, anchors: Sequence[Anchor], at: datetime) -> tuple[S
     if len(data) > LARGEST:
         raise FormatError(f"This signed record is larger than {LARGEST:,} bytes; it cannot be held in memory.")
     try:
-        envelope = cose.opened(data)
+        envelope = cose.parse(data)
     except cose.NotSign1 as error:
         raise FormatError(str(error)) from None
     signature, findings = cose.check(envelope, anchors, at)

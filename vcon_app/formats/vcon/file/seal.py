@@ -102,7 +102,7 @@ def unseal(source: BinaryIO, keys: Sequence[RSAPrivateKey]) -> BinaryIO:
         return source
     try:
         return io.BytesIO(jwe.decrypt(value, keys))
-    except jwe.Unopened as error:
+    except jwe.CannotDecrypt as error:
         sealed = forms.encrypted(value)
         raise FormatError(f"{error}{sealed.detail.removeprefix(forms.SEALED)}", sealed) from None
 
