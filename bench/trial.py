@@ -104,8 +104,8 @@ def _read_archive(source: BinaryIO) -> None:
     try:
         if not archives.is_archive(source, "auto"):
             return
-        archive = archives.opened(source)
-        members = archives.contents(archive).members
+        archive = archives.open_archive(source)
+        members = archives.contents_of(archive).members
     except FormatError:
         return
     for member in members[:MEMBERS]:

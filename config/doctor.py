@@ -82,7 +82,7 @@ def secrets_fault() -> str | None:
         return f"{path} can be read by other users"
     if settings.DEBUG and settings.ENV.host not in (None, "localhost", "127.0.0.1", "::1"):
         return "DEBUG is on, and the server listens to other machines: error pages show settings"
-    return own_keys.fault()
+    return own_keys.key_problem()
 
 
 def _database_remedy() -> str:

@@ -53,7 +53,7 @@ class Companion:
     tail: str
     """The last part of the session's ``external_id``, behind its last slash."""
     parent: str = ""
-    """The part before that, where the file's place tells it."""
+    """The part of the ``external_id`` before that slash, where the path of the file names it."""
     title: str = ""
     metadata: dict[str, Json] = field(default_factory=dict)
 

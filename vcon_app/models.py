@@ -22,7 +22,7 @@ class SourceDocument(models.Model):
 
 
 class Job(models.Model):
-    """What an import and an export share: the row is the truth, a Celery message only rings for it."""
+    """What an import and an export share: the row is the truth, a Celery message only asks a worker to look at it."""
 
     class Status(models.TextChoices):
         QUEUED = "queued"
@@ -118,7 +118,7 @@ class ImportedSession(models.Model):
 
 
 class Companion(models.Model):
-    """What a file that holds no session tells of one: kept until that session's own file comes, and after."""
+    """What a file that holds no session says of one: kept until that session's own file comes, and after."""
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="companions")
     document = models.ForeignKey(SourceDocument, models.PROTECT)
@@ -127,7 +127,7 @@ class Companion(models.Model):
     tail = models.TextField()
     """The last part of the session's external id, behind the last slash."""
     parent = models.TextField(blank=True, default="")
-    """The part before that, where the place of the file tells it."""
+    """The part of the external id before the last slash, if the file's path names it; empty: any session's."""
     title = models.TextField(blank=True, default="")
     metadata = models.JSONField(default=dict)
 
@@ -145,7 +145,7 @@ class Export(Job):
     format = models.CharField(max_length=40)
     options = models.JSONField(default=dict)
     identity = models.JSONField(default=dict)
-    """uuid and created_at that this session's vCon was given the first time; later exports say the same."""
+    """``uuid`` and ``created_at`` of this content, and what they were given for; later exports of it carry the same."""
     filename = models.TextField(default="")
     size = models.BigIntegerField(null=True)
     losses = models.JSONField(default=list)
@@ -155,7 +155,7 @@ class Export(Job):
 
 
 class Redaction(models.Model):
-    """What somebody takes out of a session: rules while it is a draft, then the file that they made."""
+    """A redaction of a session: rules while it is a draft, then also the redacted vCon that was made of them."""
 
     id = models.UUIDField(primary_key=True, default=uuid7)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="redactions")

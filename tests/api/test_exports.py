@@ -147,6 +147,6 @@ def test_a_bundle_is_a_zip_that_verifies(api, imported):
     vcon = fetch(api, imported, "vcon")
     assert answer.headers["Countersign-Loss"] == vcon.headers["Countersign-Loss"]
     archive = Archive(io.BytesIO(body(answer)))
-    report = bundle.verify(archive, [own_keys.anchor()], timezone.now())
+    report = bundle.verify(archive, [own_keys.own_anchor()], timezone.now())
     assert (report.signature.state, report.findings) == ("valid", [])
     assert b"".join(archive.chunks(bundle.session_in(archive))) == file().getvalue()

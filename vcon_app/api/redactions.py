@@ -130,7 +130,7 @@ def create_redaction(request: HttpRequest, session_id: UUID, redaction: NewRedac
 @router.get("/sessions/{uuid:session_id}/redactions", auth=writer, response=Page[Redaction])
 def list_redactions(request: HttpRequest, session_id: UUID, limit: Limit, cursor: Cursor) -> HttpResponse:
     """Redacted vCons of a session, the newest first."""
-    found = queries.made(session_read(request, session_id).pk)
+    found = queries.finished_redactions(session_read(request, session_id).pk)
     rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
     return reply(Page(items=[Redaction.of(row) for row in rows], next_cursor=next_cursor))
 
@@ -170,7 +170,7 @@ def _opened(request: HttpRequest, session_id: UUID, redaction_id: UUID) -> tuple
 
 
 def _read(request: HttpRequest, session_id: UUID, redaction_id: UUID) -> models.Redaction:
-    found = queries.one(request.auth.workspace.id, session_id, redaction_id)
+    found = queries.finished_redaction(request.auth.workspace.id, session_id, redaction_id)
     if found is None:
         raise not_found("redaction")
     return found

@@ -14,7 +14,7 @@ from vcon_app.models import Import, ImportedSession
 
 PLACES = 5
 """Places of one rule that are shown before the rest is folded away."""
-TOLD = 2
+SHOWN_GROUPS = 2
 SEVERITIES = ("error", "warning", "info")
 
 
@@ -76,9 +76,9 @@ def sentence(imported: Import) -> str:
     parts = [_number(len(sessions_of(imported)), "session"), _added(imported)]
     groups = grouped(imported.findings)
     if groups:
-        told = "; ".join(_short(group.message) for group in groups[:TOLD])
-        more = f"; and {len(groups) - TOLD} more" if len(groups) > TOLD else ""
-        parts.append(f"{_number(len(groups), 'remark')}: {told}{more}")
+        shown = "; ".join(_short(group.message) for group in groups[:SHOWN_GROUPS])
+        more = f"; and {len(groups) - SHOWN_GROUPS} more" if len(groups) > SHOWN_GROUPS else ""
+        parts.append(f"{_number(len(groups), 'remark')}: {shown}{more}")
     return ", ".join(parts)
 
 

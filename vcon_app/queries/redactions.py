@@ -27,7 +27,7 @@ KINDS = {
 }
 """Filters of the page; anything else is "everything"."""
 # Of a text a plain search, of JSON one in how PostgreSQL writes it: there quotes and line ends are escaped.
-FOUND = """
+SEARCH = """
 SELECT seq, text ILIKE %(plain)s,
     coalesce(arguments::text ILIKE ANY(%(both)s), false), coalesce(result::text ILIKE ANY(%(both)s), false)
 FROM sessions_app_event WHERE session_id = %(session)s AND seq <= %(last)s
@@ -56,13 +56,15 @@ class Row:
         return self.kind.replace("_", " ")
 
 
-def containing(session_id: UUID, words: str, last: int, only: Collection[int] | None = None) -> dict[int, set[str]]:
+def parts_containing(
+    session_id: UUID, words: str, last: int, only: Collection[int] | None = None
+) -> dict[int, set[str]]:
     """Seq -> the columns (text, arguments, result) that contain the words, in upper or lower case."""
     plain = f"%{_literal(words)}%"
     escaped = f"%{_literal(orjson.dumps(words).decode()[1:-1])}%"
     given = {"session": session_id, "last": last, "plain": plain, "both": [plain, escaped]}
     with connection.cursor() as cursor:
-        cursor.execute(FOUND, given | {"only": None if only is None else list(only)})
+        cursor.execute(SEARCH, given | {"only": None if only is None else list(only)})
         return {
             seq: {name for name, hit in zip(("text", "arguments", "result"), hits, strict=True) if hit}
             for seq, *hits in cursor.fetchall()
@@ -73,13 +75,13 @@ def _literal(words: str) -> str:
     return words.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
-def rows(session_id: UUID, *, after: int, kind: str = "", words: str = "", last: int) -> tuple[list[Row], bool]:
+def event_rows(session_id: UUID, *, after: int, kind: str = "", words: str = "", last: int) -> tuple[list[Row], bool]:
     """A page of the log behind ``after``, and whether more follow. One query, two with words to look for."""
     found = Event.objects.filter(session_id=session_id, seq__gt=after, seq__lte=last).order_by("seq")
     if kind in KINDS:
         found = found.filter(kind__in=KINDS[kind])
     if words:
-        found = found.filter(seq__in=list(containing(session_id, words, last)))
+        found = found.filter(seq__in=list(parts_containing(session_id, words, last)))
     shown = found.annotate(
         said=Left("text", HEAD),
         shown_arguments=Left(_as_text("arguments"), HEAD),
@@ -94,18 +96,18 @@ def _as_text(column: str) -> Func:
     return Func(F(column), template="(%(expressions)s #>> '{}')", output_field=TextField())
 
 
-def made(session_id: UUID) -> QuerySet[Redaction]:
+def finished_redactions(session_id: UUID) -> QuerySet[Redaction]:
     """The redactions of a session that became files, the newest first."""
     return Redaction.objects.filter(session_id=session_id).exclude(export=None).select_related("export").order_by("-id")
 
 
-def one(workspace_id: UUID, session_id: UUID, redaction_id: UUID) -> Redaction | None:
+def finished_redaction(workspace_id: UUID, session_id: UUID, redaction_id: UUID) -> Redaction | None:
     """A redaction that became a file."""
-    return made(session_id).filter(workspace_id=workspace_id, pk=redaction_id).first()
+    return finished_redactions(session_id).filter(workspace_id=workspace_id, pk=redaction_id).first()
 
 
-def kept_of(record: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+def file_items(record: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """What the file of a session holds beside its events: ``attachments`` and ``analysis``, by index ``i``."""
     vcon = record.get("vcon")
-    held = vcon if isinstance(vcon, dict) else {}
-    return {name: [one for one in held.get(name) or [] if one.get("item")] for name in ("attachments", "analysis")}
+    items = vcon if isinstance(vcon, dict) else {}
+    return {name: [one for one in items.get(name) or [] if one.get("item")] for name in ("attachments", "analysis")}

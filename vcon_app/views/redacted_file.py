@@ -75,7 +75,7 @@ def more(request: access.DeskRequest, session_id: UUID, redaction_id: UUID) -> H
 
 def _read(request: access.DeskRequest, session_id: UUID, redaction_id: UUID) -> tuple[Session, Redaction]:
     session = access.session_read(request, session_id)
-    made = queries.one(session.workspace_id, session.pk, redaction_id)
+    made = queries.finished_redaction(session.workspace_id, session.pk, redaction_id)
     if made is None:
         raise Http404("There is no such redaction of this session.")
     return session, made

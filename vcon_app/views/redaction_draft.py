@@ -82,7 +82,7 @@ def _list(session: Session, draft: Redaction, asked: QueryDict) -> dict[str, Any
     words = asked.get("q", "").replace("\0", "").strip()[: redaction_rules.LONGEST]
     event = number(asked.get("event"))
     after = event - 1 if event else number(asked.get("after")) or 0
-    rows, more = queries.rows(session.pk, after=after, kind=kind, words=words, last=session.last_seq)
+    rows, more = queries.event_rows(session.pk, after=after, kind=kind, words=words, last=session.last_seq)
     place = {name: value for name, value in (("q", words), ("kind", kind)) if value}
     return {
         "session": session,
@@ -94,7 +94,7 @@ def _list(session: Session, draft: Redaction, asked: QueryDict) -> dict[str, Any
         "here": urlencode({**place, "after": after}),
         "next": urlencode({**place, "after": rows[-1].seq}) if more else "",
         "first": urlencode(place) if after else "",
-        "made": queries.made(session.pk)[:10],
+        "made": queries.finished_redactions(session.pk)[:10],
     }
 
 
@@ -128,7 +128,7 @@ def _chosen(draft: Redaction) -> dict[str, Any]:
     """What the draft says, for the panel."""
     whats = {rule["what"] for rule in draft.rules if "seq" not in rule}
     ticked = {(rule["what"], rule["index"]) for rule in draft.rules if "index" in rule}
-    kept = queries.kept_of(draft.session.source_record)
+    kept = queries.file_items(draft.session.source_record)
     return {
         "session": draft.session,
         "draft": draft,

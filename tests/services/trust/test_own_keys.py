@@ -16,10 +16,10 @@ from vcon_app.signing.signers import new_key_pem, signer_of
 
 
 def test_own_key_is_generated_on_first_use_and_kept(settings):
-    assert own_keys.anchor() is None, "checking signatures makes no key"
+    assert own_keys.own_anchor() is None, "checking signatures makes no key"
     first = own_keys.signer()
     assert own_keys.signer().public_pem == first.public_pem
-    assert own_keys.anchor().key == first.key.public_key()
+    assert own_keys.own_anchor().key == first.key.public_key()
     path = Path(settings.DATA_DIR) / own_keys.KEY_FILE
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [one.name for one in path.parent.iterdir()] == [own_keys.KEY_FILE]
@@ -47,26 +47,26 @@ def test_configured_key_replaces_the_generated_one(settings, tmp_path):
     settings.SIGNING_KEY = tmp_path / "operators.key"
     settings.SIGNING_KEY.write_text(private_pem(rsa_key()))
     assert own_keys.signer().algorithm == "RS256"
-    assert own_keys.anchor().key == rsa_key().public_key()
+    assert own_keys.own_anchor().key == rsa_key().public_key()
     settings.SIGNING_KEY.write_text("nonsense")
-    assert own_keys.anchor() is None
+    assert own_keys.own_anchor() is None
 
 
 def test_doctor_checks_the_own_key(settings, tmp_path):
-    assert own_keys.fault() is None, "there is none yet"
+    assert own_keys.key_problem() is None, "there is none yet"
     own_keys.signer()
-    assert own_keys.fault() is None
+    assert own_keys.key_problem() is None
     (tmp_path / own_keys.KEY_FILE).chmod(0o644)
-    assert "can be read by other users" in own_keys.fault()
+    assert "can be read by other users" in own_keys.key_problem()
     settings.SIGNING_KEY = tmp_path / "operators.key"
     settings.SIGNING_KEY.write_text("nonsense")
-    assert "cannot be used" in own_keys.fault()
+    assert "cannot be used" in own_keys.key_problem()
 
 
 def test_own_key_does_not_verify_documents_of_others(settings, tmp_path):
     settings.SIGNING_KEY = tmp_path / "operators.key"
     settings.SIGNING_KEY.write_text(private_pem(ed_key()))
-    ours = own_keys.anchor()
+    ours = own_keys.own_anchor()
     assert feeds.check(feed(ed_key(7)), [ours], AT)[0].state == "uncheckable"
     stranger = signed(VCON, recorder())
     for entry in stranger["signatures"]:

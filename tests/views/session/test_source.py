@@ -23,7 +23,7 @@ FILE = b"\n".join(json.dumps(line).encode() for line in LINES) + b"\n"
 
 def imported(agent, data: bytes, new: Iterable, findings: Iterable = ()) -> Session:
     """A session as if it was read from a file of these bytes."""
-    document = documents.keep(agent.workspace, [data])
+    document = documents.store(agent.workspace, [data])
     session = session_with(agent, [])
     events.append(session.pk, list(new), document=document.sha256)
     made = Import.objects.create(

@@ -54,7 +54,7 @@ class Command(BaseCommand):
         try:
             return list(anchors.keyring(workspace_named(workspace).pk).anchors)
         except OperationalError:
-            ours = list(filter(None, (own_keys.anchor(),)))
+            ours = list(filter(None, (own_keys.own_anchor(),)))
             if not has_key and not ours:
                 raise CommandError("the database with the trust anchors cannot be reached; name a --key") from None
             self.stderr.write("the database cannot be reached; only --key and this installation's own key are trusted")

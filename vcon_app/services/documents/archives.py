@@ -54,14 +54,14 @@ def is_archive(source: BinaryIO, format_asked: str) -> bool:
     return not registry.claims(Head(zips.headers(source)), candidates)
 
 
-def opened(source: BinaryIO) -> Archive:
+def open_archive(source: BinaryIO) -> Archive:
     """Raises ``FormatError`` for what is damaged, too much, or a bomb."""
     archive = Archive(source)
     archive.check_size(settings.MAX_UPLOAD_BYTES * (BUNDLE_PARTS if bundle.is_bundle(archive) else 1))
     return archive
 
 
-def contents(archive: Archive) -> Contents:
+def contents_of(archive: Archive) -> Contents:
     """The one session of a bundle of ours, the vCons of a ``.vconz``, or every file of another archive.
 
     Raises ``FormatError`` for a bundle that is refused.
@@ -75,12 +75,12 @@ def contents(archive: Archive) -> Contents:
 
 
 @contextmanager
-def part_of(source: BinaryIO, pointer: str) -> Iterator[tuple[BinaryIO, str]]:
+def open_part(source: BinaryIO, pointer: str) -> Iterator[tuple[BinaryIO, str]]:
     """The file that a pointer leads into and the place in it: a member of an archive, else the source itself.
 
     Raises ``FormatError``.
     """
-    archive = opened(source) if is_zip(source) else None
+    archive = open_archive(source) if is_zip(source) else None
     named = [member for member in archive.members if _is_in(pointer, member)] if archive else []
     if archive is None or not named:
         source.seek(0)
@@ -99,10 +99,10 @@ def member_of(archive: Archive, name: str) -> ZipInfo:
     return member
 
 
-def placed(member: ZipInfo, pointer: str) -> str:
+def place_in(member: ZipInfo, pointer: str) -> str:
     """Where in the archive a place in a member is."""
     return f"{member.filename}{BEHIND_NAME}{pointer}"
 
 
 def _is_in(pointer: str, member: ZipInfo) -> bool:
-    return pointer.startswith(placed(member, ""))
+    return pointer.startswith(place_in(member, ""))

@@ -31,9 +31,9 @@ class Stored:
     size: int
 
 
-def keep(workspace: Workspace, chunks: Iterable[bytes]) -> SourceDocument:
+def store(workspace: Workspace, chunks: Iterable[bytes]) -> SourceDocument:
     """Store a stream of bytes and return its document row. Raises ``TooLarge``; nothing is left behind then."""
-    stored = _store(chunks)
+    stored = _write_bytes(chunks)
     document, _ = SourceDocument.objects.get_or_create(
         workspace=workspace, sha256=stored.sha256, defaults={"size": stored.size}
     )
@@ -55,7 +55,7 @@ def chunks_of(stream: BinaryIO) -> Iterable[bytes]:
         yield chunk
 
 
-def _store(chunks: Iterable[bytes]) -> Stored:
+def _write_bytes(chunks: Iterable[bytes]) -> Stored:
     root = Path(settings.DOCUMENTS_DIR)
     root.mkdir(parents=True, exist_ok=True, mode=0o700)
     digest, size = hashlib.sha256(), 0

@@ -19,9 +19,9 @@ from vcon_app.models import SourceDocument
 from . import archives, decryption, documents
 
 SHOWN = 256 * 1024
-"""Bytes of a record that a page shows."""
+"""Bytes that a page shows of a record."""
 WHOLE = 64 * 1024 * 1024
-"""Bytes of a record that are read for a download."""
+"""Bytes that a download gives of a record."""
 PARSED = 16 * 1024 * 1024
 """A document up to this size is parsed to find what a pointer names; larger ones have byte ranges or are downloaded."""
 
@@ -31,8 +31,8 @@ class NotShown(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """The bytes of one record, and how many there are in all."""
+class EventBytes:
+    """The bytes of the record that an event was read from, perhaps cut, and how many there are in all."""
 
     data: bytes
     size: int
@@ -54,29 +54,29 @@ class Record:
         return self.data.decode(errors="replace")
 
 
-def read(event: Event, document: SourceDocument, limit: int = SHOWN) -> Record:
+def read(event: Event, document: SourceDocument, limit: int = SHOWN) -> EventBytes:
     """The bytes an event was read from, at most ``limit`` of them. Raises ``NotShown``."""
     try:
-        with documents.open_document(document) as source, archives.part_of(source, event.pointer) as (file, pointer):
-            return _record(event, file, pointer, limit)
+        with documents.open_document(document) as source, archives.open_part(source, event.pointer) as (file, pointer):
+            return _bytes_of(event, file, pointer, limit)
     except FileNotFoundError:
         raise NotShown("The bytes of this document are not in the storage any more.") from None
     except FormatError as error:
         raise NotShown(f"It cannot be read again: {error}") from None
 
 
-def _record(event: Event, file: BinaryIO, pointer: str, limit: int) -> Record:
+def _bytes_of(event: Event, file: BinaryIO, pointer: str, limit: int) -> EventBytes:
     if event.offset is not None and event.length is not None:
         file.seek(event.offset)
-        return Record(file.read(min(event.length, limit)), event.length, is_exact=True)
+        return EventBytes(file.read(min(event.length, limit)), event.length, is_exact=True)
     if file.seek(0, 2) > PARSED:
         raise NotShown("The file is too large to find one part of it here; download it and look at the pointer.")
     file.seek(0)
-    data = _value(_readable(event, file).read(), pointer)
-    return Record(data[:limit], len(data), is_exact=False)
+    data = _value(_open_decrypted(event, file).read(), pointer)
+    return EventBytes(data[:limit], len(data), is_exact=False)
 
 
-def _readable(event: Event, file: BinaryIO) -> BinaryIO:
+def _open_decrypted(event: Event, file: BinaryIO) -> BinaryIO:
     """The document as it was read: pointers lead into what an encrypted one holds."""
     format = registry.readers().get(event.session.source_format)
     try:
@@ -101,7 +101,7 @@ def at_pointer(value: Any, pointer: str) -> Any:
     Raises ``LookupError`` or ``ValueError`` where there is nothing.
     """
     for token in _tokens(pointer):
-        value = _unpacked(value)
+        value = _parsed_if_text(value)
         if isinstance(value, list) and token.isdecimal():
             value = value[int(token)]
         elif isinstance(value, dict):
@@ -115,7 +115,7 @@ def _tokens(pointer: str) -> Iterable[str]:
     return (part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
 
 
-def _unpacked(value: Any) -> Any:
+def _parsed_if_text(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     text = value.encode()

@@ -20,7 +20,7 @@ def size_of(link: ImportedSession) -> int:
     if not link.member:
         return link.document.size
     with documents.open_document(link.document) as source:
-        return archives.member_of(archives.opened(source), link.member).file_size
+        return archives.member_of(archives.open_archive(source), link.member).file_size
 
 
 def chunks_of(link: ImportedSession) -> Iterator[bytes]:
@@ -29,5 +29,5 @@ def chunks_of(link: ImportedSession) -> Iterator[bytes]:
         if not link.member:
             yield from documents.chunks_of(source)
             return
-        archive = archives.opened(source)
+        archive = archives.open_archive(source)
         yield from archive.chunks(archives.member_of(archive, link.member))

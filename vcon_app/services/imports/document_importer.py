@@ -33,7 +33,7 @@ from .findings import Findings
 log = logging.getLogger(__name__)
 
 AUTO = "auto"
-UNSIGNED = signatures.Checked(signatures.columns(Signature()))
+UNSIGNED = signatures.Checked(signatures.signature_columns(Signature()))
 """What holds no session has nothing that a signature is of."""
 SHOWN_FAILURES = 3
 """Members whose failure the message names when an archive gives nothing at all."""
@@ -59,7 +59,7 @@ class DocumentImporter:
     def __init__(self, imported: Import, heartbeat: Heartbeat) -> None:
         self.imported = imported
         self.heartbeat = heartbeat
-        self.ring = anchors.keyring(imported.workspace_id)
+        self.keyring = anchors.keyring(imported.workspace_id)
         self.findings = Findings()
         self.gained: list[Gained] = []
         self.checked: list[signatures.Checked] = []
@@ -87,8 +87,8 @@ class DocumentImporter:
         self._finish(name)
 
     def _read(self, source: BinaryIO, format_name: str, member: ZipInfo | None = None) -> FileResult:
-        place = archives.placed(member, "") if member else ""
-        result = FileImporter(self.imported, format_name, self.ring, self._progress, place).run(source)
+        place = archives.place_in(member, "") if member else ""
+        result = FileImporter(self.imported, format_name, self.keyring, self._progress, place).run(source)
         name = member.filename if member else ""
         self.gained += [Gained(name, session, count, result.checked) for session, count in result.events.items()]
         self.findings.add(result.findings, result.checked.findings_at(place))
@@ -97,13 +97,13 @@ class DocumentImporter:
 
     def _read_archive(self, source: BinaryIO) -> str:
         """The format that the import is said to be in."""
-        archive = archives.opened(source)
-        contents = archives.contents(archive)
+        archive = archives.open_archive(source)
+        contents = archives.contents_of(archive)
         for finding in contents.odd:
             self.findings.note(finding)
         self.failures += [(found.path, FormatError(found.message)) for found in archive.refused]
         if contents.is_bundle:
-            self.bundle_signature = signatures.of_bundle(archive, self.ring)
+            self.bundle_signature = signatures.check_bundle(archive, self.keyring)
             self.findings.add(Findings(), self.bundle_signature.findings)
         self.total = sum(member.file_size for member in contents.members)
         for member in contents.members:
@@ -182,7 +182,7 @@ class DocumentImporter:
         self.heartbeat.progress = min((self.done + read) / self.total, 0.99) if self.total else 0.0
 
     def _finish(self, format_name: str) -> None:
-        imported, checked = self.imported, self.bundle_signature or signatures.worst(self.checked or [UNSIGNED])
+        imported, checked = self.imported, self.bundle_signature or signatures.worst_of(self.checked or [UNSIGNED])
         mine = Import.objects.filter(pk=imported.pk, attempt=imported.attempt, status=Import.Status.RUNNING)
         done = mine.update(
             format=format_name,
@@ -209,5 +209,5 @@ class DocumentImporter:
                 document=self.imported.document,
                 member=gained.member,
                 events=gained.events,
-                signature=signatures.under(self.bundle_signature, gained.checked).signature,
+                signature=signatures.signature_within(self.bundle_signature, gained.checked).signature,
             )

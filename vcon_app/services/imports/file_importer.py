@@ -76,7 +76,7 @@ class FileImporter:
         self,
         imported: Import,
         format_name: str,
-        ring: anchors.Keyring,
+        keyring: anchors.Keyring,
         on_progress: Callable[[int], None],
         place: str = "",
     ) -> None:
@@ -84,7 +84,7 @@ class FileImporter:
         self.imported = imported
         self.workspace_id = imported.workspace_id
         self.format = registry.reader(format_name)
-        self.ring = ring
+        self.keyring = keyring
         self.on_progress = on_progress
         self.place = place
         self.was_encrypted = False
@@ -100,7 +100,7 @@ class FileImporter:
         readable = decryption.decrypted(self.format, source)
         self.was_encrypted = readable is not source
         attempt = self._read_versions(readable)
-        checked = signatures.check(self.format, readable, attempt.signature, self.ring)
+        checked = signatures.check(self.format, readable, attempt.signature, self.keyring)
         return FileResult(attempt.events, attempt.findings, checked)
 
     def _read_versions(self, source: BinaryIO) -> _Attempt:

@@ -34,11 +34,11 @@ class Findings:
 
     def rows(self) -> list[Row]:
         """All that were kept, then how many more there are of which rule."""
-        told = [
+        counted = [
             {"rule": rule, "severity": severity, "path": "", "message": f"{count:,} more like this"}
             for (rule, severity), count in self._more.items()
         ]
-        return storable(self._rows) + told
+        return storable(self._rows) + counted
 
     def _keep(self, row: Row) -> None:
         if self._kept[row["rule"]] < KEPT_PER_RULE:

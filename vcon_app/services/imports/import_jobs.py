@@ -56,7 +56,7 @@ def start_import(
         raise UnknownFormat(f'"{format}" is not a format; use auto or one of {", ".join(sorted(registry.readers()))}')
     if isinstance(agent, str):
         agent = agents.named(workspace.id, agent)
-    document = documents.keep(workspace, chunks)
+    document = documents.store(workspace, chunks)
     new = Import(
         workspace=workspace,
         document=document,
@@ -172,7 +172,7 @@ def _fail(imported: Import, reason: str, signature: Signature | None = None) -> 
     mine.update(
         status=Import.Status.FAILED,
         error=text(f"{imported.filename}: {reason}"),
-        signature=signatures.columns(signature) if signature else {},
+        signature=signatures.signature_columns(signature) if signature else {},
         finished_at=timezone.now(),
     )
     import_notices.import_changed(imported.pk)

@@ -48,9 +48,9 @@ class _File:
     """As it was when it was imported, or found to be nothing for us."""
     not_before: float = 0.0
     is_known: bool = False
-    """Whether an import of it was told."""
+    """Whether an import of it was reported."""
     is_ignored: bool = False
-    """Whether it was told why there is none."""
+    """Whether the reason why there is none was reported."""
 
 
 class Watch:
@@ -126,7 +126,7 @@ class Watch:
         return started
 
     def _no_import(self, path: Path, file: _File, reason: str) -> Outcome | None:
-        """Told once for a file, however it changes."""
+        """The reason why a file is not imported, once for each file, however it changes."""
         file.done = file.seen
         was_ignored, file.is_ignored = file.is_ignored, True
         return None if was_ignored else Outcome(path, reason=reason)

@@ -46,7 +46,7 @@ def checked_rules(session: Session, rules: list[Rule]) -> list[Rule]:
         raise BadRule("/remove", f"{len(rules):,} rules are too many (at most {MOST:,}); use all of a kind, or words")
     made = [_checked_rule(rule, f"/remove/{number}") for number, rule in enumerate(rules)]
     _check_events(session, made)
-    kept = {name: {one["i"] for one in found} for name, found in queries.kept_of(session.source_record).items()}
+    kept = {name: {one["i"] for one in found} for name, found in queries.file_items(session.source_record).items()}
     for number, rule in enumerate(made):
         name = ONE_OF_FILE.get(rule["what"])
         if name and rule["index"] not in kept[name]:
@@ -101,7 +101,7 @@ def selection_of(
         else:
             (every if what in EVERY else whole).add(what)
     for one in words:
-        for seq, found in queries.containing(session_id, one, last, only).items():
+        for seq, found in queries.parts_containing(session_id, one, last, only).items():
             parts[seq] |= found & {*PARTS}
     return Selection(
         type=kind,

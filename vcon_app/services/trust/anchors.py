@@ -34,7 +34,7 @@ class Keyring:
 def keyring(workspace_id: UUID) -> Keyring:
     """What signatures are checked against in this workspace now."""
     rows = list(TrustAnchor.objects.filter(workspace_id=workspace_id).order_by("pk"))
-    ours = own_keys.anchor()
+    ours = own_keys.own_anchor()
     marks = [str(row.pk) for row in rows] + ([fingerprint(ours.key)] if ours else [])
     stamp = hashlib.sha256("\n".join(marks).encode()).hexdigest()
     anchors = (anchor_of(row.pem, row.name, row.origin) for row in rows)
@@ -49,7 +49,7 @@ def add(workspace: Workspace, pem: str, *, name: str = "", origin: str = "", by:
         raise Refused(f"An origin is for keys of llmfeed files, which are Ed25519; this one is {kind_of(anchor.key)}.")
     new = TrustAnchor(
         workspace=workspace,
-        name=_shown(anchor.title) or fingerprint(anchor.key)[:16],
+        name=_printable(anchor.title) or fingerprint(anchor.key)[:16],
         kind=TrustAnchor.Kind.CERTIFICATE if anchor.certificate else TrustAnchor.Kind.PUBLIC_KEY,
         pem=normal_pem(pem),
         fingerprint=fingerprint(anchor.key),
@@ -59,7 +59,7 @@ def add(workspace: Workspace, pem: str, *, name: str = "", origin: str = "", by:
     try:
         with transaction.atomic():
             new.save(force_insert=True)
-            _tell(new, "trust.added", by)
+            _record_change(new, "trust.added", by)
     except IntegrityError:
         known = TrustAnchor.objects.filter(workspace=workspace, fingerprint=new.fingerprint, origin=origin).first()
         raise Refused(f'This key is trusted already, as "{known}". To exchange it, remove that one first.') from None
@@ -70,15 +70,15 @@ def add(workspace: Workspace, pem: str, *, name: str = "", origin: str = "", by:
 def remove(anchor: TrustAnchor, *, by: audit.Actor) -> None:
     """Trust it no longer; what hung on it is checked again."""
     if TrustAnchor.objects.filter(pk=anchor.pk).delete()[0]:
-        _tell(anchor, "trust.removed", by)
+        _record_change(anchor, "trust.removed", by)
 
 
-def _shown(name: str) -> str:
+def _printable(name: str) -> str:
     """A name of one line; that of a certificate is whatever its maker wrote into it."""
     return "".join(character for character in name if character.isprintable()).strip()[:100]
 
 
-def _tell(anchor: TrustAnchor, action: str, by: audit.Actor) -> None:
+def _record_change(anchor: TrustAnchor, action: str, by: audit.Actor) -> None:
     audit.record(
         anchor.workspace_id, by, action, subject=("trust_anchor", anchor.pk),
         name=anchor.name, kind=anchor.kind, fingerprint=anchor.fingerprint, origin=anchor.origin,

@@ -26,7 +26,7 @@ def signer() -> Signer:
         return signer_of(settings.SIGNING_KEY.read_bytes(), certificates.read_bytes() if certificates else b"")
     path = _key_path()
     if not path.exists():
-        _make(path)
+        _make_key(path)
     pem = path.read_bytes()
     return signer_of(pem, pem)
 
@@ -36,7 +36,7 @@ def is_operators() -> bool:
     return settings.SIGNING_KEY is not None
 
 
-def fault() -> str | None:
+def key_problem() -> str | None:
     """What is wrong with the key that we sign with; None also while there is none yet."""
     if not is_operators() and not _key_path().exists():
         return None
@@ -49,7 +49,7 @@ def fault() -> str | None:
     return None
 
 
-def anchor() -> Anchor | None:
+def own_anchor() -> Anchor | None:
     """The key that we sign with, as one to trust; None while there is none, or it cannot be used."""
     if not is_operators() and not _key_path().exists():
         return None
@@ -64,7 +64,7 @@ def _key_path() -> Path:
     return Path(settings.DATA_DIR) / KEY_FILE
 
 
-def _make(path: Path) -> None:
+def _make_key(path: Path) -> None:
     """Whole or not at all, and closed to others from the first byte on; of two at once the first one's key stays."""
     host = urlsplit(settings.SITE_URL).hostname
     pem = new_key_pem(f"Countersign at {host}" if host else "Countersign", timezone.now())

@@ -30,7 +30,7 @@ from . import anchors
 
 log = logging.getLogger(__name__)
 
-OURS = {"of": "signature"}
+MARK = {"of": "signature"}
 """Marks the findings that are exchanged when a signature is checked again."""
 
 
@@ -54,44 +54,44 @@ class Rechecked:
     whole: Checked
     parts: dict[str, Checked] = field(default_factory=dict)
 
-    def of(self, member: str) -> dict[str, Any]:
+    def signature_for(self, member: str) -> dict[str, Any]:
         """The signature that counts for what was read from a member, or from the document itself."""
         return self.parts.get(member, self.whole).signature
 
 
-def check(format: registry.Format, source: BinaryIO, read: Signature, ring: anchors.Keyring) -> Checked:
+def check(format: registry.Format, source: BinaryIO, read: Signature, keyring: anchors.Keyring) -> Checked:
     """The signature of a document with what is trusted now; ``read`` is what its reader found.
 
     Raises ``FormatError``.
     """
     if read.state == "unsigned" or not isinstance(format, Verifier):
-        return Checked(columns(read))
+        return Checked(signature_columns(read))
     source.seek(0)
-    signature, findings = format.verify(source, ring.anchors, timezone.now())
-    return Checked(columns(signature), [_row(finding) for finding in findings], ring.stamp)
+    signature, findings = format.verify(source, keyring.anchors, timezone.now())
+    return Checked(signature_columns(signature), [_row(finding) for finding in findings], keyring.stamp)
 
 
-def worst(parts: Sequence[Checked]) -> Checked:
+def worst_of(parts: Sequence[Checked]) -> Checked:
     """What an archive's signature is worth: that of its worst part, of equals the one that expires first."""
     shown = min(parts, key=lambda part: (rank(part.signature["state"]), part.signature.get("until", "~")))
     against = next((part.against for part in parts if part.against), "")
     return Checked(shown.signature, [row for part in parts for row in part.findings], against)
 
 
-def of_bundle(archive: Archive, ring: anchors.Keyring) -> Checked:
+def check_bundle(archive: Archive, keyring: anchors.Keyring) -> Checked:
     """The signature of a bundle, and what in it is not as it was signed. Raises ``FormatError``."""
-    report = bundle.verify(archive, ring.anchors, timezone.now())
-    return Checked(columns(report.signature), [_row(finding) for finding in report.findings], ring.stamp)
+    report = bundle.verify(archive, keyring.anchors, timezone.now())
+    return Checked(signature_columns(report.signature), [_row(finding) for finding in report.findings], keyring.stamp)
 
 
-def under(seal: Checked | None, own: Checked) -> Checked:
+def signature_within(whole: Checked | None, own: Checked) -> Checked:
     """What a file's signature is worth in a bundle: that of the bundle, or its own where that is worse."""
-    if seal is None:
+    if whole is None:
         return own
-    return seal if own.signature["state"] == "unsigned" else worst((seal, own))
+    return whole if own.signature["state"] == "unsigned" else worst_of((whole, own))
 
 
-def columns(signature: Signature) -> dict[str, Any]:
+def signature_columns(signature: Signature) -> dict[str, Any]:
     """A signature as it is stored: what it always has, and what else there is to say."""
     always = {"state": signature.state, "signer": signature.signer, "detail": signature.detail}
     more = {"until": signature.until and signature.until.isoformat(), "uncovered": list(signature.uncovered)}
@@ -100,7 +100,7 @@ def columns(signature: Signature) -> dict[str, Any]:
 
 def _row(finding: Finding) -> dict[str, str]:
     row = {"rule": finding.rule, "severity": finding.severity, "path": finding.path, "message": finding.message}
-    return storable(row | OURS)
+    return storable(row | MARK)
 
 
 def check_again(workspace_id: UUID) -> int:
@@ -117,24 +117,24 @@ def check_again(workspace_id: UUID) -> int:
 @transaction.atomic
 def _check_next(workspace_id: UUID) -> bool | None:
     """Whether the next import that is due got another state; None when none is due."""
-    ring = anchors.keyring(workspace_id)
-    due = _due(workspace_id, ring.stamp, timezone.now())
+    keyring = anchors.keyring(workspace_id)
+    due = _due(workspace_id, keyring.stamp, timezone.now())
     imported = due.select_for_update(skip_locked=True, of=("self",)).select_related("document").order_by("pk").first()
     if imported is None:
         return None
-    checked, before = _checked(imported, ring), imported.signature["state"]
+    checked, before = _check_import(imported, keyring), imported.signature["state"]
     imported.signature, imported.checked_against = checked.whole.signature, checked.whole.against
-    imported.findings = [row for row in imported.findings if row.get("of") != OURS["of"]] + checked.whole.findings
+    imported.findings = [row for row in imported.findings if row.get("of") != MARK["of"]] + checked.whole.findings
     imported.save(update_fields=["signature", "checked_against", "findings"])
     changed, after = _update_links(imported, checked), imported.signature["state"]
     if changed or after != before:
-        _tell(imported, before, after)
+        _record_change(imported, before, after)
     return changed or after != before
 
 
 def _update_links(imported: Import, checked: Rechecked) -> bool:
     """Whether the file of any session has another state now."""
-    links = [(link, checked.of(link.member)) for link in imported.session_links.all()]
+    links = [(link, checked.signature_for(link.member)) for link in imported.session_links.all()]
     changed = any(link.signature.get("state") != signature["state"] for link, signature in links)
     for link, signature in links:
         link.signature = signature
@@ -149,14 +149,14 @@ def _due(workspace_id: UUID, stamp: str, now: datetime) -> QuerySet[Import]:
     )
 
 
-def _checked(imported: Import, ring: anchors.Keyring) -> Rechecked:
+def _check_import(imported: Import, keyring: anchors.Keyring) -> Rechecked:
     """Never fails for what is wrong with one document: the others are checked all the same."""
     try:
         with documents.open_document(imported.document) as source:
             if imported.format in archives.KINDS:
-                return _of_archive(source, ring)
+                return _check_archive(source, keyring)
             format = registry.get(imported.format)
-            return Rechecked(check(format, decryption.decrypted(format, source), Signature("uncheckable"), ring))
+            return Rechecked(check(format, decryption.decrypted(format, source), Signature("uncheckable"), keyring))
     except (FormatError, registry.UnknownFormat) as error:
         reason = str(error)
     except FileNotFoundError:
@@ -166,36 +166,38 @@ def _checked(imported: Import, ring: anchors.Keyring) -> Rechecked:
             raise
         log.exception("the signature of import %s could not be checked", imported.pk)
         reason = f"A fault of ours while checking it ({type(error).__name__})."
-    return Rechecked(Checked(columns(Signature("uncheckable", detail=reason)), against=ring.stamp))
+    return Rechecked(Checked(signature_columns(Signature("uncheckable", detail=reason)), against=keyring.stamp))
 
 
-def _of_archive(source: BinaryIO, ring: anchors.Keyring) -> Rechecked:
+def _check_archive(source: BinaryIO, keyring: anchors.Keyring) -> Rechecked:
     """Raises ``FormatError``."""
-    archive = archives.opened(source)
-    contents = archives.contents(archive)
-    parts = dict(_of_members(archive, contents, ring))
+    archive = archives.open_archive(source)
+    contents = archives.contents_of(archive)
+    parts = dict(_check_members(archive, contents, keyring))
     if not contents.is_bundle:
-        return Rechecked(worst(list(parts.values()) or [Checked(columns(Signature()))]), parts)
-    seal = of_bundle(archive, ring)
+        return Rechecked(worst_of(list(parts.values()) or [Checked(signature_columns(Signature()))]), parts)
+    whole = check_bundle(archive, keyring)
     own = [row for part in parts.values() for row in part.findings]
-    under_it = {name: under(seal, part) for name, part in parts.items()}
-    return Rechecked(replace(seal, findings=seal.findings + own), under_it)
+    within = {name: signature_within(whole, part) for name, part in parts.items()}
+    return Rechecked(replace(whole, findings=whole.findings + own), within)
 
 
-def _of_members(archive: Archive, contents: archives.Contents, ring: anchors.Keyring) -> Iterator[tuple[str, Checked]]:
+def _check_members(
+    archive: Archive, contents: archives.Contents, keyring: anchors.Keyring
+) -> Iterator[tuple[str, Checked]]:
     """Each member of an archive that a session was read from, by its name."""
     for member in contents.members:
         try:
             with archive.open(member) as file:
                 format = registry.get(registry.detect(file)[0])
                 read = Signature("uncheckable" if isinstance(format, Verifier) else "unsigned")
-                part = check(format, decryption.decrypted(format, file), read, ring)
+                part = check(format, decryption.decrypted(format, file), read, keyring)
         except FormatError:  # was left out when the archive was imported, and that was told
             continue
-        yield member.filename, replace(part, findings=part.findings_at(archives.placed(member, "")))
+        yield member.filename, replace(part, findings=part.findings_at(archives.place_in(member, "")))
 
 
-def _tell(imported: Import, before: str, after: str) -> None:
+def _record_change(imported: Import, before: str, after: str) -> None:
     audit.record(
         imported.workspace_id, audit.SYSTEM, "import.signature_changed", subject=("import", imported.pk),
         filename=imported.filename, before=before, after=after,

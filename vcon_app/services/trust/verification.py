@@ -36,14 +36,14 @@ def check_file(path: Path, anchors: Sequence[Anchor]) -> FileCheck:
     now = timezone.now()
     with path.open("rb") as source:
         if archives.is_archive(source, "auto"):
-            return _of_archive(Archive(source), anchors, now)
+            return _check_archive(Archive(source), anchors, now)
         format = registry.get(registry.detect(source)[0])
         if not isinstance(format, Verifier):
             return FileCheck(Signature(detail=f"{format.SPEC.title} files carry no signature."))
         return FileCheck(*format.verify(decryption.decrypted(format, source), anchors, now))
 
 
-def _of_archive(archive: Archive, anchors: Sequence[Anchor], now: datetime) -> FileCheck:
+def _check_archive(archive: Archive, anchors: Sequence[Anchor], now: datetime) -> FileCheck:
     """Members are read in pieces and thrown away, so only bombs are too large."""
     archive.check_size(archive.unpacked)
     if bundle.is_bundle(archive):
@@ -51,18 +51,18 @@ def _of_archive(archive: Archive, anchors: Sequence[Anchor], now: datetime) -> F
         return FileCheck(report.signature, report.findings, report.facts)
     manifest = vconz.manifest_of(archive)
     if manifest is not None:
-        return _of_vconz(archive, *vconz.vcons_in(archive, manifest), anchors, now)
+        return _check_vconz(archive, *vconz.vcons_in(archive, manifest), anchors, now)
     raise FormatError(
         "a zip archive of files, neither an export bundle nor a .vconz: it has no signature of its own; "
         "unpack it and verify its files one by one"
     )
 
 
-def _of_vconz(
+def _check_vconz(
     archive: Archive, vcons: list[ZipInfo], odd: list[Finding], anchors: Sequence[Anchor], now: datetime
 ) -> FileCheck:
     """As good as the worst of its vCons; a file that is not of its hash makes the whole invalid (s7.1)."""
-    checked = list(_vcons(archive, vcons, anchors, now))
+    checked = list(_check_vcons(archive, vcons, anchors, now))
     signature = states.worst([one for _, one, _ in checked])
     findings = [*odd, *(finding for _, _, found in checked for finding in found)]
     facts = [_fact(name, one) for name, one, _ in checked]
@@ -76,7 +76,7 @@ def _fact(name: str, signature: Signature) -> str:
     return f"{name}: {signature.state.replace('_', ' ')}{by}"
 
 
-def _vcons(
+def _check_vcons(
     archive: Archive, vcons: list[ZipInfo], anchors: Sequence[Anchor], now: datetime
 ) -> Iterator[tuple[str, Signature, list[Finding]]]:
     for member in vcons:
@@ -85,5 +85,5 @@ def _vcons(
                 signature, findings = vcon.verify(decryption.decrypted(vcon, file), anchors, now)
         except FormatError as error:
             signature, findings = Signature("uncheckable", detail=f"{member.filename}: {error}"), []
-        placed = [replace(one, path=archives.placed(member, one.path)) for one in findings]
+        placed = [replace(one, path=archives.place_in(member, one.path)) for one in findings]
         yield member.filename, signature, placed
