@@ -15,7 +15,6 @@ from vcon_app.models import Export, ImportedSession
 from ..documents import originals
 from ..trust import own_keys
 from .export_job import ExportJob
-from .export_options import goes_on
 
 
 def parts_of(job: ExportJob, export: Export) -> bundle.Parts:
@@ -30,7 +29,7 @@ def parts_of(job: ExportJob, export: Export) -> bundle.Parts:
         signer=own_keys.signer(),
         exported_by=export.requested_by,
         exported_at=export.created_at,
-        unsigned_vcon="the session still goes on" if goes_on(job.session) else "",
+        unsigned_vcon="the session still goes on" if job.goes_on else "",
     )
 
 

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from django.conf import settings
 from django.utils import timezone
 from django.utils.text import slugify
@@ -36,6 +37,10 @@ class ExportJob:
     """None for the original, which no format writes."""
     chosen: dict[str, Any]
     """The options that are not the default, as ``Export.options`` keeps them."""
+    options: dict[str, Any]
+    """Every option of the format, with the default of those that were not chosen."""
+    recipients: list[RSAPublicKey]
+    """Who alone can read the file; empty when everybody can."""
     original: ImportedSession | None
     """The file that the session was read from."""
     descendants: tuple[Session, ...]
@@ -53,6 +58,10 @@ class ExportJob:
     @property
     def is_signed(self) -> bool:
         return bool(self.chosen.get("signed"))
+
+    @property
+    def goes_on(self) -> bool:
+        return export_options.goes_on(self.session)
 
     @property
     def event_count(self) -> int:
@@ -99,6 +108,8 @@ def _job(session: Session, format: str, chosen: dict[str, Any], identity: dict[s
         format=format,
         writer=None if format == export_options.ORIGINAL else registry.writer(format),
         chosen=chosen,
+        options=export_options.with_defaults(format, chosen),
+        recipients=export_options.public_keys(chosen),
         original=sources.original_of(session),
         descendants=tuple(descendants_of(session)) if chosen.get("children") else (),
         review=verdicts.verdicts_of(session) if chosen.get("verdicts") else None,

@@ -17,7 +17,7 @@ from vcon_app.queries.log_reader import LogEvents, session_draft
 from ..documents import originals
 from ..redaction import redacted_file
 from ..trust import own_keys
-from . import bundle_parts, export_options
+from . import bundle_parts
 from .export_job import ExportJob
 from .sub_agents import NestedEvents
 
@@ -32,21 +32,19 @@ def file_chunks(job: ExportJob, export: Export, losses: Losses) -> Iterator[byte
     if redacted_file.OPTION in job.chosen:
         chunks = redacted_file.redacted_chunks(export, job.writer, losses, options)
     else:
-        chunks = job.writer.write(session_draft(job.session), _events(job, losses), losses, options=options)
+        chunks = _written(job, losses, options)
     if not job.is_signed:
         return chunks
-    # a signature is over the whole: it is held in memory, twice for base64url
+    # a signature is over the whole, so a signed file is held in memory
     content = job.writer.sign(b"".join(chunks), own_keys.signer(), timezone.now(), options)
-    keys = export_options.public_keys(job.chosen)
-    return iter([job.writer.encrypt(content, keys, options) if keys else content])
+    return iter([job.writer.encrypt(content, job.recipients, options) if job.recipients else content])
 
 
 def count_losses(job: ExportJob) -> Losses:
     """What the format cannot carry of the session. The file is written to nowhere, for writers count as they write."""
     losses = Losses()
     if job.writer is not None:
-        events = _events(job, losses)
-        for _ in job.writer.write(session_draft(job.session), events, losses, options=writer_options(job)):
+        for _ in _written(job, losses, writer_options(job)):
             pass
     return losses
 
@@ -54,7 +52,7 @@ def count_losses(job: ExportJob) -> Losses:
 def writer_options(job: ExportJob) -> dict[str, Any]:
     """What a writer is given besides the session and its events; ``contract.Writer.write`` says what each key is."""
     return {
-        **export_options.with_defaults(job.format, job.chosen),
+        **job.options,
         **job.identity,
         "signed": job.is_signed,
         "created_at": job.made_at,
@@ -67,6 +65,10 @@ def writer_options(job: ExportJob) -> dict[str, Any]:
         "review": job.review,
         "family": list(_family(job)) if job.needs("family") else [],
     }
+
+
+def _written(job: ExportJob, losses: Losses, options: dict[str, Any]) -> Iterator[bytes]:
+    return job.writer.write(session_draft(job.session), _events(job, losses), losses, options=options)
 
 
 def _family(job: ExportJob) -> Iterator[tuple[SessionDraft, LogEvents, dict[str, Any]]]:
