@@ -7,9 +7,19 @@ class VconConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Tells the desk where its sessions came from; it must not depend on this app to know."""
-        from sessions_app.queries.sessions import provenance as desk
+        """Fills the extension slots of the desk, which must not depend on this app."""
+        from sessions_app import extensions as slots
 
-        from .queries import provenance
+        from .queries.provenance import provenance_of
+        from .views import parts
 
-        desk.register(provenance.provenance_of)
+        slots.register(slots.PROVENANCE, provenance_of)
+        slots.register(slots.SESSION_ACTIONS, parts.export_menu)
+        slots.register(slots.SESSION_LINE, parts.source_line)
+        slots.register(slots.SESSION_NOTICES, parts.source_banner)
+        slots.register(slots.SESSION_FACTS, parts.source_facts)
+        slots.register(slots.EVENT_ACTIONS, parts.redact_event)
+        slots.register(slots.EVENT_SOURCE, parts.event_source)
+        slots.register(slots.EVENT_RAW, parts.event_record)
+        slots.register(slots.SETTINGS_SECTIONS, parts.trust_anchors)
+        slots.register(slots.HOME_START, parts.short_drop_zone)

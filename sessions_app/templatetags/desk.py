@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from sessions_app.extensions import Part
 from sessions_app.models import Approval, Session
 from sessions_app.rendering import marks, numbers, text
 
@@ -57,6 +58,14 @@ def _without_breaks(source: str, in_tag: bool) -> tuple[str, bool]:
             in_tag = piece == "<"
         pieces.append(LINE_BREAK.sub(" " if in_tag else "", piece))
     return "".join(pieces), in_tag
+
+
+@register.simple_tag(takes_context=True)
+def part(context: template.Context, shown: Part) -> SafeString:
+    """What another app shows in a slot of this page: it sees its own values, the request, and the CSRF token."""
+    own = context.new(shown.context)
+    own["csrf_token"] = context.get("csrf_token")
+    return context.template.engine.get_template(shown.template).render(own)
 
 
 @register.simple_tag

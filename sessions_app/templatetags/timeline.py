@@ -10,12 +10,11 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from sessions_app.models import Approval, ModelRequest, Session
+from sessions_app.models import Approval, ModelRequest, Session, Turn
 from sessions_app.queries.log.outline import Outline
 from sessions_app.queries.log.search import Found
 from sessions_app.queries.log.timeline import Nested
-from sessions_app.queries.sessions.relatives import Relative, relatives_of
-from sessions_app.rendering import numbers, text, toolbody
+from sessions_app.rendering import numbers, text, toolbody, usage_words
 from sessions_app.rendering.toolline import ToolLine
 from sessions_app.views.approvals import cards
 from sessions_app.views.session.addresses import event_url
@@ -59,6 +58,13 @@ def cached(of: Any) -> str:
     """``81 %``: the part of what went in that was read from a cache."""
     parts = (of.input_tokens, of.cache_read_tokens, of.cache_write_tokens)
     return numbers.percent(of.cache_read_tokens, sum(part or 0 for part in parts))
+
+
+@register.filter
+def no_tokens(turn: Turn, session: Session) -> usage_words.NoTokens:
+    """What stands in place of the tokens of a turn that has none."""
+    is_running = session.status == Session.Status.RUNNING and turn.index == session.last_turn
+    return usage_words.no_tokens_of_turn(turn.copied_tokens, is_running=bool(turn.index) and is_running)
 
 
 @register.filter
@@ -132,12 +138,6 @@ def exactly(at: datetime | None) -> SafeString | str:
         if at
         else numbers.UNKNOWN
     )
-
-
-@register.simple_tag
-def relatives(session: Session) -> list[Relative]:
-    """Sessions that this one goes on from, and those that go on from it."""
-    return relatives_of(session)
 
 
 @register.simple_tag

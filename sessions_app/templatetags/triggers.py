@@ -1,28 +1,18 @@
-"""Triggers on pages: what began a session, how a fire went."""
+"""Triggers on pages: how a run went, and times as the clock of their zone shows them."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from django import template
 from django.utils import timezone
 
-from sessions_app.models import Schedule, Session, TriggerRun, WebhookDelivery
-from sessions_app.queries import triggers as queries
+from sessions_app.models import Schedule, TriggerRun, WebhookDelivery
 from sessions_app.rendering import marks
 from sessions_app.services.triggers import cron_times
 
 register = template.Library()
-STARTED_BY = (Session.Origin.SCHEDULE, Session.Origin.WEBHOOK, Session.Origin.SLACK)
-
-
-@register.inclusion_tag("triggers/_trigger_of.html", name="trigger_of")
-@register.inclusion_tag("triggers/_started_by.html")
-def started_by(session: Session) -> dict[str, Any]:
-    """The trigger run that began a session, as a fact or behind "by webhook"; no query for one that none did."""
-    return {"run": queries.that_started(session.pk) if session.origin in STARTED_BY else None}
 
 
 @register.inclusion_tag("_state.html")

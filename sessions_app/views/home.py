@@ -6,6 +6,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from sessions_app import extensions
 from sessions_app.queries import approvals
 from sessions_app.queries import home as queries
 from sessions_app.queries.money import budgets
@@ -21,7 +22,9 @@ def index(request: access.DeskRequest) -> HttpResponse:
     """Empty workspaces get three ways to begin instead."""
     workspace_id = request.member.workspace_id
     if queries.is_empty(workspace_id):
-        return render(request, "home/begin.html", {"address": request.build_absolute_uri("/").rstrip("/")})
+        address = request.build_absolute_uri("/").rstrip("/")
+        start = extensions.parts(extensions.HOME_START, request)
+        return render(request, "home/begin.html", {"address": address, "start": start})
     context = {
         "waiting": approvals.with_turns(approvals.waiting(workspace_id)[:CARDS]),
         "running": queries.running(workspace_id),

@@ -39,8 +39,8 @@ def index(request: access.DeskRequest) -> HttpResponse:
     context = {"read": read, "chips": _chips(read), "columns": _columns(read), **_choices(request)}
     context |= _found(request, read)
     cursor = request.GET.get("cursor")
-    fragment = "sessions/_rows.html" if cursor and not read.errors else "sessions/_list.html"
-    return page_or_fragment(request, "sessions/index.html", fragment, context, status=400 if read.errors else 200)
+    fragment = "sessions/list/_rows.html" if cursor and not read.errors else "sessions/list/_list.html"
+    return page_or_fragment(request, "sessions/list/index.html", fragment, context, status=400 if read.errors else 200)
 
 
 def _found(request: access.DeskRequest, read: session_filter.ReadFilter) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -11,19 +12,43 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_safe
 
-from sessions_app.models import Agent, Role
+from sessions_app.models import Agent, Role, Session
 from sessions_app.rendering import numbers
 from sessions_app.views import access
 from sessions_app.views.pages import page_or_fragment, wants_fragment
+from vcon_app import registry
 from vcon_app.models import Import
 from vcon_app.queries import imports as queries
 from vcon_app.services.documents import documents
 from vcon_app.services.imports import import_jobs
 
+from . import parts
 from .downloads import attachment
 
 ROWS = 30
+LINKED = 3
+"""Sessions of an import that its row in the list names."""
 NO_FILE = "No file came with this. Choose one or more files, or drop them on the page."
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An import, what came of it in a sentence, and its sessions, each once."""
+
+    imported: Import
+    sentence: str
+    sessions: list[Session]
+
+    @property
+    def linked(self) -> list[Session]:
+        """Those that the list names; none where they are many."""
+        return self.sessions if len(self.sessions) <= LINKED else []
+
+
+def _shown(imported: Import) -> Shown:
+    """Without a query: its sessions came with it. A sentence is no place for the names of all formats."""
+    sentence = queries.sentence(imported).partition(registry.KNOWN)[0]
+    return Shown(imported, sentence, queries.sessions_of(imported))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -36,11 +61,13 @@ def _page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpR
     before = _id(request.GET.get("before", ""))
     rows = queries.recent(request.member.workspace_id, limit=ROWS + 1, before=before)
     context = {
-        "imports": rows[:ROWS],
+        "imports": [_shown(row) for row in rows[:ROWS]],
         "more": rows[ROWS - 1].id if len(rows) > ROWS else None,
         "poll": before is None and any(map(queries.is_open, rows[:ROWS])),
         **shown,
     }
+    if not wants_fragment(request) and request.member.role != Role.VIEWER:
+        context["drop_zone"] = parts.drop_zone(request)
     fragment = "imports/_rows.html" if before else "imports/_list.html"
     return page_or_fragment(request, "imports/index.html", fragment, context, status=status)
 
@@ -87,7 +114,12 @@ def _agent(request: access.DeskRequest) -> Agent | None:
 def detail(request: access.DeskRequest, import_id: UUID) -> HttpResponse:
     """What came of one file, with every remark and its place."""
     imported = access.one(queries.complete(Import.objects.all()), request, import_id)
-    context = {"imported": imported, "groups": queries.grouped(imported.findings), "poll": queries.is_open(imported)}
+    context = {
+        "imported": imported,
+        "shown": _shown(imported),
+        "groups": queries.grouped(imported.findings),
+        "poll": queries.is_open(imported),
+    }
     return page_or_fragment(request, "imports/detail.html", "imports/_detail.html", context)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
+
+from sessions_app.extensions import PROVENANCE, providers
 
 UNSIGNED: dict[str, Any] = {"state": "unsigned", "signer": None, "detail": ""}
 
@@ -19,20 +21,12 @@ class Provenance:
     signature: dict[str, Any]
 
 
-Provider = Callable[[Collection[UUID]], dict[UUID, Provenance]]
-"""Sessions by id, in one query for all; those that were not imported are left out."""
-
-_providers: list[Provider] = []
-
-
-def register(provider: Provider) -> None:
-    """Called once, by the importing app as it loads."""
-    _providers.append(provider)
-
-
 def provenance_of(session_ids: Collection[UUID]) -> dict[UUID, Provenance]:
-    """What is known of where these sessions came from."""
+    """What is known of where these sessions came from, in one query for all; of those not imported nothing.
+
+    The app that imports sessions fills the slot ``PROVENANCE`` with a function that takes and gives the same.
+    """
     found: dict[UUID, Provenance] = {}
-    for provider in _providers if session_ids else ():
+    for provider in providers(PROVENANCE) if session_ids else ():
         found |= provider(session_ids)
     return found

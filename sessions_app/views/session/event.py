@@ -8,6 +8,7 @@ from uuid import UUID
 from django.http import Http404, HttpResponse
 from django.views.decorators.http import require_safe
 
+from sessions_app import extensions
 from sessions_app.models import Session
 from sessions_app.queries.log import event_detail
 
@@ -15,11 +16,14 @@ from .. import access
 from .addresses import MOST, at, fragment, place_in, session_at
 from .timeline.rows import body_of, html_of
 
+SLOTS = {"source": extensions.EVENT_SOURCE, "raw": extensions.EVENT_RAW}
+"""Tabs that show what another app knows of the event."""
 TABS = ("arguments", "result", "text", "usage", "source", "raw")
 
 
-def inspected_at(session: Session, seq: int, asked: str) -> dict[str, Any]:
-    """What the inspector shows of an event under the tab ``asked``; nothing when there is no such event."""
+def inspected_at(request: access.DeskRequest, session: Session, seq: int) -> dict[str, Any]:
+    """What the inspector shows of an event under the tab ``?tab=``; nothing when there is no such event."""
+    asked = request.GET.get("tab", "")
     inspected = event_detail.event(session.pk, min(seq, MOST))
     if inspected is None:
         return {}
@@ -34,7 +38,14 @@ def inspected_at(session: Session, seq: int, asked: str) -> dict[str, Any]:
         if inspected.entry.kind != "tool_result"
         else "result"
     )
-    return {"inspected": inspected, "tabs": tabs, "tab": tab, **_tab(session, inspected, tab)}
+    return {
+        "inspected": inspected,
+        "tabs": tabs,
+        "tab": tab,
+        "actions": extensions.parts(extensions.EVENT_ACTIONS, request, session, seq),
+        "source": extensions.parts(SLOTS[tab], request, inspected.row) if tab in SLOTS else [],
+        **_tab(session, inspected, tab),
+    }
 
 
 def _tab(session: Session, inspected: event_detail.Inspected, tab: str) -> dict[str, Any]:
@@ -59,10 +70,10 @@ def _is_bare(column: str, value: event_detail.Value) -> bool:
 def inspector(request: access.DeskRequest, agent_id: UUID, session_id: UUID, seq: int) -> HttpResponse:
     """One event in full, under the tab ``?tab=``."""
     session = session_at(request, agent_id, session_id)
-    context = at(session, place_in(session, request.GET), **inspected_at(session, seq, request.GET.get("tab", "")))
+    context = at(session, place_in(session, request.GET), **inspected_at(request, session, seq))
     if "inspected" not in context:
         raise Http404(f"There is no event {seq} in this session.")
-    return fragment(request, "sessions/_inspector.html", context, f"Event {seq}")
+    return fragment(request, "sessions/inspector/_inspector.html", context, f"Event {seq}")
 
 
 @require_safe
@@ -109,4 +120,4 @@ def whole(request: access.DeskRequest, agent_id: UUID, session_id: UUID, seq: in
     context = at(
         session, place_in(session, request.GET), value=value, seq=seq, html=html_of(value.text) if is_message else None
     )
-    return fragment(request, "sessions/_whole.html", context, f"Event {seq}")
+    return fragment(request, "sessions/inspector/_whole.html", context, f"Event {seq}")

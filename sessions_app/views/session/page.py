@@ -9,10 +9,12 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from sessions_app.models import Agent, Session
+from sessions_app import extensions
+from sessions_app.models import Role, Session
 from sessions_app.queries.log import event_detail, outline, search
 from sessions_app.queries.log.timeline import DEPTHS, Timeline, Window
-from sessions_app.rendering import text
+from sessions_app.queries.money import budgets
+from sessions_app.rendering import text, usage_words
 from sessions_app.services import sessions
 
 from .. import access
@@ -20,6 +22,7 @@ from ..pages import page_or_fragment, wants_fragment
 from . import composer
 from .addresses import Place, at, event_url, fragment, number, place_in, session_at
 from .event import inspected_at
+from .head import head_of, runs_here, trigger_run_of
 from .timeline import layout
 
 
@@ -38,8 +41,8 @@ def page(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
     shown = fitted(session, window, place)
     context = at(session, place, shown=shown, opened=_opened(session, place), **_missing(place, shown))
     if not wants_fragment(request):
-        context |= _around_the_timeline(session, place, shown, request.GET.get("tab", ""))
-        context["composer"] = composer.composer_of(session, request.member)
+        context |= _around_the_timeline(request, session, place, shown)
+        context |= {"head": head_of(request, session), "composer": composer.composer_of(session, request.member)}
     return page_or_fragment(request, "sessions/session.html", "sessions/_timeline.html", context)
 
 
@@ -81,7 +84,9 @@ def _missing(place: Place, shown: layout.Fitted) -> dict[str, Any]:
     return {"no_event": place.event if place.event and not place.path else None, "is_empty": not shown.sections}
 
 
-def _around_the_timeline(session: Session, place: Place, shown: layout.Fitted, tab: str) -> dict[str, Any]:
+def _around_the_timeline(
+    request: access.DeskRequest, session: Session, place: Place, shown: layout.Fitted
+) -> dict[str, Any]:
     """Outline, hits of a search and the inspector: what a fragment of the timeline leaves alone."""
     current = place.turn if place.turn is not None else shown.sections[0].index if shown.sections else 0
     context: dict[str, Any] = {
@@ -92,7 +97,7 @@ def _around_the_timeline(session: Session, place: Place, shown: layout.Fitted, t
     if place.words:
         context["found"] = search.find(session.pk, place.words)
     if place.event:
-        context |= inspected_at(session, place.event, tab)
+        context |= inspected_at(request, session, place.event)
     return context
 
 
@@ -136,7 +141,8 @@ def outline_rows(request: access.DeskRequest, agent_id: UUID, session_id: UUID) 
 def head(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """The totals in the head of the page, as they are now."""
     session = session_at(request, agent_id, session_id)
-    return fragment(request, "sessions/_head.html", {"session": session}, "The session")
+    context = {"session": session, "head": head_of(request, session)}
+    return fragment(request, "sessions/head/_head.html", context, "The session")
 
 
 @require_safe
@@ -144,14 +150,30 @@ def head(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
 def facts(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """Everything known of the session as a whole: tools with counts, recorder, environment, source, findings."""
     session = session_at(request, agent_id, session_id)
+    here = runs_here(session)
     context = {
         "session": session,
+        "runs_here": here,
+        "trigger_run": trigger_run_of(session),
+        "columns": extensions.parts(extensions.SESSION_FACTS, request, session),
         "tools": event_detail.tool_counts(session.pk),
         "children": event_detail.children(session.pk),
-        "recorder": "its runtime" if session.agent.runtime != Agent.Runtime.EXTERNAL else "the recorder",
+        "recorder": usage_words.recorder(runs_here=here),
         "models": ", ".join(text.first_line(name, 80) for name in session.model_names),
+        **(_budgets(request, session) if here else {}),
     }
-    return fragment(request, "sessions/_facts.html", context, "About this session")
+    return fragment(request, "sessions/facts/_facts.html", context, "About this session")
+
+
+def _budgets(request: access.DeskRequest, session: Session) -> dict[str, Any]:
+    """Budgets of a session, with the form of an admin to set one."""
+    found = budgets.budgets_of(session.workspace_id, session=session.pk)
+    return {
+        "budgets": budgets.budget_states(session.workspace_id, found),
+        "can_change": request.member.role == Role.ADMIN,
+        "of_session": session,
+        "next": event_url(session, None),
+    }
 
 
 @require_safe

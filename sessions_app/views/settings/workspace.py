@@ -12,6 +12,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from sessions_app import extensions
 from sessions_app.models import ApiKey, Member, Role
 from sessions_app.queries import people as queries
 from sessions_app.queries import secrets as secret_queries
@@ -61,6 +62,7 @@ def page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpRe
         "prices": pricing.SOURCE,
         "version": django_settings.VERSION,
         "address": request.build_absolute_uri("/").rstrip("/"),
+        "sections": extensions.parts(extensions.SETTINGS_SECTIONS, request, shown),
         **shown,
     }
     response = render(request, "settings/index.html", context, status=status)

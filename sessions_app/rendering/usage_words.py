@@ -1,0 +1,45 @@
+"""What is said of tokens and money where no number can stand, and who states the number where one does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class NoTokens:
+    """The words in place of tokens and cost. ``copied``: the tokens that another session or turn counts already."""
+
+    words: str
+    title: str = ""
+    copied: int | None = None
+
+
+def no_tokens_of_session(copied: int, *, is_running: bool) -> NoTokens:
+    """For a session without tokens and without cost."""
+    if copied:
+        return NoTokens("tokens, all counted elsewhere", "Every response stands in an earlier session as well", copied)
+    if is_running:
+        return NoTokens("no tokens yet")
+    return NoTokens("tokens and cost not stated", "The source does not say")
+
+
+def no_tokens_of_turn(copied: int, *, is_running: bool) -> NoTokens:
+    """For a turn without tokens."""
+    if copied:
+        words = "tokens, counted in the session that this repeats"
+        return NoTokens(words, "A copy of another session, in which these tokens are counted", copied)
+    if is_running:
+        return NoTokens("no tokens yet")
+    return NoTokens("tokens and cost not stated", "The source states no tokens for this turn")
+
+
+def recorder(*, runs_here: bool) -> str:
+    """Who states a cost that was not computed here."""
+    return "its runtime" if runs_here else "the recorder"
+
+
+def source_of_cost(basis: str | None, *, runs_here: bool) -> str:
+    """Where a session's cost comes from, behind the amount; ``basis`` is recorded, priced, mixed or empty."""
+    if basis == "recorded":
+        return f"stated by {recorder(runs_here=runs_here)}"
+    return {"priced": "computed", "mixed": "partly computed"}.get(basis or "", "no price known")
