@@ -5,12 +5,17 @@ A fixture whose object differs from these has a name of its own that says how: `
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sessions_app.models import Agent, Session, Workspace
 from sessions_app.services import agents, audit, people
+from vcon_app.models import Import
+from vcon_app.services.imports import import_jobs
 
 
 @pytest.fixture
@@ -42,3 +47,17 @@ def document_storage(settings, tmp_path) -> Path:
     """Documents and exports of one test, in a directory of its own."""
     settings.DATA_DIR, settings.DOCUMENTS_DIR = tmp_path, tmp_path / "documents"
     return settings.DOCUMENTS_DIR
+
+
+@pytest.fixture
+def import_document(workspace, document_storage) -> Callable[..., Import]:
+    """Imports a document, given as JSON or bytes, and returns the finished import."""
+
+    def run_import(document: Any, name: str = "session.vcon", place: Workspace = workspace) -> Import:
+        data = document if isinstance(document, bytes) else json.dumps(document, ensure_ascii=False).encode()
+        started = import_jobs.start_import(place, name, [data], by=audit.COMMAND)
+        import_jobs.run(started.id)
+        started.refresh_from_db()
+        return started
+
+    return run_import

@@ -120,17 +120,17 @@ def key_file(settings, tmp_path):
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_a_signed_and_encrypted_vcon_is_read_and_its_signature_told(drop, key_file, pack):
+def test_a_signed_and_encrypted_vcon_is_read_and_its_signature_told(import_document, key_file, pack):
     inside = json.dumps(signed(VCON, recorder())).encode()
-    imported = drop(encrypted(pack(inside)))
+    imported = import_document(encrypted(pack(inside)))
 
     assert (imported.status, imported.error) == (Import.Status.DONE, None)
     assert (imported.signature["state"], imported.signature["signer"]) == ("valid_untrusted", "recorder.example")
     assert Session.objects.get().title == "A clock"
 
 
-def test_source_record_of_an_event_is_found_in_the_encrypted_file(drop, key_file, settings):
-    imported = drop(encrypted(json.dumps(VCON).encode()))
+def test_source_record_of_an_event_is_found_in_the_encrypted_file(import_document, key_file, settings):
+    imported = import_document(encrypted(json.dumps(VCON).encode()))
     event = Event.objects.order_by("seq").first()
     assert json.loads(event_bytes.read(event, imported.document).data) == VCON["dialog"][0]
 
@@ -139,35 +139,35 @@ def test_source_record_of_an_event_is_found_in_the_encrypted_file(drop, key_file
         event_bytes.read(event, imported.document)
 
 
-def test_encrypted_file_is_read_only_with_its_key(drop, key_file, settings):
+def test_encrypted_file_is_read_only_with_its_key(import_document, key_file, settings):
     settings.DECRYPTION_KEY, sealed = None, encrypted(json.dumps(VCON).encode())
-    closed = drop(sealed)
+    closed = import_document(sealed)
     assert (closed.status, closed.signature["state"]) == (Import.Status.FAILED, "encrypted")
     assert VCON["uuid"] in closed.error
 
     settings.DECRYPTION_KEY = key_file
-    assert drop(sealed).status == Import.Status.DONE
+    assert import_document(sealed).status == Import.Status.DONE
 
 
-def test_file_encrypted_for_another_key_stays_closed(drop, key_file):
-    closed = drop(encrypted(json.dumps(VCON).encode(), key=rsa_key(5)))
+def test_file_encrypted_for_another_key_stays_closed(import_document, key_file):
+    closed = import_document(encrypted(json.dumps(VCON).encode(), key=rsa_key(5)))
 
     assert (closed.status, closed.signature["state"]) == (Import.Status.FAILED, "encrypted")
     assert "not for any of the keys" in closed.error
     assert closed.error.count("This vCon is encrypted") == 1
 
 
-def test_absent_facts_of_an_encrypted_file_are_not_reported(drop):
-    closed = drop(encrypted(json.dumps(VCON).encode()) | {"unprotected": {}})
+def test_absent_facts_of_an_encrypted_file_are_not_reported(import_document):
+    closed = import_document(encrypted(json.dumps(VCON).encode()) | {"unprotected": {}})
 
     assert closed.signature["state"] == "encrypted"
     assert "None" not in closed.error and "says of itself" not in closed.error
 
 
 @pytest.mark.parametrize("content", ["no key", private_pem(ec_key())])
-def test_unusable_decryption_key_is_reported_without_its_content(drop, key_file, content):
+def test_unusable_decryption_key_is_reported_without_its_content(import_document, key_file, content):
     key_file.write_text(content)
-    closed = drop(encrypted(json.dumps(VCON).encode()))
+    closed = import_document(encrypted(json.dumps(VCON).encode()))
 
     assert closed.status == Import.Status.FAILED
     assert "The key that encrypted files are opened with" in closed.error and "BEGIN" not in closed.error

@@ -23,7 +23,7 @@ from vcon_app.signing import feeds, jws
 from vcon_app.signing.keys import BadKey, anchor_of
 from vcon_app.signing.signers import Signer, signer_of
 
-from .make import AT, VCON, ec_key, ed_key, owner, private_pem, public_pem, root, rsa_key
+from ...signing.make import AT, VCON, ec_key, ed_key, owner, private_pem, public_pem, root, rsa_key
 
 ALGORITHMS = {
     "RS256": rsa_key(), "ES256": ec_key(), "ES384": ec_key(ec.SECP384R1), "ES512": ec_key(ec.SECP521R1),
@@ -146,8 +146,8 @@ def export(session: Session, format: str) -> Export:
 
 
 @pytest.mark.parametrize("key", [rsa_key(), ec_key(), ed_key()], ids=["RS256", "ES256", "EdDSA"])
-def test_a_signed_export_comes_back_as_the_same_session_and_is_valid(workspace, drop, own_key, key):
-    drop(VCON)
+def test_a_signed_export_comes_back_as_the_same_session_and_is_valid(workspace, import_document, own_key, key):
+    import_document(VCON)
     session = Session.objects.get()
     own_key(key, owner("desk.example", key, root()).pem)
     made = export(session, "vcon")
@@ -155,13 +155,13 @@ def test_a_signed_export_comes_back_as_the_same_session_and_is_valid(workspace, 
     found, _ = vcon.verify(export_jobs.path_of(made).open("rb"), [root().anchor], AT)
 
     assert (found.state, found.signer) == ("valid", "desk.example")
-    back = drop(export_jobs.path_of(made).read_bytes())
+    back = import_document(export_jobs.path_of(made).read_bytes())
     assert (back.status, back.events) == ("done", session.event_count)
     assert AuditEntry.objects.filter(action="session.exported", details__signed=True).exists()
 
 
-def test_a_feed_is_exported_signed(workspace, drop, own_key):
-    drop(VCON)
+def test_a_feed_is_exported_signed(workspace, import_document, own_key):
+    import_document(VCON)
     own_key(ed_key())
     made = export(Session.objects.get(), "llmfeed")
     assert made.status == Export.Status.DONE, made.error
@@ -171,8 +171,8 @@ def test_a_feed_is_exported_signed(workspace, drop, own_key):
     assert export_options.signed_formats() == ["llmfeed"]
 
 
-def test_unsignable_session_is_refused_with_the_reason(workspace, drop, own_key):
-    drop(VCON)
+def test_unsignable_session_is_refused_with_the_reason(workspace, import_document, own_key):
+    import_document(VCON)
     session = Session.objects.get()
     own_key(rsa_key(), root().pem)
     with pytest.raises(export_options.CannotExport, match="another key"):
@@ -186,8 +186,8 @@ def test_unsignable_session_is_refused_with_the_reason(workspace, drop, own_key)
         export(session, "vcon")
 
 
-def test_the_menu_offers_a_signed_export(workspace, drop, client):
-    drop(VCON)
+def test_the_menu_offers_a_signed_export(workspace, import_document, client):
+    import_document(VCON)
     session = Session.objects.get()
     client.force_login(people.add_member(workspace, "ada@example.org", "Ada", Role.ADMIN, by=audit.COMMAND)[0].user)
     page = f"/dashboard/sub-agents/{session.agent_id}/chat/{session.id}"
@@ -195,8 +195,8 @@ def test_the_menu_offers_a_signed_export(workspace, drop, client):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_api_gives_a_signed_file_or_says_why_not(workspace, drop, own_key):
-    drop(VCON)
+def test_the_api_gives_a_signed_file_or_says_why_not(workspace, import_document, own_key):
+    import_document(VCON)
     path = f"/api/v1/sessions/{Session.objects.get().id}/export?format=vcon&signed=true"
     _, secret = people.create_api_key(workspace, "robot", Role.VIEWER, by=audit.COMMAND)
     own_key(rsa_key(), root().pem)
@@ -215,8 +215,8 @@ async def fetch(path: str, secret: str):
     return answer, b"".join([piece async for piece in answer]) if answer.streaming else answer.content
 
 
-def test_the_command_signs(workspace, drop, own_key, tmp_path):
-    drop(VCON)
+def test_the_command_signs(workspace, import_document, own_key, tmp_path):
+    import_document(VCON)
     own_key(rsa_key(), owner("desk.example", rsa_key()).pem)
     target = tmp_path / "out.vcon"
     call_command("export", str(Session.objects.get().id), "--format", "vcon", "--sign", "--output", str(target))

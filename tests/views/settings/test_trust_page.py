@@ -17,7 +17,9 @@ from tests.views.conftest import member_of, signed_in
 from vcon_app.models import ImportedSession, TrustAnchor
 from vcon_app.services.trust import anchors, signatures
 
-from .make import START, VCON, b64, ed_key, feed, private_pem, public_pem, recorder, rsa_key, signed
+from ...signing.make import START, VCON, b64, ed_key, feed, private_pem, public_pem, recorder, rsa_key, signed
+
+pytestmark = pytest.mark.usefixtures("document_storage")
 
 
 def by():
@@ -33,7 +35,7 @@ def page_of(client: Client) -> str:
     session = Session.objects.get()
     answer = client.get(f"/dashboard/sub-agents/{session.agent_id}/chat/{session.id}")
     assert answer.status_code == 200
-    return answer.content.decode()
+    return " ".join(answer.content.decode().split())
 
 
 def test_a_certificate_is_pasted_shown_and_removed(admin, workspace):
@@ -105,22 +107,22 @@ def test_nobody_sees_or_removes_the_anchors_of_another_workspace(workspace, admi
     assert "Theirs" in words(charlie.get("/settings/"))
 
 
-def test_an_invalid_signature_cannot_be_overlooked(drop, admin):
+def test_an_invalid_signature_cannot_be_overlooked(import_document, admin):
     jws = signed(VCON, by())
     jws["payload"] = b64(json.dumps(VCON | {"subject": "<b>x</b>"}).encode())
-    drop(jws)
+    import_document(jws)
     page = page_of(admin)
 
     assert "The signature of this file is invalid." in page
     assert 'role="alert"' in page and "does not verify" in page
 
 
-def test_of_several_files_the_one_that_does_not_verify_is_named(drop, admin):
+def test_of_several_files_the_one_that_does_not_verify_is_named(import_document, admin):
     """The head names the newest file, and it is not this one that was changed."""
-    drop(VCON, "changed.vcon")
+    import_document(VCON, "changed.vcon")
     changed = ImportedSession.objects.get()
     ImportedSession.objects.update(signature={"state": "invalid", "signer": None, "detail": "It was changed."})
-    drop(feed(ed_key()), "newer.json")
+    import_document(feed(ed_key()), "newer.json")
     newer = ImportedSession.objects.exclude(pk=changed.pk)
     newer.update(session=changed.session, events=0)
     one = changed.session
@@ -130,17 +132,17 @@ def test_of_several_files_the_one_that_does_not_verify_is_named(drop, admin):
     assert "another file of it" in page
 
 
-def test_blocks_that_nobody_signed_are_named_on_the_page(workspace, drop, admin):
+def test_blocks_that_nobody_signed_are_named_on_the_page(workspace, import_document, admin):
     anchors.add(workspace, public_pem(ed_key()), by=audit.COMMAND)
-    drop(feed(ed_key()) | {"outputs": [], "<script>": 1}, "shelf.json")
+    import_document(feed(ed_key()) | {"outputs": [], "<script>": 1}, "shelf.json")
     page = page_of(admin)
 
     assert "leaves parts of this file out" in page
     assert "outputs, &lt;script&gt;" in page
 
 
-def test_a_signature_that_is_valid_is_said_to_be_verified_once_its_signer_is_trusted(workspace, drop, admin):
-    drop(signed(VCON, by()))
+def test_a_signature_that_is_valid_is_said_to_be_verified_once_its_signer_is_trusted(workspace, import_document, admin):
+    import_document(signed(VCON, by()))
     assert "valid, signer not trusted" in page_of(admin)
     anchors.add(workspace, by().pem, by=audit.COMMAND)
     signatures.check_again(workspace.pk)
@@ -149,9 +151,9 @@ def test_a_signature_that_is_valid_is_said_to_be_verified_once_its_signer_is_tru
     assert "verified" in page and "signature-banner" not in page
 
 
-def test_the_api_gives_the_signature_of_import_and_session(workspace, drop, client):
+def test_the_api_gives_the_signature_of_import_and_session(workspace, import_document, client):
     anchors.add(workspace, by().pem, by=audit.COMMAND)
-    imported = drop(signed(VCON, by()))
+    imported = import_document(signed(VCON, by()))
     _, secret = people.create_api_key(workspace, "robot", Role.VIEWER, by=audit.COMMAND)
     headers = {"Authorization": f"Bearer {secret}"}
     of_import = client.get(f"/api/v1/imports/{imported.id}", headers=headers).json()["signature"]

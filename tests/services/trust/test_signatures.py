@@ -16,7 +16,7 @@ from vcon_app.services.documents import documents
 from vcon_app.services.imports import import_jobs
 from vcon_app.services.trust import anchors, signatures
 
-from .make import (
+from ...signing.make import (  # fmt: skip
     CORPUS,
     START,
     VCON,
@@ -31,7 +31,7 @@ from .make import (
     root,
     rsa_key,
     signed,
-)  # fmt: skip
+)
 
 FAR = timezone.now() + timedelta(days=3650)
 LASTING = (START, FAR)
@@ -61,9 +61,9 @@ def rules(imported: Import) -> list[str]:
     return [finding["rule"] for finding in imported.findings]
 
 
-def test_a_signed_vcon_is_valid_where_its_signer_is_trusted(workspace, drop):
+def test_a_signed_vcon_is_valid_where_its_signer_is_trusted(workspace, import_document):
     believe(workspace, by().pem)
-    imported = drop(signed(VCON, by()))
+    imported = import_document(signed(VCON, by()))
 
     assert imported.status == Import.Status.DONE
     assert (state(imported), imported.signature["signer"]) == ("valid", "recorder.example")
@@ -72,16 +72,16 @@ def test_a_signed_vcon_is_valid_where_its_signer_is_trusted(workspace, drop):
     assert "not checked" not in json.dumps(imported.findings)
 
 
-def test_trust_anchor_of_one_workspace_does_not_count_in_another(workspace, drop):
+def test_trust_anchor_of_one_workspace_does_not_count_in_another(workspace, import_document):
     elsewhere = people.create_workspace("elsewhere")
     believe(elsewhere, by().pem)
 
-    assert state(drop(signed(VCON, by()))) == "valid_untrusted"
-    assert state(drop(signed(VCON, by()), place=elsewhere)) == "valid"
+    assert state(import_document(signed(VCON, by()))) == "valid_untrusted"
+    assert state(import_document(signed(VCON, by()), place=elsewhere)) == "valid"
 
 
-def test_an_unsigned_document_is_unsigned_and_never_checked_again(workspace, drop):
-    imported = drop(VCON)
+def test_an_unsigned_document_is_unsigned_and_never_checked_again(workspace, import_document):
+    imported = import_document(VCON)
 
     assert imported.signature == {"state": "unsigned", "signer": None, "detail": ""}
     assert imported.checked_against == ""
@@ -89,25 +89,25 @@ def test_an_unsigned_document_is_unsigned_and_never_checked_again(workspace, dro
     assert (signatures.sweep(), signatures.check_again(workspace.pk)) == (0, 0)
 
 
-def test_a_changed_document_is_read_and_called_invalid(workspace, drop):
+def test_a_changed_document_is_read_and_called_invalid(workspace, import_document):
     jws = signed(VCON, by())
     jws["payload"] = b64(json.dumps(VCON | {"subject": "Another clock"}).encode())
-    imported = drop(jws)
+    imported = import_document(jws)
 
     assert (imported.status, state(imported)) == (Import.Status.DONE, "invalid")
     assert Session.objects.get().title == "Another clock"
     assert ("R86", "error") in [(one["rule"], one["severity"]) for one in imported.findings]
 
 
-def test_an_encrypted_vcon_fails_with_its_state_and_keeps_the_bytes(workspace, drop):
-    imported = drop({"protected": "e30", "recipients": [{}], "iv": "", "ciphertext": "AAAA", "tag": ""})
+def test_an_encrypted_vcon_fails_with_its_state_and_keeps_the_bytes(workspace, import_document):
+    imported = import_document({"protected": "e30", "recipients": [{}], "iv": "", "ciphertext": "AAAA", "tag": ""})
 
     assert (imported.status, state(imported)) == (Import.Status.FAILED, "encrypted")
     assert documents.path_of(imported.document.sha256).exists()
 
 
-def test_an_anchor_that_is_added_and_removed_changes_what_was_imported(workspace, drop):
-    imported = drop(signed(VCON, by()))
+def test_an_anchor_that_is_added_and_removed_changes_what_was_imported(workspace, import_document):
+    imported = import_document(signed(VCON, by()))
     remarks = rules(imported)
     anchor = believe(workspace, by().pem)
     assert signatures.check_again(workspace.pk) == 1
@@ -123,18 +123,18 @@ def test_an_anchor_that_is_added_and_removed_changes_what_was_imported(workspace
     assert list(told)[-4:] == ["trust.added", "import.signature_changed", "trust.removed", "import.signature_changed"]
 
 
-def test_signature_check_task_runs_by_its_name(workspace, drop):
+def test_signature_check_task_runs_by_its_name(workspace, import_document):
     from vcon_app import tasks
 
-    imported = drop(signed(VCON, by()))
+    imported = import_document(signed(VCON, by()))
     believe(workspace, by().pem)
     tasks.check_signatures(str(workspace.pk))
 
     assert state(imported) == "valid"
 
 
-def test_signature_check_whose_task_was_lost_is_done_by_the_sweep(workspace, drop):
-    drop(signed(VCON, by()))
+def test_signature_check_whose_task_was_lost_is_done_by_the_sweep(workspace, import_document):
+    import_document(signed(VCON, by()))
     assert signatures.sweep() == 0
     believe(workspace, by().pem)
     assert signatures.sweep() == 1
@@ -142,9 +142,11 @@ def test_signature_check_whose_task_was_lost_is_done_by_the_sweep(workspace, dro
     assert signatures.sweep() == 0
 
 
-def test_a_certificate_that_expires_meanwhile_is_noticed(workspace, drop):
+def test_a_certificate_that_expires_meanwhile_is_noticed(workspace, import_document):
     believe(workspace, root(dates=LASTING).pem)
-    imported = drop(signed(VCON, recorder(root(dates=LASTING), dates=(START, timezone.now() + timedelta(seconds=60)))))
+    imported = import_document(
+        signed(VCON, recorder(root(dates=LASTING), dates=(START, timezone.now() + timedelta(seconds=60))))
+    )
     assert (state(imported), signatures.sweep()) == ("valid", 0)
 
     Import.objects.update(signature=imported.signature | {"until": "2026-01-01T00:00:00+00:00"})
@@ -154,16 +156,19 @@ def test_a_certificate_that_expires_meanwhile_is_noticed(workspace, drop):
     assert signatures.sweep() == 0
 
 
-def test_an_expired_certificate_is_said_to_be_expired(workspace, drop):
+def test_an_expired_certificate_is_said_to_be_expired(workspace, import_document):
     believe(workspace, root(dates=LASTING).pem)
-    imported = drop(signed(VCON, recorder(root(dates=LASTING), dates=(START, START + timedelta(days=1)))))
+    imported = import_document(signed(VCON, recorder(root(dates=LASTING), dates=(START, START + timedelta(days=1)))))
 
     assert state(imported) == "valid_expired"
     assert "expired on 2025-01-02" in imported.signature["detail"]
 
 
-def test_a_document_that_is_gone_does_not_keep_the_others_from_being_checked(workspace, drop):
-    gone, there = drop(signed(VCON, by())), drop(signed(VCON | {"subject": "B", "uuid": "b"}, by()))
+def test_a_document_that_is_gone_does_not_keep_the_others_from_being_checked(workspace, import_document):
+    gone, there = (
+        import_document(signed(VCON, by())),
+        import_document(signed(VCON | {"subject": "B", "uuid": "b"}, by())),
+    )
     documents.path_of(gone.document.sha256).unlink()
     believe(workspace, by().pem)
     signatures.check_again(workspace.pk)
@@ -172,9 +177,9 @@ def test_a_document_that_is_gone_does_not_keep_the_others_from_being_checked(wor
     assert "not in the storage" in gone.signature["detail"]
 
 
-def test_the_same_bytes_again_have_the_same_signature_and_are_checked_again_too(workspace, drop):
+def test_the_same_bytes_again_have_the_same_signature_and_are_checked_again_too(workspace, import_document):
     jws = signed(VCON, by())
-    first, second = drop(jws), drop(jws)
+    first, second = import_document(jws), import_document(jws)
     assert second.duplicate_of == first
     believe(workspace, by().pem)
     signatures.check_again(workspace.pk)
@@ -182,10 +187,10 @@ def test_the_same_bytes_again_have_the_same_signature_and_are_checked_again_too(
     assert (state(first), state(second)) == ("valid", "valid")
 
 
-def test_a_feed_is_verified_from_its_bytes_not_from_the_database(workspace, drop):
+def test_a_feed_is_verified_from_its_bytes_not_from_the_database(workspace, import_document):
     """jsonb would give the keys back in another order."""
     believe(workspace, public_pem(ed_key()), origin="https://desk.example")
-    imported = drop(feed(ed_key()) | {"_meta": {}}, "shelf.json")
+    imported = import_document(feed(ed_key()) | {"_meta": {}}, "shelf.json")
 
     assert (state(imported), imported.signature["uncovered"]) == ("valid", ["_meta"])
     with documents.open_document(imported.document) as source:
@@ -200,27 +205,27 @@ def grown(texts: int):
     return VCON | {"dialog": VCON["dialog"][:texts]}
 
 
-def test_a_session_that_grew_is_worth_no_more_than_its_worst_document(workspace, drop):
+def test_a_session_that_grew_is_worth_no_more_than_its_worst_document(workspace, import_document):
     believe(workspace, by().pem)
-    first = drop(signed(grown(1), STRANGER))
-    longer = drop(signed(grown(2), by()))
+    first = import_document(signed(grown(1), STRANGER))
+    longer = import_document(signed(grown(2), by()))
 
     assert (first.session_links.get().session, longer.events) == (longer.session_links.get().session, 1)
     assert (state(longer), of_session()["state"]) == ("valid", "valid_untrusted")
 
 
-def test_a_document_that_added_nothing_lends_its_signature_to_nobody(workspace, drop):
+def test_a_document_that_added_nothing_lends_its_signature_to_nobody(workspace, import_document):
     believe(workspace, by().pem)
-    drop(signed(grown(2), STRANGER))
-    older = drop(signed(grown(1), by()))
+    import_document(signed(grown(2), STRANGER))
+    older = import_document(signed(grown(1), by()))
 
     assert (older.events, state(older), of_session()["state"]) == (0, "valid", "valid_untrusted")
 
 
-def test_a_session_that_grew_under_one_signer_stays_valid(workspace, drop):
+def test_a_session_that_grew_under_one_signer_stays_valid(workspace, import_document):
     believe(workspace, by().pem)
-    drop(signed(grown(1), by()))
-    drop(signed(grown(2), by()))
+    import_document(signed(grown(1), by()))
+    import_document(signed(grown(2), by()))
 
     assert of_session()["state"] == "valid"
 
@@ -256,10 +261,10 @@ def test_names_of_certificates_cannot_turn_the_page_around(workspace):
 
 
 @needs_corpus
-def test_an_official_example_goes_through_the_database(workspace, drop):
+def test_an_official_example_goes_through_the_database(workspace, import_document):
     believe(workspace, (CORPUS / "vcon-real/_certs/fake_ca_root.crt").read_text())
     data = (CORPUS / "vcon-spec-examples/core-03/ab_call_ext_rec_signed.vcon").read_bytes()
-    imported = drop(data)
+    imported = import_document(data)
 
     assert (state(imported), of_session()["state"]) == ("valid", "valid")
     with documents.open_document(imported.document) as source:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from vcon_app.models import TrustAnchor
 from vcon_app.signing.keys import fingerprint
 
-from .make import (
+from ..signing.make import (
     CORPUS,
     START,
     VCON,
@@ -28,6 +28,8 @@ from .make import (
     rsa_key,
     signed,
 )
+
+pytestmark = pytest.mark.usefixtures("document_storage")
 
 
 def by():
@@ -123,8 +125,8 @@ def test_verify_reports_a_missing_file_in_one_line(workspace, tmp_path):
         call_command("trust", "add", str(tmp_path / "none.pem"))
 
 
-def test_a_workspace_trusts_what_was_added_until_it_is_removed(workspace, drop, file, capsys):
-    imported = drop(signed(VCON, by()))
+def test_a_workspace_trusts_what_was_added_until_it_is_removed(workspace, import_document, file, capsys):
+    imported = import_document(signed(VCON, by()))
     path = file(signed(VCON, by()))
     status, told = run(capsys, "trust", "add", file(by().pem, "by.pem"), "--name", "Our recorder")
     assert (status, TrustAnchor.objects.get().name) == (0, "Our recorder")

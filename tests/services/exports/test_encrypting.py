@@ -26,7 +26,7 @@ from vcon_app.services.trust import anchors, recipients
 from vcon_app.signing import jwe
 from vcon_app.signing.keys import anchor_of
 
-from .make import AT, VCON, ec_key, ed_key, owner, private_pem, public_pem, rsa_key
+from ...signing.make import AT, VCON, ec_key, ed_key, owner, private_pem, public_pem, rsa_key
 
 ANA, BO = rsa_key(4), rsa_key(5)
 
@@ -44,8 +44,8 @@ def own(settings, tmp_path):
 
 
 @pytest.fixture
-def imported_session(workspace, drop, own) -> Session:
-    drop(VCON)
+def imported_session(workspace, import_document, own) -> Session:
+    import_document(VCON)
     return Session.objects.get()
 
 
@@ -100,17 +100,19 @@ def test_header_names_of_an_encrypted_export_do_not_repeat():
     assert len(names) == len(set(names)) == 4
 
 
-def test_encrypted_export_is_imported_again_with_the_configured_key(imported_session, drop, settings, tmp_path):
+def test_encrypted_export_is_imported_again_with_the_configured_key(
+    imported_session, import_document, settings, tmp_path
+):
     settings.DECRYPTION_KEY = tmp_path / "ana.key"
     settings.DECRYPTION_KEY.write_text(private_pem(ANA))
-    back = drop(sealed(imported_session, encrypt_for=trusted(BO, ANA)), "sealed.vcon")
+    back = import_document(sealed(imported_session, encrypt_for=trusted(BO, ANA)), "sealed.vcon")
 
     assert (back.status, back.events) == ("done", imported_session.event_count)
     assert (back.signature["state"], back.signature["signer"]) == ("valid", "this installation")
 
 
-def test_export_encrypted_for_somebody_else_fails_as_encrypted(imported_session, drop):
-    closed = drop(sealed(imported_session, encrypt_for=trusted(ANA)))
+def test_export_encrypted_for_somebody_else_fails_as_encrypted(imported_session, import_document):
+    closed = import_document(sealed(imported_session, encrypt_for=trusted(ANA)))
     assert (closed.status, closed.signature["state"]) == ("failed", "encrypted")
 
 
