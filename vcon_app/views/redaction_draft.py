@@ -105,7 +105,7 @@ def _lines(session: Session, draft: Redaction, rows: list[queries.Row]) -> list[
     ticked = {(rule["seq"], rule["what"]) for rule in draft.rules if "seq" in rule}
     return [
         Line(row, [
-            Tick(part, label, (row.seq, part) in ticked, part in implied.asked(row.seq, row.kind))
+            Tick(part, label, (row.seq, part) in ticked, part in implied.parts_asked(row.seq, row.kind))
             for part, label in _parts(row)
         ])
         for row in rows

@@ -58,8 +58,8 @@ def _titled(plan: Plan) -> Plan:
     """The agent as a reader will name it, and what a vCon would have told of the session."""
     record, session = trace_frame(plan)
     told: dict[str, Json] = {name: value for name in extension.NAMES if (value := getattr(plan.session, name))}
-    plan.cast = _cast(record, session)
-    if plan.cast.agent and plan.cast.agent.name == told.get("agent_name"):
+    plan.people = _people(record, session)
+    if plan.people.agent and plan.people.agent.name == told.get("agent_name"):
         del told["agent_name"]
     if told:
         session = {**session, extension.SESSION: {**dict_of(session.get(extension.SESSION)), **told}}
@@ -67,14 +67,14 @@ def _titled(plan: Plan) -> Plan:
             **plan.record,
             "trace": {**dict_of(plan.record.get("trace")), "record": record, "session": session},
         }
-        plan.cast = _cast(record, session)
+        plan.people = _people(record, session)
     return plan
 
 
-def _cast(record: dict[str, Json], session: dict[str, Json]) -> Parties:
+def _people(record: dict[str, Json], session: dict[str, Json]) -> Parties:
     people = Parties([])
     trace = Trace("D1", 0, "", [], session, record)
-    people.make_up(trace.model, trace.provider, trace.agent_name, Notes(), "")
+    people.ensure_agent(trace.model, trace.provider, trace.agent_name, Notes(), "")
     return people
 
 

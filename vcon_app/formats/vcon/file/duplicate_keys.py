@@ -32,7 +32,7 @@ class _Doubled(dict[str, Any]):
 def check_json(data: bytes, members: int, notes: Notes, pointer: str) -> None:
     """Report the names that stand twice in an object of JSON text whose tree has so many members."""
     if _most_names(data, members) > members and (text := _text_with_doubles(data)):
-        _report(json.loads(text, object_pairs_hook=_object), notes, pointer)
+        _report_doubled(json.loads(text, object_pairs_hook=_object), notes, pointer)
 
 
 def _most_names(data: bytes, members: int) -> int:
@@ -85,12 +85,12 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return doubled
 
 
-def _report(root: Any, notes: Notes, pointer: str) -> None:
+def _report_doubled(root: Any, notes: Notes, pointer: str) -> None:
     stack = [(pointer, root)]
     while stack:
         place, holder = stack.pop()
         for name in holder.names if isinstance(holder, _Doubled) else ():
-            told(notes, point(place, name), name)
+            _report_name(notes, point(place, name), name)
         inner = holder.items() if isinstance(holder, dict) else enumerate(holder)
         stack += [(point(place, key), value) for key, value in inner if isinstance(value, (dict, list))]
 
@@ -98,10 +98,10 @@ def _report(root: Any, notes: Notes, pointer: str) -> None:
 def report_in_cbor(names: list[str], notes: Notes, pointer: str) -> None:
     """Report the keys of CBOR maps that stand twice; where the map is, is not told."""
     for name in names:
-        told(notes, pointer, name)
+        _report_name(notes, pointer, name)
 
 
-def told(notes: Notes, pointer: str, name: str) -> None:
+def _report_name(notes: Notes, pointer: str, name: str) -> None:
     """The finding about one name."""
     notes.error(
         "R112",

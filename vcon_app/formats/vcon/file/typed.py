@@ -38,7 +38,7 @@ def check_types(vcon: Container, notes: Notes) -> None:
                     _check_text(value, vcon.at(array, index, name), notes)
     for index, party in enumerate(vcon.parties):
         if (address := party.get("civicaddress")) not in EMPTY and not isinstance(address, dict):
-            _tell(address, "an object", vcon.at("parties", index, "civicaddress"), notes)
+            _report(address, "an object", vcon.at("parties", index, "civicaddress"), notes)
     for index, dialog in enumerate(vcon.dialog):
         if not _OF_CALLS.isdisjoint(dialog):
             _check_call(dialog, vcon.at("dialog", index), notes)
@@ -46,18 +46,18 @@ def check_types(vcon: Container, notes: Notes) -> None:
 
 def _check_text(value: Any, pointer: str, notes: Notes) -> None:
     if value not in EMPTY and not isinstance(value, (str, Elided)):
-        _tell(value, "a text", pointer, notes)
+        _report(value, "a text", pointer, notes)
 
 
 def _check_call(dialog: dict[str, Any], pointer: str, notes: Notes) -> None:
     """What only dialogs have: seconds, ids of a call, who came and went."""
     seconds = dialog.get("duration")
     if seconds not in EMPTY and (not isinstance(seconds, int | float) or isinstance(seconds, bool) or seconds < 0):
-        _tell(seconds, "a number of seconds", point(pointer, "duration"), notes)
+        _report(seconds, "a number of seconds", point(pointer, "duration"), notes)
     for name in ("session_id", "party_history"):
         value = dialog.get(name)
         if value not in EMPTY and not isinstance(value, dict | list) and dialog.get("type") != "mcp_session":
-            _tell(value, "an object" if name == "session_id" else "an array", point(pointer, name), notes)
+            _report(value, "an object" if name == "session_id" else "an array", point(pointer, name), notes)
 
 
 def _check_names(value: Any, pointer: str, rule: str, notes: Notes) -> None:
@@ -68,5 +68,5 @@ def _check_names(value: Any, pointer: str, rule: str, notes: Notes) -> None:
         notes.warn(rule, pointer, f"{shown(name)} stands where a list of extension names belongs (core s2.5).")
 
 
-def _tell(value: Any, wanted: str, pointer: str, notes: Notes) -> None:
+def _report(value: Any, wanted: str, pointer: str, notes: Notes) -> None:
     notes.warn("R112", pointer, f"{shown(value)} stands where {wanted} belongs; it is kept and read as not stated.")

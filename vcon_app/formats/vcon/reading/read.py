@@ -54,7 +54,7 @@ class SessionMaterial:
     dialect: str
     traces: list[Trace] = field(default_factory=list)
     protocol: list[Dialog] = field(default_factory=list)
-    talks: list[Dialog] = field(default_factory=list)
+    dialogs: list[Dialog] = field(default_factory=list)
     """Dialogs that its traces name, and in the first run those that none does."""
 
 
@@ -79,7 +79,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
         check_hash(item, content, f"{vcon.pointer}/analysis/{index}", notes)
     traces = find_traces(vcon, contents, notes)
     people = _people(vcon, traces)
-    talks = dialogs_of(vcon, people, notes)
+    dialogs = dialogs_of(vcon, people, notes)
     extras = read_attachments(vcon, people, notes)
     facts = FileFacts(
         vcon,
@@ -90,7 +90,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
         contents,
         frozenset(trace.index for trace in traces),
     )
-    runs = _runs(vcon, traces, talks, notes)
+    runs = _runs(vcon, traces, dialogs, notes)
     for number, run in enumerate(runs):
         yield from session_of(run, number, _attachments_of(number, runs, facts), facts, notes)
     yield from notes.drain()
@@ -114,24 +114,24 @@ def _people(vcon: Container, traces: list[Trace]) -> Parties:
     )
 
 
-def _runs(vcon: Container, traces: list[Trace], talks: list[Dialog], notes: Notes) -> list[SessionMaterial]:
+def _runs(vcon: Container, traces: list[Trace], dialogs: list[Dialog], notes: Notes) -> list[SessionMaterial]:
     """One run per session id; traces without one belong together when vendor and product are the same."""
     runs: dict[Any, SessionMaterial] = {}
     for trace in traces:
         item = vcon.analysis[trace.index]
         key = trace.session_id or (text_of(item.get("vendor")), text_of(item.get("product")))
         runs.setdefault(key, SessionMaterial(trace.session_id, trace.dialect)).traces.append(trace)
-    plain = [talk for talk in talks if not talk.is_mcp]
-    for talk in talks if len(plain) < len(talks) else ():
-        if talk.is_mcp:
-            name = mcp_session_id(talk)
-            runs.setdefault(name or talk.pointer, SessionMaterial(name, "D7")).protocol.append(talk)
+    plain = [dialog for dialog in dialogs if not dialog.is_mcp]
+    for dialog in dialogs if len(plain) < len(dialogs) else ():
+        if dialog.is_mcp:
+            name = mcp_session_id(dialog)
+            runs.setdefault(name or dialog.pointer, SessionMaterial(name, "D7")).protocol.append(dialog)
     if len(traces) > len(runs):
         notes.info("R69", vcon.at("analysis"), f"{len(traces)} agent traces are told as {len(runs)} session(s).")
     found = list(runs.values()) or [SessionMaterial("", "D6")]
-    owners = _owners_of_dialogs(found, len(talks)) if len(found) > 1 else {}
-    for talk in plain:
-        owners.get(talk.index, found[0]).talks.append(talk)
+    owners = _owners_of_dialogs(found, len(dialogs)) if len(found) > 1 else {}
+    for dialog in plain:
+        owners.get(dialog.index, found[0]).dialogs.append(dialog)
     return found
 
 
@@ -149,7 +149,7 @@ def _attachments_of(number: int, runs: list[SessionMaterial], facts: FileFacts) 
     """The attachments to a run's dialogs; the first run takes those of no dialog, too."""
     if not facts.extras.steps:
         return []
-    owner = {talk.index: place for place, run in enumerate(runs) for talk in (*run.talks, *run.protocol)}
+    owner = {dialog.index: place for place, run in enumerate(runs) for dialog in (*run.dialogs, *run.protocol)}
     return [(dialog, step) for dialog, step in facts.extras.steps if owner.get(dialog, 0) == number]
 
 
@@ -182,17 +182,17 @@ def _name(steps: list[Step]) -> None:
 
 
 def _steps(run: SessionMaterial, facts: FileFacts, notes: Notes) -> tuple[list[Step], list[str]]:
-    people = facts.cast
+    people = facts.people
     if run.traces:
         first = run.traces[0]
-        people.make_up(first.model, first.provider, first.agent_name, notes, first.pointer)
+        people.ensure_agent(first.model, first.provider, first.agent_name, notes, first.pointer)
         walk = TraceWalk(first, people, notes)
         steps = walk.run(run.traces)
-        return join_dialogs(steps, walk.ids, run.talks, notes), list(walk.tally.models)
+        return join_dialogs(steps, walk.ids, run.dialogs, notes), list(walk.tally.models)
     if run.protocol:
-        steps = [step for talk in run.protocol for step in steps_of_mcp(talk, people, notes)]
-        return join_dialogs(steps, {}, run.talks, notes), []
-    steps = steps_of_core_only(run.talks, facts.vcon, people, notes)
+        steps = [step for dialog in run.protocol for step in steps_of_mcp(dialog, people, notes)]
+        return join_dialogs(steps, {}, run.dialogs, notes), []
+    steps = steps_of_core_only(run.dialogs, facts.vcon, people, notes)
     run.dialect = "D6" if any(step.tool for step in steps) else "D9" if people.agent else "D10"
     return steps, []
 
@@ -214,7 +214,7 @@ def _transcripts(facts: FileFacts) -> list[tuple[int, Step]]:
     """What was said in a recording, as far as an analysis tells it; the analysis itself stays with the writer."""
     found = []
     for index, (item, content) in enumerate(zip(facts.vcon.analysis, facts.contents, strict=True)):
-        words = _told(content) if item.get("type") in TRANSCRIPTS else ""
+        words = _transcript_text(content) if item.get("type") in TRANSCRIPTS else ""
         if words:
             step = Step(
                 "note",
@@ -239,7 +239,7 @@ def _unread(vcon: Container) -> list[Step]:
     return found
 
 
-def _told(content: Content) -> str:
+def _transcript_text(content: Content) -> str:
     """The text inside a transcript (wtf_transcription s4.1, and what vendors write)."""
     value = content.value
     if not isinstance(value, dict):

@@ -40,7 +40,7 @@ class FileFacts:
 
     vcon: Container
     opened: OpenedVcon
-    cast: Parties
+    people: Parties
     extras: Attachments
     grants: dict[str, list[dict[str, Json]]]
     contents: list[Content]
@@ -53,7 +53,7 @@ def session_draft(
     name: str, dialect: str, traces: list[Trace], number: int, facts: FileFacts, steps: list[Step], models: list[str]
 ) -> SessionDraft:
     """The draft of one session. ``number`` counts the sessions of the vCon; ``name`` is its own id."""
-    vcon, people = facts.vcon, facts.cast
+    vcon, people = facts.vcon, facts.people
     trace = traces[0] if traces else None
     agent, human = people.agent, people.human
     start, end = _times(trace, steps)
@@ -118,9 +118,9 @@ def _summary(facts: FileFacts) -> str:
 
 def _metadata(dialect: str, trace: Trace | None, models: list[str], facts: FileFacts) -> dict[str, Json]:
     """Small JSON for the session page; empty parts are left out."""
-    vcon, people = facts.vcon, facts.cast
+    vcon, people = facts.vcon, facts.people
     agent = people.agent
-    shown_parties = [*people.all, people.made_up] if people.made_up else people.all
+    shown_parties = [*people.all, people.agent_of_trace] if people.agent_of_trace else people.all
     parts: dict[str, Json] = {
         "vcon": _container_facts(dialect, facts),
         "recorder": (trace.recorder if trace else {}) or _recorder_of(agent),
@@ -128,7 +128,7 @@ def _metadata(dialect: str, trace: Trace | None, models: list[str], facts: FileF
         "provider": _provider(trace, agent),
         "models": models,
         "environment": environment(trace, facts),
-        "parties": [party.told() for party in shown_parties],
+        "parties": [party.summary() for party in shown_parties],
         **facts.grants,
         "evidence": facts.extras.evidence,
         "tools_offered": facts.extras.tools,
@@ -178,7 +178,7 @@ def _agent_session(raw: dict[str, Any]) -> dict[str, Any]:
 
 def environment(trace: Trace | None, facts: FileFacts) -> dict[str, Json]:
     """``cwd``, ``branch``, ``commit``, ``repository`` from the trace, else the agent's party, and the snapshot."""
-    agent = facts.cast.agent
+    agent = facts.people.agent
     inner = member_of(_agent_session(agent.raw), "environment") if agent else None
     found: dict[str, Json] = {"name": inner} if isinstance(inner, str) and inner else {}
     places = [member_of(trace.session, "environment"), trace.record] if trace else []
@@ -220,7 +220,7 @@ def _record(dialect: str, traces: list[Trace], number: int, facts: FileFacts) ->
     record: dict[str, Json] = {
         "top": vcon.top,
         "parties": vcon.parties,
-        "kinds": [party.kind for party in facts.cast.all],
+        "kinds": [party.kind for party in facts.people.all],
         "dialect": dialect,
         "dialogs": len(vcon.dialog),
         "renamed": dict(vcon.renamed),

@@ -49,11 +49,11 @@ class Selection:
     words: tuple[str, ...] = ()
     """Words that were searched for to find ``parts``: they must stand nowhere any more."""
 
-    def of(self, number: int, event: EventDraft) -> frozenset[str]:
+    def parts_of(self, number: int, event: EventDraft) -> frozenset[str]:
         """The parts of this event that go, those only that it has."""
-        return frozenset(part for part in self.asked(number, event.kind) if _has(event, part))
+        return frozenset(part for part in self.parts_asked(number, event.kind) if _has(event, part))
 
-    def asked(self, number: int, kind: str) -> set[str]:
+    def parts_asked(self, number: int, kind: str) -> set[str]:
         """The parts that go of an event of this kind, if it has them."""
         found = {*self.parts.get(number, ())} | (self.every & {ARGUMENTS, RESULT})
         if (REASONING in self.every and kind == "reasoning") or (
@@ -89,7 +89,7 @@ class Redacted:
             is_block = bool(left.get("derived"))
             level = left.get("level", below if is_block else 0)
             below = level if is_block else level + 1
-            gone = self._selection.of(number, event)
+            gone = self._selection.parts_of(number, event)
             yield self._renamed(emptied(event, gone, level) if gone else _without_copies(event, level))
 
     def _renamed(self, event: EventDraft) -> EventDraft:

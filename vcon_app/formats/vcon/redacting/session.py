@@ -61,7 +61,7 @@ class _Survey:
     def see(self, number: int, event: EventDraft) -> None:
         if event.actor_kind in ("person", "trigger") and event.actor_name:
             self._names[event.actor_name] = None
-        gone = self.selection.of(number, event)
+        gone = self.selection.parts_of(number, event)
         if not gone:
             return
         self.counts.update(gone)

@@ -30,7 +30,7 @@ class Attachments:
     tools: list[str] = field(default_factory=list)
 
 
-def read_attachments(vcon: Container, cast: Parties, notes: Notes) -> Attachments:
+def read_attachments(vcon: Container, parties: Parties, notes: Notes) -> Attachments:
     """Sort the attachments of a vCon."""
     found = Attachments()
     clock = Clock(notes)
@@ -46,18 +46,18 @@ def read_attachments(vcon: Container, cast: Parties, notes: Notes) -> Attachment
         step.pointer = pointer
         stated = None if dict_of(item.get("meta")).get("start_source") == "created_at" else item.get("start")
         step.at = clock.date(stated, point(pointer, "start")).at
-        step.actor = _actor(step, item, cast)
+        step.actor = _actor(step, item, parties)
         step.left = {"source": "attachment", "attachment": _kept(index, item, step)}
         found.steps.append((next(iter(indices(item.get("dialog"), len(vcon.dialog))), -1), step))
     return found
 
 
-def _actor(step: Step, item: dict[str, Any], cast: Parties) -> tuple[ActorKind, str]:
+def _actor(step: Step, item: dict[str, Any], parties: Parties) -> tuple[ActorKind, str]:
     if step.kind == "injected_context":
         return "system", ""
-    people = indices(item.get("party"), len(cast))
+    people = indices(item.get("party"), len(parties))
     return extension.actor_of(dict_of(item.get("meta")).get(extension.ACTOR)) or (
-        cast[people[0]].actor if people else ("unknown", "")
+        parties[people[0]].actor if people else ("unknown", "")
     )
 
 
@@ -111,7 +111,7 @@ def _place_of_content(step: Step, content: Content, item: dict[str, Any]) -> Non
 
 
 def _kept(index: int, item: dict[str, Any], step: Step) -> dict[str, Any]:
-    """For the writer, see ``talks.keep``; of a change without the members that are in the event's data."""
+    """For the writer, see ``trace.kept_item``; of a change without the members that are in the event's data."""
     body = item.get("body")
     if step.kind == "file_change" and isinstance(body, dict) and not isinstance(body, Elided):
         rest = {key: value for key, value in body.items() if key not in FILE_CHANGE_MEMBERS and key != "diff_text"}

@@ -123,10 +123,12 @@ def _fault(token: Json) -> str:
 def report_removed_text(steps: Iterable[Step], notes: Notes) -> None:
     """Marks of removed text are told; their absence proves nothing (rule R109)."""
     for step in steps if notes.marked else ():
-        said = [step.text] if step.tool is None else [step.text, _told(step.tool.arguments), _told(step.tool.result)]
+        said = (
+            [step.text] if step.tool is None else [step.text, _as_text(step.tool.arguments), _as_text(step.tool.result)]
+        )
         if mark := next((found for words in said if (found := _MARK.search(words))), None):
             notes.info("R109", step.pointer, f"Something was removed here and marked {mark.group()}.", "mark")
 
 
-def _told(value: Json) -> str:
+def _as_text(value: Json) -> str:
     return dumps(value).decode() if value is not None else ""

@@ -29,10 +29,10 @@ class Clock:
         """A time and its fault; the fault is reported here."""
         found = moment_of(value)
         if found.fault is not None:
-            self._tell(found, value, pointer)
+            self._report_fault(found, value, pointer)
         return found
 
-    def _tell(self, found: Moment, value: Json, pointer: str) -> None:
+    def _report_fault(self, found: Moment, value: Json, pointer: str) -> None:
         rule, message = FAULTS[found.fault or ""]
         self._notes.warn(rule, pointer, message.format(shown(value)), found.fault or "")
 

@@ -20,21 +20,21 @@ THOUGHTS = "chain-of-thought"
 CALL_NAMES = ("tool", "name", "action")
 
 
-def steps_of_core_only(talks: list[Dialog], vcon: Container, cast: Parties, notes: Notes) -> list[Step]:
+def steps_of_core_only(dialogs: list[Dialog], vcon: Container, parties: Parties, notes: Notes) -> list[Step]:
     """Every dialog as a step in its order, with reasoning before the dialog it is about."""
-    _find_tools(talks, cast)
-    thoughts = _thoughts(vcon, len(talks), cast)
+    _find_tools(dialogs, parties)
+    thoughts = _thoughts(vcon, len(dialogs), parties)
     waiting: dict[int, list[Step]] = {}
     steps: list[Step] = []
-    for talk in talks:
-        steps += thoughts.pop(talk.index, [])
-        steps.append(_step(talk, waiting))
+    for dialog in dialogs:
+        steps += thoughts.pop(dialog.index, [])
+        steps.append(_step(dialog, waiting))
     if any(step.tool for step in steps):
         pairs = Pairs(notes)
         for step in steps:
             pairs.see(step)
         pairs.finish()
-    if any(party.is_ai for party in cast.all) and spaced_by_one_second(talks):
+    if any(party.is_ai for party in parties.all) and spaced_by_one_second(dialogs):
         notes.info(
             "R75",
             point(vcon.pointer, "dialog"),
@@ -53,28 +53,32 @@ def is_thought(item: dict[str, Any], dialogs: int) -> bool:
     )
 
 
-def _find_tools(talks: list[Dialog], cast: Parties) -> None:
+def _find_tools(dialogs: list[Dialog], parties: Parties) -> None:
     """A bot that issues calls, or speaks to a person, is an agent; one that does neither is a tool."""
     speaks: set[int] = set()
-    for talk in talks:
-        if talk.speaker and talk.speaker.is_ai and (_call(talk) or any(party.kind == "person" for party in talk.heard)):
-            speaks.add(talk.speaker.index)
-    called = any(_call(talk) for talk in talks)
-    for party in cast.all:
+    for dialog in dialogs:
+        if (
+            dialog.speaker
+            and dialog.speaker.is_ai
+            and (_call(dialog) or any(party.kind == "person" for party in dialog.heard))
+        ):
+            speaks.add(dialog.speaker.index)
+    called = any(_call(dialog) for dialog in dialogs)
+    for party in parties.all:
         if called and party.kind == "agent" and party.why == "type bot" and party.index not in speaks:
-            cast.tell(party, "tool", "bot that only answers")
+            parties.reclassify(party, "tool", "bot that only answers")
 
 
-def _call(talk: Dialog) -> tuple[str, Json, dict[str, Any]] | None:
+def _call(dialog: Dialog) -> tuple[str, Json, dict[str, Any]] | None:
     """Tool name, arguments and the whole body, when a dialog is a tool call."""
-    body = talk.content.value if talk.content.kind == "json" else None
+    body = dialog.content.value if dialog.content.kind == "json" else None
     if not isinstance(body, dict) or "input" not in body:
         return None
     name = next((value for key in CALL_NAMES if (value := text_or_none(body.get(key)))), None)
     return (name, body["input"], body) if name else None
 
 
-def _thoughts(vcon: Container, count: int, cast: Parties) -> dict[int, list[Step]]:
+def _thoughts(vcon: Container, count: int, parties: Parties) -> dict[int, list[Step]]:
     found: dict[int, list[Step]] = {}
     for index, item in enumerate(vcon.analysis):
         if is_thought(item, count):
@@ -82,35 +86,35 @@ def _thoughts(vcon: Container, count: int, cast: Parties) -> dict[int, list[Step
                 "reasoning",
                 vcon.at("analysis", index),
                 text=item["body"],
-                actor=cast.agent.actor if cast.agent else ("agent", ""),
+                actor=parties.agent.actor if parties.agent else ("agent", ""),
             )
             step.left = {"source": "thought"}
             found.setdefault(indices(item["dialog"], count)[0], []).append(step)
     return found
 
 
-def _step(talk: Dialog, waiting: dict[int, list[Step]]) -> Step:
-    step = step_of(talk)
-    if call := _call(talk):
-        _make_call(step, talk, *call)
-        if talk.heard:
-            waiting.setdefault(talk.heard[0].index, []).append(step)
-    elif talk.speaker and talk.speaker.kind == "tool" and step.kind in ("tool_result", "user_message", "artifact"):
-        _make_result(step, talk, waiting.get(talk.speaker.index, []))
+def _step(dialog: Dialog, waiting: dict[int, list[Step]]) -> Step:
+    step = step_of(dialog)
+    if call := _call(dialog):
+        _make_call(step, dialog, *call)
+        if dialog.heard:
+            waiting.setdefault(dialog.heard[0].index, []).append(step)
+    elif dialog.speaker and dialog.speaker.kind == "tool" and step.kind in ("tool_result", "user_message", "artifact"):
+        _make_result(step, dialog, waiting.get(dialog.speaker.index, []))
     return step
 
 
-def _make_call(step: Step, talk: Dialog, name: str, given: Json, body: dict[str, Any]) -> None:
+def _make_call(step: Step, dialog: Dialog, name: str, given: Json, body: dict[str, Any]) -> None:
     step.kind, step.text = "tool_call", ""
     step.tool = ToolDraft(text_or_none(body.get("id")), name, arguments=given)
     extra = {key: value for key, value in body.items() if key not in ("tool", "name", "input", "id")}
     step.data = {"details": extra} if extra else {}
-    step.left = {"source": "dialog", "was": talk.index}
+    step.left = {"source": "dialog", "was": dialog.index}
 
 
-def _make_result(step: Step, talk: Dialog, waiting: list[Step]) -> None:
+def _make_result(step: Step, dialog: Dialog, waiting: list[Step]) -> None:
     """The answer of a tool: to the call it names, else to the oldest call of this tool that waits."""
-    body = talk.content.value
+    body = dialog.content.value
     details = body if isinstance(body, dict) else {}
     call_id = text_or_none(details.get("tool_use_id"))
     call = _call_answered(call_id, waiting)
@@ -122,16 +126,16 @@ def _make_result(step: Step, talk: Dialog, waiting: list[Step]) -> None:
         call_id = call_id or called.call_id
     is_structured = isinstance(body, (dict, list))
     step.kind, step.data = "tool_result", {}
-    step.text = _result_text(body) if is_structured else talk.text
+    step.text = _result_text(body) if is_structured else dialog.text
     step.tool = ToolDraft(
         call_id,
         (called.name if called else None)
-        or text_or_none(talk.item.get("application"))
-        or (talk.speaker.name if talk.speaker else None),
+        or text_or_none(dialog.item.get("application"))
+        or (dialog.speaker.name if dialog.speaker else None),
         result=body if is_structured else None,
         status="error" if details.get("error") or details.get("is_error") is True else None,
     )
-    step.left = {"source": "dialog", "was": talk.index}
+    step.left = {"source": "dialog", "was": dialog.index}
 
 
 def _call_answered(call_id: str | None, waiting: list[Step]) -> Step | None:

@@ -64,7 +64,7 @@ def kept_item(index: int, item: dict[str, Any], shown_text: str) -> dict[str, An
     return {"i": index, "item": item}
 
 
-def dialogs_of(vcon: Container, cast: Parties, notes: Notes) -> list[Dialog]:
+def dialogs_of(vcon: Container, parties: Parties, notes: Notes) -> list[Dialog]:
     """Every dialog, in array order."""
     clock = Clock(notes)
     found = []
@@ -73,13 +73,13 @@ def dialogs_of(vcon: Container, cast: Parties, notes: Notes) -> list[Dialog]:
         content = resolve(item, pointer, notes, text_or_none(item.get("type")) or "")
         if "content_hash" in item:
             check_hash(item, content, pointer, notes)
-        people = [cast.all[n] for n in indices(item.get("parties"), len(cast.all))]
-        first = indices(item.get("originator"), len(cast.all))
-        speaker = cast.all[first[0]] if first else people[0] if people else None
+        people = [parties.all[n] for n in indices(item.get("parties"), len(parties.all))]
+        first = indices(item.get("originator"), len(parties.all))
+        speaker = parties.all[first[0]] if first else people[0] if people else None
         start = item.get("start")
         at = known[0] if (known := plain_time(start)) else clock.date(start, point(pointer, "start")).at
         heard = [party for party in people if party is not speaker]
-        ends = [cast.all[n] for name in _ENDS if name in item for n in indices(item[name], len(cast.all))[:1]]
+        ends = [parties.all[n] for name in _ENDS if name in item for n in indices(item[name], len(parties.all))[:1]]
         found.append(Dialog(index, item, pointer, content, speaker, heard, at, _text(content), ends, mediatype(item)))
     return found
 
@@ -114,54 +114,62 @@ def indices(value: Json, length: int) -> list[int]:
     return found
 
 
-def step_of(talk: Dialog) -> Step:
+def step_of(dialog: Dialog) -> Step:
     """The step of a dialog that no trace holds."""
-    kind, words, actor = _plain(talk)
+    kind, words, actor = _plain(dialog)
     step = Step(
-        kind, talk.pointer, text_or_none(talk.item.get("message_id")) or "", at=talk.at, actor=actor, text=words
+        kind, dialog.pointer, text_or_none(dialog.item.get("message_id")) or "", at=dialog.at, actor=actor, text=words
     )
-    step.left = {"source": "dialog", "dialog": talk.kept(words)}
-    step.data = _facts(talk) if kind in ("artifact", "handoff", "status", "note") else {}
-    if isinstance(talk.content.value, Elided):
-        step.data["elided"] = dict(talk.content.value)
+    step.left = {"source": "dialog", "dialog": dialog.kept(words)}
+    step.data = _facts(dialog) if kind in ("artifact", "handoff", "status", "note") else {}
+    if isinstance(dialog.content.value, Elided):
+        step.data["elided"] = dict(dialog.content.value)
     return step
 
 
-def _plain(talk: Dialog) -> tuple[Kind, str, tuple[ActorKind, str]]:
+def _plain(dialog: Dialog) -> tuple[Kind, str, tuple[ActorKind, str]]:
     """Kind, text and actor of the event that a dialog comes to."""
-    actor: tuple[ActorKind, str] = talk.speaker.actor if talk.speaker else ("unknown", "")
-    if talk.type == "transfer":
-        return "handoff", " → ".join(party.name for party in talk.ends), talk.ends[0].actor if talk.ends else actor
-    if talk.type == "incomplete":
-        return "status", f"incomplete: {text_or_none(talk.item.get('disposition')) or 'no reason given'}", actor
-    if talk.content.kind == "absent" and talk.type != "recording-set":
+    actor: tuple[ActorKind, str] = dialog.speaker.actor if dialog.speaker else ("unknown", "")
+    if dialog.type == "transfer":
+        return (
+            "handoff",
+            " → ".join(party.name for party in dialog.ends),
+            dialog.ends[0].actor if dialog.ends else actor,
+        )
+    if dialog.type == "incomplete":
+        return "status", f"incomplete: {text_or_none(dialog.item.get('disposition')) or 'no reason given'}", actor
+    if dialog.content.kind == "absent" and dialog.type != "recording-set":
         return "note", "(content removed or absent)", actor
-    if _is_artifact(talk):
+    if _is_artifact(dialog):
         return "artifact", "", actor
-    if talk.speaker and talk.speaker.is_ai:
-        return "agent_message", talk.text, actor
-    if talk.speaker and talk.speaker.kind == "tool":
-        return "tool_result", talk.text, actor
-    return "user_message", talk.text, actor
+    if dialog.speaker and dialog.speaker.is_ai:
+        return "agent_message", dialog.text, actor
+    if dialog.speaker and dialog.speaker.kind == "tool":
+        return "tool_result", dialog.text, actor
+    return "user_message", dialog.text, actor
 
 
-def _is_artifact(talk: Dialog) -> bool:
+def _is_artifact(dialog: Dialog) -> bool:
     """Is there something to open or to play, rather than words to read?"""
-    if talk.content.kind in ("url", "bytes", "opaque", "absent"):
+    if dialog.content.kind in ("url", "bytes", "opaque", "absent"):
         return True
-    if talk.content.kind == "elided" and talk.type != "text":
+    if dialog.content.kind == "elided" and dialog.type != "text":
         return True
-    return talk.media.startswith(("audio/", "video/", "image/")) or (talk.type not in ("text", "") and not talk.text)
+    return dialog.media.startswith(("audio/", "video/", "image/")) or (
+        dialog.type not in ("text", "") and not dialog.text
+    )
 
 
-def _facts(talk: Dialog) -> dict[str, Any]:
+def _facts(dialog: Dialog) -> dict[str, Any]:
     """What is told of a recording or an event of the call."""
     names = ("type", "filename", "mediatype", "duration", "url", "content_hash", "disposition")
     facts = {
-        ("name" if name == "filename" else name): talk.item[name] for name in names if talk.item.get(name) is not None
+        ("name" if name == "filename" else name): dialog.item[name]
+        for name in names
+        if dialog.item.get(name) is not None
     }
-    if talk.content.kind == "bytes":
-        facts["size"] = len(talk.content.value)
+    if dialog.content.kind == "bytes":
+        facts["size"] = len(dialog.content.value)
     return facts
 
 
@@ -170,7 +178,7 @@ def differs(first: datetime | None, second: datetime | None) -> bool:
     return first is not None and second is not None and first != second and abs((first - second).total_seconds()) > 2
 
 
-def spaced_by_one_second(talks: list[Dialog]) -> bool:
+def spaced_by_one_second(dialogs: list[Dialog]) -> bool:
     """Times exactly 1 s apart were made up by a converter."""
-    times = [talk.at for talk in talks if talk.at is not None]
+    times = [dialog.at for dialog in dialogs if dialog.at is not None]
     return len(times) > 2 and all((after - before).total_seconds() == 1 for before, after in pairwise(times))

@@ -20,12 +20,12 @@ INSERTED = ("injected_context", "compaction")
 """Kinds of user entries that a program put in."""
 
 
-def make(step: Step, entry: dict[str, Any], above: Step | None, cast: Parties, ids: dict[str, Step]) -> None:
+def make(step: Step, entry: dict[str, Any], above: Step | None, parties: Parties, ids: dict[str, Step]) -> None:
     """Fill the step from its entry. ``above`` is the event whose child it is."""
     kind = entry["type"]
     if type(kind) is not str or kind not in MEMBERS:
         kind = ""
-    step.actor = cast.voices.get(kind, _NOBODY)
+    step.actor = parties.voices.get(kind, _NOBODY)
     maker, alone = _MAKERS[kind]
     maker(step, entry)
     if above is None and alone.issuperset(entry):
@@ -39,11 +39,11 @@ def make(step: Step, entry: dict[str, Any], above: Step | None, cast: Parties, i
         native,
         above,
         ids.get(parent_id) if parent_id else None,
-        cast.subagent(agent_id, None) if agent_id else None,
+        parties.subagent(agent_id, None) if agent_id else None,
     )
     extension.restore(step, native)
     if extension.ACTOR not in step.own:
-        step.actor = _actor(step, kind, agent_id, cast)
+        step.actor = _actor(step, kind, agent_id, parties)
     if agent_id:
         native["agent-id"] = agent_id
     if native:
@@ -65,25 +65,25 @@ def _nest(step: Step, native: dict[str, Json], above: Step | None, named: Step |
         step.parent = named
 
 
-def _actor(step: Step, kind: str, agent_id: str | None, cast: Parties) -> Any:
+def _actor(step: Step, kind: str, agent_id: str | None, parties: Parties) -> Any:
     """Who an entry is from that may be nested, or name its agent."""
     if kind == "tool-result":
         return "tool", (step.tool.name if step.tool else None) or ""
     if kind == "system-event" or step.kind in INSERTED:
         return "system", ""
     if kind == "user":
-        return _speaker(step, cast)
+        return _speaker(step, parties)
     if not kind:
         return _NOBODY
-    sub = cast.subagent(agent_id, step.model, _label(step)) if step.depth or agent_id else None
+    sub = parties.subagent(agent_id, step.model, _label(step)) if step.depth or agent_id else None
     if sub is not None:
         return sub.actor
-    return ("subagent", "") if step.depth else cast.voices[kind]
+    return ("subagent", "") if step.depth else parties.voices[kind]
 
 
-def _speaker(step: Step, cast: Parties) -> Any:
+def _speaker(step: Step, parties: Parties) -> Any:
     """VAC's user is a human *or an upstream agent*: inside a sub-agent it is the agent that called it."""
-    return cast.voices["assistant" if step.depth else "user"]
+    return parties.voices["assistant" if step.depth else "user"]
 
 
 def _label(step: Step) -> str:

@@ -13,11 +13,11 @@ from .steps import Step
 MESSAGES = ("user_message", "agent_message", "injected_context")
 
 
-def join_dialogs(steps: list[Step], ids: dict[str, Step], talks: list[Dialog], notes: Notes) -> list[Step]:
+def join_dialogs(steps: list[Step], ids: dict[str, Step], dialogs: list[Dialog], notes: Notes) -> list[Step]:
     """Match dialogs with messages; what is left over is put between the steps. The trace's time wins."""
-    pairs = match_dialogs(steps, ids, talks)
-    made_up = spaced_by_one_second(talks)
-    late = [talk for talk, step in pairs.items() if _merge(talk, step, made_up, notes)]
+    pairs = match_dialogs(steps, ids, dialogs)
+    made_up = spaced_by_one_second(dialogs)
+    late = [dialog for dialog, step in pairs.items() if _merge(dialog, step, made_up, notes)]
     if late:
         which = "time of this dialog differs" if len(late) == 1 else f"times of {len(late)} dialogs differ"
         notes.warn(
@@ -27,35 +27,35 @@ def join_dialogs(steps: list[Step], ids: dict[str, Step], talks: list[Dialog], n
         )
     if made_up and pairs:
         notes.info("R75", "", "The dialogs are exactly 1 second apart: their times look made up.")
-    if len(pairs) == len(talks):
+    if len(pairs) == len(dialogs):
         return steps
-    left = [talk for talk in talks if talk not in pairs and talk.item and talk.type in ("text", "")]
+    left = [dialog for dialog in dialogs if dialog not in pairs and dialog.item and dialog.type in ("text", "")]
     if pairs and left:
-        which = "This dialog is" if len(left) == 1 else f"{len(left)} of {len(talks)} dialogs are"
+        which = "This dialog is" if len(left) == 1 else f"{len(left)} of {len(dialogs)} dialogs are"
         notes.info(
             "R74", left[0].pointer, f"{which} not in the agent trace; shown where order and time of the dialogs say."
         )
-    return _insert(steps, talks, pairs)
+    return _insert(steps, dialogs, pairs)
 
 
-def match_dialogs(steps: list[Step], ids: dict[str, Step], talks: list[Dialog]) -> dict[Dialog, Step]:
+def match_dialogs(steps: list[Step], ids: dict[str, Step], dialogs: list[Dialog]) -> dict[Dialog, Step]:
     """By message_id, else by equal text of the same kind of speaker: near in time first, then in order."""
     taken: set[int] = set()
     pairs: dict[Dialog, Step] = {}
-    for talk in talks:
-        name = talk.item.get("message_id")
+    for dialog in dialogs:
+        name = dialog.item.get("message_id")
         step = ids.get(name) if isinstance(name, str) else None
         if step is not None and step.kind in MESSAGES and id(step) not in taken:
             taken.add(id(step))
-            pairs[talk] = step
-    left = [talk for talk in talks if talk not in pairs and talk.text]
+            pairs[dialog] = step
+    left = [dialog for dialog in dialogs if dialog not in pairs and dialog.text]
     if not left:
         return pairs
     shelf = _Shelf(steps, taken)
     for choose in (shelf.near, shelf.next):
-        for talk in left:
-            if talk not in pairs and (step := choose(talk)):
-                pairs[talk] = step
+        for dialog in left:
+            if dialog not in pairs and (step := choose(dialog)):
+                pairs[dialog] = step
     return pairs
 
 
@@ -78,22 +78,22 @@ class _Shelf:
         self._taken.add(id(step))
         return free
 
-    def near(self, talk: Dialog) -> Step | None:
+    def near(self, dialog: Dialog) -> Step | None:
         """The same words within 2 s."""
-        if talk.at is None:
+        if dialog.at is None:
             return None
-        second = int(talk.at.timestamp())
-        return self._first(talk, [(second + offset,) for offset in (0, 1, -1, 2, -2)])
+        second = int(dialog.at.timestamp())
+        return self._first(dialog, [(second + offset,) for offset in (0, 1, -1, 2, -2)])
 
-    def next(self, talk: Dialog) -> Step | None:
+    def next(self, dialog: Dialog) -> Step | None:
         """The same words, the first that is left."""
-        return self._first(talk, [()])
+        return self._first(dialog, [()])
 
-    def _first(self, talk: Dialog, tails: list[tuple[int, ...]]) -> Step | None:
-        speakers = (talk.speaker.is_ai,) if talk.speaker else (False, True)
+    def _first(self, dialog: Dialog, tails: list[tuple[int, ...]]) -> Step | None:
+        speakers = (dialog.speaker.is_ai,) if dialog.speaker else (False, True)
         for is_ai in speakers:
             for tail in tails:
-                row = self._rows.get((talk.text.strip(), is_ai, *tail))
+                row = self._rows.get((dialog.text.strip(), is_ai, *tail))
                 while row:
                     step = row.popleft()
                     if self.take(step):
@@ -101,46 +101,46 @@ class _Shelf:
         return None
 
 
-def _merge(talk: Dialog, step: Step, made_up: bool, notes: Notes) -> bool:
+def _merge(dialog: Dialog, step: Step, made_up: bool, notes: Notes) -> bool:
     """One event with two sources; answers whether their times disagree.
 
     Where the trace has no time the dialog's is taken, unless it looks made up.
     """
-    step.left["dialog"] = talk.kept(step.text)
-    speaker = talk.speaker
+    step.left["dialog"] = dialog.kept(step.text)
+    speaker = dialog.speaker
     if speaker is not None and extension.ACTOR not in step.own and speaker.is_ai == (step.kind == "agent_message"):
         step.actor = speaker.actor
-    if talk.text and talk.text != step.text and talk.text.strip() != step.text.strip():
-        step.data["dialog_text"] = talk.text
+    if dialog.text and dialog.text != step.text and dialog.text.strip() != step.text.strip():
+        step.data["dialog_text"] = dialog.text
         notes.warn(
             "R74",
-            talk.pointer,
-            f"The dialog says {shown(talk.text)}, the agent trace {shown(step.text)} for the same "
+            dialog.pointer,
+            f"The dialog says {shown(dialog.text)}, the agent trace {shown(step.text)} for the same "
             "message; the trace is shown, the other text is kept beside it.",
             "text",
         )
-    if step.at is None and talk.at is not None and not made_up:
-        step.at, step.data["time_source"] = talk.at, "dialog"
-    if not differs(talk.at, step.at):
+    if step.at is None and dialog.at is not None and not made_up:
+        step.at, step.data["time_source"] = dialog.at, "dialog"
+    if not differs(dialog.at, step.at):
         return False
-    step.data["dialog_time"] = rfc3339_short(talk.at) if talk.at else None
+    step.data["dialog_time"] = rfc3339_short(dialog.at) if dialog.at else None
     return True
 
 
-def _insert(steps: list[Step], talks: list[Dialog], pairs: dict[Dialog, Step]) -> list[Step]:
+def _insert(steps: list[Step], dialogs: list[Dialog], pairs: dict[Dialog, Step]) -> list[Step]:
     """Dialogs outside of the trace: after the dialog before them, and not before earlier top-level steps."""
     place = {id(step): index for index, step in enumerate(steps)}
     before: dict[int, list[Step]] = {}
     floor = 0
-    for talk in talks:
-        if talk in pairs:
-            floor = max(floor, index_after(steps, place[id(pairs[talk])]))
+    for dialog in dialogs:
+        if dialog in pairs:
+            floor = max(floor, index_after(steps, place[id(pairs[dialog])]))
             continue
         while floor < len(steps) and (
-            steps[floor].level or ((at := steps[floor].at) is not None and talk.at is not None and at <= talk.at)
+            steps[floor].level or ((at := steps[floor].at) is not None and dialog.at is not None and at <= dialog.at)
         ):
             floor += 1
-        before.setdefault(floor, []).append(step_of(talk))
+        before.setdefault(floor, []).append(step_of(dialog))
     return with_steps_before(steps, before)
 
 

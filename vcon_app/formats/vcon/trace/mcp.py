@@ -27,30 +27,30 @@ ROLES = {
 SHOWN_WITH_MESSAGE = ("text", "image", "document", "file", "audio", "resource")
 
 
-def body_of(talk: Dialog) -> dict[str, Any]:
+def body_of(dialog: Dialog) -> dict[str, Any]:
     """The session object, empty when the dialog does not hold one."""
-    return dict_of(talk.content.value) if talk.content.kind == "json" else {}
+    return dict_of(dialog.content.value) if dialog.content.kind == "json" else {}
 
 
-def mcp_session_id(talk: Dialog) -> str:
+def mcp_session_id(dialog: Dialog) -> str:
     """Opaque and kept as it is (mcp_session s3.1); never a key to anything (s11.3)."""
-    return text_or_none(body_of(talk).get("session_id")) or text_or_none(talk.item.get("session_id")) or ""
+    return text_or_none(body_of(dialog).get("session_id")) or text_or_none(dialog.item.get("session_id")) or ""
 
 
-def steps_of_mcp(talk: Dialog, cast: Parties, notes: Notes) -> list[Step]:
+def steps_of_mcp(dialog: Dialog, parties: Parties, notes: Notes) -> list[Step]:
     """The messages of an mcp_session dialog as steps."""
-    reader = _Reader(talk, cast, notes)
+    reader = _Reader(dialog, parties, notes)
     steps = [
         step
-        for index, message in enumerate(_list(body_of(talk).get("messages")))
+        for index, message in enumerate(_list(body_of(dialog).get("messages")))
         for step in reader.message(index, message)
     ]
     if not steps:
-        notes.warn("R69", talk.pointer, "This mcp_session dialog has no readable messages; it is kept as it is.")
+        notes.warn("R69", dialog.pointer, "This mcp_session dialog has no readable messages; it is kept as it is.")
     reader.pairs.finish()
     reader.report_requests()
     return steps + [
-        reader.artifact(index, dict_of(item)) for index, item in enumerate(_list(body_of(talk).get("artifacts")))
+        reader.artifact(index, dict_of(item)) for index, item in enumerate(_list(body_of(dialog).get("artifacts")))
     ]
 
 
@@ -59,9 +59,9 @@ def _list(value: Json) -> list[Json]:
 
 
 class _Reader:
-    def __init__(self, talk: Dialog, cast: Parties, notes: Notes) -> None:
-        self._base = point(talk.pointer, "body")
-        self._cast, self._notes = cast, notes
+    def __init__(self, dialog: Dialog, parties: Parties, notes: Notes) -> None:
+        self._base = point(dialog.pointer, "body")
+        self._parties, self._notes = parties, notes
         self._clock = Clock(notes)
         self.pairs = Pairs(notes)
         self._asked: dict[str, Step] = {}
@@ -87,7 +87,7 @@ class _Reader:
         speaker, content = self._speaker(message), message.get("content")
         blocks = content if isinstance(content, list) else [content]
         spoken = [block for block in blocks if _is_spoken(block)]
-        made = [self._said(speaker, spoken, pointer)] if spoken else []
+        made = [self._message_step(speaker, spoken, pointer)] if spoken else []
         for number, block in enumerate(blocks):
             if not _is_spoken(block) and block is not None:
                 made += self._block(block, point(pointer, "content", number), speaker)
@@ -96,13 +96,13 @@ class _Reader:
 
     def _speaker(self, message: dict[str, Any]) -> Party | None:
         """The party is authoritative over the role (mcp_session s4.2)."""
-        known = indices(message.get("party"), len(self._cast))
+        known = indices(message.get("party"), len(self._parties))
         if known:
-            return self._cast[known[0]]
+            return self._parties[known[0]]
         kind = ROLES.get(text_of(message.get("role")))
         if kind == "agent":
-            return self._cast.agent
-        return self._cast.human if kind == "person" else None
+            return self._parties.agent
+        return self._parties.human if kind == "person" else None
 
     def _check_parties(self, message: dict[str, Any], pointer: str) -> None:
         """``party`` is required and an index, ``to`` one or several (mcp_session s4.2)."""
@@ -114,9 +114,9 @@ class _Reader:
                 "party",
             )
         for name in ("party", "to"):
-            refs.check_reference(message, name, len(self._cast), "party", pointer, self._notes, many=name == "to")
+            refs.check_reference(message, name, len(self._parties), "party", pointer, self._notes, many=name == "to")
 
-    def _said(self, speaker: Party | None, blocks: list[Json], pointer: str) -> Step:
+    def _message_step(self, speaker: Party | None, blocks: list[Json], pointer: str) -> Step:
         words = visible_text(blocks)
         step = Step("user_message", pointer, text=words, actor=speaker.actor if speaker else ("unknown", ""))
         if speaker is not None and speaker.is_ai:
@@ -211,7 +211,7 @@ class _Reader:
             pointer,
             text_or_none(item.get("id")) or "",
             at=self._clock.read(item.get("created_at"), pointer).at,
-            actor=self._cast.agent.actor if self._cast.agent else ("agent", ""),
+            actor=self._parties.agent.actor if self._parties.agent else ("agent", ""),
             data={**told, **({"name": name} if name else {})},
         )
 

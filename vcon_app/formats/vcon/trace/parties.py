@@ -51,7 +51,7 @@ class Party:
         """Kind and name as events carry them."""
         return ACTORS[self.kind], self.name
 
-    def told(self) -> dict[str, Json]:
+    def summary(self) -> dict[str, Json]:
         """The small form shown with the session."""
         raw = self.raw
         values = {
@@ -75,12 +75,12 @@ class Parties:
 
     def __init__(self, parties: list[Party]) -> None:
         self.all = parties
-        self.made_up: Party | None = None
+        self.agent_of_trace: Party | None = None
         self._choose()
 
     def _choose(self) -> None:
         """Set whom people talk to and who they are; done when a kind changes, since every entry asks for them."""
-        self.agent = self.first("agent") or self.made_up or self.first("subagent")
+        self.agent = self.first("agent") or self.agent_of_trace or self.first("subagent")
         """The agent people talk to: the first that is nobody's sub-agent."""
         self.human = self.first("person") or self.first("unknown", "organization")
         """The first person, or whoever is not known to be a machine (never an empty placeholder before a person)."""
@@ -104,7 +104,7 @@ class Parties:
                 return party
         return None
 
-    def tell(self, party: Party, kind: PartyKind, why: str) -> None:
+    def reclassify(self, party: Party, kind: PartyKind, why: str) -> None:
         """Change what a party is."""
         party.kind, party.why = kind, why
         self._choose()
@@ -120,15 +120,17 @@ class Parties:
         same = named or [party for party in subs if model and party.model == model]
         return same[0] if len(same) == 1 else None
 
-    def make_up(self, model: str | None, provider: str | None, name: str, notes: Notes, pointer: str) -> None:
+    def ensure_agent(self, model: str | None, provider: str | None, name: str, notes: Notes, pointer: str) -> None:
         """A trace without any AI party still has an agent: one is shown, never written to a file."""
         if self.agent is None:
-            self.made_up = Party(-1, name or model or "agent", "agent", "named by the trace only", model, provider)
+            self.agent_of_trace = Party(
+                -1, name or model or "agent", "agent", "named by the trace only", model, provider
+            )
             self._choose()
             notes.info(
                 "R78",
                 pointer,
-                f"No party is an AI agent; {shown(self.made_up.name)} is shown from the trace "
+                f"No party is an AI agent; {shown(self.agent_of_trace.name)} is shown from the trace "
                 "alone and is not a party of the file.",
             )
 

@@ -41,9 +41,9 @@ Task = tuple[dict[str, Any], str, Place]
 class TraceWalk:
     """Turns the traces of one session into steps, in log order."""
 
-    def __init__(self, trace: Trace, cast: Parties, notes: Notes) -> None:
+    def __init__(self, trace: Trace, parties: Parties, notes: Notes) -> None:
         self.steps: list[Step] = []
-        self.cast, self.notes = cast, notes
+        self.people, self.notes = parties, notes
         self.ids: dict[str, Step] = {}
         self.tally = Tally(trace, notes)
         self.pairs = Pairs(notes)
@@ -121,7 +121,7 @@ class TraceWalk:
                 step.left["timestamp"] = entry["timestamp"]
         else:
             self.clock.place(step, entry, inherited)
-        make(step, entry, above, self.cast, self.ids)
+        make(step, entry, above, self.people, self.ids)
         if step.kind == "unknown" and extension.KIND not in step.own:
             self._note_unknown(entry, pointer)
         if "token-usage" in entry or "model-id" in entry or "native" in step.left:

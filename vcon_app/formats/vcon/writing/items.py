@@ -51,7 +51,7 @@ def _dialog_of_event(event: EventDraft, plan: Plan) -> dict[str, Json]:
     if event.at is not None:
         item["start"] = rfc3339_short(event.at)
     speaker = plan.party(event)
-    other = plan.cast.agent if event.kind == "user_message" else plan.cast.human
+    other = plan.people.agent if event.kind == "user_message" else plan.people.human
     item["parties"] = [index for index in (speaker, other.index if other else None) if index is not None]
     item["mediatype"] = "text/markdown" if event.kind == "agent_message" else "text/plain"
     item |= {"encoding": "none", "body": event.text}
@@ -62,7 +62,7 @@ def _dialog_of_event(event: EventDraft, plan: Plan) -> dict[str, Json]:
 def _dialog_of_file(held: dict[str, Any], event: EventDraft, plan: Plan, losses: Losses) -> dict[str, Json]:
     item = _with_text(held, event)
     item = _mended_time(item, losses)
-    for name in FORBIDDEN.get(text_or_none(item.get("type")) or "", ()):
+    for name in sorted(FORBIDDEN.get(text_or_none(item.get("type")) or "", ())):
         if item.get(name) not in EMPTY:
             losses.lose(f"{name} on a dialog of type {item['type']}", "core-04 forbids it (s4.3.1.6)")
         item.pop(name, None)
@@ -331,7 +331,7 @@ def _party(item: dict[str, Json], event: EventDraft | None, plan: Plan) -> int:
     if item.get("party") is not None:
         return (indices(item["party"], len(plan.parties)) or [0])[0]
     place = plan.party(event) if event is not None else None
-    return place if place is not None else plan.cast.agent.index if plan.cast.agent else 0
+    return place if place is not None else plan.people.agent.index if plan.people.agent else 0
 
 
 class Before:

@@ -66,7 +66,7 @@ class Plan:
     record: dict[str, Any]
     options: dict[str, Any]
     parties: list[dict[str, Json]] = field(default_factory=list)
-    cast: Parties = field(default_factory=lambda: Parties([]))
+    people: Parties = field(default_factory=lambda: Parties([]))
     actors: dict[tuple[str, str], int] = field(default_factory=dict)
     """Of each actor the first party."""
     dialogs: int = 0
@@ -148,12 +148,12 @@ class Plan:
     def dialog_events(self, events: Events, losses: Losses) -> Iterator[tuple[int, EventDraft]]:
         """The dialogs, those of the file in its order first, with their number in the log."""
         order = Order("dialog", self.is_dialog, self.old_dialogs, self.dialogs)
-        yield from order.of(events, losses)
+        yield from order.in_file_order(events, losses)
 
     def attachment_events(self, events: Events, losses: Losses) -> Iterator[tuple[int, EventDraft]]:
         """The attachments, in the same way."""
         order = Order("attachment", self.is_attachment, self.old_attachments, self.attachments)
-        yield from order.of(events, losses)
+        yield from order.in_file_order(events, losses)
 
 
 @dataclass(slots=True)
@@ -167,7 +167,7 @@ class Order:
     count: int
     """Old and new."""
 
-    def of(self, events: Events, losses: Losses) -> Iterator[tuple[int, EventDraft]]:
+    def in_file_order(self, events: Events, losses: Losses) -> Iterator[tuple[int, EventDraft]]:
         """The events with their number in the log; walks over them as often as it must, mostly once."""
         place = 0
         for _ in range(PASSES if self.old else 0):
@@ -204,8 +204,8 @@ def make_plan(session: SessionDraft, events: Events, options: dict[str, Any], *,
     if alone:
         return plan
     plan.parties = parties_of(session, {} if plan.was_alone else plan.record, actors, plan.traced)
-    plan.cast = identify_parties(plan.parties, ["agent_session"], True, [])
-    plan.actors = {party.actor: party.index for party in reversed(plan.cast.all)}
+    plan.people = identify_parties(plan.parties, ["agent_session"], True, [])
+    plan.actors = {party.actor: party.index for party in reversed(plan.people.all)}
     return plan
 
 

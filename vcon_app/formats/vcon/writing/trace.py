@@ -259,11 +259,11 @@ class _Entries:
         if event.actor_kind != "subagent":
             return None
         place = self._plan.party(event)
-        return self._plan.cast[place].agent_id if place is not None else None
+        return self._plan.people[place].agent_id if place is not None else None
 
     def _actor_is_lost(self, event: EventDraft) -> bool:
         """Would reading name another actor, from the parties and the type of the entry alone?"""
-        actor, people = (event.actor_kind, event.actor_name), self._plan.cast
+        actor, people = (event.actor_kind, event.actor_name), self._plan.people
         agent = people.agent.actor if people.agent else ("agent", "")
         if self._plan.is_dialog(event) and actor[0] != "trigger" and self._plan.party(event) is not None:
             return False
