@@ -33,7 +33,7 @@ POLL_SECONDS = 0.25
 
 def choices() -> list[dict[str, Any]]:
     """What may be chosen, for the description of the API: the options of all formats that are installed."""
-    told = [
+    parameters = [
         _parameter("signed", {"type": "boolean"}, "with the key of this installation"),
         _parameter(
             "encrypt_for",
@@ -44,8 +44,8 @@ def choices() -> list[dict[str, Any]]:
     for name, found in export_options.all_options().items():
         option, of = found[0][1], ", ".join(format for format, _ in found)
         values = {"type": "string", "enum": [value for value, _ in option.choices]}
-        told.append(_parameter(name, values if option.choices else {"type": "boolean"}, f"{of}: {option.title}"))
-    return told
+        parameters.append(_parameter(name, values if option.choices else {"type": "boolean"}, f"{of}: {option.title}"))
+    return parameters
 
 
 def _parameter(name: str, schema: dict[str, Any], description: str) -> dict[str, Any]:
@@ -130,15 +130,15 @@ def _report(request: HttpRequest, session_id: UUID, format: str) -> list[dict[st
 
 def _options(request: HttpRequest) -> dict[str, Any]:
     """Every parameter but the format: a misspelt one must not give a file that looks like what was asked for."""
-    said: dict[str, Any] = {}
+    asked: dict[str, Any] = {}
     for name, values in request.GET.lists():
         if name == "encrypt_for":
-            said[name] = recipients.recipients_named(request.auth.workspace.id, values)
+            asked[name] = recipients.recipients_named(request.auth.workspace.id, values)
         elif len(values) > 1:
             raise invalid(f"/{name}", f'"{name}" is given {len(values)} times; which one counts?')
         elif name != "format":
-            said[name] = values[0]
-    return said
+            asked[name] = values[0]
+    return asked
 
 
 def _again(export_id: UUID) -> Export:

@@ -70,7 +70,7 @@ class Import(BaseModel):
     finished_at: datetime | None
 
     @classmethod
-    def of(cls, imported: models.Import) -> Import:
+    def from_row(cls, imported: models.Import) -> Import:
         """Reads the document and ``session_links``: join and prefetch them for a list."""
         same = ("id", "status", "progress", "filename", "events", "findings", "error", "created_at", "started_at",
                 "finished_at")  # fmt: skip
@@ -110,14 +110,14 @@ def create_import(
         agent=_agent(workspace, agent),
         format=format or import_jobs.AUTO,
     )
-    return reply(Import.of(_found(workspace).get(pk=imported.pk)), 202)
+    return reply(Import.from_row(_found(workspace).get(pk=imported.pk)), 202)
 
 
 @router.get("/imports", auth=reader, response=Page[Import])
 def list_imports(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
     """Imports of the workspace, the newest first."""
     rows, next_cursor = keyset(_found(request.auth.workspace), "id", limit, cursor, UUID)
-    return reply(Page(items=[Import.of(row) for row in rows], next_cursor=next_cursor))
+    return reply(Page(items=[Import.from_row(row) for row in rows], next_cursor=next_cursor))
 
 
 @router.get("/imports/{uuid:import_id}", auth=reader, response=Import)
@@ -126,7 +126,7 @@ def read_import(request: HttpRequest, import_id: UUID) -> HttpResponse:
     imported = _found(request.auth.workspace).filter(pk=import_id).first()
     if imported is None:
         raise not_found("import")
-    return reply(Import.of(imported))
+    return reply(Import.from_row(imported))
 
 
 def _member(link: models.ImportedSession) -> Member:

@@ -88,7 +88,7 @@ class Redaction(BaseModel):
     created_at: datetime
 
     @classmethod
-    def of(cls, one: models.Redaction) -> Redaction:
+    def from_row(cls, one: models.Redaction) -> Redaction:
         """Reads the export: join it."""
         export, status = one.export, redactions.state_of(one)
         same = ("id", "session_id", "type", "leak_count", "unchecked", "created_at", "export_id")
@@ -124,7 +124,7 @@ def create_redaction(request: HttpRequest, session_id: UUID, redaction: NewRedac
         raise invalid("/encrypt_for", str(error)) from None
     if redaction.accept and redactions.state_of(made) == "held":
         redactions.accept(made, by=request.auth.actor)
-    return reply(Redaction.of(made), 201)
+    return reply(Redaction.from_row(made), 201)
 
 
 @router.get("/sessions/{uuid:session_id}/redactions", auth=writer, response=Page[Redaction])
@@ -132,13 +132,13 @@ def list_redactions(request: HttpRequest, session_id: UUID, limit: Limit, cursor
     """Redacted vCons of a session, the newest first."""
     found = queries.finished_redactions(session_read(request, session_id).pk)
     rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
-    return reply(Page(items=[Redaction.of(row) for row in rows], next_cursor=next_cursor))
+    return reply(Page(items=[Redaction.from_row(row) for row in rows], next_cursor=next_cursor))
 
 
 @router.get("/sessions/{uuid:session_id}/redactions/{uuid:redaction_id}", auth=writer, response=Redaction)
 def read_redaction(request: HttpRequest, session_id: UUID, redaction_id: UUID) -> HttpResponse:
     """One of them; ask again while it is ``writing``."""
-    return reply(Redaction.of(_read(request, session_id, redaction_id)))
+    return reply(Redaction.from_row(_read(request, session_id, redaction_id)))
 
 
 @router.post("/sessions/{uuid:session_id}/redactions/{uuid:redaction_id}/accept", auth=writer, response=Redaction)
@@ -146,7 +146,7 @@ def accept_redaction(request: HttpRequest, session_id: UUID, redaction_id: UUID)
     """Hand a held one out as it is. 409 while there is no file."""
     found = _read(request, session_id, redaction_id)
     redactions.accept(found, by=request.auth.actor)
-    return reply(Redaction.of(_read(request, session_id, redaction_id)))
+    return reply(Redaction.from_row(_read(request, session_id, redaction_id)))
 
 
 @router.get(

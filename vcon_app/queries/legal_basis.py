@@ -50,11 +50,11 @@ class Basis:
 
 def bases_of(session: Session, now: datetime) -> list[Basis]:
     """What the session was imported with; empty when no legal basis is stated."""
-    told = session.metadata
+    stated = session.metadata
     return [
         _basis(one, now, is_legacy=name == "consent")
         for name in ("lawful_basis", "consent")
-        for one in (told.get(name) if isinstance(told.get(name), list) else ())
+        for one in (stated.get(name) if isinstance(stated.get(name), list) else ())
         if isinstance(one, dict)
     ]
 
@@ -77,32 +77,32 @@ def redistribution_state(bases: list[Basis]) -> str:
     return "expired" if any(expired for _, expired in found) else "granted"
 
 
-def _basis(told: dict[str, Any], now: datetime, *, is_legacy: bool) -> Basis:
-    expires = _moment(told.get("expiration"), now)
-    grants = told.get("consents" if is_legacy else "purpose_grants")
+def _basis(stated: dict[str, Any], now: datetime, *, is_legacy: bool) -> Basis:
+    expires = _moment(stated.get("expiration"), now)
+    grants = stated.get("consents" if is_legacy else "purpose_grants")
     return Basis(
-        kind="consent" if is_legacy else _text(told.get("lawful_basis")),
+        kind="consent" if is_legacy else _text(stated.get("lawful_basis")),
         grants=tuple(_grant(one) for one in (grants if isinstance(grants, list) else ()) if isinstance(one, dict)),
         expires=expires,
-        is_indefinite="expiration" in told and told["expiration"] is None,
+        is_indefinite="expiration" in stated and stated["expiration"] is None,
         is_expired=bool(expires and now - expires > SKEW),
         is_legacy=is_legacy,
     )
 
 
-def _grant(told: dict[str, Any]) -> Grant:
-    conditions = told.get("conditions")
+def _grant(stated: dict[str, Any]) -> Grant:
+    conditions = stated.get("conditions")
     return Grant(
-        _text(told.get("purpose")) or "a purpose that is not named",
-        _state(told),
+        _text(stated.get("purpose")) or "a purpose that is not named",
+        _state(stated),
         tuple(_text(one) for one in (conditions if isinstance(conditions, list) else [conditions]) if one),
     )
 
 
-def _state(told: dict[str, Any]) -> State:
-    if "status" in told and "granted" not in told:  # consent-00 s5.4
-        return "granted" if told["status"] == "granted" else "denied"
-    granted = told.get("granted")
+def _state(stated: dict[str, Any]) -> State:
+    if "status" in stated and "granted" not in stated:  # consent-00 s5.4
+        return "granted" if stated["status"] == "granted" else "denied"
+    granted = stated.get("granted")
     return "granted" if granted is True else "denied" if granted is False else "not stated"
 
 

@@ -16,7 +16,7 @@ from ..drafts import Json
 DEEPEST = 100
 """A level costs four Python frames, of which there are a thousand."""
 MOST = 10
-"""Keys that stand twice are told of one map."""
+"""Keys that stand twice in a map, of which so many are reported."""
 _FLOATS = {25: ">e", 26: ">f", 27: ">d"}
 _SIMPLE = {20: False, 21: True, 22: None, 23: None}
 

@@ -1,7 +1,7 @@
 """llmfeed signatures: Ed25519 over blocks of a feed, in the schemes that were found to verify published files.
 
 The specification describes one scheme; real files were signed in four, under one and the same identifier. Which blocks
-are covered is chosen by the file, so what is not covered is told. Keys are pinned beforehand, by origin.
+are covered is chosen by the file, so findings name what is not covered. Keys are pinned beforehand, by origin.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SIZE = 64
 CANONICAL = "https://llmca.org/mcp-canonical-json/v1"
 """An identifier, never fetched; files of every scheme carry it."""
 NAMED = 12
-"""Blocks that are told by name."""
+"""Blocks that are named one by one."""
 
 Feed = dict[str, Json]
 
@@ -66,8 +66,9 @@ def sign(feed: Feed, signer: Signer, at: datetime) -> Feed:
     blocks = {name: block for name, block in feed.items() if name not in ("signature", "trust")}
     trust = feed.get("trust") if isinstance(feed.get("trust"), dict) else {}
     names = [*blocks, "trust"]
-    said = {"algorithm": "ed25519", "canonicalization": CANONICAL, "public_key_hint": _hint_of(signer.key.public_key())}
-    blocks["trust"] = trust | {"signed_blocks": names, **said}
+    hint = _hint_of(signer.key.public_key())
+    terms = {"algorithm": "ed25519", "canonicalization": CANONICAL, "public_key_hint": hint}
+    blocks["trust"] = trust | {"signed_blocks": names, **terms}
     data = canonical.python(blocks)
     if data != canonical.javascript(blocks):
         raise ValueError("A number or a key in it is written differently by Python and by JavaScript.")

@@ -148,8 +148,8 @@ def _chosen(draft: Redaction) -> dict[str, Any]:
 
 
 def _label(what: str, item: dict[str, Any]) -> str:
-    told = (item.get(name) for name in ("purpose", "type", "filename", "vendor"))
-    return " · ".join([what, *(value[:60] for value in told if isinstance(value, str) and value)])
+    values = (item.get(name) for name in ("purpose", "type", "filename", "vendor"))
+    return " · ".join([what, *(value[:60] for value in values if isinstance(value, str) and value)])
 
 
 @require_POST

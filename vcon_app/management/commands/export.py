@@ -54,13 +54,13 @@ class Command(BaseCommand):
 
 
 def _wanted(options: dict[str, Any]) -> dict[str, Any]:
-    """What was said of the options, as the service takes it. Raises ``NoRecipient``."""
-    said = {name: options[name] for name in export_options.all_options() if options[name] is not None}
+    """The options that were given, as the service takes them. Raises ``NoRecipient``."""
+    chosen = {name: options[name] for name in export_options.all_options() if options[name] is not None}
     if options["signed"]:
-        said["signed"] = True
+        chosen["signed"] = True
     if options["encrypt_for"]:
-        said["encrypt_for"] = [_recipient(path) for path in options["encrypt_for"]]
-    return said
+        chosen["encrypt_for"] = [_recipient(path) for path in options["encrypt_for"]]
+    return chosen
 
 
 def _recipient(path: Path) -> Anchor:

@@ -55,7 +55,7 @@ class Command(BaseCommand):
         with Progress(sys.stderr, len(files)) as self.progress:
             waiting = dict(self._start_all(files, place, owner, options["format"]))
             if options["no_wait"]:
-                self._tell_all(waiting)
+                self._report_all(waiting)
             else:
                 self._wait(waiting)
         if self.failed:
@@ -72,9 +72,9 @@ class Command(BaseCommand):
                         workspace, _name(path.name), chunks, by=audit.COMMAND, agent=agent, format=format
                     )
             except OSError as error:
-                self._tell_fault(path, error.strerror or str(error))
+                self._report_fault(path, error.strerror or str(error))
             except documents.TooLarge as error:
-                self._tell_fault(path, str(error))
+                self._report_fault(path, str(error))
             else:
                 yield started.id, path
 
@@ -83,7 +83,7 @@ class Command(BaseCommand):
             rows = list(complete(Import.objects.filter(pk__in=waiting)).order_by("pk"))
             for row in rows:
                 if row.status in (Import.Status.DONE, Import.Status.FAILED):
-                    self._tell(row, waiting.pop(row.pk))
+                    self._report(row, waiting.pop(row.pk))
             self.progress.show(sum(row.progress for row in rows if row.pk in waiting))
             left_alone = [row for row in rows if _is_left_alone(row)]
             if left_alone:
@@ -91,18 +91,18 @@ class Command(BaseCommand):
             elif waiting:
                 time.sleep(POLL_SECONDS)
 
-    def _tell_all(self, started: dict[UUID, Path]) -> None:
+    def _report_all(self, started: dict[UUID, Path]) -> None:
         for row in complete(Import.objects.filter(pk__in=started)).order_by("pk"):
-            self._tell(row, started[row.pk])
+            self._report(row, started[row.pk])
 
-    def _tell(self, row: Import, path: Path) -> None:
+    def _report(self, row: Import, path: Path) -> None:
         self.failed |= row.status == Import.Status.FAILED
         if self.as_json:
-            self._line(orjson.dumps({"path": _name(path), **Shape.of(row).model_dump(mode="json")}).decode())
+            self._line(orjson.dumps({"path": _name(path), **Shape.from_row(row).model_dump(mode="json")}).decode())
         else:
             self._line(result_line(row, path))
 
-    def _tell_fault(self, path: Path, reason: str) -> None:
+    def _report_fault(self, path: Path, reason: str) -> None:
         self.failed = True
         if self.as_json:
             self._line(orjson.dumps({"path": _name(path), "status": "failed", "error": reason}).decode())
@@ -125,7 +125,7 @@ def _is_left_alone(row: Import) -> bool:
 
 
 def _files(paths: Iterable[Path]) -> Iterator[Path]:
-    """Each file once, in order of name; a path that does not exist is kept, so that it is told."""
+    """Each file once, in order of name; a path that does not exist is kept, so that it is reported."""
     seen: set[Path] = set()
     for path in paths:
         for file in watch.files_in(path) if path.is_dir() else [path]:

@@ -76,7 +76,7 @@ def _report(path: Path, checked: FileCheck) -> list[str]:
         lines.append(f"  signer: {signature.signer}")
     if signature.detail:
         lines.append(f"  {signature.detail}")
-    said = signature.detail.split(". ")[0]
-    told = [finding for finding in checked.findings if said not in finding.message]
+    summary = signature.detail.split(". ")[0]
+    others = [finding for finding in checked.findings if summary not in finding.message]
     lines += [f"  {fact}" for fact in checked.facts]
-    return lines + [f"  {one.severity} {one.rule} at {one.path or '/'}: {one.message}" for one in told]
+    return lines + [f"  {one.severity} {one.rule} at {one.path or '/'}: {one.message}" for one in others]

@@ -48,7 +48,7 @@ class Command(BaseCommand):
             raise CommandError(f"{printable(folder)} cannot be read any more: {error.strerror or error}") from None
 
     def _look_once(self, watch: Watch) -> None:
-        failed = [self._tell(outcome) for outcome in watch.look(once=True)]
+        failed = [self._report(outcome) for outcome in watch.look(once=True)]
         if any(failed):
             raise SystemExit(1)
 
@@ -70,12 +70,12 @@ class Command(BaseCommand):
         try:
             self.stdout.write(f"following {printable(watch.folder)}; Ctrl-C ends it")
             for outcome in watch.follow(wait):
-                self._tell(outcome)
+                self._report(outcome)
         finally:
             signal.signal(signal.SIGINT, before)
         self.stdout.write("ended")
 
-    def _tell(self, outcome: Outcome) -> bool:
+    def _report(self, outcome: Outcome) -> bool:
         """Write a line about a file; whether its import failed."""
         row = outcome.imported
         line = result_line(row, outcome.path) if row else f"ignored {printable(outcome.path)}: {outcome.reason}"

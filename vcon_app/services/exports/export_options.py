@@ -86,37 +86,37 @@ def goes_on(session: Session) -> bool:
     return session.phase == Session.Phase.ACTIVE or session.status == Session.Status.RUNNING
 
 
-def chosen_options(session: Session, format: str, said: Mapping[str, Any] | None) -> dict[str, Any]:
+def chosen_options(session: Session, format: str, asked: Mapping[str, Any] | None) -> dict[str, Any]:
     """The options that are not the default, when this session can be exported with them. Raises ``CannotExport``."""
     writer = registry.writers().get(format)
     if writer is None and (format != ORIGINAL or sources.original_of(session) is None):
         if format == ORIGINAL:
             raise CannotExport("this session was not imported from a file, so there is no original")
         raise CannotExport(f'"{format}" is not an export format; use one of {", ".join(formats_of(session))}')
-    said = dict(said or {})
+    asked = dict(asked or {})
     if writer and writer.SPEC.always_signed:
-        said.pop("signed", None)
+        asked.pop("signed", None)
         _usable_signer()
-    chosen = without_defaults(format, said)
+    chosen = without_defaults(format, asked)
     if chosen.get("signed"):
         _check_signing(session, format, children=bool(chosen.get("children")))
     return chosen
 
 
-def without_defaults(format: str, said: Mapping[str, Any]) -> dict[str, Any]:
-    """What of ``said`` is not the default, as it is kept with the export. Raises ``CannotExport``.
+def without_defaults(format: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What of ``asked`` is not the default, as it is kept with the export. Raises ``CannotExport``.
 
-    ``said``: ``encrypt_for`` (anchors), ``signed`` and options of the format, each as text or bool.
+    ``asked``: ``encrypt_for`` (anchors), ``signed`` and options of the format, each as text or bool.
     """
     known = {option.name: option for option in options_of(format)}
-    for name in said.keys() - known.keys() - {*FORMS}:
+    for name in asked.keys() - known.keys() - {*FORMS}:
         there = f"it has {', '.join(known)}" if known else "it has none"
         raise CannotExport(f'"{format}" has no option "{name[:40]}"; {there}', name)
-    chosen = {name: _value(known[name], said[name]) for name in known if name in said}
+    chosen = {name: _value(known[name], asked[name]) for name in known if name in asked}
     kept = {name: value for name, value in chosen.items() if value != default(known[name])}
-    signed = _value(SIGNED, said.get("signed", False))
-    if people := said.get("encrypt_for"):
-        if "signed" in said and not signed:
+    signed = _value(SIGNED, asked.get("signed", False))
+    if people := asked.get("encrypt_for"):
+        if "signed" in asked and not signed:
             raise CannotExport("what is encrypted is signed first (core s5.3); leave out signed=false", "signed")
         return {**kept, "signed": True, "encrypt_for": _recipients(format, people)}
     return {**kept, "signed": True} if signed else kept
@@ -177,13 +177,13 @@ def _pem(anchor: Anchor) -> str:
     return anchor.key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
 
 
-def _value(option: Option, said: Any) -> str | bool:
+def _value(option: Option, asked: Any) -> str | bool:
     if option.choices:
         values = [value for value, _ in option.choices]
-        if said in values:
-            return said
-        raise CannotExport(f'{option.name} is "{str(said)[:40]}"; it is one of {", ".join(values)}', option.name)
-    value = said if isinstance(said, bool) else SWITCH_VALUES.get(str(said).lower())
+        if asked in values:
+            return asked
+        raise CannotExport(f'{option.name} is "{str(asked)[:40]}"; it is one of {", ".join(values)}', option.name)
+    value = asked if isinstance(asked, bool) else SWITCH_VALUES.get(str(asked).lower())
     if value is None:
-        raise CannotExport(f'{option.name} is "{str(said)[:40]}"; it is true or false', option.name)
+        raise CannotExport(f'{option.name} is "{str(asked)[:40]}"; it is true or false', option.name)
     return value

@@ -48,18 +48,18 @@ def _formats(name: str, asked: str) -> Iterator[CompanionReader]:
             yield format
 
 
-def _save(imported: Import, format_name: str, said: drafts.Companion) -> Companion:
+def _save(imported: Import, format_name: str, companion: drafts.Companion) -> Companion:
     """The row of a companion. A newer file adds to what an older one said: journals grow."""
     kept, _ = Companion.objects.get_or_create(
         workspace_id=imported.workspace_id,
         source_format=format_name,
-        kind=said.kind,
-        tail=identifier(said.tail),
-        parent=identifier(said.parent),
+        kind=companion.kind,
+        tail=identifier(companion.tail),
+        parent=identifier(companion.parent),
         defaults={"document": imported.document},
     )
-    kept.title = text(said.title) or kept.title
-    kept.metadata = storable({**kept.metadata, **said.metadata})
+    kept.title = text(companion.title) or kept.title
+    kept.metadata = storable({**kept.metadata, **companion.metadata})
     kept.document = imported.document
     kept.save()
     return kept

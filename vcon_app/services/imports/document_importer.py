@@ -96,7 +96,7 @@ class DocumentImporter:
         return result
 
     def _read_archive(self, source: BinaryIO) -> str:
-        """The format that the import is said to be in."""
+        """The name of the format that the import row states."""
         archive = archives.open_archive(source)
         contents = archives.contents_of(archive)
         for finding in contents.odd:
@@ -168,12 +168,12 @@ class DocumentImporter:
         self._leave_out(member, "error", "unreadable", str(error))
 
     def _nothing_read(self, members: int) -> FormatError:
-        told = "; ".join(f"{name}: {str(error).rstrip('.')}" for name, error in self.failures[:SHOWN_FAILURES])
+        reasons = "; ".join(f"{name}: {str(error).rstrip('.')}" for name, error in self.failures[:SHOWN_FAILURES])
         more = f"; and {len(self.failures) - SHOWN_FAILURES} more" if len(self.failures) > SHOWN_FAILURES else ""
         files = f"{members:,} file" if members == 1 else f"{members:,} files"
         known = [error.signature for _, error in self.failures if error.signature]
         return FormatError(
-            f"nothing in this zip archive of {files} could be read: {told}{more}" if told
+            f"nothing in this zip archive of {files} could be read: {reasons}{more}" if reasons
             else f"there is no session in this zip archive of {files}: none is in a format known here",
             known[0] if known else None,
         )  # fmt: skip

@@ -128,7 +128,7 @@ def run(import_id: UUID) -> None:
             _fail(imported, str(error), error.signature)
         except Superseded:
             log.warning("import %s was taken over by another worker", import_id)
-        except Exception as error:  # whatever a reader of a hostile file raises is told, and never tried for ever
+        except Exception as error:  # of a hostile file: it is stored as the reason, and never tried for ever
             if is_transient(error):
                 raise
             log.exception("import %s failed", import_id)

@@ -98,8 +98,8 @@ def _link_family(family: list[Session], root: str, starters: Collection[str]) ->
         if call is None:
             _update(child, top.pk if top else None, facts.title, facts.metadata)
             continue
-        said = {"agent_type": call.agent_type, "description": call.description, "tool_use_id": call.call_id}
-        metadata = {name: value for name, value in said.items() if value} | facts.metadata
+        from_call = {"agent_type": call.agent_type, "description": call.description, "tool_use_id": call.call_id}
+        metadata = {name: value for name, value in from_call.items() if value} | facts.metadata
         _update(child, call.session_id, facts.title or call.description, metadata)
 
 

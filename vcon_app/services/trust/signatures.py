@@ -106,7 +106,7 @@ def _row(finding: Finding) -> dict[str, str]:
 def check_again(workspace_id: UUID) -> int:
     """Check what was checked with other anchors, or hangs on a certificate that expired; how many have another state.
 
-    May run any number of times, also at once: each import is taken by one of them.
+    May run any number of times, also at once: each import is checked by one of them.
     """
     changed = 0
     while (result := _check_next(workspace_id)) is not None:
@@ -192,7 +192,7 @@ def _check_members(
                 format = registry.get(registry.detect(file)[0])
                 read = Signature("uncheckable" if isinstance(format, Verifier) else "unsigned")
                 part = check(format, decryption.decrypted(format, file), read, keyring)
-        except FormatError:  # was left out when the archive was imported, and that was told
+        except FormatError:  # was left out when the archive was imported, and a finding said so
             continue
         yield member.filename, replace(part, findings=part.findings_at(archives.place_in(member, "")))
 
