@@ -4,8 +4,8 @@ Two facts are kept apart: whether the bytes are those that were signed, and whet
 anchors that a workspace trusts. ``valid`` is said where both hold. Keys and certificates are given by the caller or
 stand in the file; an address in a file (``x5u``, ``public_key_hint``) is never followed.
 
-``keys`` reads what people paste, ``algorithms`` is the allow-list, ``chain`` judges certificates and ``verdict`` one
-signature. ``jws`` is for vCons (core s5.2, RFC 7515), ``feeds`` for llmfeed (four schemes as computed in practice, over
-``canonical`` JSON), ``cose`` for COSE_Sign1; ``jwe`` opens what was encrypted for us (core s5.3, RFC 7516). ``states``
-says which of several states counts. ``signers`` holds a key of ours.
+``keys`` reads what people paste, ``algorithms`` is the allow-list, ``chain`` judges certificates and ``one_signature``
+one signature over some bytes. ``jws`` is for vCons (core s5.2, RFC 7515), ``feeds`` for llmfeed (four schemes as
+computed in practice, over ``canonical`` JSON), ``cose`` for COSE_Sign1; ``jwe`` decrypts what was encrypted for us
+(core s5.3, RFC 7516). ``states`` says which of several states counts. ``signers`` holds a key of ours.
 """
