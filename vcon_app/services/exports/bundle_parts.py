@@ -14,7 +14,7 @@ from vcon_app.models import Export, ImportedSession
 
 from ..documents import originals
 from ..trust import own_keys
-from .export_job import ExportJob
+from .job import ExportJob
 
 
 def parts_of(job: ExportJob, export: Export) -> bundle.Parts:

@@ -23,7 +23,7 @@ from .. import task_names
 from ..documents import documents, jobs
 from ..redaction import redacted_file
 from . import export_options, writing
-from .export_job import ExportJob, job_of, new_job
+from .job import ExportJob, job_of, new_job
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from ..documents import originals
 from ..redaction import redacted_file
 from ..trust import own_keys
 from . import bundle_parts
-from .export_job import ExportJob
+from .job import ExportJob
 from .sub_agents import NestedEvents
 
 
