@@ -1,4 +1,4 @@
-"""What can run an agent here: one module per runtime (``worker.MODULES``), behind one function.
+"""Runtimes: what runs the turns of agents here. One module each (``worker.MODULES``), behind one function.
 
 A runtime is a module with ``advance(turn: TurnRun) -> Outcome``. It is called in a worker, for a turn that begins, that
 was waiting for a person, or whose worker died: it looks at the log (``turn.events()``), goes on from there, appends
@@ -27,7 +27,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """For people: approvals are pending."""
+    """The turn waits for people: approvals are pending, and it is parked."""
 
 
 @dataclass(frozen=True, slots=True)

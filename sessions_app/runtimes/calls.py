@@ -1,4 +1,4 @@
-"""Tool calls that a runtime makes itself: policy, a person where it says so, execution at most once."""
+"""Tool calls that run here: checked against the policy, asked of a person where it says so, run at most once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FORBIDDEN = "The policy of this agent forbids this call. Do not repeat it."
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a tool gave back."""
+    """The result of a call, as the log keeps it; ``data`` is for its ``data``."""
 
     text: str
     status: str = "ok"
@@ -38,9 +38,9 @@ Execute = Callable[[Event, Any], Result]
 
 def open_calls(turn: TurnRun) -> list[Event]:
     """Calls of this turn that have no result in the log, in order."""
-    told = turn.of_turn("tool_call", "tool_result")
-    done = {event.call_id for event in told if event.kind == "tool_result"}
-    return [event for event in told if event.kind == "tool_call" and event.call_id not in done]
+    events = turn.events_of_turn("tool_call", "tool_result")
+    done = {event.call_id for event in events if event.kind == "tool_result"}
+    return [event for event in events if event.kind == "tool_call" and event.call_id not in done]
 
 
 def cancelled(turn: TurnRun) -> list[EventDraft]:
@@ -102,7 +102,7 @@ def _refuse(turn: TurnRun, call: Event, approval: Approval) -> None:
 
 
 def _execute(turn: TurnRun, call: Event, arguments: Any, execute: Execute) -> None:
-    """At most once: what is under way is noted first, so that a worker that finds the note does not run it again."""
+    """Run the call at most once: it is noted as under way first, and a worker that finds the note does not run it."""
     price = price_of(turn.agent.tools, call.tool_name or "", call.tool_server)
     try:
         budgets.check_call(turn.session, price)

@@ -1,4 +1,4 @@
-"""One turn as its runtime sees it: the definition, the log, and the ways to add to it."""
+"""A turn as its runtime sees it: the agent's definition, the log, and the ways to add to it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SAID_AT_ONCE = 2_000
 
 
 class TurnRun:
-    """What a runtime gets. Every write checks that this worker still owns the turn."""
+    """The turn that a runtime is given. Every write checks that this worker still owns the turn."""
 
     def __init__(self, flight: TurnInFlight) -> None:
         self.flight = flight
@@ -58,7 +58,7 @@ class TurnRun:
         return self.interrupted
 
     def beat(self) -> None:
-        """Say that a worker is at it, and learn what people want; called every second from outside."""
+        """Write the heartbeat, and read whether a person interrupted; the worker calls it every second."""
         row = in_flight.still_owned(self.flight)
         if not row.update(heartbeat_at=timezone.now()):
             self._lost.set()
@@ -76,7 +76,7 @@ class TurnRun:
             yield from page
             after = page[-1].seq
 
-    def of_turn(self, *kinds: str) -> list[Event]:
+    def events_of_turn(self, *kinds: str) -> list[Event]:
         """The events of this turn so far."""
         rows = Event.objects.filter(session_id=self.session_id, turn=self.turn).order_by("seq")
         return list(rows.filter(kind__in=kinds) if kinds else rows)
@@ -86,7 +86,7 @@ class TurnRun:
         with in_flight.owned(self.flight):
             appended = events.append(self.session_id, new)
             if self.flight.said and any(event.kind == "agent_message" and not event.depth for event in new):
-                self._is_logged()
+                self._clear_written()
             return appended
 
     def save_state(self, **notes: Any) -> None:
@@ -106,7 +106,7 @@ class TurnRun:
             return requests.request(self.session, question, by=by)
 
     def check_money(self) -> None:
-        """Before another model request. Raises ``budgets.Spent`` when this turn used up what there is."""
+        """Check the budgets before another model request. Raises ``budgets.Spent``; the cost of this turn counts."""
         budgets.check(self.session, running=self.turn)
 
     # --- text as it is written ---
@@ -123,8 +123,8 @@ class TurnRun:
         for start in range(0, len(text), SAID_AT_ONCE):
             notify.said(self.session_id, request, len(begun) + start, text[start : start + SAID_AT_ONCE])
 
-    def _is_logged(self) -> None:
-        """What was being written stands in the log now: who comes later must not be shown it twice."""
+    def _clear_written(self) -> None:
+        """Forget the text that was being written: the log has it now, and a page must not show it twice."""
         self.flight.said = self.flight.said_request = ""
         in_flight.still_owned(self.flight).update(said="", said_request="")
 

@@ -36,7 +36,7 @@ MODEL = "scripted-1"
 
 def advance(turn: TurnRun) -> Outcome:
     """The steps of the message that are not in the log yet."""
-    prompt = next((event.text for event in turn.of_turn("user_message") if not event.depth), "")
+    prompt = next((event.text for event in turn.events_of_turn("user_message") if not event.depth), "")
     steps = _steps(prompt)
     seconds = max(LEAST_SECONDS / len(steps), 0.02)
     for number, (command, rest) in enumerate(steps):
@@ -69,7 +69,7 @@ def _steps(prompt: str) -> list[tuple[str, str]]:
 
 
 def _is_done(turn: TurnRun, key: str) -> bool:
-    return any(event.client_key == key for event in turn.of_turn())
+    return any(event.client_key == key for event in turn.events_of_turn())
 
 
 def _say(turn: TurnRun, key: str, rest: str, prompt: str) -> None:

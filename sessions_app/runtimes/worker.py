@@ -1,4 +1,4 @@
-"""Runs the turn of a session: claims it, keeps it fresh, and ends it as its runtime says."""
+"""The worker of a turn: claims it, writes its heartbeat, and parks or finishes it as its runtime says."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .run import TurnRun
 log = logging.getLogger(__name__)
 BEAT_SECONDS = 1.0
 MOST_FAILURES = 5
-"""Failures in a row that may pass before a turn is given up; their waits grow to a minute."""
+"""Consecutive failures of the kind that may pass, before a turn is given up; the waits between grow to a minute."""
 LONGEST_WAIT = 300.0
 MODULES = {
     "local": "sessions_app.runtimes.local.loop",
@@ -66,14 +66,14 @@ def runtime_of(name: str) -> ModuleType:
 
 
 def _run_until_it_parks(turn: TurnRun) -> Outcome:
-    """What a runtime makes of the turn; a failure that may pass is waited for here."""
+    """The runtime's outcome, ``Ended`` or ``Waits``; after ``Retry`` it is called again from here."""
     failures, got_to = 0, -1
     while True:
         outcome = _advance(turn)
         if not isinstance(outcome, Retry):
             return outcome
-        told = sum(event.kind not in ("status", "error") for event in turn.of_turn())
-        failures, got_to = failures + 1 if told == got_to else 1, told  # in a row: a long turn may meet many
+        steps = sum(event.kind not in ("status", "error") for event in turn.events_of_turn())
+        failures, got_to = failures + 1 if steps == got_to else 1, steps  # in a row: a long turn may meet many
         if failures > MOST_FAILURES:
             return Ended([error_event(turn, f"given up after {failures} tries: {outcome.why}")])
         if _waited(turn, outcome):

@@ -54,14 +54,14 @@ def _seconds(value: Any) -> float:
     return float(value) if isinstance(value, str) and value.isdigit() else 1.0
 
 
-def of(
+def call_for(
     installation: SlackInstallation, method: str, *, timeout: float = TIMEOUT, **parameters: Any
 ) -> dict[str, Any]:  # fmt: skip
     """``call`` with the installation's token; what Slack refuses is kept for the settings page."""
     try:
         token = installation.bot_token
     except Unreadable as unreadable:
-        tell_problem(installation, str(unreadable))
+        record_problem(installation, str(unreadable))
         raise Refused(method, "the token cannot be read") from None
     if installation.revoked_at or not token:
         raise Refused(method, "the desk was disconnected from this Slack workspace")
@@ -69,7 +69,7 @@ def of(
         return call(token, method, timeout=timeout, **parameters)
     except Refused as refused:
         if refused.code not in MOMENTARY:
-            tell_problem(installation, f"{refused}{_where(parameters)}")
+            record_problem(installation, f"{refused}{_where(parameters)}")
         raise
 
 
@@ -82,7 +82,7 @@ def posted_before(
     """
     oldest = f"{since.timestamp() - 60:.6f}"
     try:
-        page = of(installation, method, oldest=oldest, limit=200, include_all_metadata=True, **where)
+        page = call_for(installation, method, oldest=oldest, limit=200, include_all_metadata=True, **where)
     except Refused as refused:
         log.warning("whether a message was posted cannot be seen, so it is posted: %s", refused)
         return None
@@ -90,8 +90,8 @@ def posted_before(
     return next((message["ts"] for message in ours), None)
 
 
-def tell_problem(installation: SlackInstallation, problem: str) -> None:
-    """Keep for the settings page, and the log, what stands in the way."""
+def record_problem(installation: SlackInstallation, problem: str) -> None:
+    """Write down for the settings page, and the log, what Slack refused."""
     log.warning("slack workspace %s: %s", installation.team_id, problem)
     SlackInstallation.objects.filter(pk=installation.pk).update(problem=problem[:500])
 

@@ -36,7 +36,7 @@ def earlier(event: SlackEvent) -> str:
     if not thread or thread == ts:
         return ""
     try:
-        page = api.of(
+        page = api.call_for(
             event.installation, "conversations_replies", channel=event.payload["channel"], ts=thread, latest=ts,
             limit=LISTED,
         )  # fmt: skip

@@ -52,7 +52,7 @@ def tell_of_approval(approval_id: UUID) -> None:
             )
     SlackNotice.objects.filter(approval=approval).exclude(shown=approval.status).update(done_at=None)
     for notice in SlackNotice.objects.filter(approval=approval, done_at=None):
-        tell(notice.pk)
+        post_or_update(notice.pk)
 
 
 def tell_of_budget(budget_id: UUID) -> None:
@@ -63,26 +63,26 @@ def tell_of_budget(budget_id: UUID) -> None:
         notice, _ = SlackNotice.objects.get_or_create(
             installation=installation, subject=subject, defaults={"channel": installation.escalation_channel}
         )
-        tell(notice.pk)
+        post_or_update(notice.pk)
 
 
-def tell(notice_id: UUID) -> None:
-    """Post or change the message, unless somebody is at it."""
+def post_or_update(notice_id: UUID) -> None:
+    """Post the message of a notice, or bring it up to date, unless a worker is at it."""
     rows = SlackNotice.objects.select_related("installation__workspace", "approval__session__agent")
     notice = rows.defer(*installations.SECRETS_OF_JOB).get(pk=notice_id)
     with jobs.claimed(notice) as mine:
         if mine:
-            _say(notice)
+            _post_or_update(notice)
 
 
-def left() -> list[UUID]:
+def unfinished() -> list[UUID]:
     """Notices that were put off or lost, and those of approvals that were decided since."""
     decided = SlackNotice.objects.filter(shown=Approval.Status.PENDING, error="")
     decided.exclude(approval__status=Approval.Status.PENDING).update(done_at=None)
     return list(SlackNotice.objects.filter(jobs.unclaimed()).order_by("created_at").values_list("id", flat=True)[:100])
 
 
-def not_asked() -> list[UUID]:
+def not_posted() -> list[UUID]:
     """Approvals that wait, of workspaces with a channel in which they do not stand: their task was lost."""
     told = SlackNotice.objects.filter(approval=OuterRef("pk"))
     channel = SlackInstallation.objects.filter(workspace=OuterRef("workspace"), revoked_at=None)
@@ -95,7 +95,7 @@ def _with_channel(workspace_id: UUID) -> list[SlackInstallation]:
     return list(installations.of_workspace(workspace_id).exclude(escalation_channel=""))
 
 
-def _say(notice: SlackNotice) -> None:
+def _post_or_update(notice: SlackNotice) -> None:
     """Raises ``jobs.Away``, ``Refused`` and ``ClaimLost``."""
     approval = notice.approval
     status = approval.status if approval else "reached"
@@ -108,11 +108,11 @@ def _say(notice: SlackNotice) -> None:
     if not notice.ts:
         jobs.extend(notice, shown=POSTING)
         said["metadata"] = {"event_type": METADATA, "event_payload": _mark(notice)}
-        posted = api.of(notice.installation, "chat_postMessage", **said)
+        posted = api.call_for(notice.installation, "chat_postMessage", **said)
         jobs.extend(notice, ts=posted["ts"], channel=posted["channel"], shown=status)
     elif notice.shown != status:
         del said["unfurl_links"], said["unfurl_media"]
-        api.of(notice.installation, "chat_update", ts=notice.ts, **said)
+        api.call_for(notice.installation, "chat_update", ts=notice.ts, **said)
     jobs.finish(notice, shown=status)
 
 

@@ -79,7 +79,7 @@ def disconnect(installation: SlackInstallation, *, by: audit.Actor) -> str:
     The desk forgets it in any case: who disconnects does not want it to stay because Slack is away.
     """
     try:
-        api.of(installation, "auth_revoke")
+        api.call_for(installation, "auth_revoke")
         fault = ""
     except (api.Refused, api.Away) as refused:
         fault = str(refused)

@@ -54,7 +54,7 @@ def _read(event: SlackEvent) -> None:
             say = clicks.decide(event, person) if is_click else _take(event, person, context)
             jobs.extend(event, payload={"say": say})
     if say := event.payload["say"]:
-        api.of(event.installation, **say)
+        api.call_for(event.installation, **say)
     jobs.finish(event, payload={})
 
 

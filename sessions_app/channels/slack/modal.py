@@ -29,7 +29,7 @@ def ask_why(installation: SlackInstallation, click: dict[str, Any], trigger_id: 
     if approval is None or approval.status != Approval.Status.PENDING:
         return False
     try:
-        api.of(
+        api.call_for(
             installation, "views_open", timeout=SECONDS, trigger_id=trigger_id, view=_view(approval, click)
         )  # fmt: skip
     except (api.Away, api.Refused) as fault:

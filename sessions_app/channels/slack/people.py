@@ -25,7 +25,7 @@ class Person:
 def look_up(installation: SlackInstallation, user_id: str) -> Person:
     """Ask Slack. Who cannot be looked up is an outsider. Raises ``api.Away``."""
     try:
-        user = api.of(installation, "users_info", user=user_id)["user"]
+        user = api.call_for(installation, "users_info", user=user_id)["user"]
     except api.Refused as refused:
         return Person(user_id, user_id, outsider=f"who they are could not be learned ({refused.code})")
     return _person(user, installation.team_id)

@@ -56,12 +56,12 @@ def following(flight: TurnInFlight) -> Iterator[None]:
         thread.join()
 
 
-def finish_left(reply_id: UUID) -> None:
+def finish(reply_id: UUID) -> None:
     """Finish the answer to a turn that is over, or that waits; called by the sweep."""
     _step(reply_id)
 
 
-def left() -> list[UUID]:
+def unfinished() -> list[UUID]:
     """Answers that were not finished although their turn is over; and those put off whose turn waits for a person."""
     going_on = TurnInFlight.objects.filter(session=OuterRef("session"), turn=OuterRef("turn"))
     late = ~Exists(going_on) | (Q(retry_at__isnull=False) & Exists(going_on.filter(worker=None)))
@@ -161,7 +161,7 @@ def _place(reply: SlackReply) -> tuple[str, str]:
 
 def _post(reply: SlackReply, number: int, text: str) -> str:
     channel, thread = _place(reply)
-    posted = api.of(
+    posted = api.call_for(
         reply.installation, "chat_postMessage", channel=channel, thread_ts=thread, text=text, unfurl_links=False,
         unfurl_media=False, metadata={"event_type": METADATA, "event_payload": _mark(reply, number)},
     )  # fmt: skip
@@ -171,7 +171,7 @@ def _post(reply: SlackReply, number: int, text: str) -> str:
 def _edit(reply: SlackReply, ts: str, text: str) -> None:
     channel, _ = _place(reply)
     try:
-        api.of(reply.installation, "chat_update", channel=channel, ts=ts, text=text)
+        api.call_for(reply.installation, "chat_update", channel=channel, ts=ts, text=text)
     except api.Refused as refused:
         if refused.code not in GONE:
             raise

@@ -23,9 +23,9 @@ def sweep() -> int:
     unread = SlackEvent.objects.filter(jobs.unclaimed()).order_by("id").values_list("id", flat=True)[:100]
     left = [
         *((messages.read, id_) for id_ in unread),
-        *((replies.finish_left, id_) for id_ in replies.left()),
-        *((escalation.tell_of_approval, id_) for id_ in escalation.not_asked()),
-        *((escalation.tell, id_) for id_ in escalation.left()),
+        *((replies.finish, id_) for id_ in replies.unfinished()),
+        *((escalation.tell_of_approval, id_) for id_ in escalation.not_posted()),
+        *((escalation.post_or_update, id_) for id_ in escalation.unfinished()),
     ]
     for do, id_ in left:
         try:

@@ -1,6 +1,6 @@
-"""A session that fills the context window of its model is summarised by it, and goes on from the summary.
+"""Compaction: a session that fills the context window of its model is summarised by it, and goes on from that.
 
-The summary is an event ``compaction``; ``local_context`` puts it in the place of all that came before, but for the
+The summary is an event ``compaction``; ``context`` puts it in the place of all that came before, but for the
 message that the turn answers. The log keeps everything.
 """
 

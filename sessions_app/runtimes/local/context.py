@@ -1,4 +1,4 @@
-"""What the model is told of a session: its log as the messages of the Messages API, the same each time.
+"""The log of a session as messages of the Messages API: the same log gives the same messages, for the prompt cache.
 
 The API wants roles that alternate, an answer for every ``tool_use`` in the very next message, thinking as it was
 signed, and no empty text. The log may hold anything: other runtimes, imports and interrupted turns write it, too.

@@ -78,7 +78,7 @@ class _Loop:
     def _said(self) -> list[Event]:
         """The last event of each response of this turn, since a person last asked to try again."""
         said: list[Event] = []
-        for event in self.turn.of_turn():
+        for event in self.turn.events_of_turn():
             if "stop_reason" in event.data and event.client_key.startswith("local:"):
                 said.append(event)
             elif event.data.get("status") == "retry":

@@ -1,4 +1,4 @@
-"""What a session at the runtime waits for: asked of people here, and their decisions taken back there."""
+"""Answers to what a session at the provider waits for: people are asked here, and their decisions sent there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..run import TurnRun
 from ..tools.box import Toolbox
 from .client import Json, Rejected, Unavailable
 from .events import ANSWERS
-from .follow import Follower, said_of, unanswered
+from .follow import Follower, answer_line, unanswered
 
 Status = Approval.Status
 UNSEEN = "call that was not shown"
@@ -28,7 +28,7 @@ WITHOUT_SIGHT = "The reviewer could not see this call, so it is not allowed. Mak
 
 
 def send_decisions(follower: Follower) -> bool:
-    """Take every decision there is to the runtime. True when people have still to decide something.
+    """Send every decision there is to the runtime. True when people have still to decide something.
 
     Only ids that the server itself names are answered: one of an earlier turn would be refused, and for ever.
     """
@@ -40,7 +40,7 @@ def send_decisions(follower: Follower) -> bool:
 
 
 def withdraw(turn: TurnRun) -> None:
-    """What the runtime does not wait for any more is not asked here either: it went on, or has ended."""
+    """End the approvals that the runtime does not wait for any more: it went on, or has ended."""
     ids = [call.call_id for call in calls.open_calls(turn)]
     for approval in Approval.objects.filter(session_id=turn.session_id, status=Status.PENDING, client_id__in=ids):
         endings.end_answered_elsewhere(approval, "the runtime does not wait for this any more")
@@ -68,7 +68,7 @@ def _call(follower: Follower, id_: str) -> Event | None:
 
 
 def _answer_call(follower: Follower, call: Event, id_: str) -> bool:
-    """Whether the call needs nobody any more."""
+    """Send what answers the call. False when a person has still to decide."""
     if is_custom(call):
         return _answer_custom_call(follower, call, id_)
     approval = _asked(follower.turn, id_) or _ask(follower.turn, call)
@@ -79,7 +79,7 @@ def _answer_call(follower: Follower, call: Event, id_: str) -> bool:
 
 
 def _ask(turn: TurnRun, call: Event) -> Approval:
-    """A person; but not about the call that a person told the agent to make."""
+    """Ask a person; but not about the call that a person told the agent to make."""
     with in_flight.owned(turn.flight):
         approval = turn.ask(call, context=calls.question(call))
         if changed := _changed_to(turn, call):
@@ -89,7 +89,7 @@ def _ask(turn: TurnRun, call: Event) -> Approval:
 
 def _changed_to(turn: TurnRun, call: Event) -> Approval | None:
     """The approval of this turn, not used yet, in whose place exactly this call was to be made."""
-    ids = [event.call_id for event in turn.of_turn("tool_call")]
+    ids = [event.call_id for event in turn.events_of_turn("tool_call")]
     told = Approval.objects.filter(
         session_id=turn.session_id, client_id__in=ids, status=Status.APPROVED_EDITED, delivery="delivered",
         tool_name=call.tool_name, tool_server=call.tool_server,
@@ -99,7 +99,7 @@ def _changed_to(turn: TurnRun, call: Event) -> Approval | None:
 
 
 def _exactly(arguments: Any) -> bytes:
-    """For comparing: to Python 1, 1.0 and True are equal."""
+    """Bytes to compare two calls by: to Python 1, 1.0 and True are equal."""
     return orjson.dumps(arguments, option=orjson.OPT_SORT_KEYS)
 
 
@@ -121,9 +121,9 @@ def _asked(turn: TurnRun, id_: str) -> Approval | None:
 
 
 def _send(follower: Follower, id_: str, answer: Json, approval: Approval | None = None) -> None:
-    """Once: what is sent is noted first, and after a failure the runtime is asked what it has."""
+    """Send an answer once: it is noted first, and after a failure the runtime is asked which answers it has."""
     turn = follower.turn
-    turn.save_state(answering=turn.state.get("answering", {}) | {id_: said_of(answer)})
+    turn.save_state(answering=turn.state.get("answering", {}) | {id_: answer_line(answer)})
     try:
         follower.note_answer(follower.port.send(follower.id, answer))
     except Unavailable:

@@ -1,4 +1,4 @@
-"""What each event of Managed Agents becomes in the log. Nothing here asks anybody: JSON in, events out.
+"""Mapping of events of Managed Agents to events of the log. No requests, no database: JSON in, events out.
 
 The types are those of the API in November 2026; every other one is kept whole as ``unknown``.
 """

@@ -1,4 +1,4 @@
-"""Keeps the log of a session and the events of the runtime together, whatever happens to the connection.
+"""The follower of a session at the provider: appends its events to the log, whatever happens to the connection.
 
 The stream has no replay, so it is opened first and the history is listed then; each event is appended under its own
 id, which makes all of this repeatable.
@@ -55,7 +55,7 @@ class Follower:
         self._cuts = 0
         self._booked: set[str] = set()
         self.asks_model = False
-        """A request to the model has begun since somebody looked at the money."""
+        """Whether a request to the model has begun since the budgets were checked."""
 
     def __enter__(self) -> Follower:
         return self
@@ -227,12 +227,14 @@ class Follower:
         if approval is None:
             return
         if approval.status == Approval.Status.PENDING:
-            endings.end_answered_elsewhere(approval, f"answered at the runtime: {said_of(wire)}")
+            endings.end_answered_elsewhere(approval, f"answered at the runtime: {answer_line(wire)}")
         elif approval.delivery == "queued":
-            endings.mark_delivered(approval, elsewhere=self.turn.state.get("answering", {}).get(id_) != said_of(wire))
+            endings.mark_delivered(
+                approval, elsewhere=self.turn.state.get("answering", {}).get(id_) != answer_line(wire)
+            )
 
     def message_sent_before(self, text: str) -> Json | None:
-        """A message of ours that arrived though nobody heard of it: not in the log, and with this text at its end."""
+        """A message of ours that arrived although its response was lost: not in the log, and ending with this text."""
         for wire in self.port.events(self.id, types=["user.message"]):
             known = Event.objects.filter(session_id=self.turn.session_id, client_key=key_of(wire))
             if text_of(wire.get("content"))[0].endswith(text) and not known.exists():
@@ -240,8 +242,8 @@ class Follower:
         return None
 
 
-def said_of(wire: Json) -> str:
-    """An answer in a line: the same for what was sent and for what comes back."""
+def answer_line(wire: Json) -> str:
+    """An answer as one line: the same for what was sent and for what the API lists."""
     if wire.get("type") == "user.tool_confirmation":
         return f"{wire.get('result')} {wire.get('deny_message') or ''}".strip()
     return f"{'error' if wire.get('is_error') is True else 'result'} {text_of(wire.get('content'))[0]}"
@@ -258,9 +260,9 @@ def model_of(agent: Json) -> str | None:
 
 
 def _mapping_of(turn: TurnRun, model: str | None) -> Mapping:
-    """What the log says of the events before those that come now."""
+    """The state in which the events before these left the mapping, read from the log."""
     mapping = Mapping(agent=turn.agent.name, model=model, cents=_cents_so_far(turn) or Mapping("").cents)
-    for event in turn.of_turn("tool_call", "tool_result", "system"):
+    for event in turn.events_of_turn("tool_call", "tool_result", "system"):
         if event.kind == "tool_call" and event.call_id:
             mapping.calls[event.call_id] = ToolDraft(event.call_id, event.tool_name, event.tool_server, event.arguments)
         elif event.kind == "tool_result" and event.client_key.startswith("result:"):
@@ -290,7 +292,7 @@ def _listed_from(turn: TurnRun) -> Any:
 
 def unanswered(turn: TurnRun) -> Iterator[str]:
     """Calls of this turn that ask and have no result, for a server that does not say what it waits for."""
-    told = turn.of_turn("tool_call", "tool_result")
+    told = turn.events_of_turn("tool_call", "tool_result")
     done = {event.call_id for event in told if event.kind == "tool_result"}
     for event in told:
         asks = event.data.get("type") == "agent.custom_tool_use" or event.data.get("evaluated_permission") == "ask"

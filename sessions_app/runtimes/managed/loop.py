@@ -1,7 +1,7 @@
-"""Turns that Anthropic's Managed Agents take: the model, its tools and the history are there, the log follows it.
+"""Turns of agents on Anthropic's Managed Agents: model, tools and history are there, and the log here follows.
 
 Every step may be the last of this process: what is sent is noted before, what comes is appended under its own id,
-and whoever goes on asks the runtime first how things stand.
+and the worker that goes on asks the runtime first how things stand.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class _Turn:
 
     def __init__(self, turn: TurnRun, port: Port) -> None:
         self.turn, self.port = turn, port
-        self.prompt = next(event for event in turn.of_turn("user_message") if not event.depth)
+        self.prompt = next(event for event in turn.events_of_turn("user_message") if not event.depth)
         self._until = time.monotonic() + LONGEST_SECONDS
         self._heard = time.monotonic()
 
@@ -119,7 +119,7 @@ class _Turn:
     # --- the message ---
 
     def _catch_up(self) -> None:
-        """Learn how things stand, and whether the message of this turn is there already."""
+        """Read the state of the session, and whether the message of this turn is there already."""
         sent, asked_again = self._sent()
         if sent:
             self.remote.sent(sent.client_key.removeprefix("managed:"))
@@ -131,7 +131,7 @@ class _Turn:
 
     def _sent(self) -> tuple[Event | None, bool]:
         """The note of the last time the message was sent, and whether a person asked to try again since."""
-        told = self.turn.of_turn("system", "status")
+        told = self.turn.events_of_turn("system", "status")
         sent = next((e for e in reversed(told) if e.data.get("message") == self.prompt.client_key), None)
         again = next((e for e in reversed(told) if e.data.get("status") == "retry"), None)
         return sent, bool(sent and again and again.seq > sent.seq)
@@ -194,7 +194,7 @@ class _Turn:
     # --- stopping ---
 
     def _check_money(self) -> None:
-        """As the agent begins another request. The runtime is stopped before ``budgets.Spent`` is raised."""
+        """Check the budgets as the agent begins another request. Stops the runtime, then raises ``budgets.Spent``."""
         if not self.follower.asks_model:
             return
         self.follower.asks_model = False

@@ -1,4 +1,4 @@
-"""How a session at the runtime stands, as its events tell it. The session object cannot: it has no stop reason."""
+"""State of a session at the provider, from its events: the session object of the API has no stop reason."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STATUSES: Any = [*(kind for kind in PLAIN if kind != "session.deleted"), "sessio
 
 @dataclass(slots=True)
 class Remote:
-    """Fed with every event in the order of the API, also with those that are in the log already."""
+    """The state. It is fed every event in the order of the API, also those that are in the log already."""
 
     status: Status = "unknown"
     waits_for: list[str] = field(default_factory=list)
@@ -28,7 +28,7 @@ class Remote:
     message: str = ""
     """The message of this turn, once it is sent."""
     taken: bool = False
-    """It was taken up: what rests after this has answered it."""
+    """The message was taken up: when the session is idle after this, it has been answered."""
     done: bool = False
     interrupt: str = ""
     interrupted: bool = False
@@ -47,11 +47,11 @@ class Remote:
             self.taken |= id_ == self.message
             self.interrupted |= id_ == self.interrupt
         elif kind == "session.status_idle":
-            self._rest(wire)
+            self._become_idle(wire)
         elif kind in PLAIN:
             self.status, self.waits_for, self.done = PLAIN[str(kind)], [], False
 
-    def _rest(self, wire: dict[str, Any]) -> None:
+    def _become_idle(self, wire: dict[str, Any]) -> None:
         reason = wire.get("stop_reason")
         reason = reason if isinstance(reason, dict) else {}
         waits = reason.get("type") == "requires_action"

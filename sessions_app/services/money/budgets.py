@@ -1,4 +1,4 @@
-"""Whether there is money for another turn, or for going on with this one."""
+"""Budgets: set, removed, and checked before a turn, a model request or a tool call spends more."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def check(session: Session, *, running: int | None = None) -> None:
     ``running`` is a turn in flight, whose cost so far counts although it is not booked yet.
     """
     so_far = _cost_of(session, running) if running is not None else ZERO
-    for budget in _of(session):
+    for budget in _budgets_over(session):
         spent = spent_of(budget) + so_far
         if spent >= budget.amount:
             raise Spent(_why(budget, spent))
@@ -51,11 +51,11 @@ def check_call(session: Session, price: Decimal | None) -> None:
         raise Spent("the data wallet of this workspace cannot pay for this call; an admin can put money in under Usage")
 
 
-def tell_reached(session: Session) -> None:
+def record_reached(session: Session) -> None:
     """An audit entry for each budget that the turn just booked used up, once in its period."""
-    for budget in _of(session):
+    for budget in _budgets_over(session):
         if (spent := spent_of(budget)) >= budget.amount:
-            _tell_once(budget, spent)
+            _record_reached_once(budget, spent)
 
 
 @transaction.atomic
@@ -74,7 +74,7 @@ def put(
         defaults={"amount": amount, "told_for": ""},
     )  # fmt: skip
     audit.record(
-        workspace_id, by, "budget.set", subject=("budget", budget.pk), of=_whose(budget), amount=str(amount),
+        workspace_id, by, "budget.set", subject=("budget", budget.pk), of=_owner_of(budget), amount=str(amount),
         period=period,
     )  # fmt: skip
     return budget
@@ -82,8 +82,8 @@ def put(
 
 @transaction.atomic
 def remove(budget: Budget, *, by: audit.Actor) -> None:
-    """Let spending go on without it."""
-    about = {"of": _whose(budget), "amount": str(budget.amount), "period": budget.period}
+    """Delete a budget; spending is no longer stopped by it."""
+    about = {"of": _owner_of(budget), "amount": str(budget.amount), "period": budget.period}
     audit.record(budget.workspace_id, by, "budget.removed", subject=("budget", budget.pk), **about)
     budget.delete()
 
@@ -95,16 +95,16 @@ def _cost_of(session: Session, index: int) -> Decimal:
     return max((turn.cost_amount or ZERO) - (booked or ZERO), ZERO) if turn else ZERO
 
 
-def _of(session: Session) -> list[Budget]:
+def _budgets_over(session: Session) -> list[Budget]:
     about = Q(session=session) | Q(agent=session.agent_id, session=None) | Q(agent=None, session=None)
     return list(Budget.objects.filter(about, workspace_id=session.workspace_id).select_related("agent"))
 
 
-def _tell_once(budget: Budget, spent: Decimal) -> None:
+def _record_reached_once(budget: Budget, spent: Decimal) -> None:
     period = str(_today()) if budget.period == Budget.Period.DAY else "all"
     if Budget.objects.filter(pk=budget.pk).exclude(told_for=period).update(told_for=period):
         audit.record(
-            budget.workspace_id, audit.SYSTEM, "budget.reached", subject=("budget", budget.pk), of=_whose(budget),
+            budget.workspace_id, audit.SYSTEM, "budget.reached", subject=("budget", budget.pk), of=_owner_of(budget),
             spent=str(spent), amount=str(budget.amount), period=period,
         )  # fmt: skip
         task_queue.enqueue(task_queue.TELL_OF_BUDGET, budget.pk)
@@ -113,7 +113,7 @@ def _tell_once(budget: Budget, spent: Decimal) -> None:
 def _why(budget: Budget, spent: Decimal) -> str:
     until = "today (UTC)" if budget.period == Budget.Period.DAY else "in all"
     used = f"{_dollars(spent)} of {_dollars(budget.amount)}"
-    return f"the budget of {_whose(budget)} is used up: {used} {until}; an admin can raise it"
+    return f"the budget of {_owner_of(budget)} is used up: {used} {until}; an admin can raise it"
 
 
 def _dollars(amount: Decimal) -> str:
@@ -122,7 +122,7 @@ def _dollars(amount: Decimal) -> str:
     return f"${whole}.{part.rstrip('0'):0<2}"
 
 
-def _whose(budget: Budget) -> str:
+def _owner_of(budget: Budget) -> str:
     if budget.session_id:
         return "this session"
     return budget.agent.name if budget.agent_id else "this workspace"

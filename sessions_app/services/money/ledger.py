@@ -17,7 +17,7 @@ from ..log.sanitise import text
 
 Source = LedgerEntry.Source
 DRAIN = (Source.SUBSCRIPTION, Source.PURCHASED, Source.TRIAL)
-"""What runs out by itself is used first, what was given last."""
+"""The order in which a charge drains the sources: first the allowance that expires each month, last what was given."""
 OVERDRAWN = Source.PURCHASED
 """Where what is used beyond all balances stands: it is owed."""
 ZERO = Decimal(0)

@@ -90,7 +90,7 @@ def finish(flight: TurnInFlight, busy_ms: int, last: list[EventDraft] | None = N
         events.append(session.pk, last)
     row.delete()
     usage.book_turn(session.pk, row.turn, row.busy_ms + busy_ms)
-    budgets.tell_reached(session)
+    budgets.record_reached(session)
     session.refresh_from_db(fields=["last_seq", "last_turn", "status"])
     if session.status == Session.Status.RUNNING:
         _begin_next(session)

@@ -258,7 +258,7 @@ def test_a_channel_that_refuses_is_told_on_the_settings_page(slack, connected_se
 def test_a_budget_that_is_used_up_wakes_people_once(slack, connected_session, scripted_agent, installation):
     budget = Budget.objects.create(workspace=scripted_agent.workspace, agent=scripted_agent, amount="0.00")
     for _ in range(2):
-        budgets.tell_reached(connected_session)
+        budgets.record_reached(connected_session)
         escalation.tell_of_budget(budget.pk)
     (message,) = slack.posted(PEOPLE)
     assert message.text.startswith(":money_with_wings: The budget of *Parrot* is used up: $0.00 for 20")
