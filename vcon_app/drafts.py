@@ -20,6 +20,7 @@ __all__ = [
 ]  # fmt: skip
 
 Severity = Literal["error", "warning", "info"]
+Phase = Literal["active", "completed", "crashed", "timed_out"]
 
 
 @dataclass(slots=True)
@@ -31,7 +32,7 @@ class SessionDraft:
     agent_name: str = ""
     started_at: datetime | None = None
     ended_at: datetime | None = None
-    phase: Literal["active", "completed", "crashed", "timed_out"] | None = None
+    phase: Phase | None = None
     model: str | None = None
     user_id: str = ""
     summary: str = ""

@@ -11,6 +11,7 @@ from sessions_app.ids import uuid7
 
 from .fields import AsWrittenJSON
 from .sessions import Session
+from .turns import Turn
 from .workspaces import ApiKey, Member, Workspace
 
 
@@ -55,6 +56,9 @@ class Approval(models.Model):
     """none, queued, delivered: whether the asker has been given the answer. elsewhere: it had another one before."""
     execution = models.CharField(max_length=12, default="none")
     """none, succeeded, errored: what the log shows of the call afterwards."""
+
+    turn: Turn | None
+    """Not a column: ``queries.approvals.with_turns`` sets it."""
 
     class Meta:
         constraints = [

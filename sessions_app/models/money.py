@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from django.db import models
 
 from sessions_app.ids import uuid7
@@ -51,6 +53,9 @@ class LedgerEntry(models.Model):
     note = models.TextField(default="")
     by = models.TextField(default="")
     at = models.DateTimeField()
+
+    balance: Decimal
+    """Not a column: ``queries.money.ledger`` sets it, to the sum of the wallet up to this entry."""
 
     class Meta:
         constraints = [

@@ -41,6 +41,9 @@ class Schedule(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
+    last_run: TriggerRun | None
+    """Not a column: ``queries.triggers.with_last_runs`` sets it."""
+
     class Meta:
         constraints = [models.UniqueConstraint(fields=["workspace", "name"], name="schedule_name_once")]
         indexes = [models.Index(fields=["next_run_at"], condition=models.Q(enabled=True), name="schedule_due")]
@@ -77,6 +80,9 @@ class WebhookEndpoint(models.Model):
     """Requests whose signature was wrong: counted, and kept nowhere."""
     refused_at = models.DateTimeField(null=True)
     refused_why = models.TextField(default="")
+
+    last_delivery: WebhookDelivery | None
+    """Not a column: ``queries.triggers.with_last_deliveries`` sets it."""
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["workspace", "name"], name="webhook_name_once")]

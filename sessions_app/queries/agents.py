@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
-from typing import Any
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 from uuid import UUID
 
 from django.db.models import Count, F, Max, Q, QuerySet, Sum
@@ -17,6 +17,9 @@ from sessions_app.models import Agent, Session
 
 from .money.totals import Sums
 
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
+
 DAYS = 14
 SUMMED = (
     "input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "cost_recorded", "cost_priced",
@@ -24,11 +27,23 @@ SUMMED = (
 )  # fmt: skip
 
 
+class Totals(TypedDict):
+    """What ``with_totals`` adds to an agent."""
+
+    session_count: int
+    failing: int
+    last_seen: datetime | None
+    waiting: int
+
+
+AgentWithTotals: TypeAlias = "WithAnnotations[Agent, Totals]"
+
+
 @dataclass(frozen=True, slots=True)
 class AgentRow:
     """An agent as a list shows it. ``days`` has the sessions of each of the last 14 days, today last."""
 
-    agent: Agent
+    agent: AgentWithTotals
     sums: Sums
     days: list[int]
 
@@ -38,23 +53,23 @@ class AgentRow:
         return self.agent.failing / self.agent.session_count if self.agent.session_count else None
 
 
-def with_totals(workspace_id: UUID) -> QuerySet[Agent]:
+def with_totals(workspace_id: UUID) -> QuerySet[AgentWithTotals]:
     """Agents with session_count, failing, last_seen, waiting and the sums of tokens and money; last seen first."""
     seen = Coalesce("sessions__ended_at", "sessions__started_at", "sessions__created_at")
     return (
         Agent.objects.filter(workspace_id=workspace_id)
+        .annotate(**{f"sum_{name}": Sum(f"sessions__{name}") for name in SUMMED})
         .annotate(
             session_count=Count("sessions"),
             failing=Count("sessions", filter=Q(sessions__error_count__gt=0)),
             last_seen=Max(seen),
             waiting=Sum("sessions__pending_approvals", default=0),
-            **{f"sum_{name}": Sum(f"sessions__{name}") for name in SUMMED},
         )
         .order_by(F("last_seen").desc(nulls_last=True), "name")
     )
 
 
-def rows(agents: Sequence[Agent]) -> list[AgentRow]:
+def rows(agents: Sequence[AgentWithTotals]) -> list[AgentRow]:
     """Rows for agents out of ``with_totals``, with one query for the days of all of them."""
     days = _days([agent.pk for agent in agents])
     return [AgentRow(agent, Sums.from_row(_sums(agent)), days[agent.pk]) for agent in agents]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 from uuid import UUID
 
 from django.db.models import BooleanField, Count, ExpressionWrapper, OuterRef, Prefetch, Q, QuerySet, Subquery
@@ -10,8 +11,29 @@ from django.db.models.functions import Coalesce
 
 from sessions_app.models import Schedule, TriggerRun, WebhookDelivery, WebhookEndpoint
 
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
+
 HEAVY = ("session__source_record", "session__metadata")
 HEAVY_DELIVERY = ("delivery__payload", "delivery__headers", "delivery__endpoint__secret")
+
+
+class LastRun(TypedDict):
+    """What ``schedules`` adds to a schedule."""
+
+    last_run_id: UUID | None
+
+
+class LastDelivery(TypedDict):
+    """What ``endpoints`` adds to an endpoint."""
+
+    last_delivery_id: UUID | None
+    waiting: int
+    has_secret: bool
+
+
+ScheduleWithRun: TypeAlias = "WithAnnotations[Schedule, LastRun]"
+EndpointWithDelivery: TypeAlias = "WithAnnotations[WebhookEndpoint, LastDelivery]"
 
 
 def runs(workspace_id: UUID) -> QuerySet[TriggerRun]:
@@ -21,14 +43,14 @@ def runs(workspace_id: UUID) -> QuerySet[TriggerRun]:
     return found.defer(*HEAVY, *HEAVY_DELIVERY).order_by("-id")
 
 
-def schedules(workspace_id: UUID) -> QuerySet[Schedule]:
+def schedules(workspace_id: UUID) -> QuerySet[ScheduleWithRun]:
     """By name, each with its agent and ``last_run_id``."""
     last = TriggerRun.objects.filter(schedule=OuterRef("pk")).order_by("-id").values("pk")[:1]
     found = Schedule.objects.filter(workspace_id=workspace_id).select_related("agent")
     return found.annotate(last_run_id=Subquery(last)).order_by("name")
 
 
-def with_last_runs(found: Iterable[Schedule]) -> list[Schedule]:
+def with_last_runs(found: Iterable[ScheduleWithRun]) -> list[ScheduleWithRun]:
     """The same schedules, each with ``last_run`` (None before the first): one query."""
     rows = list(found)
     known = TriggerRun.objects.select_related("session").defer(*HEAVY).in_bulk([row.last_run_id for row in rows])
@@ -37,7 +59,7 @@ def with_last_runs(found: Iterable[Schedule]) -> list[Schedule]:
     return rows
 
 
-def endpoints(workspace_id: UUID) -> QuerySet[WebhookEndpoint]:
+def endpoints(workspace_id: UUID) -> QuerySet[EndpointWithDelivery]:
     """By name, each with its agent, ``has_secret``, ``last_delivery_id`` and ``waiting``: not acknowledged.
 
     The secret stays sealed: one that was sealed with another ``SECRET_KEY`` must not take the page with it.
@@ -53,7 +75,7 @@ def endpoints(workspace_id: UUID) -> QuerySet[WebhookEndpoint]:
     ).order_by("-active", "name")
 
 
-def with_last_deliveries(found: Iterable[WebhookEndpoint]) -> list[WebhookEndpoint]:
+def with_last_deliveries(found: Iterable[EndpointWithDelivery]) -> list[EndpointWithDelivery]:
     """The same endpoints, each with ``last_delivery`` (None before the first) and its runs: two queries."""
     rows = list(found)
     known = _light(WebhookDelivery.objects.all()).in_bulk([row.last_delivery_id for row in rows])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import cast
 from uuid import UUID
 
 from sessions_app.models import Event, ModelRequest, Session
-from vcon_app.drafts import EventDraft, SessionDraft, ToolDraft, Usage
+from vcon_app.drafts import ActorKind, EventDraft, Kind, Phase, SessionDraft, ToolDraft, Usage
 
 PAGE = 1_000
 
@@ -19,7 +20,7 @@ def session_draft(session: Session) -> SessionDraft:
         agent_name=session.agent.name,
         started_at=session.started_at,
         ended_at=session.ended_at,
-        phase=session.phase,
+        phase=cast(Phase, session.phase),
         model=session.model_names[0] if len(session.model_names) == 1 else None,
         user_id=session.user_id,
         summary=session.summary,
@@ -57,16 +58,16 @@ class LogEvents:
         requests = _requests(self._session_id, page)
         parents = _parent_keys(self._session_id, page)
         for event in page:
-            yield draft_of(event, requests.get(event.seq), parents.get(event.parent_seq))
+            yield draft_of(event, requests.get(event.seq), parents.get(event.parent_seq or 0))
 
 
 def draft_of(event: Event, request: ModelRequest | None, parent: str | None) -> EventDraft:
     """One event row as a draft, with the tokens of ``request`` when it is the one that shows them."""
     return EventDraft(
-        kind=event.kind,
+        kind=cast(Kind, event.kind),
         key=event.client_key,
         at=event.at,
-        actor_kind=event.actor_kind,
+        actor_kind=cast(ActorKind, event.actor_kind),
         actor_name=event.actor_name,
         text=event.text,
         tool=_tool(event),

@@ -62,7 +62,7 @@ def parts_containing(
     """Seq -> the columns (text, arguments, result) that contain the words, in upper or lower case."""
     plain = f"%{_literal(words)}%"
     escaped = f"%{_literal(orjson.dumps(words).decode()[1:-1])}%"
-    given = {"session": session_id, "last": last, "plain": plain, "both": [plain, escaped]}
+    given: dict[str, Any] = {"session": session_id, "last": last, "plain": plain, "both": [plain, escaped]}
     with connection.cursor() as cursor:
         cursor.execute(SEARCH, given | {"only": None if only is None else list(only)})
         return {
@@ -88,7 +88,7 @@ def event_rows(session_id: UUID, *, after: int, kind: str = "", words: str = "",
         shown_result=Left(_as_text("result"), HEAD),
     )
     fields = ("seq", "kind", "actor_kind", "actor_name", "tool_name", "said", "shown_arguments", "shown_result")
-    page = [Row(*(value or "" for value in row)) for row in shown.values_list(*fields)[: ROWS + 1]]
+    page = [Row(seq, *(value or "" for value in texts)) for seq, *texts in shown.values_list(*fields)[: ROWS + 1]]
     return page[:ROWS], len(page) > ROWS
 
 

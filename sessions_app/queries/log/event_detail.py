@@ -62,7 +62,7 @@ def event(session_id: UUID, seq: int) -> Inspected | None:
         entry=entries[seq],
         row=row,
         call=call,
-        result=entries.get(call.result_seq) if call else None,
+        result=entries.get(call.result_seq) if call and call.result_seq else None,
         request=_request(row),
         approval=Approval.objects.filter(event_seq=seq, **own).first(),
         turn=Turn.objects.filter(index=row.turn, **own).first(),

@@ -45,7 +45,8 @@ def joined(session_id: UUID, found: Iterable[Event]) -> list[Shown]:
 
 
 def _fitting(found: QuerySet[Event], limit: int) -> list[int]:
-    seqs, characters = [], 0
+    seqs: list[int] = []
+    characters = 0
     for seq, weight in found.annotate(weight=WEIGHT).values_list("seq", "weight")[:limit]:
         characters += weight
         if seqs and characters > MAX_CHARACTERS:

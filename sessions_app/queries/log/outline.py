@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
 from django.db.models import F, Max, QuerySet
@@ -73,12 +74,12 @@ TOKENS = sum(
 )
 
 
-def _turns(session_id: UUID) -> QuerySet[Turn]:
+def _turns(session_id: UUID) -> QuerySet[Turn, dict[str, Any]]:
     found = Turn.objects.filter(session_id=session_id).annotate(line=Left("prompt", 160), spent=COST, used=TOKENS)
     return found.values("index", "first_seq", "last_seq", "line", "tool_calls", "errors", "spent", "used")
 
 
-def _marks(session_id: UUID, turns: list[dict]) -> list[Mark]:
+def _marks(session_id: UUID, turns: list[dict[str, Any]]) -> list[Mark]:
     most = Turn.objects.filter(session_id=session_id).aggregate(spent=Max(COST), used=Max(TOKENS))
     basis = "spent" if most["spent"] else "used"  # without any price the tokens are the next best measure
     waiting = pending_seqs(session_id)
@@ -99,7 +100,7 @@ def _marks(session_id: UUID, turns: list[dict]) -> list[Mark]:
 def pending_seqs(session_id: UUID) -> list[int]:
     """Where the session asks and nobody has answered yet, in order."""
     waiting = Approval.objects.filter(session_id=session_id, status=Approval.Status.PENDING, event_seq__isnull=False)
-    return sorted(waiting.values_list("event_seq", flat=True))
+    return sorted(seq for seq in waiting.values_list("event_seq", flat=True) if seq is not None)
 
 
 def next_error(session_id: UUID, seq: int) -> int | None:

@@ -64,7 +64,10 @@ def find(session_id: UUID, words: str, after: int = 0) -> Found:
 def _hits(session_id: UUID, words: str, seqs: list[int]) -> list[Hit]:
     with connection.cursor() as cursor:
         cursor.execute(SNIPPETS, [words, session_id, seqs])
-        return [Hit(*row, snippet=_pieces(snippet)) for *row, snippet in cursor.fetchall()]
+        return [
+            Hit(seq, kind, turn, tool_name, actor_kind, actor_name, _pieces(snippet))
+            for seq, kind, turn, tool_name, actor_kind, actor_name, snippet in cursor.fetchall()
+        ]
 
 
 def _pieces(headline: str) -> list[str]:

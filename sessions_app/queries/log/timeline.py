@@ -246,9 +246,8 @@ class Timeline:
         window.calls.update({call.seq: call for call in ToolCall.objects.filter(seq__in=calls, **own)})
         window.results.update(_results(window.calls, **own))
         window.requests.update({request.seq: request for request in ModelRequest.objects.filter(seq__in=seqs, **own)})
-        window.approvals.update(
-            {asked.event_seq: asked for asked in Approval.objects.filter(event_seq__in=seqs, **own)}
-        )
+        asked = Approval.objects.filter(event_seq__in=seqs, **own)
+        window.approvals.update({one.event_seq: one for one in asked if one.event_seq is not None})
         window.nested.update(_nested(self.session_id, seqs))
         window.children.update(_children(self.session_id, window))
         window.turns.update({turn.index: turn for turn in Turn.objects.filter(index__in=turns, **own)})
@@ -295,7 +294,8 @@ def _rewinds(session_id: UUID) -> list[tuple[int, int]]:
     found = Event.objects.filter(
         session_id=session_id, kind="user_message", parent_seq__isnull=False, depth=0, data__rewound=True
     )
-    return list(found.order_by("seq").values_list("parent_seq", "seq"))
+    pairs = found.order_by("seq").values_list("parent_seq", "seq")
+    return [(parent_seq, seq) for parent_seq, seq in pairs if parent_seq is not None]
 
 
 NESTED = """

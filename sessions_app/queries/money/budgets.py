@@ -41,7 +41,7 @@ def midnight() -> datetime:
 
 def spent_of(budget: Budget) -> Decimal:
     """US dollars that booked turns and calls took out of it in its present period."""
-    used = {"workspace": budget.workspace_id}
+    used: dict[str, UUID | datetime] = {"workspace": budget.workspace_id}
     if budget.session_id:
         used["session"] = budget.session_id
     elif budget.agent_id:
@@ -91,7 +91,7 @@ def today(workspace_id: UUID) -> Today:
     return Today(next(days, None), sum(each.used_up for each in known))
 
 
-def _paid() -> tuple[QuerySet, QuerySet]:
+def _paid() -> tuple[QuerySet[TurnUsage], QuerySet[CallUsage]]:
     """What is taken out of wallets: turns, and tool calls that succeeded."""
     return TurnUsage.objects.all(), CallUsage.objects.filter(status="ok")
 

@@ -63,7 +63,9 @@ def with_balance(found: QuerySet[LedgerEntry], rows: list[LedgerEntry]) -> list[
 
 def every_balance(found: QuerySet[LedgerEntry], limit: int) -> QuerySet[LedgerEntry]:
     """The same for the newest ``limit`` entries at once."""
-    return found.annotate(balance=Window(Sum("amount"), order_by=F("id").asc())).order_by("-id")[:limit]
+    running = Window(Sum("amount"), order_by=F("id").asc())
+    # LedgerEntry declares the attribute, which with_balance sets
+    return found.annotate(balance=running).order_by("-id")[:limit]  # type: ignore[no-redef]
 
 
 def place_of(entry: LedgerEntry) -> str:

@@ -193,7 +193,8 @@ class Used:
     def from_row(cls, row: tuple[Any, ...]) -> Used:
         """From a row of ``COUNTS`` and ``SUMS``."""
         plain, here, elsewhere = row[:-10], row[-10:-5], row[-5:]
-        return cls(*plain, here=Part(*here), elsewhere=Part(*elsewhere))
+        values: tuple[Any, ...] = (*plain, Part(*here), Part(*elsewhere))
+        return cls(*values)
 
     @property
     def all_costs(self) -> Part:

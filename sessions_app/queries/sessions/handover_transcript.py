@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import orjson
 from django.db.models import F, Q, TextField
@@ -12,6 +12,9 @@ from django.db.models.functions import Cast, Left
 from sessions_app.models import Approval, Event, Session, Turn
 
 from ..log.timeline import Light
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
 
 CHARACTERS = 200_000
 """Of the whole: about 50,000 tokens, a quarter of what a model reads at once."""
@@ -99,7 +102,13 @@ def _decisions(session: Session, through: int) -> str:
     return "\n".join(["## Decisions", PROMISE, *told]) if told else ""
 
 
-def _decision(approval: Approval) -> str:
+class Shown(TypedDict):
+    """Of an approval, the arguments as text, cut."""
+
+    shown: str | None
+
+
+def _decision(approval: WithAnnotations[Approval, Shown]) -> str:
     made = approval.decision or {}
     tool = f"{approval.tool_server}/{approval.tool_name}" if approval.tool_server else approval.tool_name
     by = f" by {_line(str(made['by']), 80)}" if made.get("by") else ""
@@ -125,7 +134,7 @@ def _latest(session: Session, through: int, room: int) -> tuple[list[str], int |
     return lines[::-1], None
 
 
-def _backwards(session: Session, through: int) -> Iterator[dict[str, Any]]:
+def _backwards(session: Session, through: int) -> Iterator[Mapping[str, Any]]:
     """Events of the conversation from ``through`` back to the first, long values cut by PostgreSQL."""
     rows = Event.objects.filter(session=session, kind__in=TOLD, depth=0).order_by("-seq").values(
         "seq", "turn", "kind", "actor_kind", "actor_name", "tool_name", "tool_server", "tool_status",
@@ -137,7 +146,7 @@ def _backwards(session: Session, through: int) -> Iterator[dict[str, Any]]:
         below = page[-1]["seq"]
 
 
-def _told(row: dict[str, Any]) -> str:
+def _told(row: Mapping[str, Any]) -> str:
     """One event. A message begins its turn."""
     kind, said = row["kind"], row["said"]
     tool = "/".join(filter(None, (row["tool_server"], row["tool_name"]))) or "a tool"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 from uuid import UUID
 
 import orjson
@@ -18,6 +18,9 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 
 from sessions_app.models import EventText, Session, Turn
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
 
 COST = Coalesce(F("cost_recorded"), Decimal(0)) + Coalesce(F("cost_priced"), Decimal(0))
 TOKENS = sum(
@@ -35,6 +38,15 @@ SORTS: dict[str, Combinable] = {
     "title": F("title"),
 }
 DEFAULT_SORT = "-started"
+
+
+class SortValue(TypedDict):
+    """What ``page`` adds to a session: the value that it is sorted by."""
+
+    sort_value: Any
+
+
+SortedSession: TypeAlias = "WithAnnotations[Session, SortValue]"
 
 
 class BadFilter(ValueError):
@@ -79,7 +91,7 @@ class SessionFilter:
 class Page:
     """One page of a list and the cursor of the next (None at the end)."""
 
-    items: list[Session]
+    items: list[SortedSession]
     next_cursor: str | None
 
 
@@ -166,7 +178,7 @@ def page(found: QuerySet[Session], sort: str, limit: int, cursor: str | None) ->
     return Page(rows[:limit], _encode(rows[limit - 1]) if more else None)
 
 
-def _encode(session: Session) -> str:
+def _encode(session: SortedSession) -> str:
     return base64.urlsafe_b64encode(orjson.dumps([session.sort_value, session.id], default=str)).decode().rstrip("=")
 
 
