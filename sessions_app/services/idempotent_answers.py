@@ -43,4 +43,5 @@ def answer_once(request: Request, run: Callable[[], tuple[int, Any]]) -> tuple[i
         return None
     if kept.body_sha256 != request.body_sha256:
         raise KeyReused(request.key)
+    assert kept.status is not None  # the row and its answer are one transaction
     return kept.status, kept.answer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -43,7 +44,7 @@ def _empty(ids: list[UUID]) -> int:
     return WebhookDelivery.objects.filter(pk__in=ids).update(**gone)
 
 
-def _in_batches(rows: QuerySet, do: Callable[[list[UUID]], int]) -> int:
+def _in_batches(rows: QuerySet[Any], do: Callable[[list[UUID]], int]) -> int:
     """In the order of the ids, so that no batch reads again what stands before it."""
     done, page = 0, rows
     while ids := list(page.order_by("pk").values_list("pk", flat=True)[:BATCH]):

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from sessions_app.drafts import EventDraft, ToolDraft
+from sessions_app.drafts import ActorKind, EventDraft, ToolDraft
 from sessions_app.models import Approval, Session
 
 from .. import audit, notify, task_queue
@@ -19,7 +19,7 @@ def lock_session_of(approval_id: UUID) -> None:
     Session.objects.select_for_update(of=("self",)).only("id").get(approvals=approval_id)
 
 
-def event_of(approval: Approval, by: audit.Actor, text: str, actor_kind: str) -> EventDraft:
+def event_of(approval: Approval, by: audit.Actor, text: str, actor_kind: ActorKind) -> EventDraft:
     """The step of an approval as an event of its session."""
     return EventDraft(
         kind="approval",
@@ -42,7 +42,7 @@ def record_ending(approval: Approval, by: audit.Actor, action: str, reason: str)
     """Write down that an approval waits no more, and resume the turn that waited for it."""
     # Archiving cancels what waits after it closed the session, so the event goes into a closed log, too.
     said = f"{by.name}: {approval.get_status_display().lower()}"
-    actor_kind = "system" if by.kind == "system" else "person"
+    actor_kind: ActorKind = "system" if by.kind == "system" else "person"
     events.append(approval.session_id, [event_of(approval, by, said, actor_kind)])
     audit.record(
         approval.workspace_id, by, action, subject=("approval", approval.pk), session=str(approval.session_id),

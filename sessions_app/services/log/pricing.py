@@ -124,7 +124,7 @@ def _spellings(model: str) -> list[tuple[str, str | None]]:
     bare = model.rsplit("/", 1)[-1]
     provider = model.rsplit("/", 1)[0].split("/")[-1] if "/" in model else None
     undated = re.sub(r"(-\d{8}|@\d{8}|-v\d+:\d+)+$", "", bare)
-    found = [(model, None)]
+    found: list[tuple[str, str | None]] = [(model, None)]
     if provider:
         found += [(bare, provider), (bare, None)]
     if undated != bare:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 from math import isfinite
-from typing import Any
+from typing import Any, overload
 
 import orjson
 
@@ -31,6 +31,10 @@ COUNTS = (
 GONE = "\N{REPLACEMENT CHARACTER}"
 
 
+@overload
+def text(value: str) -> str: ...
+@overload
+def text(value: str | None) -> str | None: ...
 def text(value: str | None) -> str | None:
     """PostgreSQL refuses NUL in text and UTF-8 refuses lone surrogates; both become U+FFFD."""
     if value is None:
@@ -47,6 +51,10 @@ def text(value: str | None) -> str | None:
     return value
 
 
+@overload
+def identifier(value: str) -> str: ...
+@overload
+def identifier(value: str | None) -> str | None: ...
 def identifier(value: str | None) -> str | None:
     """Text that is indexed and compared. A long one keeps its beginning and is told apart by a hash."""
     if value is None or len(value) <= MAX_IDENTIFIER:
@@ -93,9 +101,9 @@ def plausible(event: EventDraft) -> EventDraft:
     refused = _impossible(event)
     if not refused:
         return event
-    gone = dict.fromkeys(refused)
+    gone: dict[str, Any] = dict.fromkeys(refused)
     counts = {name: gone.pop(name) for name in COUNTS if name in gone}
-    usage = replace(event.usage, **counts) if counts else event.usage
+    usage = replace(event.usage, **counts) if event.usage and counts else event.usage
     return replace(event, **gone, usage=usage, data={**event.data, "refused": {k: str(v) for k, v in refused.items()}})
 
 

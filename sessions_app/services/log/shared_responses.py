@@ -8,6 +8,7 @@ of 40 unrelated fixtures).
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
@@ -73,7 +74,7 @@ def assign_owners(session_id: UUID, since: int) -> dict[UUID, int]:
     session = Session.objects.only("response_scope", "workspace_id").get(pk=session_id)
     if not session.response_scope:
         return {}
-    scope = {"session": session_id, "since": since}
+    scope: dict[str, Any] = {"session": session_id, "since": since}
     with connection.cursor() as cursor:
         cursor.execute(LOCK, [str(session.workspace_id)])  # two files at once would not see each other
         cursor.execute(SHARES, scope)

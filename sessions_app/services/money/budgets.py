@@ -125,7 +125,7 @@ def _dollars(amount: Decimal) -> str:
 def _owner_of(budget: Budget) -> str:
     if budget.session_id:
         return "this session"
-    return budget.agent.name if budget.agent_id else "this workspace"
+    return budget.agent.name if budget.agent else "this workspace"
 
 
 def _today() -> date:

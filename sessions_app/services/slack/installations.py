@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -75,7 +76,7 @@ def configure(
     allow_list: Collection[str], by: audit.Actor,
 ) -> None:  # fmt: skip
     """Who answers, where people are asked, and who may talk to the agent."""
-    changes = {
+    changes: dict[str, Any] = {
         "agent_id": agent.pk if agent else None, "escalation_channel": escalation_channel, "outsiders": outsiders,
         "allow_list": list(allow_list),
     }  # fmt: skip
@@ -89,5 +90,5 @@ def forget(installation: SlackInstallation, by: audit.Actor) -> None:
     """Mark it as disconnected and drop its secrets; requests of this Slack workspace are refused from then on."""
     gone = SlackInstallation.objects.filter(pk=installation.pk, revoked_at=None)
     if gone.update(revoked_at=timezone.now(), bot_token="", signing_secret="", problem=""):
-        about = {"subject": ("slack", installation.pk), "team": installation.team_id}
-        audit.record(installation.workspace_id, by, "slack.disconnected", **about)
+        about = ("slack", installation.pk)
+        audit.record(installation.workspace_id, by, "slack.disconnected", subject=about, team=installation.team_id)

@@ -55,7 +55,7 @@ def unclaimed() -> Q:
 def claim(job: SlackJob) -> bool:
     """Claim a job, by compare-and-set. False when a worker has it, it is done, or it is not time yet."""
     until = timezone.now() + CLAIM
-    claimed = type(job).objects.filter(unclaimed(), pk=job.pk).update(held_until=until)
+    claimed = type(job)._default_manager.filter(unclaimed(), pk=job.pk).update(held_until=until)
     job.held_until = until if claimed else None
     return bool(claimed)
 
@@ -63,7 +63,7 @@ def claim(job: SlackJob) -> bool:
 def extend(job: SlackJob, **changes: Any) -> None:
     """Save what was done of it, and claim it for longer. Raises ``ClaimLost``."""
     until = timezone.now() + CLAIM
-    mine = type(job).objects.filter(pk=job.pk, held_until=job.held_until)
+    mine = type(job)._default_manager.filter(pk=job.pk, held_until=job.held_until)
     if not mine.update(held_until=until, **changes):
         raise ClaimLost
     for name, value in changes.items():
@@ -122,6 +122,6 @@ def claimed(job: SlackJob) -> Iterator[bool]:
 
 
 def _release(job: SlackJob, **changes: Any) -> None:
-    mine = type(job).objects.filter(pk=job.pk, held_until=job.held_until)
+    mine = type(job)._default_manager.filter(pk=job.pk, held_until=job.held_until)
     mine.update(held_until=None, **changes)
     job.held_until = None

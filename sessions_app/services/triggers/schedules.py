@@ -151,10 +151,10 @@ def _fire_one_due(now: datetime) -> bool:
     """Fire the schedule that has been due longest and move it on. False when none is due that nobody holds."""
     due = Schedule.objects.select_for_update(skip_locked=True, of=("self",)).select_related("agent")
     schedule = due.filter(enabled=True, next_run_at__lte=now).order_by("next_run_at").first()
-    if schedule is None:
+    if schedule is None or schedule.next_run_at is None:
         return False
     try:
-        plan = _plan(schedule, now)
+        plan = _plan(schedule, schedule.next_run_at, now)
     except cron_times.Invalid as invalid:  # a zone that the newer database of zones does not have
         trigger_runs.record_without_session(
             schedule, f"{schedule.pk}@{now.isoformat()}", now, TriggerRun.Status.FAILED, f"paused: {invalid}"
@@ -180,8 +180,8 @@ class _Plan:
     following: datetime | None
 
 
-def _plan(schedule: Schedule, now: datetime) -> _Plan:
-    passed, kept = _passed(schedule, now)
+def _plan(schedule: Schedule, due: datetime, now: datetime) -> _Plan:
+    passed, kept = _passed(schedule, due, now)
     following = _next(schedule, now)
     fired = kept[-MOST_MISSED:]
     if schedule.missed == Missed.ALL:
@@ -192,14 +192,14 @@ def _plan(schedule: Schedule, now: datetime) -> _Plan:
         fired = []
     before = [at for at in kept if not fired or at < fired[0]]
     at, last = fired[0] if fired else None, before[-1] if before else None
-    return _Plan(at, passed - len(fired), schedule.next_run_at, last, following)
+    return _Plan(at, passed - len(fired), due, last, following)
 
 
-def _passed(schedule: Schedule, now: datetime) -> tuple[int, list[datetime]]:
+def _passed(schedule: Schedule, due: datetime, now: datetime) -> tuple[int, list[datetime]]:
     """How many times have come, and the last hundred and one. Beyond ``COUNTED`` those of the last week are added."""
-    kept = deque([schedule.next_run_at], maxlen=MOST_MISSED + 1)
+    kept = deque([due], maxlen=MOST_MISSED + 1)
     count = 1
-    for start in (schedule.next_run_at, now - timedelta(days=7)):
+    for start in (due, now - timedelta(days=7)):
         came = takewhile(lambda at: at <= now, cron_times.times(schedule.cron, schedule.timezone, max(start, kept[-1])))
         for at in islice(came, COUNTED):
             kept.append(at)
@@ -220,7 +220,7 @@ def _record_missed(schedule: Schedule, plan: _Plan) -> None:
     until = "" if plan.left_out == 1 else f" to {plan.last:%Y-%m-%d %H:%M}"
     passed = f"{times} passed while nothing ran here, {plan.first:%Y-%m-%d %H:%M}{until} UTC; {why}"
     trigger_runs.record_without_session(
-        schedule, f"{_key(schedule, plan.first)}+missed", plan.last, TriggerRun.Status.SKIPPED, passed
+        schedule, f"{_key(schedule, plan.first)}+missed", plan.last or plan.first, TriggerRun.Status.SKIPPED, passed
     )
 
 
@@ -236,7 +236,7 @@ def _still_runs(schedule: Schedule) -> str:
     if schedule.overlap == Overlap.ALLOW:
         return ""
     last = schedule.runs.filter(session__isnull=False).select_related("session").order_by("-id").first()
-    runs = last is not None and last.session.status == Session.Status.RUNNING
+    runs = last is not None and last.session is not None and last.session.status == Session.Status.RUNNING
     return "the session of the last fire still runs" if runs else ""
 
 

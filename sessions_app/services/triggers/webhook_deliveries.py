@@ -16,7 +16,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from sessions_app.encryption import Unreadable
-from sessions_app.models import TriggerRun, WebhookDelivery, WebhookEndpoint
+from sessions_app.models import Agent, TriggerRun, WebhookDelivery, WebhookEndpoint
 from sessions_app.services import audit
 from sessions_app.services.log.sanitise import text
 from sessions_app.services.turns import messages
@@ -130,19 +130,19 @@ def _keep(endpoint: WebhookEndpoint, payload: Any, posted: Posted) -> Received:
         },
     )  # fmt: skip
     if is_new and endpoint.agent:
-        run = _fire(delivery, f"delivery:{delivery.pk}")
+        run: TriggerRun | None = _fire(delivery, endpoint.agent, f"delivery:{delivery.pk}")
     else:
         run = TriggerRun.objects.filter(delivery=delivery).order_by("id").first()
-    return Received(delivery, run and run.session_id, is_new)
+    return Received(delivery, run.session_id if run else None, is_new)
 
 
-def _fire(delivery: WebhookDelivery, fire_key: str, cause: str = "") -> TriggerRun:
+def _fire(delivery: WebhookDelivery, agent: Agent, fire_key: str, cause: str = "") -> TriggerRun:
     endpoint = delivery.endpoint
     fire = trigger_runs.Fire(
         TriggerRun.Kind.WEBHOOK, fire_key, endpoint.name, message_of(delivery), cause=cause, delivery=delivery,
         title=f"{endpoint.name}: {delivery.topic}" if delivery.topic else endpoint.name,
     )  # fmt: skip
-    return trigger_runs.fire(endpoint.agent, fire)
+    return trigger_runs.fire(agent, fire)
 
 
 def is_emptied(delivery: WebhookDelivery) -> bool:
@@ -164,12 +164,13 @@ def message_of(delivery: WebhookDelivery) -> str:
 @transaction.atomic
 def replay(delivery: WebhookDelivery, *, by: audit.Actor) -> TriggerRun:
     """Give a delivery to the endpoint's agent once more, in a session of its own. Raises ``NoAgent``, ``Emptied``."""
-    if delivery.endpoint.agent is None:
+    agent = delivery.endpoint.agent
+    if agent is None:
         raise NoAgent(f"{delivery.endpoint.name} has no agent: choose one, then replay")
     if is_emptied(delivery):
         raise Emptied("what was sent is not kept any more: have the sender send it again, as a new delivery")
     _audit(delivery, by, "webhook.replayed")
-    return _fire(delivery, f"replay:{uuid4()}", cause=f"replayed by {by.name}")
+    return _fire(delivery, agent, f"replay:{uuid4()}", cause=f"replayed by {by.name}")
 
 
 @transaction.atomic

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 from uuid import UUID, uuid4
 
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from sessions_app.drafts import EventDraft
+from sessions_app.drafts import ActorKind, EventDraft
 from sessions_app.ids import uuid7
 from sessions_app.models import Agent, Approval, QueuedMessage, Session, TurnInFlight
 
@@ -117,6 +117,7 @@ def begin(session: Session, message: QueuedMessage) -> int:
     appended = events.append(session.pk, [message_event(message)])
     session.refresh_from_db(fields=["last_seq", "last_turn"])
     put_in_flight(session, session.last_turn)
+    assert appended.last_seq is not None  # the message's key is new, so its event is
     return appended.last_seq
 
 
@@ -142,14 +143,14 @@ def message_event(message: QueuedMessage) -> EventDraft:
         kind="user_message",
         key=f"message:{message.pk}",
         at=timezone.now(),
-        actor_kind=message.by_kind,
+        actor_kind=cast(ActorKind, message.by_kind),
         actor_name=message.by,
         text=message.text,
         data=message.data,
     )
 
 
-def status_event(by: str, status: str, text: str, *, actor_kind: str = "system", **data: Any) -> EventDraft:
+def status_event(by: str, status: str, text: str, *, actor_kind: ActorKind = "system", **data: Any) -> EventDraft:
     """A step of the turn itself: ``retry``, ``held_back``."""
     return EventDraft(
         "status", f"{status}:{uuid7()}", at=timezone.now(), actor_kind=actor_kind, actor_name=by, text=text,

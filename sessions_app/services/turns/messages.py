@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from sessions_app.drafts import EventDraft
+from sessions_app.drafts import ActorKind, EventDraft
 from sessions_app.ids import uuid7
 from sessions_app.models import Agent, QueuedMessage, Session
 
@@ -133,7 +133,7 @@ def retry(session_id: UUID, *, by: audit.Actor) -> bool:
         return False
     _require_active(session.agent)
     budgets.check(session)
-    kind = "system" if by.kind == "system" else "person"
+    kind: ActorKind = "system" if by.kind == "system" else "person"
     asked = in_flight.status_event(by.name, "retry", f"{by.name} asks to try again", actor_kind=kind)
     events.append(session.pk, [asked])
     in_flight.put_in_flight(session, session.last_turn)

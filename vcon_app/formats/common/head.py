@@ -6,7 +6,7 @@ import gzip
 import io
 import zlib
 from functools import cached_property
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import ijson
 
@@ -87,8 +87,8 @@ def _gunzip(data: bytes, size: int) -> bytes:
         return data
 
 
-def open_gzip(source: io.BufferedIOBase) -> io.BufferedIOBase:
+def open_gzip(source: BinaryIO) -> BinaryIO:
     """The same stream, decompressed on the way when it starts with the gzip magic."""
     magic = source.read(2)
     source.seek(0)
-    return gzip.GzipFile(fileobj=source, mode="rb") if magic == b"\x1f\x8b" else source
+    return cast(BinaryIO, gzip.GzipFile(fileobj=source, mode="rb")) if magic == b"\x1f\x8b" else source

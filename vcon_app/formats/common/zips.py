@@ -65,7 +65,7 @@ class Archive:
         self._by_name: dict[str, ZipInfo] = {}
         for info in listed:
             if reason := _refusal(info, names):
-                self.refused.append(Finding(*reason))
+                self.refused.append(reason)
             elif not info.is_dir():
                 self.members.append(info)
                 self._by_name[info.filename] = info
@@ -119,8 +119,8 @@ def stem(member: ZipInfo) -> str:
     return PurePosixPath(member.filename).stem
 
 
-def _refusal(info: ZipInfo, names: Counter[str]) -> tuple[str, str, str, str] | None:
-    """Rule, severity, place and message about a member that is not read."""
+def _refusal(info: ZipInfo, names: Counter[str]) -> Finding | None:
+    """Why a member is not read."""
     kind = stat.S_IFMT(info.external_attr >> 16)
     if _is_unsafe(info.orig_filename):
         rule, message = "unsafe-name", "the name is no plain path inside the archive; the member is not read"
@@ -134,7 +134,7 @@ def _refusal(info: ZipInfo, names: Counter[str]) -> tuple[str, str, str, str] | 
         rule, message = "compression", f"compressed by method {info.compress_type}; only stored and deflated are read"
     else:
         return None
-    return f"zip.{rule}", "error", info.filename[:MAX_NAME], message
+    return Finding(f"zip.{rule}", "error", info.filename[:MAX_NAME], message)
 
 
 def _is_unsafe(name: str) -> bool:

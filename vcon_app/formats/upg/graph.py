@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import zlib
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from ...drafts import FormatError, Json
 from ..common.head import Head, open_gzip
@@ -116,7 +115,7 @@ def open_graph(source: BinaryIO) -> Graph:
 
 def _load(source: BinaryIO) -> tuple[Json, list[str]]:
     try:
-        data = open_gzip(cast(io.BufferedIOBase, source)).read(LARGEST + 1)
+        data = open_gzip(source).read(LARGEST + 1)
     except (EOFError, OSError, zlib.error) as error:
         raise FormatError(f"This gzip file is damaged or cut off: {error}.") from None
     if len(data) > LARGEST:

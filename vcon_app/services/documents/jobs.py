@@ -34,7 +34,7 @@ def lost(model: type[Job]) -> list[UUID]:
     now = timezone.now()
     is_lost = Q(status=Job.Status.QUEUED, created_at__lt=now - UNSTARTED_AFTER)
     is_lost |= Q(status=Job.Status.RUNNING, heartbeat_at__lt=now - SILENT_AFTER)
-    return list(model.objects.filter(is_lost).values_list("id", flat=True))
+    return list(model._default_manager.filter(is_lost).values_list("id", flat=True))
 
 
 def is_transient(error: Exception) -> bool:
@@ -76,7 +76,7 @@ class Heartbeat:
 
     def _write(self) -> None:
         try:
-            self._model.objects.filter(pk=self._job_id, status=Job.Status.RUNNING).update(
+            self._model._default_manager.filter(pk=self._job_id, status=Job.Status.RUNNING).update(
                 heartbeat_at=timezone.now(), progress=self.progress
             )
             import_notices.import_changed(self._job_id)

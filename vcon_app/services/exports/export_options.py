@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_public_key
@@ -133,7 +133,8 @@ def default(option: Option) -> str | bool:
 
 def public_keys(kept: Mapping[str, Any]) -> list[RSAPublicKey]:
     """The keys that an export is encrypted for."""
-    return [load_pem_public_key(one["key"].encode()) for one in kept.get("encrypt_for", ())]
+    # the choice was checked when it was made: RSA-OAEP is for no other keys (RFC 7518 s4.3)
+    return [cast(RSAPublicKey, load_pem_public_key(one["key"].encode())) for one in kept.get("encrypt_for", ())]
 
 
 def _can_sign(format: Format, ours: Signer) -> bool:

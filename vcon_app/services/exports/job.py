@@ -75,12 +75,14 @@ class ExportJob:
     @property
     def stored_document(self) -> str:
         """SHA-256 of the document that is itself the file, so that nothing has to be written; else empty."""
-        is_whole = self.writer is None and self.original is not None and not self.original.member
-        return self.original.document.sha256 if is_whole else ""
+        if self.writer is None and self.original is not None and not self.original.member:
+            return self.original.document.sha256
+        return ""
 
     @property
     def filename(self) -> str:
         if self.writer is None:
+            assert self.original is not None  # only a session that was read from a file can be exported as it came
             return originals.name_of(self.original)
         # titles of sessions repeat; the last 6 digits of a UUID v7 are random
         stem = slugify(self.session.title)[:60] or "session"

@@ -85,12 +85,12 @@ def accept(redaction: Redaction, *, by: audit.Actor) -> None:
 
 def file_of(redaction: Redaction) -> Path:
     """The finished file, written again when it was cleared away. Raises ``NotReady``."""
-    state = state_of(redaction)
-    if state != "ready":
+    state, export = state_of(redaction), redaction.export
+    if state != "ready" or export is None:
         raise NotReady(_WHY[state])
-    path = export_jobs.path_of(redaction.export)
+    path = export_jobs.path_of(export)
     if not path.exists():
-        export_jobs.write_again(redaction.export)
+        export_jobs.write_again(export)
         redaction.refresh_from_db()
         state = state_of(redaction)
         if state != "ready":

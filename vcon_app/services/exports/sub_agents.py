@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from sessions_app.models import Session
-from vcon_app.drafts import EventDraft
+from vcon_app.drafts import ActorKind, EventDraft
 from vcon_app.formats.vcon.trace import NATIVE
 
 from ...queries.log_reader import LogEvents
@@ -52,7 +52,7 @@ class NestedEvents:
     def _moved(self, child: Session, events: NestedEvents, call: str | None) -> Iterator[EventDraft]:
         """The events of a child, one deeper, under names that no other session's events have."""
         for event in events:
-            actor = (event.actor_kind, event.actor_name)
+            actor: tuple[ActorKind, str] = (event.actor_kind, event.actor_name)
             if not event.depth:
                 actor = self._actor_one_deeper(event, child)
             yield replace(
@@ -61,7 +61,7 @@ class NestedEvents:
                 data={name: value for name, value in event.data.items() if name != NATIVE},
             )  # fmt: skip
 
-    def _actor_one_deeper(self, event: EventDraft, child: Session) -> tuple[str, str]:
+    def _actor_one_deeper(self, event: EventDraft, child: Session) -> tuple[ActorKind, str]:
         """Whoever led a sub-agent is the agent above it, and the agent of its session is the sub-agent."""
         if event.actor_kind in ("person", "trigger"):
             return "agent", self._session.agent.name

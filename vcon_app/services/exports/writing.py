@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.urls import reverse
@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from sessions_app.models import Session
 from vcon_app.drafts import Events, Losses, SessionDraft
+from vcon_app.formats.contract import EncryptingWriter, SigningWriter, Writer
 from vcon_app.models import Export
 from vcon_app.queries.log_reader import LogEvents, session_draft
 
@@ -25,6 +26,7 @@ from .sub_agents import NestedEvents
 def file_chunks(job: ExportJob, export: Export, losses: Losses) -> Iterator[bytes]:
     """The finished file of an export, in pieces: signed and encrypted where that was chosen."""
     if job.writer is None:
+        assert job.original is not None  # only a session that was read from a file can be exported as it came
         return originals.chunks_of(job.original)
     options = writer_options(job)
     if job.needs("parts"):
@@ -32,19 +34,21 @@ def file_chunks(job: ExportJob, export: Export, losses: Losses) -> Iterator[byte
     if redacted_file.OPTION in job.chosen:
         chunks = redacted_file.redacted_chunks(export, job.writer, losses, options)
     else:
-        chunks = _written(job, losses, options)
+        chunks = _written(job, job.writer, losses, options)
     if not job.is_signed:
         return chunks
     # a signature is over the whole, so a signed file is held in memory
-    content = job.writer.sign(b"".join(chunks), own_keys.signer(), timezone.now(), options)
-    return iter([job.writer.encrypt(content, job.recipients, options) if job.recipients else content])
+    content = cast(SigningWriter, job.writer).sign(b"".join(chunks), own_keys.signer(), timezone.now(), options)
+    if job.recipients:
+        content = cast(EncryptingWriter, job.writer).encrypt(content, job.recipients, options)
+    return iter([content])
 
 
 def count_losses(job: ExportJob) -> Losses:
     """What the format cannot carry of the session. The file is written to nowhere, for writers count as they write."""
     losses = Losses()
     if job.writer is not None:
-        for _ in _written(job, losses, writer_options(job)):
+        for _ in _written(job, job.writer, losses, writer_options(job)):
             pass
     return losses
 
@@ -67,13 +71,14 @@ def writer_options(job: ExportJob) -> dict[str, Any]:
     }
 
 
-def _written(job: ExportJob, losses: Losses, options: dict[str, Any]) -> Iterator[bytes]:
-    return job.writer.write(session_draft(job.session), _events(job, losses), losses, options=options)
+def _written(job: ExportJob, writer: Writer, losses: Losses, options: dict[str, Any]) -> Iterator[bytes]:
+    return writer.write(session_draft(job.session), _events(job, losses), losses, options=options)
 
 
 def _family(job: ExportJob) -> Iterator[tuple[SessionDraft, LogEvents, dict[str, Any]]]:
     """Each sub-agent with a session of its own, for formats that hold several: draft, events, options of its own."""
     for child in job.descendants:
+        assert child.parent is not None  # it was found as somebody's child
         own = {**_links(child), "costs": _costs(child), "parent": session_draft(child.parent).external_id}
         yield session_draft(child), LogEvents(child), own
 

@@ -17,7 +17,7 @@ from django.utils import timezone
 from sessions_app.models import Session
 from sessions_app.services import task_queue
 from vcon_app import registry
-from vcon_app.drafts import Finding, FormatError, Signature
+from vcon_app.drafts import Finding, FormatError, Severity, Signature
 from vcon_app.formats.common.zips import Archive
 from vcon_app.formats.vcon.file import vconz
 from vcon_app.models import Companion, Import, ImportedSession
@@ -160,7 +160,7 @@ class DocumentImporter:
             own = [session for session in sessions if session.source_format == name]
             sub_agents_by_file.link_families(self.imported.workspace_id, name, own, self.companions.get(name, []))
 
-    def _leave_out(self, member: ZipInfo, severity: str, rule: str, message: str) -> None:
+    def _leave_out(self, member: ZipInfo, severity: Severity, rule: str, message: str) -> None:
         self.findings.note(Finding(f"zip.{rule}", severity, member.filename, message))
 
     def _fail(self, member: ZipInfo, error: FormatError) -> None:

@@ -7,6 +7,7 @@ the child are the prompt of the call.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
@@ -48,7 +49,7 @@ def link_children(
     workspace_id: UUID, format_name: str, by: str, starters: Collection[str], sessions: Iterable[Session]
 ) -> None:
     """Give these sessions their parents and children. To be called in a transaction, one at a time in a workspace."""
-    scope = {
+    scope: dict[str, Any] = {
         "workspace": workspace_id, "format": format_name, "starters": list(starters),
         "sessions": [session.pk for session in sessions],
     }  # fmt: skip

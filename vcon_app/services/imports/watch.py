@@ -18,9 +18,10 @@ from sessions_app.models import Agent, Workspace
 from sessions_app.services import audit
 from vcon_app import registry
 from vcon_app.formats.common.head import Head
+from vcon_app.formats.common.zips import is_zip
 from vcon_app.models import Import
 
-from ..documents import archives, documents
+from ..documents import documents
 from . import companions, import_jobs
 
 TEMPORARY = ("~", ".tmp", ".temp", ".swp", ".part", ".partial", ".crdownload", ".download", ".lock")
@@ -158,7 +159,7 @@ def _is_appended_to(path: Path) -> bool:
     if companions.is_companion(path.name):
         return False
     with path.open("rb") as stream:
-        if archives.is_zip(stream):
+        if is_zip(stream):
             return False
         try:
             name, head = registry.detect(stream)

@@ -88,7 +88,9 @@ def selection_of(
 ) -> Selection:
     """What the rules come to in a log up to ``last``. ``only``: searches look at these events alone."""
     parts: dict[int, set[str]] = defaultdict(set)
-    every, whole, words = set(), set(), []
+    every: set[str] = set()
+    whole: set[str] = set()
+    words: list[str] = []
     indices: dict[str, set[int]] = {name: set() for name in ONE_OF_FILE.values()}
     for rule in rules:
         what = rule["what"]

@@ -37,7 +37,7 @@ def recipients_named(workspace_id: UUID, names: Sequence[str]) -> list[Anchor]:
     found: list[Anchor] = []
     for name in names:
         try:
-            named = {"pk": UUID(name)}
+            named: dict[str, UUID | str] = {"pk": UUID(name)}
         except ValueError:
             named = {"fingerprint": name.lower()[:64]}
         row = TrustAnchor.objects.filter(workspace_id=workspace_id, **named).order_by("pk").first()

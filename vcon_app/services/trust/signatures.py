@@ -19,7 +19,7 @@ from vcon_app import registry
 from vcon_app.drafts import Finding, FormatError, Signature
 from vcon_app.formats import bundle
 from vcon_app.formats.common.zips import Archive
-from vcon_app.formats.contract import Verifier
+from vcon_app.formats.contract import Format, Verifier
 from vcon_app.models import Import, ImportedSession
 from vcon_app.signing.states import rank
 
@@ -59,7 +59,7 @@ class Rechecked:
         return self.parts.get(member, self.whole).signature
 
 
-def check(format: registry.Format, source: BinaryIO, read: Signature, keyring: anchors.Keyring) -> Checked:
+def check(format: Format, source: BinaryIO, read: Signature, keyring: anchors.Keyring) -> Checked:
     """The signature of a document with what is trusted now; ``read`` is what its reader found.
 
     Raises ``FormatError``.

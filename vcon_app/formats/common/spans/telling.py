@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from ....drafts import EventDraft, ToolDraft
+from ....drafts import EventDraft, Kind, ToolDraft
 from ..calls import Call, Calls, server_of
 from ..jsonio import dumps
 from ..lines import Actor, Line
@@ -18,7 +18,7 @@ from .parts import Part
 
 CONTEXTS = 16
 """Histories of one agent that are remembered: a new request goes on from one of the latest."""
-SPOKEN: dict[str, tuple[str, Actor]] = {
+SPOKEN: dict[str, tuple[Kind, Actor]] = {
     "system": ("system", ("system", "")), "user": ("user_message", ("person", "")),
     "assistant": ("agent_message", ("agent", "")), "tool": ("injected_context", ("tool", "")),
 }  # fmt: skip
