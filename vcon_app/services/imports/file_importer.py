@@ -224,14 +224,15 @@ class FileImporter:
         yield from drafts
 
     def _may_carry_signature(self) -> bool:
-        """Whether other bytes alone make another version. Not in an archive: each file of a collection holds again what
-        the one before it held.
+        """Whether the same events in other bytes are another version.
+
+        Not in an archive: each file of a collection holds again what the one before it held.
         """
         return isinstance(self.format, Verifier) and not self.place
 
     def _complete(self, session: Session, drafts: list[SessionDraft]) -> None:
         """Fill in what the drafts say of the session as a whole; a later draft wins, an empty field never does."""
-        session.refresh_from_db()
+        session.refresh_from_db()  # append has written counts and times to the row meanwhile
         for draft in drafts:
             for name in ("title", "summary", "user_id"):
                 if value := getattr(draft, name):

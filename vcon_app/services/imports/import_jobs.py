@@ -30,6 +30,7 @@ from .document_importer import DocumentImporter, Superseded
 log = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 5
+"""A file that takes its worker down with it, as by its memory, would else be read again for ever."""
 AUTO = "auto"
 
 
@@ -151,6 +152,8 @@ def _claim(import_id: UUID) -> Import | None:
     )
     if imported is None:
         return None
+    # of two workers that saw the same row one finds its attempt and status as they were; the number of the attempt
+    # also tells a worker that was taken for dead that another one has begun (Superseded)
     claimed = Import.objects.filter(pk=import_id, attempt=imported.attempt, status=imported.status).update(
         status=Import.Status.RUNNING,
         attempt=imported.attempt + 1,

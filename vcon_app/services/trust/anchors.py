@@ -35,6 +35,7 @@ def keyring(workspace_id: UUID) -> Keyring:
     """What signatures are checked against in this workspace now."""
     rows = list(TrustAnchor.objects.filter(workspace_id=workspace_id).order_by("pk"))
     ours = own_keys.own_anchor()
+    # a row is never changed, only added and removed, so its id stands for its content
     marks = [str(row.pk) for row in rows] + ([fingerprint(ours.key)] if ours else [])
     stamp = hashlib.sha256("\n".join(marks).encode()).hexdigest()
     anchors = (anchor_of(row.pem, row.name, row.origin) for row in rows)

@@ -119,6 +119,7 @@ def _check_next(workspace_id: UUID) -> bool | None:
     """Whether the next import that is due got another state; None when none is due."""
     keyring = anchors.keyring(workspace_id)
     due = _due(workspace_id, keyring.stamp, timezone.now())
+    # several workers may run at once: each takes an import that no other one has
     imported = due.select_for_update(skip_locked=True, of=("self",)).select_related("document").order_by("pk").first()
     if imported is None:
         return None
