@@ -16,16 +16,16 @@ from typing import Any, BinaryIO
 
 import ijson
 
-from ..drafts import Draft, EventDraft, Finding, FormatError, Kind, SessionDraft, ToolDraft, Usage
-from .common.calls import Call, Calls, id_of
-from .common.facts import Facts
+from ..drafts import Draft, EventDraft, Finding, FormatError, Kind, ToolDraft, Usage
+from .common.calls import Call, id_of
 from .common.head import SIZES, Head, open_gzip
 from .common.jsonio import Unreadable, loads
 from .common.lines import Actor, Item, Line, fingerprint, json_lines
 from .common.parts import REFUSED, STATUSES, answer_in, attachments_in, exit_code_in, parts_of, text_in
-from .common.reading import Keys, Reading, unknown_type
+from .common.reading import FactsReading, unknown_type
 from .common.streamed import items
 from .common.times import parse
+from .common.usage import uncached
 from .common.values import bounded, count_of, dict_of, light, list_of, text_of
 from .contract import Spec
 
@@ -99,7 +99,7 @@ def _rescued(data: bytes, why: str) -> dict[str, Any]:
     return {key: item for key, item in Head(data).shape.items() if isinstance(item, str)} | {"messages": messages}
 
 
-class GeminiReading(Reading):
+class GeminiReading(FactsReading):
     """The state of one session while it is read."""
 
     name = NAME
@@ -107,10 +107,7 @@ class GeminiReading(Reading):
 
     def __init__(self) -> None:
         super().__init__()
-        self.facts = Facts(self.name, self.title)
-        self.calls = Calls()
         self.agent: Actor = ("agent", self.title)
-        self._keys = Keys()
         self._told: dict[str, None] = {}
         self._wrong_totals = 0
 
@@ -155,9 +152,6 @@ class GeminiReading(Reading):
                 f"{NAME}.total", "info", "",
                 f"{self._wrong_totals} responses state another total than input + output + thoughts + tool",
             )  # fmt: skip
-
-    def session(self, *, complete: bool) -> SessionDraft:
-        return self.facts.draft(complete=complete)
 
     def _messages(self, line: Line, holder: dict[str, Any], path: str) -> Iterator[Draft]:
         messages = [dict_of(value) for value in list_of(holder.get("messages"))]
@@ -331,10 +325,11 @@ SUMMED = ("input", "output", "thoughts", "tool")
 
 def usage_of(tokens: dict[str, Any]) -> Usage:
     """``input`` holds the cached part, ``output`` is without ``thoughts``; ``tool`` is on the side of the prompt."""
-    given, cached, used = (count_of(tokens.get(name)) for name in ("input", "cached", "tool"))
+    prompt, cached, tool = (count_of(tokens.get(name)) for name in ("input", "cached", "tool"))
+    given = uncached(prompt, cached)
     output, thoughts = count_of(tokens.get("output")), count_of(tokens.get("thoughts"))
     return Usage(
-        input_tokens=None if given is None else max(given - (cached or 0), 0) + (used or 0),
+        input_tokens=None if given is None else given + (tool or 0),
         cache_read_tokens=cached,
         output_tokens=None if output is None and thoughts is None else (output or 0) + (thoughts or 0),
         reasoning_tokens=thoughts,

@@ -24,6 +24,7 @@ from .common.spans.messages import messages_of
 from .common.spans.parts import Part
 from .common.times import from_epoch
 from .common.unknown import unknown_event
+from .common.usage import first_count, uncached_if_inside
 from .common.values import bounded, count_of, dict_of, light, list_of, text_of
 from .contract import Spec
 
@@ -251,21 +252,17 @@ class Run(Document):
 
 def usage_of(usage: dict[str, Any]) -> Usage | None:
     """LiteLLM's usage of a chat or a response: the prompt contains what was read from and written to the cache."""
-    sent = _count(usage, "prompt_tokens", "input_tokens")
-    output = _count(usage, "completion_tokens", "output_tokens")
+    sent = first_count(usage, "prompt_tokens", "input_tokens")
+    output = first_count(usage, "completion_tokens", "output_tokens")
     if sent is None and output is None:
         return None
     details = dict_of(usage.get("prompt_tokens_details")) or dict_of(usage.get("input_tokens_details"))
-    read = _count(usage | details, "cached_tokens", "cache_read_input_tokens")
-    written = _count(usage | details, "cache_creation_input_tokens", "cache_creation_tokens")
+    read = first_count(usage | details, "cached_tokens", "cache_read_input_tokens")
+    written = first_count(usage | details, "cache_creation_input_tokens", "cache_creation_tokens")
     parts = dict_of(usage.get("completion_tokens_details")) or dict_of(usage.get("output_tokens_details"))
-    cached = (read or 0) + (written or 0)
-    fresh = sent - cached if sent is not None and cached <= sent else sent
-    return Usage(fresh, read, written, output, count_of(parts.get("reasoning_tokens")))
-
-
-def _count(usage: dict[str, Any], *names: str) -> int | None:
-    return next((count for name in names if (count := count_of(usage.get(name))) is not None), None)
+    return Usage(
+        uncached_if_inside(sent, read, written), read, written, output, count_of(parts.get("reasoning_tokens"))
+    )
 
 
 def _extra(message: dict[str, Any]) -> dict[str, Any]:

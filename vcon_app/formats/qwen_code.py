@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO
 
-from ..drafts import Draft, EventDraft, Finding, Kind, SessionDraft, ToolDraft, Usage
-from .common.calls import Call, Calls, id_of, server_of
-from .common.facts import ID_LIMIT, Facts
+from ..drafts import Draft, EventDraft, Finding, Kind, ToolDraft, Usage
+from .common.calls import Call, id_of, server_of
+from .common.facts import ID_LIMIT
 from .common.head import Head, open_gzip
 from .common.lines import Actor, Line, fingerprint, json_lines
 from .common.parts import REFUSED, STATUSES, answer_in, attachments_in, exit_code_in, parts_of, text_in
-from .common.reading import REMEMBERED, Keys, Reading, unknown_type
+from .common.reading import REMEMBERED, FactsReading, unknown_type
+from .common.usage import uncached
 from .common.values import bounded, count_of, dict_of, light, list_of, text_of
 from .contract import Spec
 
@@ -67,7 +68,7 @@ def _is_ours(line: dict[str, Any]) -> bool:
     return isinstance(parts, list) or "usageMetadata" in line or "systemPayload" in line
 
 
-class QwenReading(Reading):
+class QwenReading(FactsReading):
     """The state of one file while it is read."""
 
     name = NAME
@@ -75,8 +76,6 @@ class QwenReading(Reading):
 
     def __init__(self) -> None:
         super().__init__()
-        self.facts = Facts(self.name, self.title)
-        self.calls = Calls()
         self.agent_id = ""
         self.open: dict[str, str] = {}
         """Tool and arguments -> id of the latest such call: telemetry names a call by these alone."""
@@ -87,7 +86,6 @@ class QwenReading(Reading):
         self.counted = self.reported = 0
         """Output tokens on the responses, and in the telemetry of all requests."""
         self._settled = False
-        self._keys = Keys()
 
     def see(self, line: Line) -> bool:
         self.facts.see(line)
@@ -95,7 +93,7 @@ class QwenReading(Reading):
         if not self._settled and not self.facts.session and (session := text_of(value.get("sessionId"))[:ID_LIMIT]):
             self._claim(value, session)
         self.facts.version = text_of(value.get("version")) or self.facts.version
-        self.facts.where(cwd=value.get("cwd"), git_branch=value.get("gitBranch"))
+        self.facts.set_environment(cwd=value.get("cwd"), git_branch=value.get("gitBranch"))
         return bool(self.facts.session)
 
     def settle(self) -> None:
@@ -130,9 +128,6 @@ class QwenReading(Reading):
                 f"telemetry reports {self.reported} output tokens, the responses in the file {self.counted}: side "
                 "requests (titles, summaries, sub-agents in files of their own) are not counted here",
             )  # fmt: skip
-
-    def session(self, *, complete: bool) -> SessionDraft:
-        return self.facts.draft(complete=complete)
 
     def _claim(self, value: dict[str, Any], session: str) -> None:
         """A sub-agent's own file begins with a line of the sub-agent and carries its parent's session id."""
@@ -363,7 +358,7 @@ def usage_of(counts: dict[str, Any]) -> Usage | None:
         return None
     inside = count_of(counts.get("totalTokenCount")) == (given or 0) + (output or 0) and bool(thoughts)
     return Usage(
-        input_tokens=None if given is None else max(given - (cached or 0), 0),
+        input_tokens=uncached(given, cached),
         cache_read_tokens=cached,
         output_tokens=output if inside or not thoughts else (output or 0) + thoughts,
         reasoning_tokens=thoughts,

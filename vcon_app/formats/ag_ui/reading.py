@@ -94,7 +94,7 @@ class Reading:
     def _item(self, item: Item, thread: str) -> Iterator[Draft]:
         if isinstance(item, Finding):
             self._growing = self._growing or "cut-off" in item.rule
-            yield from self.findings.let(item)
+            yield from self.findings.limit(item)
             return
         pointer = item.pointer
         self._growing = self._growing or pointer.startswith("L")
@@ -137,7 +137,7 @@ class Reading:
             self.key(line, text_of(kind))
             yield unknown_event(self.findings, line, unknown_type(kind))
         for doubt in self.doubts:
-            yield from self.findings.let(doubt)
+            yield from self.findings.limit(doubt)
         self.doubts.clear()
 
     def _timed(self, line: Line) -> Iterator[Finding]:
@@ -145,7 +145,7 @@ class Reading:
             line.at = from_epoch(stamp, 1000) or parse(stamp)[0]
             if line.at is None:
                 message = f"{shown(stamp)} is no time in milliseconds"
-                yield from self.findings.let(Finding(f"{self.name}.time", "info", line.pointer, message))
+                yield from self.findings.limit(Finding(f"{self.name}.time", "info", line.pointer, message))
         self.facts.at(line.at)
 
     def _nested(self, line: Line) -> Iterator[Finding]:
@@ -166,7 +166,7 @@ class Reading:
             for ended in self.fold.rest():
                 message = f"{ended.what} {ended.id[:60]!r} was begun and not ended; it begins {ended.text[:SHOWN]!r}"
                 finding = Finding(f"{self.name}.unfinished", "warning", ended.line.pointer, message)
-                yield from self.findings.let(finding)
+                yield from self.findings.limit(finding)
         yield from self._close_thread()
         yield from self.findings.close()
 

@@ -88,7 +88,7 @@ class Reading(reading.Reading):
         line.at, doubt = (at, "") if (at := from_epoch(stamp, 1)) else parse(stamp)
         self._facts.at(line.at)
         if doubt and stamp is not None:
-            yield from self.findings.let(Finding(f"{NAME}.time", "info", line.pointer, doubt))
+            yield from self.findings.limit(Finding(f"{NAME}.time", "info", line.pointer, doubt))
 
     def place(self, line: Line) -> Iterator[Finding]:
         self._facts.agent = self._facts.agent or _agent(line)

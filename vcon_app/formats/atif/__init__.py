@@ -41,7 +41,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
             yield from Trajectory(item, findings, id if used[id] == 1 else f"{id}#{used[id]}").drafts()
         elif isinstance(item, Line):
             message = "it has no list of steps, so it is no trajectory; left out"
-            yield from findings.let(Finding(f"{NAME}.no-trajectory", "warning", item.pointer, message))
+            yield from findings.limit(Finding(f"{NAME}.no-trajectory", "warning", item.pointer, message))
         elif isinstance(item, Finding):
-            yield from findings.let(item)
+            yield from findings.limit(item)
     yield from findings.close()

@@ -9,6 +9,7 @@ from typing import Any
 from ...drafts import EventDraft, Usage
 from ..common.documents import dollars
 from ..common.lines import Line
+from ..common.usage import uncached_if_inside
 from ..common.values import count_of
 
 EXACT = Decimal("0.000001")
@@ -25,10 +26,9 @@ def usage_of(metrics: dict[str, Any], calls: Any) -> Usage | None:
     cached = count_of(metrics.get("cached_tokens"))
     if prompt is None and output is None and cached is None:
         return None
-    inside = prompt is not None and (cached or 0) <= prompt
     several = (count_of(calls) or 1) > 1
     return Usage(
-        input_tokens=prompt - (cached or 0) if prompt is not None and inside else prompt,
+        input_tokens=uncached_if_inside(prompt, cached),
         cache_read_tokens=cached,
         output_tokens=output,
         quality="aggregate" if several else "final",

@@ -11,12 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from ...drafts import Draft, Finding
+from ...drafts import Draft
+from ..common.chats import WRAPPER, read_chats
 from ..common.head import Head
-from ..common.lines import Line
-from ..common.reading import Findings
-from ..common.records import records
-from ..common.session_ids import SessionIds
 from ..contract import Spec
 from .chat import Chat
 
@@ -26,7 +23,6 @@ SPEC = Spec(
     title="ChatGPT export",
 )
 
-WRAPPER = "conversations"
 NODE_KEYS = ("message", "parent", "children")
 CHAT_KEYS = ("current_node", "create_time", "conversation_id")
 
@@ -47,13 +43,5 @@ def _is_chat(head: Head, place: str) -> bool:
 
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of all chats, one chat in memory at a time. Raises ``FormatError`` for what is no JSON."""
-    findings, ids = Findings(NAME), SessionIds(NAME)
-    for item in records(source, NAME, WRAPPER):
-        if isinstance(item, Line) and isinstance(item.value.get("mapping"), dict):
-            yield from Chat(item, findings, ids).drafts()
-        elif isinstance(item, Line):
-            message = "it has no mapping of nodes, so it is no conversation; left out"
-            yield from findings.let(Finding(f"{NAME}.no-conversation", "warning", item.pointer, message))
-        elif isinstance(item, Finding):
-            yield from findings.let(item)
-    yield from findings.close()
+    otherwise = "it has no mapping of nodes, so it is no conversation; left out"
+    return read_chats(source, NAME, Chat, lambda value: isinstance(value.get("mapping"), dict), otherwise)

@@ -74,7 +74,7 @@ class Chat:
         yield event
 
     def _odd(self, rule: str, line: Line, message: str) -> Iterator[Finding]:
-        yield from self.findings.let(Finding(f"{FORMAT}.{rule}", "info", line.pointer, message))
+        yield from self.findings.limit(Finding(f"{FORMAT}.{rule}", "info", line.pointer, message))
 
     def _session(self) -> SessionDraft:
         value = self._line.value

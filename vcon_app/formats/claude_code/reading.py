@@ -66,7 +66,7 @@ class Reading(reading.Reading):
         else:
             line.key = self._derived_key(line)
         self.facts.see(line)
-        yield from self.findings.let(self.facts.copied(line))
+        yield from self.findings.limit(self.facts.copied(line))
         self._nest(line)
 
     def rewound(self, before: str, key: str) -> str | None:

@@ -10,12 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from ...drafts import Draft, Finding
+from ...drafts import Draft
+from ..common.chats import WRAPPER, read_chats
 from ..common.head import Head
-from ..common.lines import Line
-from ..common.reading import Findings
-from ..common.records import records
-from ..common.session_ids import SessionIds
 from ..contract import Spec
 from .chat import Chat
 
@@ -25,8 +22,6 @@ SPEC = Spec(
     title="claude.ai export",
 )
 
-WRAPPER = "conversations"
-
 
 def detect(head: Head) -> bool:
     """By the list ``chat_messages`` of the first conversation."""
@@ -35,13 +30,5 @@ def detect(head: Head) -> bool:
 
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of all chats, one chat in memory at a time. Raises ``FormatError`` for what is no JSON."""
-    findings, ids = Findings(NAME), SessionIds(NAME)
-    for item in records(source, NAME, WRAPPER):
-        if isinstance(item, Line) and isinstance(item.value.get("chat_messages"), list):
-            yield from Chat(item, findings, ids).drafts()
-        elif isinstance(item, Line):
-            message = "it has no list chat_messages, so it is no conversation; left out"
-            yield from findings.let(Finding(f"{NAME}.no-conversation", "warning", item.pointer, message))
-        elif isinstance(item, Finding):
-            yield from findings.let(item)
-    yield from findings.close()
+    otherwise = "it has no list chat_messages, so it is no conversation; left out"
+    return read_chats(source, NAME, Chat, lambda value: isinstance(value.get("chat_messages"), list), otherwise)

@@ -76,7 +76,7 @@ class Chat:
                 yield from self._odd("time", f"{line.pointer}/created_at", doubt)
 
     def _odd(self, rule: str, pointer: str, message: str) -> Iterator[Finding]:
-        yield from self._state.findings.let(Finding(f"{FORMAT}.{rule}", "info", pointer, message))
+        yield from self._state.findings.limit(Finding(f"{FORMAT}.{rule}", "info", pointer, message))
 
     def _session(self) -> SessionDraft:
         value = self._line.value

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ...drafts import EventDraft, Finding, SessionDraft, ToolDraft
+from ...drafts import EventDraft, Finding, ToolDraft
 from ..common.calls import id_of
-from ..common.facts import Facts
 from ..common.lines import Actor, Line
-from ..common.reading import Keys, Reading, unknown_type
+from ..common.reading import FactsReading, unknown_type
 from ..common.values import bounded, dict_of, light, list_of, text_of
 from .events import unified
 from .outputs import output_of
@@ -25,7 +24,7 @@ def is_exec(lines: list[dict[str, Any]]) -> bool:
     return any(text_of(line.get("type")) in STARTS and "payload" not in line for line in lines)
 
 
-class ExecReading(Reading):
+class ExecReading(FactsReading):
     """The state of one stream while it is read. It holds no times, no prompt and no model."""
 
     name = "codex"
@@ -33,9 +32,7 @@ class ExecReading(Reading):
 
     def __init__(self) -> None:
         super().__init__()
-        self.facts = Facts(self.name, self.title)
         self.totals = Totals()
-        self._keys = Keys()
         self._open: dict[str, str] = {}
         """Item ids -> keys of the events that their start gave."""
 
@@ -65,9 +62,6 @@ class ExecReading(Reading):
             yield line.event("error", text, data={"type": kind})
         else:
             yield self.unknown(line, unknown_type(line.value.get("type")))
-
-    def session(self, *, complete: bool) -> SessionDraft:
-        return self.facts.draft(complete=complete)
 
     def _turn_completed(self, line: Line) -> EventDraft:
         """The counts are totals of the thread so far, over all responses of its turns."""

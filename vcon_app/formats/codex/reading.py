@@ -6,10 +6,8 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from ...drafts import EventDraft, Finding, SessionDraft
-from ..common.calls import Calls
-from ..common.facts import Facts
 from ..common.lines import Actor, Line
-from ..common.reading import Keys, Reading, unknown_type
+from ..common.reading import FactsReading, unknown_type
 from ..common.times import parse
 from ..common.values import dict_of, light, text_of
 from .replay import Replay
@@ -22,7 +20,7 @@ TEXT_LIMIT = 64 * 1024
 Handler = Callable[["RolloutReading", Line, dict[str, Any]], Iterable[EventDraft]]
 
 
-class RolloutReading(Reading):
+class RolloutReading(FactsReading):
     """The state of one rollout while it is read."""
 
     name = "codex"
@@ -33,8 +31,6 @@ class RolloutReading(Reading):
         super().__init__()
         self._handlers = handlers
         self._bare = bare
-        self.facts = Facts(self.name, self.title)
-        self.calls = Calls()
         self.said = Said()
         self.totals = Totals()
         self.agent: Actor = ("agent", self.title)
@@ -45,7 +41,6 @@ class RolloutReading(Reading):
         self.decided: str | None = None
         """The call that an approval was recorded for last; its output need not be read for one."""
         self.replay = Replay()
-        self._keys = Keys()
         self._settled = False
 
     def see(self, line: Line) -> bool:
@@ -54,7 +49,7 @@ class RolloutReading(Reading):
         if kind == "session_meta" and not self.facts.session:
             self._claim(payload)
         elif kind == "turn_context":
-            self.facts.where(cwd=payload.get("cwd"))
+            self.facts.set_environment(cwd=payload.get("cwd"))
         return bool(self.facts.session)
 
     def settle(self) -> None:
@@ -99,7 +94,7 @@ class RolloutReading(Reading):
             return
         facts.session, facts.version = own, text_of(meta.get("cli_version"))
         git = dict_of(meta.get("git"))
-        facts.where(
+        facts.set_environment(
             cwd=meta.get("cwd"), git_branch=git.get("branch"), commit=git.get("commit_hash"),
             repository=git.get("repository_url"),
         )  # fmt: skip

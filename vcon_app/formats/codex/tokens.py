@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...drafts import Usage
+from ..common.usage import uncached
 from ..common.values import count_of, dict_of
 
 FIELDS = (
@@ -64,7 +65,7 @@ def usage_of(counts: Counts, quality: str) -> Usage:
     cached, written = counts.get("cached_input_tokens"), counts.get("cache_write_input_tokens")
     given = counts.get("input_tokens")
     return Usage(
-        input_tokens=None if given is None else max(given - (cached or 0) - (written or 0), 0),
+        input_tokens=uncached(given, cached, written),
         cache_read_tokens=cached,
         cache_write_tokens=written,
         output_tokens=counts.get("output_tokens"),

@@ -56,7 +56,7 @@ class Document:
 
     def odd(self, rule: str, pointer: str, message: str, severity: Severity = "info") -> Iterator[Finding]:
         """A finding of this format, unless there were too many like it."""
-        yield from self.findings.let(Finding(f"{self.name}.{rule}", severity, pointer, message))
+        yield from self.findings.limit(Finding(f"{self.name}.{rule}", severity, pointer, message))
 
     def timed(self, line: Line, stamp: Any, path: str) -> Iterator[Finding]:
         """Set the time of a part from the ISO text that stands at ``path`` in it."""

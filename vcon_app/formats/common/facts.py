@@ -49,11 +49,11 @@ class Facts:
         if self.ended is None or moment > self.ended:
             self.ended = moment
 
-    def where(self, **places: Any) -> None:
-        """Where it ran (cwd, branch, commit); the first that is told stays."""
+    def set_environment(self, **places: Any) -> None:
+        """Set where it ran (cwd, branch, commit); the first value that a file states of each stays."""
         for name, value in places.items():
-            if name not in self.environment and (told := text_of(value)):
-                self.environment[name] = told[:PLACE_LIMIT]
+            if name not in self.environment and (stated := text_of(value)):
+                self.environment[name] = stated[:PLACE_LIMIT]
 
     @property
     def external_id(self) -> str:

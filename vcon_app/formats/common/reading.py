@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...drafts import Draft, EventDraft, Finding, FormatError, SessionDraft
+from .calls import Calls
+from .facts import Facts
 from .lines import Item, Line, digest
 from .times import parse
 from .values import bounded, text_of
@@ -34,7 +36,7 @@ class Findings:
         self._counts: dict[str, int] = {}
         self._types: dict[str, tuple[str, int]] = {}
 
-    def let(self, finding: Finding | None) -> Iterator[Finding]:
+    def limit(self, finding: Finding | None) -> Iterator[Finding]:
         """The finding, unless there were too many like it."""
         if finding is None:
             return
@@ -109,7 +111,7 @@ class Reading:
         for item in items:
             yield from self._item(item)
         for finding in self.closing():
-            yield from self.findings.let(finding)
+            yield from self.findings.limit(finding)
         yield from self.findings.close()
         yield self.session(complete=True)
 
@@ -139,7 +141,7 @@ class Reading:
 
     def _item(self, item: Item) -> Iterator[Draft]:
         if isinstance(item, Finding):
-            yield from self.findings.let(item)
+            yield from self.findings.limit(item)
         elif isinstance(item, EventDraft):
             yield item
         else:
@@ -152,7 +154,7 @@ class Reading:
         if stamp := line.value.get("timestamp"):
             line.at, doubt = parse(stamp)
             if doubt:
-                yield from self.findings.let(Finding(f"{self.name}.time", "info", line.pointer, doubt))
+                yield from self.findings.limit(Finding(f"{self.name}.time", "info", line.pointer, doubt))
 
 
 class Keys:
@@ -185,6 +187,19 @@ class Keys:
         key = f"{kind[:40]}:{name}#{count}" if count else f"{kind[:40]}:{name}"
         self._previous = key.encode(errors="replace")
         return key
+
+
+class FactsReading(Reading):
+    """A reading of a file that holds one session, which ``Facts`` collects; its lines may have no ids."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.facts = Facts(self.name, self.title)
+        self.calls = Calls()
+        self._keys = Keys()
+
+    def session(self, *, complete: bool) -> SessionDraft:
+        return self.facts.draft(complete=complete)
 
 
 def unknown_type(kind: Any) -> str:

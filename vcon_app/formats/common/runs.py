@@ -31,14 +31,14 @@ def runs(source: BinaryIO, name: str, run: type[Run], lists: Collection[str], me
     bare: list[Line] = []
     for item in records(source, name):
         if isinstance(item, Finding):
-            yield from findings.let(item)
+            yield from findings.limit(item)
         elif isinstance(item, Line) and any(isinstance(item.value.get(key), list) for key in lists):
             yield from run(item, findings).drafts()
         elif isinstance(item, Line) and isinstance(item.value.get("role"), str):
             bare.append(item)
         elif isinstance(item, Line):
             message = f"it is no message and has no {' or '.join(sorted(lists))}; left out"
-            yield from findings.let(Finding(f"{name}.no-run", "warning", item.pointer, message))
+            yield from findings.limit(Finding(f"{name}.no-run", "warning", item.pointer, message))
     if bare:
         whole = replace(bare[0], value={messages: [line.value for line in bare]}, pointer="")
         yield from run(whole, findings, "").drafts()

@@ -7,10 +7,10 @@ from decimal import Decimal
 from typing import Any
 
 from ...drafts import EventDraft, Finding, Kind, SessionDraft, ToolDraft, Usage
-from ..common.calls import Call, Calls, id_of
-from ..common.facts import ID_LIMIT, Facts
+from ..common.calls import Call, id_of
+from ..common.facts import ID_LIMIT
 from ..common.lines import Actor, Line
-from ..common.reading import REMEMBERED, Keys, Reading, unknown_type
+from ..common.reading import REMEMBERED, FactsReading, unknown_type
 from ..common.values import bounded, count_of, dict_of, light, list_of, text_of
 from .results import result_of
 from .timeline import parsed
@@ -35,7 +35,7 @@ NOTES = frozenset({
 LineHandler = Callable[["EventsReading", Line], Iterable[EventDraft]]
 
 
-class EventsReading(Reading):
+class EventsReading(FactsReading):
     """The state of one file while it is read."""
 
     name = "copilot-cli"
@@ -45,8 +45,6 @@ class EventsReading(Reading):
         """``hooks`` reads lines of older files, by the name of their hook."""
         super().__init__()
         self._hooks = hooks
-        self.facts = Facts(self.name, self.title)
-        self.calls = Calls()
         self.leg = Leg()
         self.dollars = Decimal(0)
         self.model: str | None = None
@@ -56,7 +54,6 @@ class EventsReading(Reading):
         """The reasoning told last; a message tells it again."""
         self.decided: str | None = None
         """The call that an answer was recorded for last; its result need not be read for one."""
-        self._keys = Keys()
         self._settled = False
 
     def see(self, line: Line) -> bool:
@@ -68,14 +65,14 @@ class EventsReading(Reading):
             self.facts.version = text_of(data.get("copilotVersion"))
         if kind in ("session.start", "session.resume"):
             told = dict_of(data.get("context"))
-            self.facts.where(
+            self.facts.set_environment(
                 cwd=told.get("cwd"), git_branch=told.get("branch"), commit=told.get("headCommit"),
                 repository=told.get("repository"),
             )  # fmt: skip
             self.chose(data.get("selectedModel"))
         elif "sessionId" in line.value and not self._settled:  # older lines
             self.facts.session = self.facts.session or text_of(line.value["sessionId"])
-            self.facts.where(cwd=line.value.get("cwd"))
+            self.facts.set_environment(cwd=line.value.get("cwd"))
         return bool(self.facts.session)
 
     def settle(self) -> None:

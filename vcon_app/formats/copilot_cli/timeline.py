@@ -9,13 +9,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, BinaryIO
 
-from ...drafts import Draft, EventDraft, Finding, FormatError, SessionDraft, ToolDraft
-from ..common.calls import Call, Calls, id_of
-from ..common.facts import Facts
+from ...drafts import Draft, EventDraft, Finding, FormatError, ToolDraft
+from ..common.calls import Call, id_of
 from ..common.head import Head
 from ..common.jsonio import Unreadable, loads
 from ..common.lines import Actor, Item, Line, fingerprint
-from ..common.reading import Reading, unknown_type
+from ..common.reading import FactsReading, unknown_type
 from ..common.times import from_epoch, parse
 from ..common.values import bounded, dict_of, list_of, text_of
 
@@ -63,16 +62,11 @@ def said_in(value: dict[str, Any]) -> str:
     return next((found for name in names if (found := text_of(value.get(name)))), "")
 
 
-class TimelineReading(Reading):
+class TimelineReading(FactsReading):
     """The state of one document while it is read; it is one line for ``Reading``."""
 
     name = "copilot-cli"
     title = "GitHub Copilot CLI"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.facts = Facts(self.name, self.title)
-        self.calls = Calls()
 
     def see(self, line: Line) -> bool:
         self.facts.see(line)
@@ -83,9 +77,6 @@ class TimelineReading(Reading):
 
     def place(self, line: Line) -> Iterable[Finding]:
         return ()
-
-    def session(self, *, complete: bool) -> SessionDraft:
-        return self.facts.draft(complete=complete)
 
     def events(self, line: Line) -> Iterator[Draft]:
         """The timeline is what was shown. The messages of the API repeat it; they stand in where it is missing."""

@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from ...drafts import Usage
+from ..common.usage import uncached
 from ..common.values import count_of, dict_of, number_of
 
 FIELDS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens")
@@ -70,7 +71,7 @@ def usage_of(counts: dict[str, Any]) -> Usage | None:
     if (given, output, reasoning, read, written) == (None,) * 5:
         return None
     return Usage(
-        input_tokens=None if given is None else max(given - (read or 0) - (written or 0), 0),
+        input_tokens=uncached(given, read, written),
         cache_read_tokens=read,
         cache_write_tokens=written,
         output_tokens=output,

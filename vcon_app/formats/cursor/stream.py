@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 
-from ...drafts import EventDraft, Finding, SessionDraft, ToolDraft, Usage
-from ..common.calls import Call, Calls, id_of
-from ..common.facts import ID_LIMIT, Facts
+from ...drafts import EventDraft, Finding, ToolDraft, Usage
+from ..common.calls import Call, id_of
+from ..common.facts import ID_LIMIT
 from ..common.jsonio import Unreadable, loads
 from ..common.lines import Line
-from ..common.reading import Keys, Reading, unknown_type
+from ..common.reading import FactsReading, unknown_type
 from ..common.times import from_epoch
 from ..common.values import bounded, count_of, dict_of, light, list_of, number_of, text_of
 from .transcript import AGENT, asked_in
@@ -39,7 +39,7 @@ def _begins(line: dict[str, Any]) -> bool:
     return "session_id" in line and (init or call)
 
 
-class StreamReading(Reading):
+class StreamReading(FactsReading):
     """The state of one run while it is read."""
 
     name = "cursor"
@@ -47,20 +47,17 @@ class StreamReading(Reading):
 
     def __init__(self) -> None:
         super().__init__()
-        self.facts = Facts(self.name, self.title)
-        self.calls = Calls()
         self.partial = 0
         self.thought = ""
         self.said: list[str] = []
         """Pieces of an answer that come one after the other, before it is told as a whole."""
-        self._keys = Keys()
 
     def see(self, line: Line) -> bool:
         value = line.value
         line.at = line.at or from_epoch(value.get("timestamp_ms"), 1000)
         self.facts.see(line)
         self.facts.session = self.facts.session or text_of(value.get("session_id"))[:ID_LIMIT]
-        self.facts.where(cwd=value.get("cwd"))
+        self.facts.set_environment(cwd=value.get("cwd"))
         self.facts.model = text_of(value.get("model"))[:200] or self.facts.model
         return bool(self.facts.session)
 
@@ -83,9 +80,6 @@ class StreamReading(Reading):
             yield Finding(
                 "cursor.partial-events", "info", "", f"{self.partial} pieces of thoughts left out; their whole is told"
             )
-
-    def session(self, *, complete: bool) -> SessionDraft:
-        return self.facts.draft(complete=complete)
 
 
 def _text_of_message(line: Line) -> str:

@@ -7,11 +7,10 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ...drafts import EventDraft, Finding, SessionDraft, ToolDraft
-from ..common.calls import Call, Calls, id_of, server_of
-from ..common.facts import Facts
+from ...drafts import EventDraft, Finding, ToolDraft
+from ..common.calls import Call, id_of, server_of
 from ..common.lines import Actor, Line
-from ..common.reading import Keys, Reading, unknown_type
+from ..common.reading import FactsReading, unknown_type
 from ..common.values import bounded, dict_of, light, list_of, text_of
 
 AGENT: Actor = ("agent", "Cursor")
@@ -24,7 +23,7 @@ INJECTED = re.compile(
 """How the texts begin that Cursor puts before a prompt."""
 
 
-class TranscriptReading(Reading):
+class TranscriptReading(FactsReading):
     """The state of one transcript while it is read."""
 
     name = "cursor"
@@ -32,11 +31,8 @@ class TranscriptReading(Reading):
 
     def __init__(self) -> None:
         super().__init__()
-        self.facts = Facts(self.name, self.title)
-        self.calls = Calls()
         self._open: deque[Call] = deque(maxlen=OPEN_CALLS)
         """Calls without an id that have no result yet: results come in the order of their calls."""
-        self._keys = Keys()
 
     def see(self, line: Line) -> bool:
         self.facts.see(line)
@@ -48,9 +44,6 @@ class TranscriptReading(Reading):
         self.see(line)
         line.agent = AGENT
         return ()
-
-    def session(self, *, complete: bool) -> SessionDraft:
-        return self.facts.draft(complete=complete)
 
     def events(self, line: Line) -> Iterator[EventDraft]:
         role, content = line.value.get("role"), dict_of(line.value.get("message")).get("content")

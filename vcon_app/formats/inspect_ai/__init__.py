@@ -52,7 +52,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     header = archive.header() if archive else header_of(source)
     for item in named(NAME, archive.samples()) if archive else json_samples(source):
         if isinstance(item, Finding):
-            yield from findings.let(item)
+            yield from findings.limit(item)
         elif isinstance(item, Line):
             yield from Sample(item, header, findings).drafts()
     yield from findings.close()

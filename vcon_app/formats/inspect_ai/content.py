@@ -10,6 +10,7 @@ from ..common.calls import id_of
 from ..common.reading import Findings
 from ..common.spans.messages import Message
 from ..common.spans.parts import Part
+from ..common.usage import uncached_if_inside
 from ..common.values import count_of, dict_of, light, list_of, text_of
 
 FORMAT = "inspect"
@@ -65,7 +66,7 @@ class Attachments:
 
     def tell(self, rule: str, message: str) -> None:
         """Keep a finding about this sample, unless there were too many like it."""
-        self.odd += self._findings.let(Finding(f"{FORMAT}.{rule}", "warning", self._pointer, message))
+        self.odd += self._findings.limit(Finding(f"{FORMAT}.{rule}", "warning", self._pointer, message))
 
 
 def message_of(value: Any, attachments: Attachments) -> Message | None:
@@ -134,9 +135,8 @@ def usage_of(usage: dict[str, Any]) -> Usage | None:
     if sent is None and output is None:
         return None
     read, written = count_of(usage.get("input_tokens_cache_read")), count_of(usage.get("input_tokens_cache_write"))
-    cached = (read or 0) + (written or 0)
     inside = (sent or 0) + (output or 0) == count_of(usage.get("total_tokens"))
-    fresh = sent - cached if inside and sent is not None and cached <= sent else sent
+    fresh = uncached_if_inside(sent, read, written) if inside else sent
     return Usage(fresh, read, written, output, count_of(usage.get("reasoning_tokens")))
 
 

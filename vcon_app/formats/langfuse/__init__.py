@@ -53,7 +53,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     size = 0
     for item in records(source, NAME):
         if isinstance(item, Finding):
-            yield from findings.let(item)
+            yield from findings.limit(item)
         elif isinstance(item, Line):
             size += len(item.raw)
             if size > MAX_BYTES:
@@ -81,7 +81,7 @@ def _trace(line: Line, findings: Findings) -> Iterator[Draft]:
     held = [part_of(line, item, f"{path}/{index}") for index, item in enumerate(listed) if isinstance(item, dict)]
     if not held and "observations" not in value and "observations" not in line.value:
         message = "neither a trace nor an observation; left out"
-        yield from findings.let(Finding(f"{NAME}.no-trace", "warning", line.pointer, message))
+        yield from findings.limit(Finding(f"{NAME}.no-trace", "warning", line.pointer, message))
         return
     yield from Trace(line, value, held, findings).drafts()
 

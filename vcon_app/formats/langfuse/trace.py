@@ -132,13 +132,14 @@ class Trace(Document):
         if not self._forest.requests_around(id):
             said = messages_of(value.get("input"), "user"), messages_of(value.get("output"), "assistant")
         usage, cost = usage_of(value), cost_of(value)
-        lane = tuple(self._forest.starters(id)[-1:])
+        agent_key = tuple(self._forest.starters(id)[-1:])
         details = {
             name: found for name in ("usageDetails", "costDetails") if (found := light(dict_of(value.get(name))))
         }
         yield from self._teller.tell(
-            line, lane, *said, parse(value.get("endTime"))[0], usage=usage, cost=cost, model=id_of(value.get("model")),
-            request=id[:ID_LIMIT] if usage or cost is not None else None, data=self._named(value) | details,
+            line, agent_key, *said, parse(value.get("endTime"))[0], usage=usage, cost=cost,
+            model=id_of(value.get("model")), request=id[:ID_LIMIT] if usage or cost is not None else None,
+            data=self._named(value) | details,
         )  # fmt: skip
         if value.get("level") == "ERROR":
             yield line.event("error", text_of(value.get("statusMessage")), part=":e", data={"type": "GENERATION"})

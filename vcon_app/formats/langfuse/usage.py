@@ -7,6 +7,7 @@ from typing import Any
 
 from ...drafts import Usage
 from ..common.documents import dollars
+from ..common.usage import first_count, uncached_if_inside
 from ..common.values import count_of, dict_of
 
 READ = ("input_cache_read", "input_cached_tokens", "input_cached", "cache_read_input_tokens")
@@ -22,13 +23,12 @@ def usage_of(observation: dict[str, Any]) -> Usage | None:
     """
     details = dict_of(observation.get("usageDetails")) or dict_of(observation.get("usage"))
     sent, output = count_of(details.get("input")), count_of(details.get("output"))
-    read, written, reasoning = (_first(details, names) for names in (READ, WRITTEN, REASONING))
+    read, written, reasoning = (first_count(details, *names) for names in (READ, WRITTEN, REASONING))
     if all(count is None for count in (sent, output, read, written, reasoning)):
         return None
-    cached = (read or 0) + (written or 0)
     inside = (sent or 0) + (output or 0) == count_of(details.get("total"))
-    if inside and sent is not None and cached <= sent:
-        sent -= cached
+    if inside:
+        sent = uncached_if_inside(sent, read, written)
     if not inside and reasoning:
         output = (output or 0) + reasoning
     return Usage(sent, read, written, output, reasoning)
@@ -39,7 +39,3 @@ def cost_of(observation: dict[str, Any]) -> Decimal | None:
     details = dict_of(observation.get("costDetails"))
     stated = details.get("total") if details else observation.get("calculatedTotalCost")
     return dollars(stated)
-
-
-def _first(details: dict[str, Any], names: tuple[str, ...]) -> int | None:
-    return next((count for name in names if (count := count_of(details.get(name))) is not None), None)

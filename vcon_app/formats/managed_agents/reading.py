@@ -140,4 +140,4 @@ class Reading(reading.Reading):
         if stamp := line.value.get("processed_at"):
             line.at, doubt = parse(stamp)
             if doubt:
-                yield from self.findings.let(Finding(f"{self.name}.time", "info", line.pointer, doubt))
+                yield from self.findings.limit(Finding(f"{self.name}.time", "info", line.pointer, doubt))

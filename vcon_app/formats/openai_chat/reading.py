@@ -57,7 +57,7 @@ class Reading:
         """The drafts of the file: each session with its events."""
         for count, item in enumerate(items, 1):
             if isinstance(item, Finding):
-                yield from self.findings.let(item)
+                yield from self.findings.limit(item)
             elif isinstance(item, EventDraft):
                 self._here().drafts.append(item)
             else:
@@ -89,7 +89,7 @@ class Reading:
 
     def _odd(self) -> Iterator[Finding]:
         for doubt in self._doubts:
-            yield from self.findings.let(doubt)
+            yield from self.findings.limit(doubt)
         self._doubts.clear()
 
     def _record(self, line: Line) -> None:

@@ -6,7 +6,8 @@ from decimal import Decimal
 from typing import Any
 
 from ...drafts import Usage
-from ..common.values import count_of, dict_of, list_of, number_of
+from ..common.usage import first_count, uncached_if_inside
+from ..common.values import dict_of, list_of, number_of
 
 MOST_DOLLARS = 10**6
 """More than any response costs: a larger number in a file counts as not stated."""
@@ -21,30 +22,30 @@ def usage_of(stated: Any) -> Usage | None:
     usage = dict_of(stated)
     if not usage:
         return None
-    total = _first(usage, "prompt_tokens", "input_tokens", "inputTokenCount")
+    total = first_count(usage, "prompt_tokens", "input_tokens", "inputTokenCount")
     details = _details(usage, "prompt_tokens_details", "input_tokens_details")
-    read = _first(details, "cached_tokens")
-    read = _first(usage, "cachedInputTokenCount", "prompt_cache_hit_tokens") if read is None else read
-    written = _first(details, "cache_write_tokens", "cache_creation_tokens")
-    inside = (read or 0) + (written or 0)
+    read = first_count(details, "cached_tokens")
+    read = first_count(usage, "cachedInputTokenCount", "prompt_cache_hit_tokens") if read is None else read
+    written = first_count(details, "cache_write_tokens", "cache_creation_tokens")
+    fresh = uncached_if_inside(total, read, written)
     if read is None and written is None:
-        read, written = _first(usage, "cache_read_input_tokens"), _first(usage, "cache_creation_input_tokens")
-    thought = _first(_details(usage, "completion_tokens_details", "output_tokens_details"), "reasoning_tokens")
+        read, written = first_count(usage, "cache_read_input_tokens"), first_count(usage, "cache_creation_input_tokens")
+    thought = first_count(_details(usage, "completion_tokens_details", "output_tokens_details"), "reasoning_tokens")
     return Usage(
-        input_tokens=None if total is None else total - inside if inside <= total else total,
+        input_tokens=fresh,
         cache_read_tokens=read,
         cache_write_tokens=written,
-        output_tokens=_first(usage, "completion_tokens", "output_tokens", "outputTokenCount"),
-        reasoning_tokens=_first(usage, "reasoningTokenCount") if thought is None else thought,
+        output_tokens=first_count(usage, "completion_tokens", "output_tokens", "outputTokenCount"),
+        reasoning_tokens=first_count(usage, "reasoningTokenCount") if thought is None else thought,
     )
 
 
 def doubt_of(stated: Any) -> str:
     """What cannot be true of a usage object, or ""."""
     usage = dict_of(stated)
-    total = _first(usage, "prompt_tokens", "input_tokens", "inputTokenCount")
+    total = first_count(usage, "prompt_tokens", "input_tokens", "inputTokenCount")
     details = _details(usage, "prompt_tokens_details", "input_tokens_details")
-    inside = (_first(details, "cached_tokens") or 0) + (_first(details, "cache_write_tokens") or 0)
+    inside = (first_count(details, "cached_tokens") or 0) + (first_count(details, "cache_write_tokens") or 0)
     if total is None or inside <= total:
         return ""
     return f"{inside} cached tokens cannot be part of {total} input tokens; counted beside them"
@@ -54,10 +55,6 @@ def cost_of(stated: Any) -> Decimal | None:
     """US dollars that the provider states (OpenRouter's ``usage.cost``)."""
     number = number_of(dict_of(stated).get("cost"), MOST_DOLLARS)
     return None if number is None else Decimal(str(number))
-
-
-def _first(usage: dict[str, Any], *names: str) -> int | None:
-    return next((count for name in names if (count := count_of(usage.get(name))) is not None), None)
 
 
 def _details(usage: dict[str, Any], *names: str) -> dict[str, Any]:

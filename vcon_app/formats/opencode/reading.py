@@ -64,7 +64,7 @@ class OpenCodeReading(Reading):
                 else:
                     self._strays.append(item)
             else:
-                yield from self.findings.let(item)
+                yield from self.findings.limit(item)
         if not self.current:
             raise FormatError("it is an OpenCode file, but no session, message or part is in it")
         for line, found in self._waiting:
@@ -105,7 +105,7 @@ class OpenCodeReading(Reading):
             facts.at(from_epoch(times.get("updated"), 1000))
             facts.title, facts.version = text_of(told.get("title")), text_of(told.get("version"))
             facts.parent = text_of(told.get("parentID"))[:ID_LIMIT] or None
-            facts.where(cwd=told.get("directory"))
+            facts.set_environment(cwd=told.get("directory"))
             if summary := light(dict_of(told.get("summary"))):
                 facts.more["changes"] = summary
         return facts
@@ -119,7 +119,7 @@ class OpenCodeReading(Reading):
         facts = self._session(text_of(told.get("sessionID")))
         facts.at(from_epoch(message.created, 1000))
         facts.at(from_epoch(message.completed, 1000))
-        facts.where(cwd=dict_of(told.get("path")).get("cwd"))
+        facts.set_environment(cwd=dict_of(told.get("path")).get("cwd"))
         if message.role == "assistant":
             facts.model = message.model or facts.model
 

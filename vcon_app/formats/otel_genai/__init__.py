@@ -49,14 +49,14 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     findings, trace, size = Findings(NAME), Trace(), 0
     for order, item in enumerate(records(source, NAME)):
         if isinstance(item, Finding):
-            yield from findings.let(item)
+            yield from findings.limit(item)
         elif isinstance(item, Line):
             size += len(item.raw)
             if size > MAX_BYTES:
                 raise FormatError(f"it holds more than {MAX_BYTES // 1024**2} MB of spans; split it by trace first")
-            yield from findings.let(_take(trace, item, order))
+            yield from findings.limit(_take(trace, item, order))
     for finding in findings_of(trace):
-        yield from findings.let(finding)
+        yield from findings.limit(finding)
     for id, spans in trace.sessions().items():
         yield from Conversation(id, spans, findings).drafts()
     yield from findings.close()

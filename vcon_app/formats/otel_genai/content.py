@@ -12,6 +12,7 @@ from typing import Any
 from ...drafts import Usage
 from ..common.documents import dollars
 from ..common.spans.messages import Message, messages_of
+from ..common.usage import uncached_if_inside
 from ..common.values import count_of, text_of
 from .attributes import listed
 from .span import Span
@@ -71,9 +72,7 @@ def usage_of(span: Span) -> Usage | None:
     if all(count is None for count in counts):
         return None
     sent, read, written, output, reasoning = counts
-    cached = (read or 0) + (written or 0)
-    fresh = sent - cached if sent is not None and cached <= sent else sent
-    return Usage(fresh, read, written, output, reasoning)
+    return Usage(uncached_if_inside(sent, read, written), read, written, output, reasoning)
 
 
 COUNTS = (

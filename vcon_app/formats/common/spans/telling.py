@@ -28,43 +28,43 @@ class Histories:
     """What each agent has seen and said so far, by fingerprints of messages."""
 
     def __init__(self) -> None:
-        self._lanes: dict[Any, list[list[str]]] = {}
+        self._by_agent: dict[Any, list[list[str]]] = {}
 
-    def new(self, lane: Any, prints: list[str]) -> list[int]:
-        """Indices of the messages that no history of the lane has yet; ``prints`` are theirs.
+    def new(self, agent_key: Any, fingerprints: list[str]) -> list[int]:
+        """Indices of the messages that no history of the agent has yet; ``fingerprints`` are theirs.
 
         Where a history goes on, that is its end. Where it was shortened (after its first messages others were left
         out), what the one it comes from holds is not told twice.
         """
         shared, history = 0, []
-        for known in reversed(self._lanes.get(lane, [])):
-            count = _shared(known, prints)
+        for known in reversed(self._by_agent.get(agent_key, [])):
+            count = _shared(known, fingerprints)
             if count > shared:
                 shared, history = count, known
             if count == len(known):  # nothing can be a better beginning than all that was said
                 break
         rest = Counter(history[shared:])
         found = []
-        for index in range(shared, len(prints)):
-            if rest[prints[index]] > 0:
-                rest[prints[index]] -= 1
+        for index in range(shared, len(fingerprints)):
+            if rest[fingerprints[index]] > 0:
+                rest[fingerprints[index]] -= 1
             else:
                 found.append(index)
         return found
 
-    def keep(self, lane: Any, prints: list[str]) -> None:
+    def keep(self, agent_key: Any, fingerprints: list[str]) -> None:
         """Remember what was sent and answered."""
-        known = self._lanes.setdefault(lane, [])
-        known.append(prints)
+        known = self._by_agent.setdefault(agent_key, [])
+        known.append(fingerprints)
         del known[:-CONTEXTS]
 
 
-def _shared(known: list[str], prints: list[str]) -> int:
+def _shared(known: list[str], fingerprints: list[str]) -> int:
     """How many of the first are equal. Mostly one begins with all of the other, and lists compare fast."""
-    length = min(len(known), len(prints))
-    if known[:length] == prints[:length]:
+    length = min(len(known), len(fingerprints))
+    if known[:length] == fingerprints[:length]:
         return length
-    return next(index for index in range(length) if known[index] != prints[index])
+    return next(index for index in range(length) if known[index] != fingerprints[index])
 
 
 class Teller:
@@ -85,25 +85,25 @@ class Teller:
         """A span told of this call (of this tool, where it names no call), so messages need not."""
         self._ran.add(call_id or f"name:{name}")
 
-    def context(self, line: Line, lane: Any, sent: list[Message]) -> Iterator[EventDraft]:
+    def context(self, line: Line, agent_key: Any, sent: list[Message]) -> Iterator[EventDraft]:
         """What is new in a history that no request was made of."""
-        yield from self._new(line, lane, sent, [message.print for message in sent])
+        yield from self._new(line, agent_key, sent, [message.print for message in sent])
 
-    def _new(self, line: Line, lane: Any, sent: list[Message], prints: list[str]) -> Iterator[EventDraft]:
-        for index in self._histories.new(lane, prints):
+    def _new(self, line: Line, agent_key: Any, sent: list[Message], fingerprints: list[str]) -> Iterator[EventDraft]:
+        for index in self._histories.new(agent_key, fingerprints):
             yield from self._message(line, sent[index], f":i{index}")
 
     def tell(
-        self, line: Line, lane: Any, sent: list[Message], answered: list[Message], ended: datetime | None = None,
+        self, line: Line, agent_key: Any, sent: list[Message], answered: list[Message], ended: datetime | None = None,
         **billing: Any,
     ) -> Iterator[EventDraft]:  # fmt: skip
         """What is new in the request, then the answer at the time ``ended``.
 
         ``billing`` (usage, cost, request, model, data) stands with the last event of the answer.
         """
-        prints = [message.print for message in sent]
-        yield from self._new(line, lane, sent, prints)
-        self._histories.keep(lane, prints + [message.print for message in answered])
+        fingerprints = [message.print for message in sent]
+        yield from self._new(line, agent_key, sent, fingerprints)
+        self._histories.keep(agent_key, fingerprints + [message.print for message in answered])
         line.at = ended or line.at
         made = [event for index, message in enumerate(answered) for event in self._message(line, message, f":o{index}")]
         if not made:
