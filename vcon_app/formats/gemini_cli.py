@@ -241,12 +241,16 @@ class GeminiReading(FactsReading):
             yield self._counted(line, path, tokens, model)
         for index, call in enumerate(list_of(value.get("toolCalls"))):
             yield from self._called(line, f"{path}/toolCalls/{index}", dict_of(call), str(index), model)
+        yield from self._only_in_content(line, path, content, model)
+        if not (text or attachments or any(map(value.get, ("thoughts", "tokens", "toolCalls")))):
+            yield line.event("system", part=":empty", at_path=path, data={"type": "gemini", "empty": True})
+
+    def _only_in_content(self, line: Line, path: str, content: Any, model: str | None) -> Iterator[EventDraft]:
+        """Calls that stand among the parts of the content, and not in ``toolCalls``."""
         for index, part in enumerate(parts_of(content)):
             call = dict_of(part.get("functionCall"))
             if call and self.calls.of(call.get("id")) is None:
                 yield from self._called(line, f"{path}/content/{index}", call, f"c{index}", model)
-        if not (text or attachments or value.get("thoughts") or value.get("tokens") or value.get("toolCalls")):
-            yield line.event("system", part=":empty", at_path=path, data={"type": "gemini", "empty": True})
 
     def _thought(self, line: Line, path: str, thought: dict[str, Any], model: str | None) -> EventDraft:
         subject, description = text_of(thought.get("subject")), text_of(thought.get("description"))

@@ -141,9 +141,9 @@ class Run(Document):
         elif self._waiting and "interrupt_type" not in extra:
             yield self._result(line, message)
         else:
-            yield from self._said(line, message)
+            yield from self._user_message(line, message)
 
-    def _said(self, line: Line, message: dict[str, Any]) -> Iterator[EventDraft]:
+    def _user_message(self, line: Line, message: dict[str, Any]) -> Iterator[EventDraft]:
         """A person who interrupted or took over the keyboard, or the agent that asks for a command."""
         text, extra = _text(message), _extra(message)
         by_person = bool(extra) or not NO_ACTION.search(text)
@@ -157,16 +157,13 @@ class Run(Document):
     ) -> Iterator[EventDraft]:
         extra = _extra(message)
         response = dict_of(extra.get("response")) or message if response is None else response
-        parts = [part for told in messages_of(message, "assistant") for part in told.parts]
-        actions = _actions(extra) or [_command(part) for part in parts if part.kind == "call"]
-        text = "\n".join(part.text for part in parts if part.kind == "text")
+        texts, thoughts, calls = _parts_of(message)
+        text, actions = "\n".join(texts), _actions(extra) or calls
         if not any(action.call_id for action in actions):
-            blocks = list(_blocks(text))
-            if len(blocks) == 1:
-                start, inner, end = blocks[0]
-                text, command = (text[:start] + text[end + 4 :]).strip(), text[inner:end].rstrip("\r")
-                actions = actions or [Part("call", value={"command": command})]
-        thought = "\n\n".join(part.text for part in parts if part.kind == "reasoning" and part.text)
+            text, command = _without_command(text)
+            if command is not None and not actions:
+                actions = [Part("call", value={"command": command})]
+        thought = "\n\n".join(filter(None, thoughts))
         made = [line.event("reasoning", thought, part=":r", actor=AGENT)] if thought else []
         if text or not (actions or made):
             made.append(line.event("agent_message", text, actor=AGENT))
@@ -263,6 +260,23 @@ def usage_of(usage: dict[str, Any]) -> Usage | None:
     return Usage(
         uncached_if_inside(sent, read, written), read, written, output, count_of(parts.get("reasoning_tokens"))
     )
+
+
+def _parts_of(message: dict[str, Any]) -> tuple[list[str], list[str], list[Part]]:
+    """Texts, thoughts and calls of an answer."""
+    parts = [part for said in messages_of(message, "assistant") for part in said.parts]
+    texts = [part.text for part in parts if part.kind == "text"]
+    thoughts = [part.text for part in parts if part.kind == "reasoning"]
+    return texts, thoughts, [_command(part) for part in parts if part.kind == "call"]
+
+
+def _without_command(text: str) -> tuple[str, str | None]:
+    """An answer without its code block, and the command in there; several blocks are no command but text."""
+    blocks = list(_blocks(text))
+    if len(blocks) != 1:
+        return text, None
+    start, inner, end = blocks[0]
+    return (text[:start] + text[end + 4 :]).strip(), text[inner:end].rstrip("\r")
 
 
 def _extra(message: dict[str, Any]) -> dict[str, Any]:

@@ -75,16 +75,17 @@ def events_in(line: Line, seen: set[str]) -> list[EventDraft]:
     """
     entries = list_of(dict_of(line.value.get(KEY)).get("events"))
     calls = [dict_of(call) for call in list_of(line.value.get("tool_calls"))]
+    length = None if line.offset is None else len(line.raw)
     findings: list[Finding] = []
     made: list[EventDraft] = []
     for number, entry in enumerate(entries):
         if not isinstance(entry, dict) or not text_of(entry.get("key")):
             return []
-        whole = {**entry, **(_told(line) if number == 0 else {})}
+        whole = {**entry, **_first_entry(line)} if number == 0 else entry
         event = event_of(whole, line.pointer, findings)
         if event.kind == "tool_call" and event.tool and calls:
             event = replace(event, tool=replace(event.tool, arguments=calls.pop(0).get("arguments")))
-        made.append(replace(event, offset=line.offset, length=None if line.offset is None else len(line.raw)))
+        made.append(replace(event, offset=line.offset, length=length))
     keys = [event.key for event in made]
     if findings or len(set(keys)) < len(keys) or seen & set(keys):
         return []
@@ -92,7 +93,8 @@ def events_in(line: Line, seen: set[str]) -> list[EventDraft]:
     return [event if event.parent in seen else replace(event, parent=None) for event in made]
 
 
-def _told(line: Line) -> dict[str, Json]:
+def _first_entry(line: Line) -> dict[str, Json]:
+    """What the first event of a line has in the line's own keys."""
     stamp = {"timestamp": line.value["timestamp"]} if line.value.get("timestamp") else {}
     return {"content": text_of(line.value.get("message")), **stamp}
 

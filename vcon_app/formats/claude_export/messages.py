@@ -50,22 +50,34 @@ def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _prompt(chat: ChatState, line: Line, blocks: list[dict[str, Any]]) -> Iterator[EventDraft]:
     """What the person wrote, then what was attached: a long paste is an attachment without a name."""
-    said = [text for block in blocks if block.get("type") in SPOKEN and (text := text_of(block.get("text")))]
-    pasted = [held for held in list_of(line.value.get("attachments")) if isinstance(held, dict)]
+    texts = [text_of(block.get("text")) for block in blocks if block.get("type") in SPOKEN]
+    text = "\n\n".join(filter(None, texts))
+    attachments = [item for item in list_of(line.value.get("attachments")) if isinstance(item, dict)]
     data = light(line.value, FLAT)
-    if not said and (nameless := [held for held in pasted if not held.get("file_name") and _content(held)]):
-        said, data["pasted"] = [_content(held) for held in nameless], True
-        pasted = [held for held in pasted if held not in nameless]
-    if files := [*pasted, *_files(line.value), *(block for block in blocks if block.get("type") in PICTURED)]:
-        data["attachments"] = [{"type": "file"} | light(held, BODY) for held in files[:LISTED]]
-    yield line.event("user_message", "\n\n".join(said), actor=PERSON, data=data)
-    for index, held in enumerate(pasted):
-        if text := _content(held):
-            data = {"type": "attachment"} | light(held, BODY)
-            yield line.event("injected_context", text, part=f":a{index}", at_path=f"/attachments/{index}", data=data)
+    pasted = [] if text else _pasted(attachments)
+    if pasted:
+        text, data["pasted"] = "\n\n".join(map(_content, pasted)), True
+        attachments = [item for item in attachments if item not in pasted]
+    pictures = [block for block in blocks if block.get("type") in PICTURED]
+    if files := [*attachments, *_files(line.value), *pictures]:
+        data["attachments"] = [{"type": "file"} | light(item, BODY) for item in files[:LISTED]]
+    yield line.event("user_message", text, actor=PERSON, data=data)
+    yield from _attached(line, attachments)
     for index, block in enumerate(blocks):
         if block.get("type") not in SPOKEN + PICTURED:
             yield _block(chat, line, block, f":{index}", f"/content/{index}")
+
+
+def _pasted(attachments: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [item for item in attachments if not item.get("file_name") and _content(item)]
+
+
+def _attached(line: Line, attachments: list[dict[str, Any]]) -> Iterator[EventDraft]:
+    """The text of each attachment, which the model was given beside the prompt."""
+    for index, attachment in enumerate(attachments):
+        if text := _content(attachment):
+            data = {"type": "attachment"} | light(attachment, BODY)
+            yield line.event("injected_context", text, part=f":a{index}", at_path=f"/attachments/{index}", data=data)
 
 
 def _answer(chat: ChatState, line: Line, blocks: list[dict[str, Any]]) -> Iterator[EventDraft]:
@@ -162,5 +174,5 @@ def _files(message: dict[str, Any]) -> list[dict[str, Any]]:
     return [held if isinstance(held, dict) else {"file_name": held} for files in lists for held in list_of(files)]
 
 
-def _content(held: dict[str, Any]) -> str:
-    return text_of(held.get("extracted_content"))
+def _content(attachment: dict[str, Any]) -> str:
+    return text_of(attachment.get("extracted_content"))

@@ -208,9 +208,8 @@ class ChatReading(Reading):
     ) -> Iterator[EventDraft]:
         """A call, who allowed it, and what came back as far as the session keeps it."""
         call_id, name = id_of(part.get("toolCallId")), text_of(asked.get("name") or part.get("toolId"))[:200]
-        source = dict_of(part.get("source"))
-        server = text_of(source.get("serverLabel") or source.get("label"))[:200] if source.get("type") == "mcp" else ""
-        tool = ToolDraft(call_id, name or None, server or None, bounded(_arguments(part, asked), len(line.raw)))
+        server = _server(part)
+        tool = ToolDraft(call_id, name or None, server, bounded(_arguments(part, asked), len(line.raw)))
         about = light({"title": _words(part.get("invocationMessage")), "tool_id": part.get("toolId")})
         yield line.event("tool_call", part=":call", at_path=path, actor=AGENT, model=self.model, tool=tool, data=about)
         confirmed, parent = answer_of(part.get("isConfirmed")), f"{line.key}:call"
@@ -223,7 +222,7 @@ class ChatReading(Reading):
         if part.get("isComplete") is True or answer is not None or denied:
             text = _answer(answer) or ("" if denied else _words(part.get("pastTenseMessage")))
             details = bounded(part.get("resultDetails"), len(line.raw))
-            ended = ToolDraft(call_id, name or None, server or None, None, details, "denied" if denied else None)
+            ended = ToolDraft(call_id, name or None, server, None, details, "denied" if denied else None)
             yield line.event(
                 "tool_result", text, part=":result", at_path=path, actor=("tool", name), parent=parent, tool=ended
             )
@@ -234,6 +233,14 @@ class ChatReading(Reading):
         texts = [text_of(dict_of(edit).get("text")) for group in list_of(part.get("edits")) for edit in list_of(group)]
         data = {"type": "textEditGroup", "path": where, "paths": [where], "edits": len(texts)}
         return line.event("file_change", "\n".join(texts)[:FIELD_LIMIT], at_path=path, actor=AGENT, data=data)
+
+
+def _server(part: dict[str, Any]) -> str | None:
+    """The MCP server that a tool belongs to."""
+    source = dict_of(part.get("source"))
+    if source.get("type") != "mcp":
+        return None
+    return text_of(source.get("serverLabel") or source.get("label"))[:200] or None
 
 
 def answer_of(confirmed: Any) -> tuple[str, str] | None:

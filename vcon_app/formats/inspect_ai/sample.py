@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from ...drafts import Draft, EventDraft, SessionDraft
@@ -72,9 +73,7 @@ class Sample(SampleState):
         value, task = self.value, text_of(self._eval.get("task"))[:ID_LIMIT]
         id, epoch = str(value.get("id"))[:ID_LIMIT], value.get("epoch")
         run = text_of(self._eval.get("eval_id")) or text_of(self._eval.get("run_id")) or digest(dumps(self._eval))
-        stamps = [value.get("started_at"), value.get("completed_at")]
-        stamps += [dict_of(event).get("timestamp") for event in self._events()[0]]
-        times = [at for stamp in stamps if (at := parse(stamp)[0])]
+        times = self._times()
         scores = {name: dict_of(score).get("value") for name, score in dict_of(value.get("scores")).items()}
         packages = dict_of(self._eval.get("packages"))
         shown = {"task": task, "sample": id, "epoch": epoch, "status": self._status, "run": self._eval.get("run_id"),
@@ -94,6 +93,11 @@ class Sample(SampleState):
             | ({"scores": light(scores)} if scores else {}) | ({"environment": revision} if revision else {}),
             record={FORMAT: bounded(kept, len(self.line.raw))} if kept else {},
         )  # fmt: skip
+
+    def _times(self) -> list[datetime]:
+        stamps = [self.value.get("started_at"), self.value.get("completed_at")]
+        stamps += [dict_of(event).get("timestamp") for event in self._events()[0]]
+        return [at for stamp in stamps if (at := parse(stamp)[0])]
 
     def _phase(self) -> Any:
         if self.value.get("error"):

@@ -75,10 +75,10 @@ def metadata_of(session: SessionDraft, origin: str, generated_at: datetime | Non
     stated = {
         "title": session.title or _untitled(session.external_id),
         "origin": origin,
-        "generated_at": rfc3339(generated_at) if generated_at else None,
+        "generated_at": generated_at and rfc3339(generated_at),
         "session_id": session.external_id,
-        "started_at": rfc3339(session.started_at) if session.started_at else None,
-        "ended_at": rfc3339(session.ended_at) if session.ended_at else None,
+        "started_at": session.started_at and rfc3339(session.started_at),
+        "ended_at": session.ended_at and rfc3339(session.ended_at),
         "phase": session.phase,
         "model": session.model,
         "user_id": session.user_id or None,
@@ -88,12 +88,11 @@ def metadata_of(session: SessionDraft, origin: str, generated_at: datetime | Non
         "source_generated_at": own.pop("generated_at", absent),
         "source_replay_endpoint": own.pop(reserved.REPLAY, absent),
     }
-    hidden = {"imports", *reserved.NAMES}
+    elsewhere = {*_FIELDS, "imports", *reserved.NAMES}
     clashing = {name: value for name, value in own.items() if name in _FIELDS}
-    plain = {name: value for name, value in own.items() if name not in _FIELDS and name not in hidden}
-    return {
-        name: value for name, value in {**stated, **plain, "session": clashing or None}.items() if value is not None
-    }
+    plain = {name: value for name, value in own.items() if name not in elsewhere}
+    metadata = {**stated, **plain, "session": clashing or None}
+    return {name: value for name, value in metadata.items() if value is not None}
 
 
 def summary_of(block: Json, title: str) -> str:

@@ -13,7 +13,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from ...drafts import Draft, EventDraft, Usage
+from ...drafts import Draft, EventDraft, ToolDraft, Usage
 from ..common.calls import ID_LIMIT, Call, Calls
 from ..common.facts import Facts
 from ..common.lines import Actor, Line, digest
@@ -83,7 +83,7 @@ class Session:
                 self._once(line, piece, digest(same(piece, START)), position)
             elif position not in answered:
                 self._answered.add(position)
-                self._tell(line, piece, position)
+                self._add(line, piece, position)
         self.position = position
 
     def response(self, line: Line, pieces: list[Piece], billing: Billing) -> None:
@@ -92,9 +92,9 @@ class Session:
         bearer = next((piece for piece in reversed(pieces) if not piece.unknown), None)
         for piece in pieces:
             shared = Billing(model=billing.model, at=billing.at)
-            self._tell(line, piece, self.position, billing if piece is bearer else shared)
+            self._add(line, piece, self.position, billing if piece is bearer else shared)
         if bearer is None and (billing.usage or billing.data):
-            self._tell(line, Piece("model_request", "output", actor=AGENT), self.position, billing)
+            self._add(line, Piece("model_request", "output", actor=AGENT), self.position, billing)
         self.facts.model = billing.model or self.facts.model
         self.facts.at(billing.at)
 
@@ -105,7 +105,7 @@ class Session:
                 self.position = digest(same(piece, self.position))
                 self.first = self.first or self.position
                 self.told.add(self.position)
-            self._tell(line, piece, self.position)
+            self._add(line, piece, self.position)
 
     def complete(self, external_id: str) -> Iterator[Draft]:
         """The session and its events."""
@@ -116,22 +116,16 @@ class Session:
     def _once(self, line: Line, piece: Piece, known: str, position: str) -> None:
         if known not in self.told:
             self.told.add(known)
-            self._tell(line, piece, position)
+            self._add(line, piece, position)
 
-    def _tell(self, line: Line, piece: Piece, position: str, billing: Billing | None = None) -> None:
+    def _add(self, line: Line, piece: Piece, position: str, billing: Billing | None = None) -> None:
         billing = billing or Billing()
         line = replace(line, at=billing.at or line.at, depth=piece.depth)
         line.key = self._key(piece, position)
         if piece.unknown:
             self.drafts.append(unknown_event(self._findings, line, piece.unknown, piece.raw, path=piece.path))
             return
-        tool = piece.tool
-        if tool:
-            arguments, result = bounded(tool.arguments, len(line.raw)), bounded(tool.result, len(line.raw))
-            tool = replace(tool, arguments=arguments, result=result)
-        called = self.calls.of(tool.call_id) if tool and piece.kind in ("tool_result", "approval") else None
-        if tool and called:
-            tool = replace(tool, name=tool.name or called.name or None, server=tool.server or called.server)
+        tool, called = self._tool_of(piece, len(line.raw))
         actor: Actor = ("tool", tool.name or "") if piece.kind == "tool_result" and tool else piece.actor
         event = line.event(
             piece.kind, piece.text, at_path=piece.path, actor=actor, tool=tool, parent=called.key if called else None,
@@ -141,6 +135,17 @@ class Session:
         if tool and piece.kind in ("tool_call", "approval") and not called:
             self.calls.add(tool.call_id, Call(event.key, tool.name or "", tool.server))
         self.drafts.append(event)
+
+    def _tool_of(self, piece: Piece, size: int) -> tuple[ToolDraft | None, Call | None]:
+        """The tool half of a piece in a line of ``size`` bytes, and the call that it answers or is asked for."""
+        tool = piece.tool
+        if tool is None:
+            return None, None
+        tool = replace(tool, arguments=bounded(tool.arguments, size), result=bounded(tool.result, size))
+        called = self.calls.of(tool.call_id) if piece.kind in ("tool_result", "approval") else None
+        if called:
+            tool = replace(tool, name=tool.name or called.name or None, server=tool.server or called.server)
+        return tool, called
 
     def _key(self, piece: Piece, position: str) -> str:
         key = f"{(piece.id or piece.kind)[:ID_LIMIT]}:{digest(same(piece, position))[:12]}"

@@ -92,9 +92,7 @@ def _tool_result(
     call_id, name = id_of(told.get("callID")), text_of(told.get("tool"))[:200]
     text = text_of(state.get("output")) or text_of(state.get("error"))
     metadata = dict_of(state.get("metadata"))
-    facts: dict[str, Any] = bounded({k: v for k, v in metadata.items() if k not in REPEATED}, len(line.raw))
-    if "exit" in facts:
-        facts["exit_code"] = facts.pop("exit")
+    facts = _facts_of_result(metadata, len(line.raw))
     status: str | None = STATUSES[state["status"]]
     if status == "error" and text.startswith(REJECTED):
         status = "denied"
@@ -106,13 +104,23 @@ def _tool_result(
         )  # fmt: skip
     elif status == "error" and text.startswith(ABORTED):
         status = "cancelled"
-    child = text_of(metadata.get("sessionId") or metadata.get("sessionID"))[:ID_LIMIT]
-    attachments = [_attachment(dict_of(file)) for file in list_of(state.get("attachments"))[:50]]
-    data = ({"child_session": child} if child else {}) | ({"attachments": attachments} if attachments else {})
+    data: dict[str, Any] = {}
+    if child := text_of(metadata.get("sessionId") or metadata.get("sessionID"))[:ID_LIMIT]:
+        data["child_session"] = child
+    if attachments := [_attachment(dict_of(file)) for file in list_of(state.get("attachments"))[:50]]:
+        data["attachments"] = attachments
     yield line.event(
         "tool_result", text, part=f":result:{fingerprint([text, status, facts])}", at_path=path, actor=("tool", name),
         parent=parent, tool=ToolDraft(call_id, name or None, None, None, facts or None, status), data=data,
     )  # fmt: skip
+
+
+def _facts_of_result(metadata: dict[str, Any], size: int) -> dict[str, Any]:
+    """What a tool said of its result besides the output; ``size`` are the bytes of the line it stands on."""
+    facts: dict[str, Any] = bounded({name: value for name, value in metadata.items() if name not in REPEATED}, size)
+    if "exit" in facts:
+        facts["exit_code"] = facts.pop("exit")
+    return facts
 
 
 def _step_finish(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:

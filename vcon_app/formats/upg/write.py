@@ -207,7 +207,7 @@ class _Own:
     def _with_tools(self, node: dict[str, Any], tools: dict[str, int]) -> dict[str, Any]:
         """Each tool is a skill with an edge; before 0.12 the names were a property (U14)."""
         if self.graph.old:
-            before = [*list_of(dict_of(node.get("properties")).get("tools_invoked")), *self._skills_taken_back()]
+            before = [*list_of(dict_of(node.get("properties")).get("tools_invoked")), *self._remove_skills()]
             names = list(dict.fromkeys([*(name for name in before if isinstance(name, str)), *tools]))
             return {**node, "properties": dict_of(node.get("properties")) | ({"tools_invoked": names} if names else {})}
         titles = {text_of(dict_of(node).get("title")) for node in list_of(self.record.get("nodes"))
@@ -219,16 +219,20 @@ class _Own:
                 self.join(INVOKED, self.id, skill)
         return node
 
-    def _skills_taken_back(self) -> list[str]:
+    def _remove_skills(self) -> list[str]:
         """Titles of the skills that the session was joined with; the edges go, and so do skills that hung on them."""
         edges = [edge for edge in self.graph.edges if _is(edge, type=INVOKED, source=self.id)]
         ids = {text_of(edge.get("target")) for edge in edges}
         self.graph.edges = [edge for edge in self.graph.edges if edge not in edges]
-        needed = {text_of(dict_of(edge).get(end)) for edge in self.graph.edges for end in ("source", "target")}
         skills = [node for node in self.graph.nodes if _is(node, type="agent_skill") and text_of(node.get("id")) in ids]
-        alone = [node for node in skills if text_of(node.get("id")) not in needed]
-        self.graph.nodes = [node for node in self.graph.nodes if node not in alone]
+        self._remove_unneeded(skills)
         return [text_of(node.get("title")) for node in skills]
+
+    def _remove_unneeded(self, nodes: list[Any]) -> None:
+        """Remove those of the nodes that no edge begins or ends at any more."""
+        needed = {text_of(dict_of(edge).get(end)) for edge in self.graph.edges for end in ("source", "target")}
+        alone = [node for node in nodes if text_of(node.get("id")) not in needed]
+        self.graph.nodes = [node for node in self.graph.nodes if node not in alone]
 
     def _define(self) -> None:
         if self.session.agent_name:

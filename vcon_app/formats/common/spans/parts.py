@@ -49,11 +49,15 @@ def _part(item: Any) -> Part | None:
         return result_of(item)
     if kind in CALLS or {"toolCallId", "toolName"} <= item.keys() or _function(item):
         return call_of(item)
-    said = _first(item, "text", "content", "refusal")
-    if isinstance(said, str) and (kind in TEXTS or kind is None):
-        thought = item.get("thought") is True  # Gemini's
-        return Part("reasoning" if thought else "text", said) if said else None
+    text = _first(item, "text", "content", "refusal")
+    if isinstance(text, str) and (kind in TEXTS or kind is None):
+        return _text_part(item, text)
     return Part("other", value=light(item, PAYLOADS) or None)
+
+
+def _text_part(item: dict[str, Any], text: str) -> Part | None:
+    thought = item.get("thought") is True  # Gemini's
+    return Part("reasoning" if thought else "text", text) if text else None
 
 
 def call_of(item: dict[str, Any]) -> Part:

@@ -113,28 +113,26 @@ class Teller:
 
     def _message(self, line: Line, message: Message, part: str) -> Iterator[EventDraft]:
         self._asked |= {_mark(piece): piece for piece in message.parts if piece.kind == "call"}
-        for index, piece in enumerate(piece for piece in message.parts if piece.kind == "reasoning"):
+        for index, piece in enumerate(_parts_of_kind(message, "reasoning")):
             yield line.event("reasoning", piece.text, part=f"{part}.r{index}", actor=line.agent)
-        yield from self._said(line, message, part)
-        for index, piece in enumerate(piece for piece in message.parts if piece.kind == "result"):
+        yield from self._message(line, message, part)
+        for index, piece in enumerate(_parts_of_kind(message, "result")):
             if not self._has_span(piece):
                 yield from self._brought(line, piece, f"{part}.{index}")
 
-    def _said(self, line: Line, message: Message, part: str) -> Iterator[EventDraft]:
-        """The message itself; calls in it are named: they are told where they ran."""
-        text = "\n".join(piece.text for piece in message.parts if piece.kind == "text")
-        others = [piece.value for piece in message.parts if piece.kind == "other" and piece.value]
-        named = [self._named(line, piece) for piece in message.parts if piece.kind == "call"]
+    def _message(self, line: Line, message: Message, part: str) -> Iterator[EventDraft]:
+        """The message itself; calls in it are only named, for they are events where they ran."""
+        text = "\n".join(piece.text for piece in _parts_of_kind(message, "text"))
+        others = [piece.value for piece in _parts_of_kind(message, "other") if piece.value]
+        named = [self._named(line, piece) for piece in _parts_of_kind(message, "call")]
         if not (text or others or named):
             return
         data: dict[str, Any] = {"attachments": others} if others else {}
         if named:
             data["calls"] = named
-        kind, actor = SPOKEN.get(message.role, ("injected_context", ("unknown", "")))
-        if message.role == "assistant":
-            kind, actor = kind if text or others else "model_request", line.agent
-        elif message.role == "user" and line.depth:
-            actor = ("agent", "")
+        kind, actor = _spoken_by(line, message.role)
+        if message.role == "assistant" and not (text or others):
+            kind = "model_request"
         yield line.event(kind, text, part=part, actor=actor, data=data)
 
     def _brought(self, line: Line, piece: Part, part: str) -> Iterator[EventDraft]:
@@ -173,6 +171,18 @@ class Teller:
         tool = ToolDraft(piece.call_id, name, server_of(name), result=value, status=status)
         parent = call.key if call else None
         return line.event("tool_result", piece.text, part=part, actor=("tool", name or ""), tool=tool, parent=parent)
+
+
+def _parts_of_kind(message: Message, kind: str) -> list[Part]:
+    return [part for part in message.parts if part.kind == kind]
+
+
+def _spoken_by(line: Line, role: str) -> tuple[Kind, Actor]:
+    """What a message of this role is, and whose; a sub-agent's user is the agent above it."""
+    kind, actor = SPOKEN.get(role, ("injected_context", ("unknown", "")))
+    if role == "assistant":
+        return kind, line.agent
+    return kind, ("agent", "") if role == "user" and line.depth else actor
 
 
 def _mark(piece: Part) -> str:
