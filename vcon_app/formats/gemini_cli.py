@@ -18,6 +18,7 @@ import ijson
 
 from ..drafts import Draft, EventDraft, Finding, FormatError, Kind, ToolDraft, Usage
 from .common.calls import Call, id_of
+from .common.documents import read_whole
 from .common.head import SIZES, Head, open_gzip
 from .common.jsonio import Unreadable, loads
 from .common.lines import Actor, Item, Line, fingerprint, json_lines
@@ -74,11 +75,7 @@ def _is_record(line: dict[str, Any]) -> bool:
 
 def _document(source: BinaryIO) -> Iterator[Item]:
     """The one object of an old file; of a broken one the messages before the break."""
-    data = source.read(LARGEST_DOCUMENT + 1)
-    if len(data) > LARGEST_DOCUMENT:
-        raise FormatError(
-            f"a Gemini CLI session in one document of more than {LARGEST_DOCUMENT / 1e6:,.0f} MB is not read"
-        )
+    data = read_whole(source, LARGEST_DOCUMENT, "Gemini CLI")
     try:
         value, repairs = loads(data)
     except Unreadable as error:

@@ -79,7 +79,7 @@ def events_in(line: Line, seen: set[str]) -> list[EventDraft]:
     findings: list[Finding] = []
     made: list[EventDraft] = []
     for number, entry in enumerate(entries):
-        if not isinstance(entry, dict) or not text_of(entry.get("key")):
+        if not text_of(dict_of(entry).get("key")):
             return []
         whole = {**entry, **_first_entry(line)} if number == 0 else entry
         event = event_of(whole, line.pointer, findings)

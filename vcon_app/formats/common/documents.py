@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, BinaryIO
 
-from ...drafts import EventDraft, Finding, Severity
+from ...drafts import EventDraft, Finding, FormatError, Severity
 from .calls import Calls
 from .jsonio import dumps
 from .lines import Line, digest
@@ -26,6 +26,14 @@ KEY_LIMIT = 400
 """Characters of an id in a key; those of nested parts stand behind one another."""
 MOST_DOLLARS = 10**6
 """More than any response costs: a larger number in a file is nonsense and counts as not stated."""
+
+
+def read_whole(source: BinaryIO, largest: int, title: str) -> bytes:
+    """The bytes of a document that is held in memory. Raises ``FormatError`` for more than ``largest`` of them."""
+    data = source.read(largest + 1)
+    if len(data) > largest:
+        raise FormatError(f"a {title} session in one document of more than {largest / 1e6:,.0f} MB is not read")
+    return data
 
 
 class Document:

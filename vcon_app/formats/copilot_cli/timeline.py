@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 from ...drafts import Draft, EventDraft, Finding, FormatError, ToolDraft
 from ..common.calls import Call, id_of
+from ..common.documents import read_whole
 from ..common.head import Head
 from ..common.jsonio import Unreadable, loads
 from ..common.lines import Actor, Item, Line, fingerprint
@@ -42,11 +43,7 @@ def parsed(arguments: Any) -> Any:
 
 def document(source: BinaryIO) -> Iterator[Item]:
     """The one object of a file. Raises ``FormatError``."""
-    data = source.read(LARGEST_DOCUMENT + 1)
-    if len(data) > LARGEST_DOCUMENT:
-        raise FormatError(
-            f"a Copilot session in one document of more than {LARGEST_DOCUMENT / 1e6:,.0f} MB is not read"
-        )
+    data = read_whole(source, LARGEST_DOCUMENT, "Copilot")
     try:
         value, repairs = loads(data)
     except Unreadable as error:
