@@ -105,7 +105,7 @@ class GeminiReading(FactsReading):
     def __init__(self) -> None:
         super().__init__()
         self.agent: Actor = ("agent", self.title)
-        self._told: dict[str, None] = {}
+        self._seen: dict[str, None] = {}
         self._wrong_totals = 0
 
     def see(self, line: Line) -> bool:
@@ -123,7 +123,7 @@ class GeminiReading(FactsReading):
         return bool(self.facts.session)
 
     def place(self, line: Line) -> Iterable[Finding]:
-        line.key = self._keys.of("line", line)
+        line.key = self._keys.derived("line", line)
         self.see(line)
         return ()
 
@@ -152,7 +152,7 @@ class GeminiReading(FactsReading):
 
     def _messages(self, line: Line, holder: dict[str, Any], path: str) -> Iterator[Draft]:
         messages = [dict_of(value) for value in list_of(holder.get("messages"))]
-        goes_on = any(f"id:{_id(message)}" in self._told for message in messages)
+        goes_on = any(f"id:{_id(message)}" in self._seen for message in messages)
         for index, message in enumerate(messages):
             inner = replace(line, value=message, key=_id(message) or f"m{index}", at=None)
             yield from self.timed(inner)
@@ -167,11 +167,11 @@ class GeminiReading(FactsReading):
     def _new(self, events: Iterable[EventDraft], *, checkpoint: bool = False) -> Iterator[EventDraft]:
         """Those that were not told. What a checkpoint puts in the place of what it tells again begins no turn."""
         for event in events:
-            if event.key in self._told:
+            if event.key in self._seen:
                 continue
             self._tell(event.key)
             if event.kind in ("user_message", "agent_message"):
-                if (message := f"id:{event.key.rpartition(':')[0]}") in self._told:
+                if (message := f"id:{event.key.rpartition(':')[0]}") in self._seen:
                     event = replace(event, kind="system", data=event.data | {"type": "replaced"})
                 elif checkpoint and event.kind == "user_message":
                     event = replace(event, kind="injected_context", actor_kind="system", data={"type": "checkpoint"})
@@ -179,9 +179,9 @@ class GeminiReading(FactsReading):
             yield event
 
     def _tell(self, key: str) -> None:
-        self._told[key] = None
-        if len(self._told) > REMEMBERED:
-            del self._told[next(iter(self._told))]
+        self._seen[key] = None
+        if len(self._seen) > REMEMBERED:
+            del self._seen[next(iter(self._seen))]
 
     def _message(self, line: Line, path: str) -> Iterator[EventDraft]:
         """The events of a message. ``path`` is its place behind the line's pointer."""
@@ -246,7 +246,7 @@ class GeminiReading(FactsReading):
         """Calls that stand among the parts of the content, and not in ``toolCalls``."""
         for index, part in enumerate(parts_of(content)):
             call = dict_of(part.get("functionCall"))
-            if call and self.calls.of(call.get("id")) is None:
+            if call and self.calls.get(call.get("id")) is None:
                 yield from self._called(line, f"{path}/content/{index}", call, f"c{index}", model)
 
     def _thought(self, line: Line, path: str, thought: dict[str, Any], model: str | None) -> EventDraft:
@@ -312,7 +312,7 @@ class GeminiReading(FactsReading):
     def _returned(self, line: Line, path: str, response: dict[str, Any]) -> EventDraft:
         """A result in the user's place: the API's history, told again by a checkpoint."""
         call_id, name = id_of(response.get("id")), text_of(response.get("name"))[:200]
-        call = self.calls.of(call_id)
+        call = self.calls.get(call_id)
         text, status = answer_in(response.get("response"))
         part = f":result:{call_id}:{fingerprint([text, status])}"
         if call is not None:

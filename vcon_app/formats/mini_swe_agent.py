@@ -205,7 +205,7 @@ class Run(Document):
     def _result(self, line: Line, message: dict[str, Any]) -> EventDraft:
         extra, text = _extra(message), _text(message) or text_of(message.get("output"))
         call_id = id_of(message.get("tool_call_id")) or id_of(message.get("call_id"))
-        call = self.calls.of(call_id) or (self._waiting[0] if self._waiting else None)
+        call = self.calls.get(call_id) or (self._waiting[0] if self._waiting else None)
         if call in self._waiting:
             self._waiting.remove(call)
         name = call.name if call else ""

@@ -101,7 +101,7 @@ class QwenReading(FactsReading):
 
     def place(self, line: Line) -> Iterable[Finding]:
         own = text_of(line.value.get("uuid"))[:ID_LIMIT]
-        line.key = self._keys.named(own, line) if own else self._keys.of("line", line)
+        line.key = self._keys.named(own, line) if own else self._keys.derived("line", line)
         self.see(line)
         agent_id = text_of(line.value.get("agentId"))[:ID_LIMIT]
         if self.agent_id:
@@ -236,7 +236,7 @@ def _returned(
     place: dict[str, Any],
 ) -> Iterator[EventDraft]:  # fmt: skip
     call_id = id_of(answer.get("id")) or id_of(told.get("callId"))
-    call = reading.calls.of(call_id)
+    call = reading.calls.get(call_id)
     name, parent = (call.name if call else text_of(answer.get("name"))[:200]), call.key if call else None
     text, failed = answer_in(answer.get("response"))
     shown = told.get("resultDisplay")
@@ -275,7 +275,7 @@ def _telemetry(reading: QwenReading, line: Line, payload: dict[str, Any]) -> Ite
     decision, tool_name = DECISIONS.get(text_of(event.get("decision"))), text_of(event.get("function_name"))[:200]
     if decision:
         call_id = reading.open.get(f"{tool_name}:{fingerprint(event.get('function_args'))}")
-        call = reading.calls.of(call_id)
+        call = reading.calls.get(call_id)
         reading.decided = call_id
         data |= {"decision": decision, "answer": event["decision"], "by": "user", "inferred": False}
         tool = ToolDraft(call_id, tool_name or None, None, bounded(event.get("function_args"), len(line.raw)))

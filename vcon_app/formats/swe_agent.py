@@ -186,7 +186,7 @@ class Run(Document):
 
     def _observation(self, line: Line, text: str, ids: list[Any], data: dict[str, Any] | None = None) -> EventDraft:
         call_id = next(iter(filter(None, map(id_of, ids))), None)
-        call = self.calls.of(call_id) or self._last
+        call = self.calls.get(call_id) or self._last
         name = call.name if call else ""
         key = f":o:{fingerprint(text.encode())}"
         tool = ToolDraft(call_id, name or None)

@@ -78,14 +78,14 @@ def line(value: dict[str, Any], time: str | None = "2026-10-05T08:00:00Z") -> Li
 
 def test_a_line_with_a_time_keeps_its_key_wherever_it_stands() -> None:
     keys, again = Keys(), Keys()
-    first = [keys.of("k", line({"n": n})) for n in (1, 2, 1, 1)]
+    first = [keys.derived("k", line({"n": n})) for n in (1, 2, 1, 1)]
     assert first[2:] == [f"{first[0]}#1", f"{first[0]}#2"]
-    assert again.of("k", line({"n": 2})) == first[1]
+    assert again.derived("k", line({"n": 2})) == first[1]
 
 
 def test_a_line_without_a_time_is_known_by_the_one_before() -> None:
     keys = Keys()
-    assert len({keys.of("k", line({"n": n}, None)) for n in (1, 1, 1, 2, 1)}) == 5
+    assert len({keys.derived("k", line({"n": n}, None)) for n in (1, 1, 1, 2, 1)}) == 5
 
 
 def test_an_id_on_several_lines_is_told_apart_by_their_bytes() -> None:

@@ -164,7 +164,7 @@ def note(reading: Reading, line: Line) -> Iterator[EventDraft]:
 def subagent_started(reading: Reading, line: Line) -> Iterator[EventDraft]:
     """A sub-agent was started; its events stand below this one."""
     value = line.value
-    run, call = text_of(value.get("subagentRunId")), reading.calls.of(value.get("parentToolCallId"))
+    run, call = text_of(value.get("subagentRunId")), reading.calls.get(value.get("parentToolCallId"))
     name = text_of(value.get("subagentName")) or text_of(value.get("name"))
     reading.key(line, run or "SUBAGENT_STARTED")
     line.depth, line.parent = 0, None
@@ -197,7 +197,7 @@ def _tokens(reading: Reading, line: Line) -> Iterator[EventDraft]:
 def _question(reading: Reading, line: Line, interrupt: dict[str, Any], index: int) -> EventDraft:
     """The run waits for a decision or an input."""
     call_id, id = id_of(interrupt.get("toolCallId")), text_of(interrupt.get("id"))
-    call = reading.calls.of(call_id)
+    call = reading.calls.get(call_id)
     data = {"type": "interrupt", "decision": "pending"} | light(interrupt, frozenset({"message", "toolCallId"}))
     if schema := interrupt.get("responseSchema"):
         data["responseSchema"] = bounded(schema, len(line.raw))

@@ -94,7 +94,7 @@ def called(
 
 def result(reading: Reading, line: Line, call_id: str | None, content: Any, error: Any = None) -> Iterator[EventDraft]:
     """The result of a call. The protocol has no outcome for it but an error text of a message."""
-    call = reading.calls.of(call_id)
+    call = reading.calls.get(call_id)
     if call_id:
         reading.answered.add(call_id)
     text, _ = _readable(content)

@@ -70,7 +70,7 @@ class Reading:
 
     def key(self, line: Line, name: str) -> None:
         """Give a line its key, once what it tells is complete."""
-        line.key = self._keys.of(name, line)
+        line.key = self._keys.derived(name, line)
 
     def tell(self, role: str, id: str, content: Any) -> None:
         """A message was told: it is known by its id, and by what it says when it comes again without one."""

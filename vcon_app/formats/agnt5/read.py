@@ -92,7 +92,7 @@ class Reading(reading.Reading):
 
     def place(self, line: Line) -> Iterator[Finding]:
         self._facts.agent = self._facts.agent or _agent(line)
-        line.key = self._keys.of(text_of(line.value.get("role")) or "line", line)
+        line.key = self._keys.derived(text_of(line.value.get("role")) or "line", line)
         line.agent = "agent", _agent(line)
         yield from ()
 
@@ -146,7 +146,7 @@ class Reading(reading.Reading):
         value, metadata = line.value, dict_of(line.value.get("metadata"))
         call_id = id_of(value.get("tool_call_id")) or id_of(metadata.get("tool_call_id"))
         name = id_of(value.get("name")) or id_of(metadata.get("name")) or id_of(metadata.get("tool"))
-        call = self._calls.of(call_id) or Call("", name or "")
+        call = self._calls.get(call_id) or Call("", name or "")
         failed = metadata.get("error") or metadata.get("is_error")
         return self._outcome(line, call_id, call, value.get("message"), "error" if failed else None, "", "/message")
 

@@ -38,7 +38,7 @@ class Step:
         if self._step.get("is_copied_context") is True:
             yield self._copied()
             return
-        said = self._said()
+        said = self._agent_events()
         results = list(self._results())
         if not said and not results:
             said = [self._spoken("agent_message", "")]
@@ -54,7 +54,7 @@ class Step:
         kept = {name: self._step.get(name) for name in ("source", "tool_calls", "observation") if self._step.get(name)}
         return self._line.event("injected_context", text, data={"copied": True, **bounded(kept, len(self._line.raw))})
 
-    def _said(self) -> list[EventDraft]:
+    def _agent_events(self) -> list[EventDraft]:
         made: list[EventDraft] = []
         if thought := text_of(self._step.get("reasoning_content")):
             made.append(self._spoken("reasoning", thought, part=":r", at_path="/reasoning_content"))
@@ -99,7 +99,7 @@ class Step:
     def _results(self) -> Iterator[EventDraft]:
         for index, result in enumerate(map(dict_of, list_of(dict_of(self._step.get("observation")).get("results")))):
             part, path = f":o{index}:{fingerprint(dumps(result))}", f"/observation/results/{index}"
-            call = self._state.calls.of(result.get("source_call_id"))
+            call = self._state.calls.get(result.get("source_call_id"))
             started = references(result)
             if result.get("content") is not None or not started:
                 yield self._result(result, call, part, path)

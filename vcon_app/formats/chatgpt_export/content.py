@@ -44,11 +44,11 @@ def attachments(message: dict[str, Any]) -> list[dict[str, Any]]:
     parts = [dict_of(part) for part in list_of(dict_of(message.get("content")).get("parts"))]
     media = [{"type": part.get("content_type")} | light(part, frozenset({"content_type", "text"})) for part in parts]
     files = [dict_of(held) for held in list_of(dict_of(message.get("metadata")).get("attachments"))]
-    found = [held for held, part in zip(media, parts, strict=True) if part and not _said(part)]
+    found = [held for held, part in zip(media, parts, strict=True) if part and not _is_spoken(part)]
     return (found + [{"type": "file"} | light(held) for held in files if held])[:LISTED]
 
 
-def _said(part: dict[str, Any]) -> bool:
+def _is_spoken(part: dict[str, Any]) -> bool:
     return isinstance(part.get("text"), str)
 
 

@@ -48,14 +48,14 @@ def message_event(findings: Findings, line: Line, running: Call | None) -> Event
         return _result(line, content, text, running)
     if role == "assistant" and message.get("recipient") not in EVERYBODY and kind not in THOUGHTS:
         return _call(line, content, text)
-    return _said(line, role, content, text)
+    return _message_event(line, role, content, text)
 
 
 def _type_of(kind: Any) -> str:
     return f"content type {kind[:100]!r}" if isinstance(kind, str) else "content without a type"
 
 
-def _said(line: Line, role: str, content: dict[str, Any], text: str) -> EventDraft:
+def _message_event(line: Line, role: str, content: dict[str, Any], text: str) -> EventDraft:
     message, metadata = line.value, dict_of(line.value.get("metadata"))
     kind = _kind(role, content.get("content_type"), message.get("channel"), metadata)
     text, marks = plain(text)

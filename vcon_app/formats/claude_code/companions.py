@@ -50,7 +50,7 @@ def is_companion(name: str) -> bool:
 
 
 def _meta(agent: str, session: str, run: str, value: dict[str, Any]) -> Companion:
-    facts: dict[str, Any] = _told(value) | ({"workflow": run} if run else {})
+    facts: dict[str, Any] = _facts_in(value) | ({"workflow": run} if run else {})
     depth = count_of(value.get("spawnDepth"))
     if depth is not None:
         facts["spawn_depth"] = depth
@@ -68,12 +68,12 @@ def _journal(session: str, run: str, data: bytes) -> Iterator[Companion]:
             continue
         if len(agents) < AGENTS:
             facts = agents.setdefault(agent, {"workflow": run} if run else {})
-            facts |= _told(value) | ({"returned": True} if value["type"] == "result" else {})
+            facts |= _facts_in(value) | ({"returned": True} if value["type"] == "result" else {})
     for agent, facts in agents.items():
         yield Companion("journal", f"agent-{agent}", session, facts.get("label", ""), facts)
 
 
-def _told(value: dict[str, Any]) -> dict[str, Any]:
+def _facts_in(value: dict[str, Any]) -> dict[str, Any]:
     return {ours: told[: ID_LIMIT * 5] for theirs, ours in TOLD.items() if (told := text_of(value.get(theirs)))}
 
 

@@ -43,13 +43,13 @@ class Links:
         if call_id:
             _remember(self._calls, call_id, call)
 
-    def of(self, call_id: Any) -> Call | None:
+    def get(self, call_id: Any) -> Call | None:
         """The call with this id, while it is remembered."""
         return self._calls.get(call_id) if isinstance(call_id, str) else None
 
     def agent(self, agent_id: Any, call_id: Any) -> None:
         """A progress line or a result told which call started a sub-agent."""
-        if isinstance(agent_id, str) and (call := self.of(call_id)):
+        if isinstance(agent_id, str) and (call := self.get(call_id)):
             _remember(self._agents, agent_id, call)
 
     def side(self, line: Line, content: Any) -> Call | None:

@@ -87,7 +87,7 @@ def _block(
 ) -> EventDraft:
     kind = block.get("type")
     if kind == "text" and _is_text(block):
-        return _said(line, block["text"], part, path, data, billing)
+        return _text_event(line, block["text"], part, path, data, billing)
     if kind == "thinking":
         text = text_of(block.get("thinking"))
         data = data if text else data | {"not_recorded": True}
@@ -104,7 +104,9 @@ def _block(
     return reading.unknown(line, what, block, part=part, at_path=path, more=data, **billing)
 
 
-def _said(line: Line, text: str, part: str, path: str, data: dict[str, Any], billing: dict[str, Any]) -> EventDraft:
+def _text_event(
+    line: Line, text: str, part: str, path: str, data: dict[str, Any], billing: dict[str, Any]
+) -> EventDraft:
     value = line.value
     if value.get("isApiErrorMessage") is True:
         data = {"type": "api_error", "error": text_of(value.get("error"))[:100] or None}

@@ -67,7 +67,7 @@ def attachment_line(reading: Reading, line: Line) -> Iterator[EventDraft]:
     data = {"type": "attachment", "attachment_type": kind} | light(
         held, frozenset({"type", "content", "stdout", "stderr", "snippet"})
     )
-    call = reading.links.of(held.get("toolUseID"))
+    call = reading.links.get(held.get("toolUseID"))
     yield line.event(_attachment_kind(kind), _attachment_text(held), data=data, parent=call.key if call else None)
 
 
@@ -76,7 +76,7 @@ def progress(reading: Reading, line: Line) -> Iterator[EventDraft]:
     value, inner = line.value, dict_of(line.value.get("data"))
     call_id = value.get("parentToolUseID") or value.get("toolUseID")
     reading.links.agent(inner.get("agentId"), call_id)
-    call = reading.links.of(call_id)
+    call = reading.links.get(call_id)
     data = {"type": "progress", "progress_type": text_of(inner.get("type"))[:100]} | light(inner, PAYLOADS)
     yield line.event("system", data=data, parent=call.key if call else None)
 

@@ -135,7 +135,7 @@ def _command(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _context(reading: Reading, line: Line, piece: Piece, whole: str, attachments: list[dict[str, Any]]) -> EventDraft:
-    call = reading.links.of(line.value.get("sourceToolUseID"))
+    call = reading.links.get(line.value.get("sourceToolUseID"))
     tag = whole if whole == "compact_summary" else piece.tag or whole
     return line.event(
         "injected_context", _unwrapped(piece.text, piece.tag), part=piece.part, at_path=piece.path,

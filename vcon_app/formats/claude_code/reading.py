@@ -93,7 +93,7 @@ class Reading(reading.Reading):
             line.agent = "subagent", AGENT
             line.depth = int(text_of(value.get("agentId")) not in ("", facts.agent_id))
         elif value.get("isSidechain") is True or (value.get("agentId") and value.get("isSidechain") is not False):
-            call = self.links.of(value.get("parent_tool_use_id")) or self.links.side(
+            call = self.links.get(value.get("parent_tool_use_id")) or self.links.side(
                 line, dict_of(value.get("message")).get("content")
             )
             line.depth = call.depth + 1 if call else 1

@@ -38,7 +38,7 @@ def tool_result(
 ) -> EventDraft:
     """The event of a ``tool_result`` block; ``alone`` when ``toolUseResult`` can only belong to this one."""
     call_id = text_of(block.get("tool_use_id"))[:200] or None
-    call = reading.links.of(call_id)
+    call = reading.links.get(call_id)
     text, attachments = readable(block.get("content"))
     structured = line.value.get("toolUseResult") if alone else None
     status = status_of(block, text, structured)
@@ -62,7 +62,7 @@ def server_result(
 ) -> EventDraft:
     """A result inside a response, of a tool that ran at the API (``web_search_tool_result``)."""
     call_id = text_of(block.get("tool_use_id"))[:200] or None
-    call = reading.links.of(call_id)
+    call = reading.links.get(call_id)
     content = block.get("content")
     text, _ = readable(content)
     found = (

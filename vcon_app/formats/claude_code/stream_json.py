@@ -64,7 +64,7 @@ def _result(reading: Reading, line: Line) -> Iterator[EventDraft]:
 
 def _denial(reading: Reading, line: Line, index: int, denial: dict[str, Any]) -> EventDraft:
     call_id, name = text_of(denial.get("tool_use_id")) or None, text_of(denial.get("tool_name")) or None
-    call = reading.links.of(call_id)
+    call = reading.links.get(call_id)
     return line.event(
         "approval", part=f":{index + 1}", at_path=f"/permission_denials/{index}", parent=call.key if call else None,
         tool=ToolDraft(call_id, name, arguments=bounded(denial.get("tool_input"), len(line.raw)), status="denied"),

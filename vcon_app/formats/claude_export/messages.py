@@ -124,13 +124,13 @@ def _call(chat: ChatState, line: Line, block: dict[str, Any], place: dict[str, A
 def _result(chat: ChatState, line: Line, block: dict[str, Any], place: dict[str, Any]) -> EventDraft:
     """A result names its call by id, in older exports not at all: then it is that of the oldest open call."""
     call_id = id_of(block.get("tool_use_id"))
-    call = chat.calls.of(call_id) or _oldest(chat, id_of(block.get("name")))
+    call = chat.calls.get(call_id) or _oldest(chat, id_of(block.get("name")))
     if call:
         chat.open_calls.pop(call.key, None)
     name = call.name if call else id_of(block.get("name"))
     failed = block.get("is_error")
     status = ("error" if failed else "ok") if isinstance(failed, bool) else None
-    text, rest = _told(block)
+    text, rest = _text_and_rest(block)
     tool = ToolDraft(call_id, name, call.server if call else None, None, bounded(rest, len(line.raw)) or None, status)
     return line.event(
         "tool_result", text, actor=("tool", name or ""), parent=call.key if call else None, tool=tool,
@@ -143,7 +143,7 @@ def _oldest(chat: ChatState, name: str | None) -> Call | None:
     return Call(keys[0], chat.open_calls[keys[0]]) if keys else None
 
 
-def _told(block: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _text_and_rest(block: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The text of a result, and what in it is more than text (found pages, pictures without their bytes)."""
     content = block.get("content")
     items = [dict_of(item) for item in list_of(content)]

@@ -85,7 +85,7 @@ def failure(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Ite
 def ended(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
     """How a call ended. In code mode one call runs several tools, which have no items of their own."""
     call_id = id_of(payload.get("call_id")) or id_of(payload.get("callId")) or id_of(payload.get("id"))
-    call = reading.calls.of(call_id)
+    call = reading.calls.get(call_id)
     facts = outcome_of(payload)
     if call and call_id:
         reading.outcomes[call_id] = facts
@@ -99,7 +99,7 @@ def ended(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Itera
 def file_change(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
     """Files as a patch changed them, as one unified diff."""
     call_id = id_of(payload.get("call_id")) or id_of(payload.get("id"))
-    call = reading.calls.of(call_id)
+    call = reading.calls.get(call_id)
     changes = dict_of(payload.get("changes"))
     if call_id and reading.said.again(payload["type"], "patch", call_id):
         yield line.event("system", data={"type": payload["type"], "repeated": True})
@@ -114,7 +114,7 @@ def file_change(reading: RolloutReading, line: Line, payload: dict[str, Any]) ->
 def guardian(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
     """The verdict of the model that reviews a call in a person's place."""
     call_id, action = id_of(payload.get("target_item_id")), dict_of(payload.get("action"))
-    call = reading.calls.of(call_id)
+    call = reading.calls.get(call_id)
     decision = GUARDIAN.get(text_of(payload.get("status")))
     data = {"type": "guardian_assessment"} | light(payload, COMMON | {"target_item_id", "rationale"})
     name = (call.name if call else "") or text_of(action.get("tool_name")) or text_of(action.get("type"))
@@ -144,7 +144,7 @@ def named(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Itera
 
 def sub_agent(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
     """Another agent was started, asked, waited for or closed; its own file has its session."""
-    call = reading.calls.of(payload.get("call_id"))
+    call = reading.calls.get(payload.get("call_id"))
     child = payload.get("new_thread_id") or payload.get("receiver_thread_id") or payload.get("agent_thread_id")
     data = {"type": payload["type"]} | light(payload, COMMON | {"prompt"}) | light({"child_session": child})
     yield line.event("system", text_of(payload.get("prompt")), parent=call.key if call else None, data=data)

@@ -43,7 +43,7 @@ class ExecReading(FactsReading):
         return bool(self.facts.session)
 
     def place(self, line: Line) -> Iterable[Finding]:
-        line.key = self._keys.of(text_of(line.value.get("type")) or "line", line)
+        line.key = self._keys.derived(text_of(line.value.get("type")) or "line", line)
         self.facts.see(line)
         return ()
 
@@ -121,7 +121,7 @@ CALLS = {
 """Items that are tool calls, and what their tool is called when they do not say."""
 
 
-def _said(line: Line, item: dict[str, Any]) -> EventDraft:
+def _message_event(line: Line, item: dict[str, Any]) -> EventDraft:
     return line.event("agent_message", text_of(item.get("text")), actor=AGENT)
 
 
@@ -146,6 +146,7 @@ def _changed(line: Line, item: dict[str, Any]) -> EventDraft:
 
 
 TEXTS: dict[str, Callable[[Line, dict[str, Any]], EventDraft]] = {
-    "agent_message": _said, "assistant_message": _said, "plan": _said, "reasoning": _thought, "error": _failed,
+    "agent_message": _message_event, "assistant_message": _message_event, "plan": _message_event,
+    "reasoning": _thought, "error": _failed,
     "todo_list": _todo, "file_change": _changed,
 }  # fmt: skip

@@ -109,7 +109,7 @@ def tool_call(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> I
 def tool_result(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
     """Any ``*_output`` item, with what an event told of the same call before (exit code, duration)."""
     call_id = id_of(payload.get("call_id"))
-    call = reading.calls.of(call_id)
+    call = reading.calls.get(call_id)
     output = output_of(payload, reading.outcomes.pop(call_id or "", {}))
     parent, name = (call.key, call.name) if call else (None, "")
     if output.status == "denied" and (call_id is None or call_id != reading.decided):

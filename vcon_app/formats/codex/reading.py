@@ -58,7 +58,7 @@ class RolloutReading(FactsReading):
     def place(self, line: Line) -> Iterable[Finding]:
         if line.at is None:  # some exporters keep the time in the payload only
             line.at, _ = parse(self._split(line.value)[1].get("timestamp"))
-        line.key = self._keys.of(text_of(line.value.get("type")) or "line", line)
+        line.key = self._keys.derived(text_of(line.value.get("type")) or "line", line)
         self.see(line)
         return ()
 

@@ -34,7 +34,7 @@ class Calls:
             if len(self._calls) > KEPT:
                 del self._calls[next(iter(self._calls))]
 
-    def of(self, call_id: Any) -> Call | None:
+    def get(self, call_id: Any) -> Call | None:
         """The call with this id, while it is remembered."""
         return self._calls.get(call_id) if isinstance(call_id, str) else None
 

@@ -174,7 +174,7 @@ class Keys:
             del self._first[next(iter(self._first))]
         return own
 
-    def of(self, kind: str, line: Line) -> str:
+    def derived(self, kind: str, line: Line) -> str:
         """The key of a line without an id: its bytes, and how often the same bytes were there before.
 
         A line without a time is known by the line before it too: ``{"type": "saved"}`` may come a thousand times.

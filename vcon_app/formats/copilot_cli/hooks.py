@@ -45,7 +45,7 @@ def _before_tool(reading: EventsReading, line: Line) -> Iterator[EventDraft]:
 def _after_tool(reading: EventsReading, line: Line) -> Iterator[EventDraft]:
     value, result = line.value, dict_of(line.value.get("toolResult"))
     call_id, name = id_of(value.get("toolCallId")), text_of(value.get("toolName"))[:200]
-    call = reading.calls.of(call_id or f"name:{name}")
+    call = reading.calls.get(call_id or f"name:{name}")
     tool = ToolDraft(call_id, name or None, status=STATUSES.get(text_of(result.get("resultType"))))
     text = text_of(result.get("textResultForLlm"))
     yield line.event("tool_result", text, actor=("tool", name), parent=call.key if call else None, tool=tool)

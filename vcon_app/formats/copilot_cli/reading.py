@@ -81,12 +81,12 @@ class EventsReading(FactsReading):
     def place(self, line: Line) -> Iterable[Finding]:
         own = text_of(line.value.get("id"))[:ID_LIMIT]
         kind = text_of(line.value.get("type")) or "line"
-        line.key = self._keys.named(own, line) if own else self._keys.of(kind, line)
+        line.key = self._keys.named(own, line) if own else self._keys.derived(kind, line)
         self.see(line)
         data = dict_of(line.value.get("data"))
         line.agent = "agent", "Copilot"
         if above := id_of(data.get("parentToolCallId")):
-            call = self.calls.of(above)
+            call = self.calls.get(above)
             line.depth, line.parent = 1, call.key if call else None
             line.agent = "subagent", self.agents.get(above, "")
         return ()
@@ -185,7 +185,7 @@ def _steps(reading: EventsReading, data: dict[str, Any]) -> Iterator[tuple[Kind,
     for index, value in enumerate(list_of(data.get("toolRequests"))):
         asked = dict_of(value)
         call_id = id_of(asked.get("toolCallId"))
-        if call_id is None or (call_id not in seen and reading.calls.of(call_id) is None):
+        if call_id is None or (call_id not in seen and reading.calls.get(call_id) is None):
             seen.add(call_id)
             told = light({"intention": asked.get("intentionSummary"), "title": asked.get("toolTitle")})
             yield "tool_call", f":{index + 1}", f"/data/toolRequests/{index}", {"tool": tool_of(asked), "data": told}
@@ -213,7 +213,7 @@ def assistant_usage(reading: EventsReading, line: Line, data: dict[str, Any]) ->
 def tool_start(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterator[EventDraft]:
     """A call that no message asked for (older versions) begins here; another one was told with its message."""
     tool = tool_of(data)
-    call = reading.calls.of(tool.call_id)
+    call = reading.calls.get(tool.call_id)
     if call is None:
         reading.calls.add(tool.call_id, Call(line.key, tool.name or "", tool.server))
         yield line.event("tool_call", at_path="/data", actor=line.agent, model=reading.model, tool=tool)
@@ -224,7 +224,7 @@ def tool_start(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iter
 def tool_complete(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterator[EventDraft]:
     """What came back. A refusal stands in its error."""
     call_id = id_of(data.get("toolCallId"))
-    call = reading.calls.of(call_id)
+    call = reading.calls.get(call_id)
     name, parent = (call.name if call else ""), call.key if call else None
     result = result_of(data, len(line.raw))
     if result.status == "denied" and (call_id is None or call_id != reading.decided):
@@ -241,7 +241,7 @@ def permission(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iter
     told = dict_of(data.get("result")) or data
     answer = text_of(told.get("kind"))[:100]
     call_id = id_of(data.get("toolCallId")) or id_of(dict_of(data.get("permissionRequest")).get("toolCallId"))
-    call = reading.calls.of(call_id)
+    call = reading.calls.get(call_id)
     about = {"type": "permission.completed", "answer": answer} | light(data)
     if not answer.startswith(("approved", "denied")):
         yield line.event("system", parent=call.key if call else None, data=about)
@@ -258,7 +258,7 @@ def permission(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iter
 def sub_agent(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterator[EventDraft]:
     """A sub-agent starts or ends; what it does stands between, one level down."""
     call_id = id_of(data.get("toolCallId"))
-    call = reading.calls.of(call_id)
+    call = reading.calls.get(call_id)
     if call_id and line.value["type"] == "subagent.started":
         reading.agents[call_id] = text_of(data.get("agentDisplayName") or data.get("agentName"))[:ID_LIMIT]
         if len(reading.agents) > REMEMBERED:
@@ -344,7 +344,7 @@ def handed_over(reading: EventsReading, line: Line, data: dict[str, Any]) -> Ite
 
 
 def note(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterator[EventDraft]:
-    call = reading.calls.of(data.get("toolCallId"))
+    call = reading.calls.get(data.get("toolCallId"))
     about = {"type": line.value["type"]} | light(data, frozenset({"message"}))
     yield line.event("system", text_of(data.get("message")), parent=call.key if call else None, data=about)
 

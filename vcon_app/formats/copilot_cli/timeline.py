@@ -132,7 +132,7 @@ class TimelineReading(FactsReading):
         return line.event("tool_call", at_path=path, actor=AGENT, tool=tool, model=self.facts.model)
 
     def _result(self, line: Line, path: str, call_id: Any, text: str, status: str | None) -> EventDraft:
-        call = self.calls.of(call_id)
+        call = self.calls.get(call_id)
         tool = ToolDraft(id_of(call_id), call.name if call else None, status=status)
         parent = call.key if call else None
         return line.event("tool_result", text, at_path=path, actor=("tool", tool.name or ""), parent=parent, tool=tool)

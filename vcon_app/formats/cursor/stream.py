@@ -63,7 +63,7 @@ class StreamReading(FactsReading):
 
     def place(self, line: Line) -> Iterable[Finding]:
         self.see(line)
-        line.key = self._keys.of(text_of(line.value.get("type")) or "line", line)
+        line.key = self._keys.derived(text_of(line.value.get("type")) or "line", line)
         return ()
 
     def events(self, line: Line) -> Iterator[EventDraft]:
@@ -127,7 +127,7 @@ def thinking(reading: StreamReading, line: Line) -> Iterator[EventDraft]:
 def tool_call(reading: StreamReading, line: Line) -> Iterator[EventDraft]:
     """The start of a call, or its end; an end without its start tells both."""
     call_id, (name, server, arguments, result) = id_of(line.value.get("call_id")), call_in(line.value)
-    call = reading.calls.of(call_id)
+    call = reading.calls.get(call_id)
     if call is None:
         call = Call(f"{line.key}:call", name, server)
         reading.calls.add(call_id, call)
@@ -186,7 +186,7 @@ def query(reading: StreamReading, line: Line) -> Iterator[EventDraft]:
     """A question to the person at the terminal, and what was answered: ``{"...Response": {"approved": {}}}``."""
     value = line.value
     call_id = id_of(value.get("call_id")) or id_of(value.get("tool_call_id"))
-    call = reading.calls.of(call_id)
+    call = reading.calls.get(call_id)
     data = {"type": "interaction_query"} | light(value, COMMON)
     answers = [dict_of(answer) for answer in (value.get("response"), *dict_of(value.get("response")).values())]
     decision = next((name for name in ("approved", "rejected") for answer in answers if name in answer), "")

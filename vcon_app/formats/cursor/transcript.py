@@ -40,7 +40,7 @@ class TranscriptReading(FactsReading):
         return True
 
     def place(self, line: Line) -> Iterable[Finding]:
-        line.key = self._keys.of(text_of(line.value.get("role")) or "line", line)
+        line.key = self._keys.derived(text_of(line.value.get("role")) or "line", line)
         self.see(line)
         line.agent = AGENT
         return ()
@@ -111,7 +111,7 @@ class TranscriptReading(FactsReading):
 
     def _result(self, line: Line, block: dict[str, Any], place: dict[str, Any]) -> EventDraft:
         call_id, content = id_of(block.get("tool_use_id")), block.get("content")
-        call = self.calls.of(call_id) or (self._open.popleft() if self._open else None)
+        call = self.calls.get(call_id) or (self._open.popleft() if self._open else None)
         parts = [dict_of(part) for part in list_of(content)]
         text = text_of(content) or "\n".join(found for part in parts if (found := text_of(part.get("text"))))
         status = {True: "error", False: "ok"}.get(block["is_error"]) if type(block.get("is_error")) is bool else None

@@ -61,7 +61,7 @@ class Telling:
                 continue
             line = self._sample.part(whole, value, f"{path}/{index}", text_of(value.get("uuid")) or f"{level}-{index}")
             yield from self._sample.timed(line, value.get("timestamp"), "/timestamp")
-            above = self._places.of(value, itself=value.get("event") == "span_begin")
+            above = self._places.spans_above(value, itself=value.get("event") == "span_begin")
             line.depth, line.parent = whole.depth + len(above), above[-1] if above else whole.parent
             line.agent = ("subagent" if line.depth else "agent", "")
             kind = text_of(value.get("event"))
@@ -168,7 +168,7 @@ class Telling:
         if changed.name or changed.value:
             data["modified"] = {"name": changed.name, "arguments": bounded(changed.value, len(line.raw))}
         tool = ToolDraft(call.call_id, call.name, server_of(call.name), bounded(call.value, len(line.raw)))
-        known = self._sample.calls.of(call.call_id)
+        known = self._sample.calls.get(call.call_id)
         actor: Actor = ("person", "") if by == "human" else ("system", by)
         why = self._text(value.get("explanation")) or self._text(value.get("message"))
         parent = known.key if known else None

@@ -53,7 +53,7 @@ class Places:
                 return span.id
         return ""
 
-    def of(self, event: dict[str, Any], *, itself: bool = False) -> list[str]:
+    def spans_above(self, event: dict[str, Any], *, itself: bool = False) -> list[str]:
         """Keys of the events that this one is below of, the outermost first.
 
         A span's own begin names itself; ``itself`` leaves that out.

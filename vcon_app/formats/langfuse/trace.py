@@ -60,10 +60,10 @@ class Trace(Document):
         for id in (id for id, kind in self._kinds.items() if kind == "tool"):
             self._teller.ran(*_called(self._observations[id].value))
         alone = "request" not in self._kinds.values()
-        yield from self._said("input", "user") if alone else ()
+        yield from self._message_events("input", "user") if alone else ()
         for id, ended in self._ordered():
             yield from self._result(id) if ended else self._events(id)
-        yield from self._said("output", "assistant") if alone else ()
+        yield from self._message_events("output", "assistant") if alone else ()
         yield from self._scores()
 
     def _ordered(self) -> list[tuple[str, bool]]:
@@ -182,7 +182,7 @@ class Trace(Document):
         short = {name: item for name, item in _attributes(value).items() if not name.startswith(REPEATED)}
         return light(told) | ({"attributes": attributes} if (attributes := light(short)) else {})
 
-    def _said(self, name: str, role: str) -> Iterator[EventDraft]:
+    def _message_events(self, name: str, role: str) -> Iterator[EventDraft]:
         """What went into the trace, or came out, where no generation tells of it."""
         line = self.part(self._line, {name: self._trace.get(name)}, "", name)
         line.at = parse(self._trace.get("timestamp"))[0] if name == "input" else None

@@ -88,7 +88,7 @@ def output_event(item: Json, pointer: str, findings: list[Finding]) -> EventDraf
     text = value if isinstance(value, str) else ""
     entry = {"role": "system", "kind": "artifact", "content": text, "key": key_of(pointer, item), **_extra(item)}
     event = event_of(entry, pointer, findings)
-    said = {} if EXTRA in item else _said(item)
+    said = {} if EXTRA in item else _stated_members(item)
     body = {"body": value} if value is not None and (not isinstance(value, str) or value != event.text) else {}
     return replace(event, data={**said, **event.data, **body})
 
@@ -124,7 +124,7 @@ def _decision(item: dict[str, Json]) -> dict[str, Json]:
     return {**decision, "extra": extra} if extra else decision
 
 
-def _said(item: dict[str, Json]) -> dict[str, Json]:
+def _stated_members(item: dict[str, Json]) -> dict[str, Json]:
     rest = {name: value for name, value in item.items() if name not in ("type", "value", HOME)}
     return {"mediatype": item["type"], **rest} if "type" in item else rest
 

@@ -70,7 +70,7 @@ def tool_use(reading: Reading, line: Line) -> Iterator[EventDraft]:
 def confirmation(reading: Reading, line: Line) -> Iterator[EventDraft]:
     """A person's answer to a question; the API does not tell which person's."""
     value, call_id = line.value, id_of(line.value.get("tool_use_id"))
-    call = reading.calls.of(call_id)
+    call = reading.calls.get(call_id)
     verdict = value.get("result")
     decision = DECISIONS.get(verdict) if isinstance(verdict, str) else None
     if decision is None:
@@ -90,7 +90,7 @@ def tool_result(reading: Reading, line: Line) -> Iterator[EventDraft]:
     """The outcome of a call, of the server's tools or of a client's own."""
     value = line.value
     call_id = next((id for name in ASKED if (id := id_of(value.get(name)))), None)
-    call = reading.calls.of(call_id)
+    call = reading.calls.get(call_id)
     text, held = readable(value.get("content"))
     status = "error" if value.get("is_error") is True else "ok"
     if call and call.key in reading.denied:

@@ -57,7 +57,7 @@ class Reading(reading.Reading):
         value = line.value
         self.facts.at(line.at)
         id = text_of(value.get("id"))
-        line.key = id if 0 < len(id) <= ID_LIMIT else self._keys.of(text_of(value.get("type")), line)
+        line.key = id if 0 < len(id) <= ID_LIMIT else self._keys.derived(text_of(value.get("type")), line)
         line.agent = "agent", self.facts.agent
         thread = text_of(value.get("session_thread_id"))
         if text_of(value.get("type")).removeprefix("session.").startswith("thread_status_"):

@@ -142,7 +142,7 @@ class Session:
         if tool is None:
             return None, None
         tool = replace(tool, arguments=bounded(tool.arguments, size), result=bounded(tool.result, size))
-        called = self.calls.of(tool.call_id) if piece.kind in ("tool_result", "approval") else None
+        called = self.calls.get(tool.call_id) if piece.kind in ("tool_result", "approval") else None
         if called:
             tool = replace(tool, name=tool.name or called.name or None, server=tool.server or called.server)
         return tool, called

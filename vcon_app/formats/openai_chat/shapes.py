@@ -42,7 +42,7 @@ def kind_of(value: dict[str, Any]) -> str:
         return "update"
     if FOREIGN & value.keys():
         return ""
-    return _asked(value) or _said(value) or _around(value)
+    return _asked(value) or _spoken_text(value) or _around(value)
 
 
 def _asked(value: dict[str, Any]) -> str:
@@ -58,7 +58,7 @@ def _asked(value: dict[str, Any]) -> str:
     return ""
 
 
-def _said(value: dict[str, Any]) -> str:
+def _spoken_text(value: dict[str, Any]) -> str:
     kind = value.get("type")
     if isinstance(kind, str) and kind in TYPES:
         return "item"

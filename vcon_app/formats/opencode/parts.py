@@ -31,7 +31,7 @@ def ended(line: Line, *moments: Any) -> Line:
 
 def part(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterable[EventDraft]:
     """Parts by their type."""
-    kind, message = text_of(told.get("type")).replace("_", "-"), reading.of(told)
+    kind, message = text_of(told.get("type")).replace("_", "-"), reading.message_of(told)
     times = dict_of(told.get("time"))
     line = ended(line, times.get("start"), times.get("created"), told.get("at"), message.created)
     if handler := PARTS.get(kind):
@@ -41,7 +41,7 @@ def part(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) 
 
 
 def _text(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
-    text, message = text_of(told.get("text")), reading.of(told)
+    text, message = text_of(told.get("text")), reading.message_of(told)
     place: dict[str, Any] = {"part": f":{fingerprint(text)}", "at_path": path}
     if message.role == "assistant" or "at" in told:
         yield line.event("agent_message", text, actor=reading.agent, model=message.model, **place)
@@ -65,7 +65,7 @@ def _reasoning(reading: OpenCodeReading, line: Line, told: dict[str, Any], path:
         part=f":{fingerprint(text)}",
         at_path=path,
         actor=reading.agent,
-        model=reading.of(told).model,
+        model=reading.message_of(told).model,
         data=data,
     )
 
@@ -78,7 +78,7 @@ def _tool(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str)
     call = f":call:{fingerprint(arguments)}"
     line = ended(line, times.get("start")) if times else line
     yield line.event(
-        "tool_call", part=call, at_path=path, actor=reading.agent, model=reading.of(told).model,
+        "tool_call", part=call, at_path=path, actor=reading.agent, model=reading.message_of(told).model,
         tool=ToolDraft(call_id, name or None, None, arguments), data=light({"title": state.get("title")}),
     )  # fmt: skip
     if text_of(state.get("status")) in STATUSES:
@@ -125,7 +125,7 @@ def _facts_of_result(metadata: dict[str, Any], size: int) -> dict[str, Any]:
 
 def _step_finish(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
     """One response of the model: its tokens and what OpenCode says it cost."""
-    message = reading.of(told)
+    message = reading.message_of(told)
     line = ended(line, message.completed, told.get("at"), message.created)
     data = light({"reason": told.get("reason")})
     yield billed(reading, line, told, path, message.model, data)

@@ -136,7 +136,7 @@ class OpenCodeReading(Reading):
         """Who answers in the session that is being told."""
         return "subagent" if self._session(self.current).parent else "agent", self.title
 
-    def of(self, told: dict[str, Any]) -> Message:
+    def message_of(self, told: dict[str, Any]) -> Message:
         """What is known of the message that a part belongs to."""
         return self.messages.get(text_of(told.get("messageID"))[:ID_LIMIT], NOBODY)
 

@@ -181,7 +181,7 @@ class Conversation:
 
     def _late(self, span: Span) -> EventDraft | None:
         """The span of a call that a request already told with its result: another service had sent it later."""
-        call = self._calls.of(_call_id(span))
+        call = self._calls.get(_call_id(span))
         if call is None or call.key in self._called:
             return None
         self._keys[span.key] = call.key

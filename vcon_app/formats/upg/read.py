@@ -217,15 +217,17 @@ def _decision(node: Node) -> EventDraft:
     if isinstance(node.raw.get("status"), str):
         decision["status"] = node.raw["status"]
     parts = [node.title, text_of(node.properties.get("context")), text_of(node.properties.get("rationale"))]
-    return _told(node, "note", "\n\n".join(part for part in parts if part), "date", {"decision": decision})
+    return _node_event(node, "note", "\n\n".join(part for part in parts if part), "date", {"decision": decision})
 
 
 def _evidence(node: Node) -> EventDraft:
     data = {"name": node.title, "evidence": node.properties}
-    return _told(node, "artifact", text_of(node.properties.get("summary")), "observed_at", data)
+    return _node_event(node, "artifact", text_of(node.properties.get("summary")), "observed_at", data)
 
 
-def _told(node: Node, kind: Literal["note", "artifact"], text: str, time: str, data: dict[str, Json]) -> EventDraft:
+def _node_event(
+    node: Node, kind: Literal["note", "artifact"], text: str, time: str, data: dict[str, Json]
+) -> EventDraft:
     return EventDraft(
         kind,
         f"{node.id}:{fingerprint(dumps(canon.ordered([kind, text, data])))}",

@@ -115,12 +115,12 @@ class Teller:
         self._asked |= {_mark(piece): piece for piece in message.parts if piece.kind == "call"}
         for index, piece in enumerate(_parts_of_kind(message, "reasoning")):
             yield line.event("reasoning", piece.text, part=f"{part}.r{index}", actor=line.agent)
-        yield from self._message(line, message, part)
+        yield from self._text_event(line, message, part)
         for index, piece in enumerate(_parts_of_kind(message, "result")):
             if not self._has_span(piece):
                 yield from self._brought(line, piece, f"{part}.{index}")
 
-    def _message(self, line: Line, message: Message, part: str) -> Iterator[EventDraft]:
+    def _text_event(self, line: Line, message: Message, part: str) -> Iterator[EventDraft]:
         """The message itself; calls in it are only named, for they are events where they ran."""
         text = "\n".join(piece.text for piece in _parts_of_kind(message, "text"))
         others = [piece.value for piece in _parts_of_kind(message, "other") if piece.value]
@@ -164,7 +164,7 @@ class Teller:
         return event
 
     def _result(self, line: Line, piece: Part, asked: EventDraft | None, part: str) -> EventDraft:
-        call = Call(asked.key, asked.tool.name or "") if asked and asked.tool else self._calls.of(piece.call_id)
+        call = Call(asked.key, asked.tool.name or "") if asked and asked.tool else self._calls.get(piece.call_id)
         name = piece.name or (call.name if call else None)
         status = ("error" if piece.failed else "ok") if piece.failed is not None else None
         value = bounded(piece.value, len(line.raw))
