@@ -24,7 +24,7 @@ from . import vcons
 from .measure import table
 from .places import ROOT
 
-OURS = ("cryptography", "ijson", "markdown-it-py", "nh3", "orjson")
+OURS = ("cryptography", "ijson", "markdown-it-py", "nh3", "orjson", "rfc8785")
 HEAD = ("document", "bytes", "ours ms", "ours docs/s", "their ms", "their docs/s", "ours is × as fast", "detection ms")
 DOCUMENTS = {
     "call, a recording": vcons.recording,

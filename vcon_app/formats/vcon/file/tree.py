@@ -16,7 +16,7 @@ from .elide import Elided, Elider, elided_length
 from .notes import MARK, Notes, point
 
 SMALL = 16 * 1024 * 1024
-"""Up to this many bytes are parsed as they are; larger files keep only strings shorter than elide.LONG."""
+"""Up to this many bytes are parsed as they are; larger files keep only strings shorter than ``LONG_STRING``."""
 LARGEST = 256 * 1024 * 1024
 """So many bytes may be left then."""
 HEAVIEST = 450 * 1000 * 1000
@@ -91,7 +91,7 @@ def is_plain(data: bytes, value: Json) -> bool:
     The value is written again, which takes a tenth of reading it, inside of so many lists that one of more than
     ``DEEPEST`` levels cannot be. What is written has every name once, with a colon behind it, and every colon of
     the strings. So a text with no more colons has no name twice, unless it hides colons in escapes. (At most
-    5.5 ms for 10,000 entries; ``check_depth`` and ``doubles`` take 17.)
+    5.5 ms for 10,000 entries; ``check_depth`` and ``duplicate_keys`` take 17.)
     """
     if len(data) > SMALL:  # a copy of it would not fit
         return False

@@ -60,7 +60,7 @@ class Step:
 
     @property
     def own(self) -> Sequence[str]:
-        """Our own members that this step was restored from, see ``own``."""
+        """Our own members that this step was restored from, see ``extension``."""
         return self.left.get("own", ())
 
     def freeze(self) -> EventDraft:

@@ -55,7 +55,7 @@ FAMILIES = {"anthropic": ("claude",), "openai": ("gpt", "codex", "o1", "o3", "o4
 
 
 def read_usage(raw: Json, family: str | None, notes: Notes, pointer: str) -> Usage | None:
-    """The usage of one response; ``None`` when nothing is stated. ``family`` is that of :func:`family`."""
+    """The usage of one response; ``None`` when nothing is stated. ``family`` is that of :func:`provider_family`."""
     if not isinstance(raw, dict) or not raw:
         return None
     names = _spelled(tuple([name for name in raw if name in _KNOWN]))

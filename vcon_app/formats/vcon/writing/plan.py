@@ -20,14 +20,17 @@ TRACED = ("D1", "D2", "D3", "D4", "D5")
 MESSAGE_KINDS = ("user_message", "agent_message")
 ATTACHMENT_KINDS = ("file_change", "artifact")
 REMOVED_PARTS = "gone"
-"""In what is kept for the writer: the parts of an event that a redaction removed (see ``redact``)."""
+"""In what is kept for the writer: the parts of an event that a redaction removed (see ``redacting``)."""
 HAD_WORDS = "said"
-"""There, too: the event had words, and so is a dialog although they are gone."""
+"""There, too: the event had words. It stays a dialog when they are removed, so that indices hold (core s4.1.8)."""
 _GENERATED = re.compile(r"e[1-9]\d*")
 
 
 class TrustedLog:
-    """The log, without what claims to be kept by our reader and cannot be: events may come from anywhere."""
+    """The log with checked notes of our reader: those that cannot be its own are left out of the events.
+
+    Events may come from anywhere (API, agents), and whoever writes ``data["vcon"]`` would steer the writer with it.
+    """
 
     def __init__(self, events: Events) -> None:
         self._events = events

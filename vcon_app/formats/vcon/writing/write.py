@@ -29,7 +29,7 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     ``options``: ``uuid`` of this vCon and ``created_at`` (aware), both kept by the caller from the first export on;
     ``product_version``; ``bodies`` "string" for readers that expect JSON bodies as text (core-02 and before);
     ``verdicts`` with ``review``: what reviewers said; ``redaction`` with its ``type``, where the session and the events
-    are those of ``redact_session.prepare``.
+    are those of ``redacting.prepare``.
     ``events`` is walked several times and never held. ``losses`` tells afterwards what was not carried over.
     """
     _check(options)
