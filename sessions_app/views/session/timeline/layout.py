@@ -10,7 +10,8 @@ from sessions_app.models import Turn
 from sessions_app.queries.log.timeline import Window
 from sessions_app.rendering import text
 
-from .rows import Call, Quiet, Row, Said, row_of
+from .row_kinds import Call, Message, Quiet, Row
+from .rows import row_of
 
 BYTES = 150_000
 """HTML of the rows of one window. With the frame around it a first page stays below 300 KB."""
@@ -59,7 +60,7 @@ class Section:
     turn: Turn | None
     index: int
     continued: bool
-    head: Said | None
+    head: Message | None
     items: list[Row | Group]
     abandoned_by: int | None = None
     """The prompt for which a person went back to before this turn."""
@@ -129,7 +130,9 @@ def _by_turn(rows: list[Row]) -> Iterable[list[Row]]:
 def _section(rows: list[Row], window: Window, opened: frozenset[int], *, top: bool) -> Section:
     first, turn = rows[0], window.turns.get(rows[0].entry.turn)
     continued = top and turn is not None and first.entry.seq > turn.first_seq
-    is_prompt = isinstance(first, Said) and first.entry.kind == "user_message" and first.short and not first.entry.depth
+    is_prompt = (
+        isinstance(first, Message) and first.entry.kind == "user_message" and first.short and not first.entry.depth
+    )
     head = first if is_prompt and not continued and turn and turn.index else None
     rewound = {later: before for before, later in window.rewinds}
     return Section(

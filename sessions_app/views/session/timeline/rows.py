@@ -1,206 +1,40 @@
-"""One row of the timeline for each event, as a small class for each form that a row can have.
+"""The row of the timeline for an event: ``row_of`` picks one of ``row_kinds`` and fills it.
 
-``row_of`` picks the class. Text of the transcript leaves here as HTML of the sanitised renderer, or as plain text
-that the template escapes; nothing else is marked safe.
+``html_of`` alone marks text of the transcript as safe, after the sanitised renderer.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from django.utils.safestring import SafeString, mark_safe
 
-from sessions_app.models import Approval, ModelRequest, Session, ToolCall
-from sessions_app.queries.log.timeline import Entry, Nested, Window
-from sessions_app.rendering import markdown, marks, text, toolbody, toolline
-from sessions_app.views.approvals import cards
+from sessions_app.models import Session, ToolCall
+from sessions_app.queries.log.timeline import Entry, Window
+from sessions_app.rendering import markdown, text, toolbody, toolline
 
-INLINE = 600
-"""Bytes of arguments and result together up to which a card carries its body instead of fetching it when opened."""
+from .row_kinds import (
+    INLINE,
+    ApprovalRow,
+    Attachment,
+    Call,
+    Compaction,
+    Message,
+    Notable,
+    Quiet,
+    Reasoning,
+    Row,
+    UnknownEvent,
+)
+
 FOLDED, FOLDED_LINES = 2_000, 60
 """Characters and lines of a folded text that its row carries."""
 FACTS, FACT = 12, 200
 """Facts of the recorder that a row carries, and characters of each."""
 PROMPT, PROMPT_LINES = 2_400, 32
 """Characters and lines of a prompt that stand in the timeline; long ones are pasted files, rarely read twice."""
-RESULT_ALONE = marks.Mark("result without its call")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """What every row has. ``actor`` is its kind (person, agent, subagent, tool, system), ``label`` its name."""
-
-    template: ClassVar[str]
-    folds: ClassVar[bool] = False
-    """Whether a run of such rows may be folded into one line."""
-    frame: ClassVar[int] = 1_000
-    """Bytes of HTML around what a row says."""
-    entry: Entry
-    actor: str
-    label: str
-    request: ModelRequest | None
-    nested: Nested | None
-    text: str = ""
-    html: SafeString | None = None
-    """What the row carries, as text or as Markdown rendered; ``cut`` says that the event has more of it."""
-    cut: bool = False
-
-    @property
-    def size(self) -> int:
-        """Bytes of HTML the row takes: hostile text grows twelvefold on its way there."""
-        return self.base_size()
-
-    def base_size(self) -> int:
-        """The part of ``size`` that rows of every form have."""
-        said = len(self.html.encode()) if self.html else _weight(self.text)
-        return self.frame + said + _weight(self.label) + (600 if self.nested else 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Attachment:
-    """Something sent along with a message; its payload stays in the source document."""
-
-    name: str
-    size: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said(Row):
-    """A message of a person or an agent."""
-
-    template = "sessions/rows/_said.html"
-    attachments: list[Attachment]
-    stopped: str
-    """Why the model stopped, where that is worth saying."""
-
-    @property
-    def size(self) -> int:
-        return self.base_size() + sum(300 + _weight(one.name) for one in self.attachments)
-
-    @property
-    def short(self) -> bool:
-        """Whether the head of the turn says all of it."""
-        said = self.entry.head.strip()
-        return len(said) <= 90 and "\n" not in said and not self.attachments
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call(Row):
-    """A tool call with its result, on one line; the body comes when it is opened."""
-
-    template = "sessions/rows/_call.html"
-    frame = 1_500
-    line: toolline.ToolLine
-    glance: str
-    status: str
-    """ok, error, denied, cancelled, unstated (a result without an outcome) or none (no result)."""
-    milliseconds: float | None
-    result: Entry | None
-    child: Session | None
-    arguments: list[toolbody.Part] | None
-    results: list[toolbody.Part] | None
-
-    @property
-    def folds(self) -> bool:  # type: ignore[override]
-        return self.nested is None and self.child is None
-
-    @property
-    def size(self) -> int:
-        inline = 12 * INLINE if self.arguments is not None else 0
-        return self.base_size() + _weight(self.line.verb, self.line.subject, self.glance) + inline
-
-    @property
-    def failed(self) -> bool:
-        return self.status == "error"
-
-    @property
-    def outcome(self) -> marks.Mark | None:
-        """What became of the call, where that is not that it went well."""
-        is_stray = self.status not in marks.OUTCOMES and self.entry.kind == "tool_result"
-        return RESULT_ALONE if is_stray else marks.OUTCOMES.get(self.status)
-
-    @property
-    def shows_glance(self) -> bool:
-        """Whether the glance stands on the line: that of an error has a line of its own."""
-        return bool(self.glance) and self.status not in ("error", "denied", "cancelled")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thought(Row):
-    """Reasoning: folded, with its number of words, or what became of it."""
-
-    template = "sessions/rows/_thought.html"
-    frame = 1_600
-    words: int
-    absence: str
-    """"not recorded", "encrypted" or "redacted" when there is no text to read."""
-
-    @property
-    def folds(self) -> bool:  # type: ignore[override]
-        return bool(self.absence)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quiet(Row):
-    """What is no part of the conversation: system notes, injected context, bookkeeping of the recorder."""
-
-    template = "sessions/rows/_quiet.html"
-    folds = True
-    what: str
-    line: str
-    facts: list[toolbody.Pair]
-
-    @property
-    def size(self) -> int:
-        facts = sum(250 + _weight(pair.key, pair.value.text) for pair in self.facts)
-        return self.base_size() + _weight(self.what, self.line) + facts
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Notable(Quiet):
-    """Something that happened beside the conversation and matters: an error, a file, a hand-over, a note."""
-
-    template = "sessions/rows/_notable.html"
-    folds = False
-    icon: str
-    meaning: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compaction(Quiet):
-    """The place where the recorder replaced what came before by a summary."""
-
-    template = "sessions/rows/_compaction.html"
-    folds = False
-    before: int | None
-    after: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Strange(Quiet):
-    """What no reader knows: a badge and the raw payload."""
-
-    template = "sessions/rows/_strange.html"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked(Row):
-    """The place where an agent asked: the card while it waits, one line afterwards."""
-
-    template = "sessions/rows/_asked.html"
-    approval: Approval
-
-    @property
-    def size(self) -> int:
-        return self.base_size() + cards.weight(self.approval)
-
-
-def _weight(*texts: str) -> int:
-    """Bytes of texts as HTML."""
-    return sum(len(text.escape(one).encode()) for one in texts)
 
 
 def row_of(entry: Entry, window: Window) -> Row:
@@ -214,13 +48,13 @@ def row_of(entry: Entry, window: Window) -> Row:
         "nested": window.nested.get(entry.seq),
     }
     if approval:
-        return Asked(approval=approval, **common)
+        return ApprovalRow(approval=approval, **common)
     if entry.kind in ("tool_call", "tool_result"):
         return _call(entry, window, common)
     if entry.kind in ("user_message", "agent_message"):
-        return _said(entry, common)
+        return _message(entry, common)
     if entry.kind == "reasoning":
-        return Thought(words=len(entry.head.split()), absence=_absence(entry), **_folded(entry), **common)
+        return Reasoning(words=len(entry.head.split()), absence=_absence(entry), **_folded(entry), **common)
     return _aside(entry, common)
 
 
@@ -253,19 +87,19 @@ def html_of(value: str) -> SafeString:
     return mark_safe(markdown.render(value))  # noqa: S308 - rendered without raw HTML and sanitised by an allow-list
 
 
-def _said(entry: Entry, common: dict[str, Any]) -> Said:
+def _message(entry: Entry, common: dict[str, Any]) -> Message:
     shown, cut = entry.head, entry.cut
     if entry.kind == "user_message":
         clamped = text.clamp(entry.head, characters=PROMPT, lines=PROMPT_LINES)
         shown, cut = clamped.text, cut or clamped.cut
     stopped = text.first_line(str(entry.data.get("stop_reason") or ""), 60)
-    return Said(html=html_of(shown), cut=cut, attachments=_attachments(entry.data), stopped=stopped, **common)
+    return Message(html=html_of(shown), cut=cut, attachments=_attachments(entry.data), stopped=stopped, **common)
 
 
 def _attachments(data: dict[str, Any]) -> list[Attachment]:
     """The first 20 attachments of a message, each called by what the recorder says of it."""
-    told = data.get("attachments")
-    found = [item for item in told if isinstance(item, dict)] if isinstance(told, list) else []
+    listed = data.get("attachments")
+    found = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
     return [_attachment(item) for item in found[:20]]
 
 
@@ -394,7 +228,7 @@ def _aside(entry: Entry, common: dict[str, Any]) -> Row:
         return Notable(icon=icon, meaning=meaning, html=html, facts=_facts(entry.data), **aside | {"what": words})
     if entry.kind == "unknown":
         raw = entry.data.get("raw")
-        return Strange(facts=_facts(raw if isinstance(raw, dict) else entry.data, hidden=()), **aside)
+        return UnknownEvent(facts=_facts(raw if isinstance(raw, dict) else entry.data, hidden=()), **aside)
     return Quiet(facts=_facts(entry.data), **aside)
 
 
@@ -410,15 +244,15 @@ def _folded(entry: Entry) -> dict[str, Any]:
 
 
 def _facts(data: dict[str, Any], hidden: Collection[str] = PLUMBING) -> list[toolbody.Pair]:
-    told = {key: value for key, value in data.items() if key not in hidden and value not in (None, "", [], {})}
-    return toolbody.facts(told, FACT, FACTS)
+    shown = {key: value for key, value in data.items() if key not in hidden and value not in (None, "", [], {})}
+    return toolbody.facts(shown, FACT, FACTS)
 
 
 def _compacted(data: dict[str, Any]) -> tuple[int | None, int | None]:
-    """Tokens before and after, where the recorder tells them."""
-    told = data.get("compact_metadata")
-    told = told if isinstance(told, dict) else data
-    before, after = (next((told[key] for key in keys if isinstance(told.get(key), int)), None) for keys in COMPACTED)
+    """Tokens before and after a compaction; None where the recorder left the number out."""
+    nested = data.get("compact_metadata")
+    facts = nested if isinstance(nested, dict) else data
+    before, after = (next((facts[key] for key in keys if isinstance(facts.get(key), int)), None) for keys in COMPACTED)
     return before, after
 
 

@@ -1,0 +1,194 @@
+"""Kinds of rows of the timeline: a small class for each, with its template and the bytes of HTML that it takes.
+
+Text of the transcript is in them as HTML of the sanitised renderer, or as plain text that the template escapes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from django.utils.safestring import SafeString
+
+from sessions_app.models import Approval, ModelRequest, Session
+from sessions_app.queries.log.timeline import Entry, Nested
+from sessions_app.rendering import marks, text, toolbody, toolline
+from sessions_app.views.approvals import cards
+
+INLINE = 600
+"""Bytes of arguments and result together up to which a card carries its body instead of fetching it when opened."""
+RESULT_ALONE = marks.Mark("result without its call")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What every row has. ``actor`` is its kind (person, agent, subagent, tool, system), ``label`` its name."""
+
+    template: ClassVar[str]
+    folds: ClassVar[bool] = False
+    """Whether a run of such rows may be folded into one line."""
+    frame: ClassVar[int] = 1_000
+    """Bytes of HTML around what a row says."""
+    entry: Entry
+    actor: str
+    label: str
+    request: ModelRequest | None
+    nested: Nested | None
+    text: str = ""
+    html: SafeString | None = None
+    """What the row carries, as text or as Markdown rendered; ``cut`` says that the event has more of it."""
+    cut: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes of HTML the row takes: hostile text grows twelvefold on its way there."""
+        return self.base_size()
+
+    def base_size(self) -> int:
+        """The part of ``size`` that rows of every form have."""
+        said = len(self.html.encode()) if self.html else _weight(self.text)
+        return self.frame + said + _weight(self.label) + (600 if self.nested else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """Something sent along with a message; its payload stays in the source document."""
+
+    name: str
+    size: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message(Row):
+    """A message of a person or an agent."""
+
+    template = "sessions/rows/_said.html"
+    attachments: list[Attachment]
+    stopped: str
+    """Why the model stopped, where that is worth saying."""
+
+    @property
+    def size(self) -> int:
+        return self.base_size() + sum(300 + _weight(one.name) for one in self.attachments)
+
+    @property
+    def short(self) -> bool:
+        """Whether the head of the turn says all of it."""
+        said = self.entry.head.strip()
+        return len(said) <= 90 and "\n" not in said and not self.attachments
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call(Row):
+    """A tool call with its result, on one line; the body comes when it is opened."""
+
+    template = "sessions/rows/_call.html"
+    frame = 1_500
+    line: toolline.ToolLine
+    glance: str
+    status: str
+    """ok, error, denied, cancelled, unstated (a result without an outcome) or none (no result)."""
+    milliseconds: float | None
+    result: Entry | None
+    child: Session | None
+    arguments: list[toolbody.Part] | None
+    results: list[toolbody.Part] | None
+
+    @property
+    def folds(self) -> bool:  # type: ignore[override]
+        return self.nested is None and self.child is None
+
+    @property
+    def size(self) -> int:
+        inline = 12 * INLINE if self.arguments is not None else 0
+        return self.base_size() + _weight(self.line.verb, self.line.subject, self.glance) + inline
+
+    @property
+    def failed(self) -> bool:
+        return self.status == "error"
+
+    @property
+    def outcome(self) -> marks.Mark | None:
+        """What became of the call, where that is not that it went well."""
+        is_stray = self.status not in marks.OUTCOMES and self.entry.kind == "tool_result"
+        return RESULT_ALONE if is_stray else marks.OUTCOMES.get(self.status)
+
+    @property
+    def shows_glance(self) -> bool:
+        """Whether the glance stands on the line: that of an error has a line of its own."""
+        return bool(self.glance) and self.status not in ("error", "denied", "cancelled")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reasoning(Row):
+    """Reasoning of the model, folded under its number of words; or why its text is absent."""
+
+    template = "sessions/rows/_thought.html"
+    frame = 1_600
+    words: int
+    absence: str
+    """"not recorded", "encrypted" or "redacted" when there is no text to read."""
+
+    @property
+    def folds(self) -> bool:  # type: ignore[override]
+        return bool(self.absence)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quiet(Row):
+    """What is no part of the conversation: system notes, injected context, bookkeeping of the recorder."""
+
+    template = "sessions/rows/_quiet.html"
+    folds = True
+    what: str
+    line: str
+    facts: list[toolbody.Pair]
+
+    @property
+    def size(self) -> int:
+        facts = sum(250 + _weight(pair.key, pair.value.text) for pair in self.facts)
+        return self.base_size() + _weight(self.what, self.line) + facts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notable(Quiet):
+    """Something that happened beside the conversation and matters: an error, a file, a hand-over, a note."""
+
+    template = "sessions/rows/_notable.html"
+    folds = False
+    icon: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compaction(Quiet):
+    """The place where the recorder replaced what came before by a summary."""
+
+    template = "sessions/rows/_compaction.html"
+    folds = False
+    before: int | None
+    after: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownEvent(Quiet):
+    """An event of a kind that no reader knows: a badge and the raw payload."""
+
+    template = "sessions/rows/_strange.html"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRow(Row):
+    """An approval at the event that asked for it: the card while it is pending, one line afterwards."""
+
+    template = "sessions/rows/_asked.html"
+    approval: Approval
+
+    @property
+    def size(self) -> int:
+        return self.base_size() + cards.weight(self.approval)
+
+
+def _weight(*texts: str) -> int:
+    """Bytes of texts as HTML."""
+    return sum(len(text.escape(one).encode()) for one in texts)
