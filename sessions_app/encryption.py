@@ -1,7 +1,7 @@
 """Secrets that the desk has to give out again (tokens, signing secrets), encrypted at rest.
 
 Fernet (AES-128-CBC and HMAC-SHA256) with a key derived from ``SECRET_KEY`` by HKDF-SHA256; ``SECRET_KEY_FALLBACKS``
-still open what was sealed before the key was changed.
+still decrypt what was encrypted before the key was changed.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from django.conf import settings
 
 
 class Unreadable(ValueError):
-    """A secret was sealed with another ``SECRET_KEY``: it has to be entered again."""
+    """A secret was encrypted under another ``SECRET_KEY``: it has to be entered again."""
 
 
-def sealed(secret: str) -> str:
-    """A token to keep in place of the secret."""
+def encrypt(secret: str) -> str:
+    """Fernet token of a secret, as text to store."""
     return _keys(_configured()).encrypt(secret.encode()).decode()
 
 
-def opened(token: str) -> str:
-    """The secret of a token. Raises ``Unreadable``."""
+def decrypt(token: str) -> str:
+    """Secret of a Fernet token. Raises ``Unreadable`` for one of another key."""
     try:
         return _keys(_configured()).decrypt(token.encode()).decode()
     except InvalidToken:

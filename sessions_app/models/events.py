@@ -92,7 +92,7 @@ class ToolCall(models.Model):
 
 
 class ModelRequest(Tokens):
-    """One response of a model, counted once: the repeat with the greatest output wins."""
+    """One request to a model with the usage of its response. Of repeats the one with the greatest output is counted."""
 
     pk = models.CompositePrimaryKey("session_id", "key")
     session = models.ForeignKey(Session, models.CASCADE, related_name="requests", db_index=False)

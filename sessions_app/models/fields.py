@@ -82,7 +82,7 @@ class EncryptedText(models.TextField):
     """A secret: encrypted at rest with a key derived from ``SECRET_KEY``. See ``sessions_app.encryption``."""
 
     def get_prep_value(self, value: str | None) -> str | None:
-        return encryption.sealed(value) if value else value
+        return encryption.encrypt(value) if value else value
 
     def from_db_value(self, value: str | None, expression: Expression, connection: BaseDatabaseWrapper) -> str | None:
-        return encryption.opened(value) if value else value
+        return encryption.decrypt(value) if value else value

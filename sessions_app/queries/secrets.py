@@ -9,31 +9,32 @@ from uuid import UUID
 from django.db.models import TextField
 from django.db.models.functions import Cast
 
-from sessions_app.encryption import Unreadable, opened
+from sessions_app.encryption import Unreadable, decrypt
 from sessions_app.models import Agent, Secret
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredSecret:
     """A secret without its value, and the agents whose tools send it."""
 
     row: Secret
     agents: list[Agent]
     readable: bool
-    """False: it was sealed with a ``SECRET_KEY`` that is gone, and has to be entered again."""
+    """False: it was encrypted under a ``SECRET_KEY`` that is gone, and has to be entered again."""
 
 
-def secrets(workspace_id: UUID) -> list[Kept]:
-    """In the order of their names."""
+def secrets(workspace_id: UUID) -> list[StoredSecret]:
+    """Secrets of a workspace without their values, in the order of their names."""
     users = _users(workspace_id)
     rows = Secret.objects.filter(workspace_id=workspace_id).defer("value").order_by("name")
-    sealed = rows.annotate(sealed=Cast("value", TextField()))
-    return [Kept(row, users.get(row.name, []), _is_readable(row.sealed)) for row in sealed]
+    # As text: the field itself would decrypt, and raise at the first secret of a key that is gone.
+    rows = rows.annotate(token=Cast("value", TextField()))
+    return [StoredSecret(row, users.get(row.name, []), _is_readable(row.token)) for row in rows]
 
 
-def _is_readable(sealed: str) -> bool:
+def _is_readable(token: str) -> bool:
     try:
-        opened(sealed)
+        decrypt(token)
     except Unreadable:
         return False
     return True

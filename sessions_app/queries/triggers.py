@@ -62,7 +62,7 @@ def with_last_runs(found: Iterable[ScheduleWithRun]) -> list[ScheduleWithRun]:
 def endpoints(workspace_id: UUID) -> QuerySet[EndpointWithDelivery]:
     """By name, each with its agent, ``has_secret``, ``last_delivery_id`` and ``waiting``: not acknowledged.
 
-    The secret stays sealed: one that was sealed with another ``SECRET_KEY`` must not take the page with it.
+    The secret stays encrypted: one that was encrypted under another ``SECRET_KEY`` must not take the page with it.
     """
     mine = WebhookDelivery.objects.filter(endpoint=OuterRef("pk")).order_by("-id")
     waiting = mine.filter(acknowledged_at=None).order_by().values("endpoint").annotate(number=Count("pk"))

@@ -18,7 +18,7 @@ def key_of(workspace_id: UUID) -> str:
     """The key. Raises ``Failed`` where there is none that can be used."""
     try:
         key = secrets.provider_key(workspace_id)
-    except ValueError as refused:  # for another place, or sealed with a SECRET_KEY that is gone
+    except ValueError as refused:  # for another place, or encrypted under a SECRET_KEY that is gone
         raise Failed(f"the workspace's key of the Anthropic API cannot be used: {refused}") from None
     if not key:
         raise Failed(NO_KEY)

@@ -27,8 +27,10 @@ class NoSuchTurn(ValueError):
 
 
 def context_for(session: Session) -> str:
-    """What an agent is told of the session that its own goes on from; empty when it goes on from none."""
-    return handover_transcript.retold(session.continues, session.continues_seq or 0) if session.continues else ""
+    """Transcript of the session that this one continues, as context for its agent; empty when it continues none."""
+    if session.continues is None:
+        return ""
+    return handover_transcript.transcript_for_successor(session.continues, session.continues_seq or 0)
 
 
 @transaction.atomic

@@ -53,7 +53,7 @@ def keep(
         raise Refused(f"{PROVIDER_KEY} is the key of the Anthropic API: it is sent to {provider_origin()} alone")
     if not replace and Secret.objects.filter(workspace_id=workspace_id, name=name).exists():
         raise Refused(f'there is a secret "{name}" already; replace it where it is listed')
-    unread = Secret.objects.defer("value")  # it may have been sealed with a SECRET_KEY that is gone
+    unread = Secret.objects.defer("value")  # it may have been encrypted under a SECRET_KEY that is gone
     secret, made = unread.update_or_create(workspace_id=workspace_id, name=name, defaults=fields)
     audit.record(
         workspace_id, by, "secret.kept" if made else "secret.replaced", subject=("secret", secret.id),

@@ -87,7 +87,7 @@ class _SignatureOfTheTeam(Middleware):
 def _secrets(team_id: str | None) -> Iterator[str]:
     """Of the team; of every team where the request names none, as the one by which Slack tries the address.
 
-    Raises ``secrets.Unreadable`` for what was sealed under another ``SECRET_KEY``.
+    Raises ``secrets.Unreadable`` for what was encrypted under another ``SECRET_KEY``.
     """
     rows = SlackInstallation.objects.filter(revoked_at=None)
     rows = rows.filter(team_id=team_id) if team_id else rows

@@ -1,4 +1,4 @@
-"""The turns of a session as light marks: prompt, cost beside the dearest turn, errors, what waits."""
+"""Outline of a session: a mark for each turn with its prompt, relative cost, errors and pending approvals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce, Left
 from sessions_app.models import Approval, Event, ToolCall, Turn
 
 PAGE = 24
-"""Turns of the outline that come with the page; a long one is fetched in pieces of ``MORE`` as it is scrolled."""
+"""Turns of the outline that come with the page; others are fetched ``MORE`` at a time as it is scrolled."""
 MORE = 200
 STEPS = 20
 """Widths that a cost bar can have."""
@@ -40,7 +40,7 @@ class Outline:
 
 
 def around(session_id: UUID, index: int) -> Outline:
-    """The turns around one, as many above as below while there are some."""
+    """At most 24 turns with turn ``index`` among them: up to 12 above it, and the others from it on."""
     turns = _turns(session_id)
     above = list(turns.filter(index__lt=index).order_by("-index")[: PAGE // 2 + 1])
     room = PAGE - min(len(above), PAGE // 2)
@@ -62,7 +62,7 @@ def before(session_id: UUID, index: int) -> Outline:
 
 
 def first_seq(session_id: UUID, index: int) -> int | None:
-    """Where a turn begins, or the one after it when there is none of this number."""
+    """First event of turn ``index``, or of the next turn when there is none of this number; None after the last."""
     turns = Turn.objects.filter(session_id=session_id, index__gte=index).order_by("index")
     return turns.values_list("first_seq", flat=True).first()
 
@@ -98,13 +98,13 @@ def _marks(session_id: UUID, turns: list[dict[str, Any]]) -> list[Mark]:
 
 
 def pending_seqs(session_id: UUID) -> list[int]:
-    """Where the session asks and nobody has answered yet, in order."""
+    """Events of the pending approvals of a session, in order."""
     waiting = Approval.objects.filter(session_id=session_id, status=Approval.Status.PENDING, event_seq__isnull=False)
     return sorted(seq for seq in waiting.values_list("event_seq", flat=True) if seq is not None)
 
 
 def next_error(session_id: UUID, seq: int) -> int | None:
-    """The first error after ``seq``: an error event, or a tool call that failed. From the start again at the end."""
+    """The first error after ``seq``, else the first of all: an error event, or a tool call that failed."""
     errors = Event.objects.filter(session_id=session_id, kind="error")
     calls = ToolCall.objects.filter(session_id=session_id, status="error")
     for least in (seq, 0):
@@ -117,6 +117,6 @@ def next_error(session_id: UUID, seq: int) -> int | None:
 
 
 def next_approval(session_id: UUID, seq: int) -> int | None:
-    """The first place after ``seq`` where something waits; from the start again at the end."""
+    """Event of the first pending approval after ``seq``, else of the first one of all."""
     waiting = pending_seqs(session_id)
     return next((one for one in waiting if one > seq), waiting[0] if waiting else None)

@@ -1,4 +1,4 @@
-"""A session retold for the agent that goes on with it: who said what, what tools gave back, what people decided."""
+"""Transcript of a session as text for a model: messages, tool calls with their results, and decisions of people."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
 CHARACTERS = 200_000
-"""Of the whole: about 50,000 tokens, a quarter of what a model reads at once."""
-SAID, ARGUMENTS, RESULT, DECIDED = 20_000, 2_000, 3_000, 1_000
+"""Most characters of a transcript: about 50,000 tokens, a quarter of what a model reads at once."""
+MESSAGE, ARGUMENTS, RESULT, DECISION = 20_000, 2_000, 3_000, 1_000
 """Characters of one message, of the arguments of a call, of its result, of one part of a decision."""
 DECISIONS = 100
-STATE, BEFORE, OLDER = 100_000, 50_000, 40_000
-"""Characters of a state that was left behind, of what came before that session, of its summarised turns."""
+STATE, GIVEN, OLDER = 100_000, 50_000, 40_000
+"""Characters of the agent's stored state, of the transcript that the session was given, of older turns' prompts."""
 PAGE = 200
 CONTINUED = "continued"
 """Key of the event that holds what a continued session was given."""
-TOLD = {
+KINDS = {
     "user_message": "", "agent_message": "", "tool_call": "", "tool_result": "", "error": "error", "note": "note",
     "handoff": "handed over", "compaction": "summary of what came before", "escalation": "asked a person",
 }  # fmt: skip
-"""Kinds that are retold. Reasoning is its agent's own, and bookkeeping says nothing to another one."""
-HOLDS = (
+"""Kinds of events in a transcript, with their words. Reasoning is its agent's own, bookkeeping says nothing."""
+DECIDED = (
     Approval.Status.APPROVED, Approval.Status.APPROVED_EDITED, Approval.Status.DENIED, Approval.Status.ANSWERED,
     Approval.Status.SETTLED_ELSEWHERE,
 )  # fmt: skip
@@ -42,21 +42,21 @@ PROMISE = (
 )
 
 
-def retold(session: Session, through: int) -> str:
-    """The session up to the event ``through``, in at most 200,000 characters.
+def transcript_for_successor(session: Session, through: int) -> str:
+    """Transcript up to the event ``through`` with an introduction, in at most 200,000 characters.
 
-    Of a longer one the latest turns stand whole and the older ones as their prompts; decisions always stand.
+    Of a longer one the latest turns are whole and of older ones the prompts remain; decisions always remain.
     """
-    return _record(session, through, CHARACTERS, _head(session, through))
+    return _transcript(session, through, CHARACTERS, _introduction(session, through))
 
 
-def record(session: Session, through: int, characters: int) -> str:
-    """The same for the agent of the session itself, in at most so many characters."""
-    return _record(session, through, characters)
+def transcript_for_itself(session: Session, through: int, characters: int) -> str:
+    """The same without the introduction, for the agent of the session, in at most ``characters``."""
+    return _transcript(session, through, characters)
 
 
-def _record(session: Session, through: int, characters: int, head: str = "") -> str:
-    parts = [head, _state(session), _before(session), _decisions(session, through)]
+def _transcript(session: Session, through: int, characters: int, head: str = "") -> str:
+    parts = [head, _state(session), _given_transcript(session), _decisions(session, through)]
     fixed = "\n\n".join(filter(None, parts))
     room = min(OLDER, characters // 5)
     lines, first = _latest(session, through, characters - len(fixed) - room - 500)
@@ -64,7 +64,7 @@ def _record(session: Session, through: int, characters: int, head: str = "") -> 
     return "\n\n".join(filter(None, [fixed, older, "## Transcript", *lines]))[:characters]
 
 
-def _head(session: Session, through: int) -> str:
+def _introduction(session: Session, through: int) -> str:
     turn = Turn.objects.filter(session=session, first_seq__lte=through).order_by("-index").first()
     until = f" up to the end of turn {turn.index}" if turn and turn.index else ""
     began = f", which began on {session.started_at:%Y-%m-%d %H:%M} UTC" if session.started_at else ""
@@ -76,7 +76,7 @@ def _head(session: Session, through: int) -> str:
 
 
 def _state(session: Session) -> str:
-    """What an agent left of its own memory: ``agent_state`` of an llmfeed, shown with the session or kept with it."""
+    """State that the agent stored: ``agent_state`` of an llmfeed, in the session's metadata or its source record."""
     state = session.metadata.get("agent_state")
     if state is None and session.source_format == "llmfeed":
         blocks = Session.objects.filter(pk=session.pk).values_list("source_record__llmfeed__blocks", flat=True).first()
@@ -84,22 +84,22 @@ def _state(session: Session) -> str:
     return f"## The state that its agent left\n\n{_json(state, STATE)}" if state else ""
 
 
-def _before(session: Session) -> str:
-    """What the session had been given itself, where it goes on from another one."""
+def _given_transcript(session: Session) -> str:
+    """The transcript that the session was given itself, where it continues another one."""
     if not session.continues_id:
         return ""
     given = Event.objects.filter(session=session, kind="injected_context", client_key=CONTINUED)
-    text = given.annotate(given=Left("text", BEFORE)).values_list("given", flat=True).first()
+    text = given.annotate(given=Left("text", GIVEN)).values_list("given", flat=True).first()
     return f"## What that session knew from before\n\n{text}" if text else ""
 
 
 def _decisions(session: Session, through: int) -> str:
-    """What people decided, the latest 100. Questions that expired or were withdrawn may be asked again."""
+    """The latest 100 decisions of people. Approvals that expired or were withdrawn may be requested again."""
     asked = Approval.objects.filter(Q(event_seq__lte=through) | Q(event_seq=None), session=session)
-    decided = asked.filter(status__in=HOLDS).order_by("-decided_at")
-    rows = decided.annotate(shown=Left(Cast("arguments", TextField()), DECIDED)).defer("arguments", "context")
-    told = [_decision(approval) for approval in rows[:DECISIONS]][::-1]
-    return "\n".join(["## Decisions", PROMISE, *told]) if told else ""
+    decided = asked.filter(status__in=DECIDED).order_by("-decided_at")
+    rows = decided.annotate(shown=Left(Cast("arguments", TextField()), DECISION)).defer("arguments", "context")
+    lines = [_decision(approval) for approval in rows[:DECISIONS]][::-1]
+    return "\n".join(["## Decisions", PROMISE, *lines]) if lines else ""
 
 
 class Shown(TypedDict):
@@ -113,7 +113,7 @@ def _decision(approval: WithAnnotations[Approval, Shown]) -> str:
     tool = f"{approval.tool_server}/{approval.tool_name}" if approval.tool_server else approval.tool_name
     by = f" by {_line(str(made['by']), 80)}" if made.get("by") else ""
     more = [
-        f"; {word}: {_json(made[name], DECIDED)}"
+        f"; {word}: {_json(made[name], DECISION)}"
         for name, word in (("arguments", "with the arguments changed to"), ("answer", "answer"), ("reason", "reason"))
         if made.get(name) not in (None, "")
     ]
@@ -123,10 +123,10 @@ def _decision(approval: WithAnnotations[Approval, Shown]) -> str:
 
 
 def _latest(session: Session, through: int, room: int) -> tuple[list[str], int | None]:
-    """What fits of the transcript, from its end, and the turn that it begins in when not all of it does."""
+    """The last events that fit into ``room`` characters, and the turn they begin in; None when all of them fit."""
     lines: list[str] = []
     for row in _backwards(session, through):
-        line = _told(row)
+        line = _line_of_event(row)
         if room < len(line):
             return [f"(turn {row['turn']} begins before this)", *lines[::-1]], row["turn"]
         room -= len(line) + 2
@@ -136,9 +136,9 @@ def _latest(session: Session, through: int, room: int) -> tuple[list[str], int |
 
 def _backwards(session: Session, through: int) -> Iterator[Mapping[str, Any]]:
     """Events of the conversation from ``through`` back to the first, long values cut by PostgreSQL."""
-    rows = Event.objects.filter(session=session, kind__in=TOLD, depth=0).order_by("-seq").values(
+    rows = Event.objects.filter(session=session, kind__in=KINDS, depth=0).order_by("-seq").values(
         "seq", "turn", "kind", "actor_kind", "actor_name", "tool_name", "tool_server", "tool_status",
-        said=Left("text", SAID), asked=Light("arguments", ARGUMENTS), given=Light("result", RESULT),
+        message=Left("text", MESSAGE), call=Light("arguments", ARGUMENTS), outcome=Light("result", RESULT),
     )  # fmt: skip
     below = through + 1
     while page := list(rows.filter(seq__lt=below)[:PAGE]):
@@ -146,23 +146,23 @@ def _backwards(session: Session, through: int) -> Iterator[Mapping[str, Any]]:
         below = page[-1]["seq"]
 
 
-def _told(row: Mapping[str, Any]) -> str:
-    """One event. A message begins its turn."""
-    kind, said = row["kind"], row["said"]
+def _line_of_event(row: Mapping[str, Any]) -> str:
+    """Text of one event; a message of a person under the heading of its turn."""
+    kind, text = row["kind"], row["message"]
     tool = "/".join(filter(None, (row["tool_server"], row["tool_name"]))) or "a tool"
     if kind == "user_message":
         who = " ".join(filter(None, (row["actor_kind"], _line(row["actor_name"], 80))))
-        return f"### Turn {row['turn']}\n\n{who}: {_cut(said, SAID)}"
+        return f"### Turn {row['turn']}\n\n{who}: {_cut(text, MESSAGE)}"
     if kind == "tool_call":
-        return f"call of {tool}: {_json(row['asked'], ARGUMENTS)}"
+        return f"call of {tool}: {_json(row['call'], ARGUMENTS)}"
     if kind == "tool_result":
         status = f", {row['tool_status']}" if row["tool_status"] else ""
-        return f"result of {tool}{status}: {_cut(said, RESULT) or _json(row['given'], RESULT)}"
-    return f"{TOLD[kind] or 'agent'}: {_cut(said, SAID)}"
+        return f"result of {tool}{status}: {_cut(text, RESULT) or _json(row['outcome'], RESULT)}"
+    return f"{KINDS[kind] or 'agent'}: {_cut(text, MESSAGE)}"
 
 
 def _older(session: Session, first: int, room: int) -> str:
-    """The turns before one, each by its prompt: as many as fit, the earliest and the latest of them."""
+    """Prompts of turns up to ``first``: the earliest and the latest, as many as fit into ``room`` characters."""
     turns = Turn.objects.filter(session=session, index__lte=first, index__gt=0)
     rows = turns.values_list("index", Left("prompt", 400), F("tool_calls"), F("errors")).order_by("index")
     lines = list(_each(rows.iterator(chunk_size=1_000)))

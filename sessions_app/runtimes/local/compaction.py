@@ -79,7 +79,7 @@ def compact(turn: TurnRun, model: Model) -> None:
 
 
 def _request(turn: TurnRun, through: int) -> dict[str, Any]:
-    record = handover_transcript.record(turn.session, through, min(RECORD, 2 * _window(turn)))
+    record = handover_transcript.transcript_for_itself(turn.session, through, min(RECORD, 2 * _window(turn)))
     said = [{"type": "text", "text": text} for text in (f"<record>\n{record}\n</record>", ORDER)]
     return {"model": turn.agent.model, "max_tokens": MAX_TOKENS, "messages": [{"role": "user", "content": said}]}
 
@@ -93,7 +93,7 @@ def _event(turn: TurnRun, reply: Reply | None, through: int) -> EventDraft:
         about = {"usage": tokens_of(message.usage), "model": message.model, "request": message.id}
     return turn.event(
         "compaction", f"compaction:{message.id if message else through}",
-        said or handover_transcript.record(turn.session, through, min(SHORT, _window(turn) // 2)),
+        said or handover_transcript.transcript_for_itself(turn.session, through, min(SHORT, _window(turn) // 2)),
         data={KEEPS_MESSAGE: True, "through_seq": through, "tokens_before": _filled(_last(turn)) or None}, **about,
     )  # fmt: skip
 

@@ -143,7 +143,7 @@ async def _list(client: Client) -> list[Tool]:
 def _headers(entry: McpEntry, workspace_id: UUID, url: str) -> dict[str, str]:
     try:
         return {header: secrets.value_for(workspace_id, name, url) for header, name in entry.headers_secret.items()}
-    except ValueError as refused:  # no such secret, for another place, or sealed with a key that is gone
+    except ValueError as refused:  # no such secret, for another place, or encrypted under a key that is gone
         raise Down(f"the MCP server {entry.server} was not asked: {refused}") from None
 
 

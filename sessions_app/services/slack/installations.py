@@ -16,7 +16,7 @@ from sessions_app.models import Agent, SlackInstallation
 from .. import audit
 
 SECRETS = ("bot_token", "signing_secret")
-"""Deferred wherever they are not needed: one that was sealed with another ``SECRET_KEY`` cannot be read."""
+"""Deferred wherever they are not needed: one that was encrypted under another ``SECRET_KEY`` cannot be read."""
 SECRETS_OF_JOB = tuple(f"installation__{name}" for name in SECRETS)
 
 

@@ -60,7 +60,7 @@ def _shown(session: Session, chosen: dict[str, Any]) -> dict[str, Any]:
     turn = None
     if chosen["turn"] is not None:
         turn = Turn.objects.filter(session=session, index=chosen["turn"]).first()
-    context = handover_transcript.retold(session, turn.last_seq if turn else session.last_seq)
+    context = handover_transcript.transcript_for_successor(session, turn.last_seq if turn else session.last_seq)
     may_hand_over = session.status != Session.Status.ARCHIVED and session.origin != Session.Origin.IMPORT
     return {
         "session": session, "turn": turn, "may_hand_over": may_hand_over,

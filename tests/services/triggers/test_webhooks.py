@@ -252,7 +252,7 @@ def test_webhook_secret_is_encrypted_and_shown_once(make_endpoint):
     endpoint, secret = make_endpoint("github")
     assert len(secret) >= 43 and len(endpoint.hook_id) >= 43
     stored = WebhookEndpoint.objects.extra(select={"sealed": "secret"}).values_list("sealed", flat=True)[0]
-    assert secret not in stored and encryption.opened(stored) == secret
+    assert secret not in stored and encryption.decrypt(stored) == secret
     assert secret not in json.dumps(list(AuditEntry.objects.values_list("details", flat=True)))
 
 

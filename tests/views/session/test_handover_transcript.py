@@ -19,7 +19,7 @@ DECIDER = decisions.Decider(ADA, Role.REVIEWER, "web")
 
 def told(session: Session, through: int | None = None) -> str:
     session.refresh_from_db()
-    return handover_transcript.retold(session, session.last_seq if through is None else through)
+    return handover_transcript.transcript_for_successor(session, session.last_seq if through is None else through)
 
 
 def test_continuation_retells_messages_and_tool_results(agent):
