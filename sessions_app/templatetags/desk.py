@@ -93,7 +93,7 @@ def nav_link(context: template.Context, url_name: str, words: str, counted: bool
 
 
 @register.filter
-def line(value: Any) -> str:
+def one_line(value: Any) -> str:
     """Text of strangers on one line: nothing invisible, nothing that turns the order of letters round."""
     return text.first_line(str(value), limit=300)
 
@@ -111,15 +111,15 @@ def tokens(number: int | None, partial: Any = False) -> SafeString:
 
 
 @register.filter
-def money(of: Any) -> SafeString:
+def money(costs: Any) -> SafeString:
     """The cost of anything with the columns of ``Money``: ``$0.031``, ``≥`` when a part has no price, else —."""
-    amount, unpriced = of.cost_amount, of.unpriced_tokens
-    under = getattr(of, "under_reported", 0)
+    amount, unpriced = costs.cost_amount, costs.unpriced_tokens
+    under = getattr(costs, "under_reported", 0)
     if amount is None:
         why = "no price is known for its model" if unpriced else "the source states no tokens"
         return _titled(numbers.UNKNOWN, why)
     return _titled(
-        numbers.money(amount, partial=bool(unpriced or under)), _basis(of.cost_basis, amount, unpriced, under)
+        numbers.money(amount, partial=bool(unpriced or under)), _basis(costs.cost_basis, amount, unpriced, under)
     )
 
 
@@ -157,11 +157,11 @@ def duration(milliseconds: float | None) -> str:
 
 
 @register.filter
-def span(of: Any) -> SafeString:
+def span(timed: Any) -> SafeString:
     """How long something with ``started_at`` and ``ended_at`` took; — while either is unknown."""
-    if of.started_at is None or of.ended_at is None:
+    if timed.started_at is None or timed.ended_at is None:
         return _titled(numbers.UNKNOWN, "the source does not say")
-    milliseconds = (of.ended_at - of.started_at).total_seconds() * 1000
+    milliseconds = (timed.ended_at - timed.started_at).total_seconds() * 1000
     return _titled(numbers.duration(milliseconds), f"{milliseconds / 1000:,.3f} s")
 
 

@@ -42,22 +42,22 @@ def clock(at: datetime | None, otherwise: str = "") -> SafeString | str:
 
 
 @register.filter
-def whole_url(seq: int, session: Session) -> str:
+def full_value_url(seq: int, session: Session) -> str:
     """Where all of an event's long values are."""
     return reverse("event-whole", args=[session.agent_id, session.pk, seq])
 
 
 @register.filter
-def of_key(values: dict[Any, Any], key: Any) -> Any:
+def at_key(values: dict[Any, Any], key: Any) -> Any:
     """The value under a key, or None."""
     return values.get(key) if values else None
 
 
 @register.filter
-def cached(of: Any) -> str:
+def cached(used: Any) -> str:
     """``81 %``: the part of what went in that was read from a cache."""
-    parts = (of.input_tokens, of.cache_read_tokens, of.cache_write_tokens)
-    return numbers.percent(of.cache_read_tokens, sum(part or 0 for part in parts))
+    parts = (used.input_tokens, used.cache_read_tokens, used.cache_write_tokens)
+    return numbers.percent(used.cache_read_tokens, sum(part or 0 for part in parts))
 
 
 @register.filter
@@ -85,9 +85,9 @@ def nested_cost(nested: Nested) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def asked_of(context: template.Context, approval: Approval) -> cards.Asked:
+def card_of(context: template.Context, approval: Approval) -> cards.ApprovalCard:
     """What this card shows: everything where it stands ``alone``."""
-    return cards.asked(approval, alone=bool(context.get("alone")))
+    return cards.card_of(approval, alone=bool(context.get("alone")))
 
 
 @register.filter
@@ -100,6 +100,12 @@ def tool_line(approval: Approval) -> ToolLine:
 def diff_class(mark: str) -> str:
     """The class of a row of a diff beside ``d``, with the space before it."""
     return {"+": " add", "-": " del", "@": " hunk"}.get(mark, "")
+
+
+@register.filter
+def is_dangerous(risk: str) -> bool:
+    """Whether a call of this risk is approved in two steps."""
+    return risk in ("high", "destructive")
 
 
 @register.filter
@@ -126,8 +132,8 @@ def dollars(amount: Any) -> str:
 
 
 @register.filter
-def took(of: timedelta | None) -> str:
-    return numbers.duration(of.total_seconds() * 1000 if of is not None else None)
+def elapsed(time: timedelta | None) -> str:
+    return numbers.duration(time.total_seconds() * 1000 if time is not None else None)
 
 
 @register.filter

@@ -34,13 +34,13 @@ def times_in_words(schedule: Schedule) -> str:
 
 
 @register.filter
-def next_on_the_wall(schedule: Schedule) -> str:
+def next_local_time(schedule: Schedule) -> str:
     """The next time as the clock of its zone will show it; empty while it is paused."""
-    return wall(schedule.next_run_at.astimezone(ZoneInfo(schedule.timezone))) if schedule.next_run_at else ""
+    return local_time(schedule.next_run_at.astimezone(ZoneInfo(schedule.timezone))) if schedule.next_run_at else ""
 
 
 @register.filter
-def wall(at: datetime) -> str:
+def local_time(at: datetime) -> str:
     """``Mon 23 Nov, 09:00 CET``: as the clock of its own zone shows it, where ``date`` would make it UTC."""
     year = "" if at.year == timezone.now().year else f" {at.year}"
     return f"{at:%a} {at.day} {at:%b}{year}, {at:%H:%M} {at.tzname()}"

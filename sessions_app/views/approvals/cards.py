@@ -16,7 +16,7 @@ CONTEXT = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ApprovalCard:
     """A question as a card shows it. ``cut`` says that long values stand whole only on the card's own page."""
 
     line: toolline.ToolLine
@@ -31,12 +31,12 @@ class Asked:
     """What became of the decision: whether the agent was told, and whether the call was run."""
 
 
-def asked(approval: Approval, *, alone: bool) -> Asked:
+def card_of(approval: Approval, *, alone: bool) -> ApprovalCard:
     """The question, nothing of it cut without saying so."""
     cut = not alone and len(toolbody.as_json(approval.arguments)) > LARGE
     question = _question(approval)
     rest = {key: value for key, value in approval.arguments.items() if key != "question"} if question else None
-    return Asked(
+    return ApprovalCard(
         line=line_of(approval),
         question=_clamped(question, alone) if question else None,
         parts=toolbody.parts_of_arguments(

@@ -94,4 +94,4 @@ def _back(request: access.DeskRequest, approval: Approval) -> str:
 
 def _card(request: access.DeskRequest, approval: Approval, status: int = 200, **shown: Any) -> HttpResponse:
     context = {"approval": with_turns([approval])[0], **shown}
-    return page_or_fragment(request, "approvals/alone.html", "approvals/_card.html", context, status=status)
+    return page_or_fragment(request, "approvals/alone.html", "approvals/card/_card.html", context, status=status)
