@@ -79,8 +79,17 @@ def with_last_deliveries(found: Iterable[EndpointWithDelivery]) -> list[Endpoint
     """The same endpoints, each with ``last_delivery`` (None before the first) and its runs: two queries."""
     rows = list(found)
     known = _light(WebhookDelivery.objects.all()).in_bulk([row.last_delivery_id for row in rows])
+    with_latest_runs(known.values())
     for row in rows:
         row.last_delivery = known.get(row.last_delivery_id)
+    return rows
+
+
+def with_latest_runs(found: Iterable[WebhookDelivery]) -> list[WebhookDelivery]:
+    """The same deliveries, each with ``latest_run`` of those that came with it (None where it was only kept)."""
+    rows = list(found)
+    for row in rows:
+        row.latest_run = max(row.runs.all(), key=lambda run: run.pk, default=None)
     return rows
 
 

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from django import template
 from django.utils import timezone
 
-from sessions_app.models import Schedule, TriggerRun, WebhookDelivery
+from sessions_app.models import Schedule, TriggerRun
 from sessions_app.rendering import marks
 from sessions_app.services.triggers import cron_times
 
@@ -19,12 +19,6 @@ register = template.Library()
 def run_state(run: TriggerRun) -> dict[str, marks.Mark]:
     """The badge of a trigger run."""
     return {"mark": marks.TRIGGER_RUNS[run.status]}
-
-
-@register.filter
-def latest_run(delivery: WebhookDelivery) -> TriggerRun | None:
-    """Of the runs that were fetched with it; None when there is none."""
-    return max(delivery.runs.all(), key=lambda run: run.pk, default=None)
 
 
 @register.filter

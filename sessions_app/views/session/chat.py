@@ -34,7 +34,7 @@ RECENT = 8
 def turn_state(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """How the session stands now, above the field for a message."""
     session = session_at(request, agent_id, session_id)
-    return fragment(request, "sessions/composer/_standing.html", _context(request, session), "How it stands")
+    return fragment(request, "sessions/composer/_turn_state.html", _context(request, session), "How it stands")
 
 
 @require_POST
@@ -118,7 +118,9 @@ def _done(request: access.DeskRequest, session: Session, act: Callable[[], Any],
     session.refresh_from_db()
     context = _context(request, session) | {"problem": problem, "typed": typed, **ALONE}
     status = 409 if problem else 200
-    return page_or_fragment(request, "sessions/alone.html", "sessions/composer/_standing.html", context, status=status)
+    return page_or_fragment(
+        request, "sessions/alone.html", "sessions/composer/_turn_state.html", context, status=status
+    )
 
 
 def _context(request: access.DeskRequest, session: Session) -> dict[str, Any]:

@@ -64,6 +64,7 @@ def _page(request: access.DeskRequest, webhook_id: UUID, status: int = 200, **sh
     found = _read(request, webhook_id)
     wanted = request.GET.get("acknowledged", "")
     context = older(request, queries.deliveries(found, ACKNOWLEDGED.get(wanted)), DELIVERIES)
+    context["rows"] = queries.with_latest_runs(context["rows"])
     context |= {
         "endpoint": found, "wanted": wanted, "scheme": SCHEMES[found.scheme], "of_sender": OF_SENDER.get(found.scheme),
         "agents": agents_of(found.workspace_id), **rights(request), **shown,
