@@ -33,7 +33,8 @@ def decrypt(token: str) -> str:
 
 
 def _configured() -> tuple[str, ...]:
-    return (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    # Django would take bytes as well; ours are text
+    return (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)  # type: ignore[arg-type]
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypedDict
 
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -12,7 +12,15 @@ from psycopg.types.json import Json
 
 from sessions_app import encryption
 
-AMOUNT = {"max_digits": 20, "decimal_places": 10}
+
+class Digits(TypedDict):
+    """What a ``DecimalField`` is told of its column."""
+
+    max_digits: int
+    decimal_places: int
+
+
+AMOUNT: Digits = {"max_digits": 20, "decimal_places": 10}
 """US dollars."""
 
 
@@ -78,7 +86,7 @@ class AsWrittenJSON(models.JSONField):
         return value  # psycopg has parsed it; Django knows only jsonb, which it leaves to itself
 
 
-class EncryptedText(models.TextField):
+class EncryptedText(models.TextField):  # type: ignore[type-arg]  # generic in the stubs alone, not in Django
     """A secret: encrypted at rest with a key derived from ``SECRET_KEY``. See ``sessions_app.encryption``."""
 
     def get_prep_value(self, value: str | None) -> str | None:
