@@ -112,6 +112,9 @@ class WebhookDelivery(models.Model):
     acknowledged_at = models.DateTimeField(null=True)
     acknowledged_by = models.TextField(default="")
 
+    latest_run: TriggerRun | None
+    """Not a column: ``queries.triggers.with_latest_runs`` sets it."""
+
     class Meta:
         constraints = [models.UniqueConstraint(fields=["endpoint", "delivery_id"], name="delivery_once")]
         indexes = [
