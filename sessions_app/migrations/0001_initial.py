@@ -8,7 +8,7 @@ import sessions_app.models.fields
 from django.conf import settings
 from django.db import migrations, models
 
-from ._append_only import BACKWARD, FORWARD
+from ._append_only_0001 import BACKWARD, FORWARD
 
 
 class Migration(migrations.Migration):

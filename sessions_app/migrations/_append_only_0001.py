@@ -1,5 +1,7 @@
 """Triggers that keep the log and the audit chain append-only, whoever holds the connection.
 
+What 0001 made, and no more: a table that is added later gets its trigger from the migration that makes it, because
+whoever changed this file would change what an installation of 2026 is believed to have.
 Whole sessions may be erased by setting ``countersign.erase`` for the transaction (retention will need it).
 """
 
