@@ -162,13 +162,15 @@ def test_an_agent_that_is_named_takes_the_sessions(folder, workspace):
 def test_a_session_is_seen_live_while_another_program_writes_it(folder, following):
     """The writer stops in the middle of lines; whatever the moments of the looks, each event comes once."""
     whole = transcript(60)
-    written = threading.Event()
+    written, looked = threading.Event(), threading.Event()
 
     def write() -> None:
         with (folder / "live.jsonl").open("wb", buffering=0) as file:
-            for start in range(0, len(whole), 700):
+            for number, start in enumerate(range(0, len(whole), 700)):
                 file.write(whole[start : start + 700])
-                time.sleep(0.02)
+                if number % 5 == 0:  # on a busy machine the whole file was written before the second look
+                    looked.clear()
+                    looked.wait(20)
         written.set()
 
     writer = threading.Thread(target=write)
@@ -177,6 +179,7 @@ def test_a_session_is_seen_live_while_another_program_writes_it(folder, followin
     rest = iter(range(3))
 
     def wait() -> bool:
+        looked.set()
         time.sleep(0.05)
         ready(following)
         return written.is_set() and next(rest, None) is None
