@@ -21,6 +21,9 @@ __all__ = [
 
 Severity = Literal["error", "warning", "info"]
 Phase = Literal["active", "completed", "crashed", "timed_out"]
+SignatureState = Literal[
+    "valid", "valid_untrusted", "valid_expired", "invalid", "uncheckable", "unsigned", "encrypted"
+]  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -73,9 +76,7 @@ class Finding:
 class Signature:
     """What is known of a file's signature; ``valid`` alone means verified and trusted."""
 
-    state: Literal["valid", "valid_untrusted", "valid_expired", "invalid", "uncheckable", "unsigned", "encrypted"] = (
-        "unsigned"
-    )
+    state: SignatureState = "unsigned"
     signer: str | None = None
     detail: str = ""
     until: datetime | None = None

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, padding, rsa, utils
 
-from .keys import PublicKey
+from .keys import AnyPublicKey
 
-HASHES = {"256": hashes.SHA256, "384": hashes.SHA384, "512": hashes.SHA512}
+HASHES: dict[str, Callable[[], hashes.HashAlgorithm]] = {
+    "256": hashes.SHA256,
+    "384": hashes.SHA384,
+    "512": hashes.SHA512,
+}
 CURVES: dict[str, type[ec.EllipticCurve]] = {"ES256": ec.SECP256R1, "ES384": ec.SECP384R1, "ES512": ec.SECP521R1}
 ALLOWED = frozenset((*(f"{kind}{bits}" for kind in ("RS", "PS") for bits in HASHES), *CURVES, "EdDSA"))
 WORTHLESS = frozenset(("none", "HS256", "HS384", "HS512"))
@@ -19,7 +25,7 @@ class WrongKeyKind(ValueError):
     """The key is of another kind than the algorithm asks for."""
 
 
-def verifies(algorithm: str, key: PublicKey, signature: bytes, data: bytes) -> bool:
+def verifies(algorithm: str, key: AnyPublicKey, signature: bytes, data: bytes) -> bool:
     """Whether ``key`` made ``signature`` over ``data``. Raises :class:`WrongKeyKind`; ``algorithm`` must be allowed."""
     check = {"RS": _rsa, "PS": _rsa, "ES": _ecdsa, "Ed": _eddsa}[algorithm[:2]]
     try:
@@ -29,7 +35,7 @@ def verifies(algorithm: str, key: PublicKey, signature: bytes, data: bytes) -> b
     return True
 
 
-def fits(algorithm: str, key: PublicKey) -> bool:
+def fits(algorithm: str, key: AnyPublicKey) -> bool:
     """Whether a key of this kind can have made a signature of this algorithm."""
     if algorithm in CURVES:
         return isinstance(key, ec.EllipticCurvePublicKey) and isinstance(key.curve, CURVES[algorithm])
@@ -38,13 +44,11 @@ def fits(algorithm: str, key: PublicKey) -> bool:
     )
 
 
-def _fitting(algorithm: str, key: PublicKey) -> PublicKey:
-    if not fits(algorithm, key):
-        raise WrongKeyKind(f"{algorithm} is not an algorithm for its key ({kind_of(key)})")
-    return key
+def _wrong_kind(algorithm: str, key: AnyPublicKey) -> WrongKeyKind:
+    return WrongKeyKind(f"{algorithm} is not an algorithm for its key ({kind_of(key)})")
 
 
-def kind_of(key: PublicKey) -> str:
+def kind_of(key: AnyPublicKey) -> str:
     """``RSA 2048``, ``secp256r1``, ``Ed25519``."""
     if isinstance(key, rsa.RSAPublicKey):
         return f"RSA {key.key_size}"
@@ -53,20 +57,26 @@ def kind_of(key: PublicKey) -> str:
     return type(key).__name__.removesuffix("PublicKey")
 
 
-def _rsa(algorithm: str, key: PublicKey, signature: bytes, data: bytes) -> None:
+def _rsa(algorithm: str, key: AnyPublicKey, signature: bytes, data: bytes) -> None:
+    if not isinstance(key, rsa.RSAPublicKey):
+        raise _wrong_kind(algorithm, key)
     digest = HASHES[algorithm[2:]]()
     scheme = padding.PSS(padding.MGF1(digest), digest.digest_size) if algorithm[0] == "P" else padding.PKCS1v15()
-    _fitting(algorithm, key).verify(signature, data, scheme, digest)
+    key.verify(signature, data, scheme, digest)
 
 
-def _ecdsa(algorithm: str, key: PublicKey, signature: bytes, data: bytes) -> None:
+def _ecdsa(algorithm: str, key: AnyPublicKey, signature: bytes, data: bytes) -> None:
     """The signature is r and s side by side, each as long as the curve (RFC 7518 s3.4), not DER."""
-    half = (_fitting(algorithm, key).curve.key_size + 7) // 8
+    if not isinstance(key, ec.EllipticCurvePublicKey) or not fits(algorithm, key):
+        raise _wrong_kind(algorithm, key)
+    half = (key.curve.key_size + 7) // 8
     if len(signature) != 2 * half:
         raise InvalidSignature
     r, s = int.from_bytes(signature[:half], "big"), int.from_bytes(signature[half:], "big")
     key.verify(utils.encode_dss_signature(r, s), data, ec.ECDSA(HASHES[algorithm[2:]]()))
 
 
-def _eddsa(algorithm: str, key: PublicKey, signature: bytes, data: bytes) -> None:
-    _fitting(algorithm, key).verify(signature, data)
+def _eddsa(algorithm: str, key: AnyPublicKey, signature: bytes, data: bytes) -> None:
+    if not isinstance(key, (ed25519.Ed25519PublicKey, ed448.Ed448PublicKey)):
+        raise _wrong_kind(algorithm, key)
+    key.verify(signature, data)

@@ -109,7 +109,7 @@ class _Reader:
     def _array(self, size: int | None, depth: int) -> list[Json]:
         return list(self._items(size, depth))
 
-    def _map(self, size: int | None, depth: int) -> dict[str, Json]:
+    def _map(self, size: int | None, depth: int) -> dict[Any, Json]:
         flat = list(self._items(None if size is None else size * 2, depth))
         if len(flat) % 2:
             raise ValueError("CBOR map has a key without a value")

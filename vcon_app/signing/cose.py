@@ -43,7 +43,7 @@ def parse(data: bytes) -> Envelope:
     """The parts of a COSE_Sign1, tagged or not. Raises :class:`NotSign1`."""
     try:
         parts = cbor.loads(data, raw=True)
-        protected, unprotected, payload, value = parts if isinstance(parts, list) else ()
+        protected, unprotected, payload, value = parts if isinstance(parts, list) else []
         header = cbor.loads(protected, raw=True) if protected else {}
     except (ValueError, TypeError) as error:
         raise NotSign1(f"This is no COSE_Sign1: {error}.") from None
@@ -85,7 +85,7 @@ def _by_chain(envelope: Envelope, algorithm: str, signed: bytes, anchors: Sequen
     """x5chain is one certificate or a list, the signer's first (RFC 9360 s2)."""
     chain = envelope.header.get(X5CHAIN, envelope.unprotected.get(X5CHAIN))
     try:
-        ders = chain if isinstance(chain, list) else [chain]
+        ders: list[Any] = chain if isinstance(chain, list) else [chain]
         certificates = [fully_parsed(x509.load_der_x509_certificate(der)) for der in ders[:LONGEST]]
         return one_signature.check_by_certificate(algorithm, envelope.value, signed, certificates, anchors, at)[0]
     except (*UNREADABLE, IndexError) as error:

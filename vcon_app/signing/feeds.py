@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlsplit
@@ -20,6 +20,7 @@ from ..drafts import Finding, Json, Signature
 from . import canonical, states
 from .chain import judge_anchor
 from .keys import Anchor, PublicKey, fingerprint
+from .one_signature import STATES
 from .signers import Signer
 
 RULES = ("L5", "L6")
@@ -64,7 +65,8 @@ def sign(feed: Feed, signer: Signer, at: datetime) -> Feed:
     if not isinstance(signer.key, Ed25519PrivateKey):
         raise ValueError(f"llmfeed files are signed with Ed25519, not {signer.algorithm}.")
     blocks = {name: block for name, block in feed.items() if name not in ("signature", "trust")}
-    trust = feed.get("trust") if isinstance(feed.get("trust"), dict) else {}
+    stated = feed.get("trust")
+    trust = stated if isinstance(stated, dict) else {}
     names = [*blocks, "trust"]
     hint = _hint_of(signer.key.public_key())
     terms = {"algorithm": "ed25519", "canonicalization": CANONICAL, "public_key_hint": hint}
@@ -109,7 +111,7 @@ def _unverified(feed: Feed, keys: list[Anchor]) -> Signature:
 
 def _verified(feed: Feed, payload: _Payload, anchor: Anchor, at: datetime) -> Signature:
     judgement = judge_anchor(anchor, at)
-    state = {"trusted": "valid", "expired": "valid_expired", "untrusted": "valid_untrusted"}[judgement.state]
+    state = STATES[judgement.state]
     reason = judgement.reason
     if not _is_for(anchor, feed):
         state, reason = "valid_untrusted", f"its key is pinned to {anchor.origin}, the file says {origin_of(feed)}"
@@ -132,7 +134,7 @@ def _payloads(feed: Feed) -> Iterator[_Payload]:
         return
     blocks = {name: feed[name] for name in names}
     without_trust = {name: block for name, block in blocks.items() if name != "trust"}
-    writers = (
+    writers: tuple[tuple[str, Feed, Callable[[], bytes]], ...] = (
         ("v1", blocks, lambda: canonical.python(blocks)),
         ("v1 as JavaScript writes it", blocks, lambda: canonical.javascript(blocks)),
         ("25x", without_trust, lambda: canonical.javascript(without_trust, sort=True)),

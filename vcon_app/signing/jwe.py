@@ -76,10 +76,8 @@ def _decrypt(jwe: dict[str, Json], keys: Sequence[rsa.RSAPrivateKey]) -> bytes:
     if not isinstance(protected, str) or not isinstance(more or "", str):
         raise Malformed("its headers are not what RFC 7516 s7.2.1 says")
     shared = [protected_header(protected), jwe.get("unprotected")]
-    encrypted = _Encrypted(
-        *(unbase64url(jwe.get(name)) for name in ("iv", "ciphertext", "tag")),
-        f"{protected}.{more}".encode() if more is not None else protected.encode(),
-    )
+    iv, text, tag = (unbase64url(jwe.get(name)) for name in ("iv", "ciphertext", "tag"))
+    encrypted = _Encrypted(iv, text, tag, f"{protected}.{more}".encode() if more is not None else protected.encode())
     recipients = jwe.get("recipients", [jwe])
     reason = "This vCon is encrypted, and not for any of the keys that are configured here."
     for recipient in (recipients if isinstance(recipients, list) else [])[:MOST_RECIPIENTS]:

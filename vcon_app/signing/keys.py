@@ -11,7 +11,10 @@ from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
+from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
 
+AnyPublicKey = CertificatePublicKeyTypes
+"""What a certificate may be for, also where it signs nothing."""
 PublicKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey | ed448.Ed448PublicKey
 KINDS = (rsa.RSAPublicKey, ec.EllipticCurvePublicKey, ed25519.Ed25519PublicKey, ed448.Ed448PublicKey)
 CURVES = (ec.SECP256R1, ec.SECP384R1, ec.SECP521R1)
@@ -53,7 +56,7 @@ class Anchor:
         return self.name or (common_name(self.certificate) if self.certificate else fingerprint(self.key)[:16])
 
 
-def fingerprint(key: PublicKey) -> str:
+def fingerprint(key: AnyPublicKey) -> str:
     """SHA-256 of the SubjectPublicKeyInfo, in hex: one key has one, in whatever certificate it stands."""
     spki = key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
     return hashlib.sha256(spki).hexdigest()
@@ -126,6 +129,6 @@ def accepted_key(key: object) -> PublicKey:
     return key
 
 
-def same_key(anchors: Sequence[Anchor], key: PublicKey) -> list[Anchor]:
+def same_key(anchors: Sequence[Anchor], key: AnyPublicKey) -> list[Anchor]:
     """The anchors that are this very key."""
     return [anchor for anchor in anchors if anchor.key == key]

@@ -7,13 +7,13 @@ from datetime import datetime
 
 from cryptography import x509
 
-from ..drafts import Signature
+from ..drafts import Signature, SignatureState
 from . import algorithms
 from .chain import Judgement, judge, judge_anchor
-from .keys import Anchor, PublicKey, fingerprint
+from .keys import Anchor, AnyPublicKey, fingerprint
 
 CHANGED = "the file was changed after it was signed, or the signature was made with another key"
-_STATES = {"trusted": "valid", "expired": "valid_expired", "untrusted": "valid_untrusted"}
+STATES: dict[str, SignatureState] = {"trusted": "valid", "expired": "valid_expired", "untrusted": "valid_untrusted"}
 
 
 def check_by_certificate(
@@ -55,6 +55,6 @@ def check_by_anchors(
     return Signature("invalid", detail=detail), None
 
 
-def _genuine(algorithm: str, key: PublicKey, judgement: Judgement) -> Signature:
+def _genuine(algorithm: str, key: AnyPublicKey, judgement: Judgement) -> Signature:
     detail = f"{algorithm}, key SHA-256 {fingerprint(key)}; {judgement.reason}."
-    return Signature(_STATES[judgement.state], judgement.signer, detail, until=judgement.until)
+    return Signature(STATES[judgement.state], judgement.signer, detail, until=judgement.until)
