@@ -59,12 +59,12 @@ def measure(runs: int, import_ids: list[str]) -> list[dict[str, Any]]:
     from django.urls import reverse
 
     from sessions_app.models import Session
-    from sessions_app.services import people
+    from sessions_app.services import members
 
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")  # what autovacuum would do in the next minute, in the middle of the runs
     client = Client(SERVER_NAME="localhost")
-    client.force_login(people.use_sign_in_link(people.one_time_link_for_first_admin().strip("/").split("/")[-1]))
+    client.force_login(members.use_sign_in_link(members.one_time_link_for_first_admin().strip("/").split("/")[-1]))
     sessions = [Session.objects.get(import_links__imported=import_id) for import_id in import_ids]
     urls = [reverse("session-detail", args=[session.agent_id, session.pk]) for session in sessions]
     rounds = [[_timed(lambda url=url: client.get(url)) for url in urls] for _ in range(runs + 3)][3:]

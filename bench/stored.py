@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from sessions_app.models import Session, Workspace
-from sessions_app.services import audit, people
+from sessions_app.services import audit, workspaces
 from vcon_app import registry
 from vcon_app.drafts import EventDraft
 from vcon_app.models import Export, Import
@@ -117,7 +117,7 @@ def _events_differ(session: Session, other: Session) -> str:
 
 
 def _workspace() -> Workspace:
-    return people.create_workspace(f"w{uuid4().hex[:12]}")
+    return workspaces.create_workspace(f"w{uuid4().hex[:12]}")
 
 
 def _bytes(export: Export) -> bytes:

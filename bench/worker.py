@@ -14,7 +14,7 @@ django.setup()
 from django.utils import timezone  # noqa: E402
 
 from sessions_app.models import Session  # noqa: E402
-from sessions_app.services import audit, people  # noqa: E402
+from sessions_app.services import audit, workspaces  # noqa: E402
 from sessions_app.services.log import pricing, search_index  # noqa: E402
 from vcon_app import registry  # noqa: E402
 from vcon_app.models import Import  # noqa: E402
@@ -26,7 +26,9 @@ def start(path: str) -> None:
     """Take a file in, as an upload does; prints the id of the import."""
     with Path(path).open("rb") as file:
         print(
-            import_jobs.start_import(people.default_workspace(), path, documents.chunks_of(file), by=audit.COMMAND).pk
+            import_jobs.start_import(
+                workspaces.default_workspace(), path, documents.chunks_of(file), by=audit.COMMAND
+            ).pk
         )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from sessions_app.models import Agent, Session, Workspace
-from sessions_app.services import agents, audit, people
+from sessions_app.services import agents, audit, workspaces
 from vcon_app.models import Import
 from vcon_app.services.imports import import_jobs
 
@@ -21,7 +21,7 @@ from vcon_app.services.imports import import_jobs
 @pytest.fixture
 def workspace(db) -> Workspace:
     """The default workspace, with nobody in it."""
-    return people.default_workspace()
+    return workspaces.default_workspace()
 
 
 @pytest.fixture

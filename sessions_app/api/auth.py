@@ -13,7 +13,7 @@ from ninja.utils import check_csrf
 from sessions_app.models import Agent, Approval, Budget, Member, Role, Schedule, Session, TriggerRun, Workspace
 from sessions_app.models import WebhookDelivery as Delivery
 from sessions_app.models import WebhookEndpoint as Webhook
-from sessions_app.services import audit, people
+from sessions_app.services import api_keys, audit, members
 from sessions_app.services.approvals import decisions
 
 from .problems import Problem, not_found
@@ -78,7 +78,7 @@ def _by_key(request: HttpRequest) -> Principal:
     scheme, _, secret = request.headers["Authorization"].partition(" ")
     if scheme.lower() != "bearer":
         raise _unauthorized(f'use "Authorization: Bearer cs_...", not "{scheme[:20]}"')
-    key = people.find_api_key(secret.strip())
+    key = api_keys.find_api_key(secret.strip())
     if key is None:
         raise _unauthorized("this API key is unknown or revoked", ', error="invalid_token"')
     actor = audit.Actor("api_key", str(key.id), key.name)
@@ -97,8 +97,8 @@ def _by_session(request: HttpRequest) -> Principal:
 
 def _member(request: HttpRequest) -> Member:
     chosen = request.session.get(WORKSPACE_KEY)
-    member = people.membership(request.user, UUID(chosen)) if chosen else None
-    member = member or people.membership(request.user)
+    member = members.membership(request.user, UUID(chosen)) if chosen else None
+    member = member or members.membership(request.user)
     if member is None:
         raise Problem(403, "you are not a member of any workspace; ask an admin to add you to theirs")
     return member

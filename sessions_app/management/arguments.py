@@ -7,18 +7,18 @@ from uuid import UUID
 from django.core.management.base import CommandError, CommandParser
 
 from sessions_app.models import Session, Workspace
-from sessions_app.services import people
+from sessions_app.services import workspaces
 
 
 def add_workspace(parser: CommandParser) -> None:
     """``--workspace SLUG``."""
-    parser.add_argument("--workspace", metavar="SLUG", default=people.DEFAULT, help="default: %(default)s")
+    parser.add_argument("--workspace", metavar="SLUG", default=workspaces.DEFAULT, help="default: %(default)s")
 
 
 def workspace_named(slug: str) -> Workspace:
     """The workspace of this slug; the default one is made when it is not there yet."""
-    if slug == people.DEFAULT:
-        return people.default_workspace()
+    if slug == workspaces.DEFAULT:
+        return workspaces.default_workspace()
     workspace = Workspace.objects.filter(slug=slug).first()
     if workspace is None:
         known = ", ".join(Workspace.objects.order_by("slug").values_list("slug", flat=True))

@@ -19,7 +19,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
 from sessions_app.models import Agent, Approval, Member, Role, Session
-from sessions_app.services import audit, people
+from sessions_app.services import audit, members
 from sessions_app.services.approvals import decisions
 
 WORKSPACE_KEY = "workspace"
@@ -63,8 +63,8 @@ admin = _door(Role.ADMIN)
 def member_of(request: HttpRequest) -> Member:
     """The signed-in person's membership in the workspace they chose, or in their first one. Raises 403."""
     chosen = request.session.get(WORKSPACE_KEY)
-    member = people.membership(request.user, UUID(chosen)) if chosen else None
-    member = member or people.membership(request.user)
+    member = members.membership(request.user, UUID(chosen)) if chosen else None
+    member = member or members.membership(request.user)
     if member is None:
         raise PermissionDenied("You are not a member of any workspace. Ask an admin to add you to theirs.")
     return member

@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from sessions_app.services import people, sign_in_throttle
+from sessions_app.services import members, sign_in_throttle
 
 BY_LINK = "by_link"
 """In the browser session of who came by a link: they need not know their password to choose another."""
@@ -23,7 +23,7 @@ BY_LINK = "by_link"
 @never_cache
 def link(request: HttpRequest, token: str) -> HttpResponse:
     """Sign in by a one-time link; who has no password yet is asked to choose one."""
-    user = people.use_sign_in_link(token)
+    user = members.use_sign_in_link(token)
     if user is None:
         return render(request, "sign_in/link_used.html", status=410)
     login(request, user)
@@ -99,8 +99,8 @@ def password(request: HttpRequest) -> HttpResponse:
     if entered.is_bound and entered.is_valid():
         wanted = {name: entered.cleaned_data[name] for name in ("name", "email", "password")}
         try:
-            people.set_password(request.user, **wanted)
-        except people.Refused as refused:
+            members.set_password(request.user, **wanted)
+        except members.Refused as refused:
             entered.add_error("email", str(refused))
         else:
             update_session_auth_hash(request, request.user)

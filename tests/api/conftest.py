@@ -7,14 +7,14 @@ from collections.abc import Callable
 import pytest
 
 from sessions_app.models import Role, Workspace
-from sessions_app.services import audit, people
+from sessions_app.services import api_keys, audit, workspaces
 
 from .client import Api
 
 
 @pytest.fixture
 def other_workspace(db) -> Workspace:
-    return people.create_workspace("elsewhere")
+    return workspaces.create_workspace("elsewhere")
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def key_for() -> Callable[[Workspace, Role], Api]:
     """Makes a client with a new key of a role in a workspace."""
 
     def make(workspace: Workspace, role: Role = Role.REVIEWER, name: str = "") -> Api:
-        _, secret = people.create_api_key(workspace, name or f"{role} key", role, by=audit.SYSTEM)
+        _, secret = api_keys.create_api_key(workspace, name or f"{role} key", role, by=audit.SYSTEM)
         return Api(secret)
 
     return make

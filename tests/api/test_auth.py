@@ -9,7 +9,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from sessions_app.models import Member, Role, Session
-from sessions_app.services import audit, people
+from sessions_app.services import api_keys, audit
 from sessions_app.services.approvals import requests
 
 from .client import Api, ok, refused
@@ -75,7 +75,7 @@ def test_a_scheme_other_than_bearer_is_refused(api):
 def test_a_revoked_key_does_not_work_any_more(workspace, key_for):
     leaver = key_for(workspace)
     ok(leaver.get("agents"))
-    people.revoke_api_key(people.find_api_key(leaver.key), by=audit.COMMAND)
+    api_keys.revoke_api_key(api_keys.find_api_key(leaver.key), by=audit.COMMAND)
     refused(leaver.get("agents"), 401)
 
 

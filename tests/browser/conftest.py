@@ -14,7 +14,7 @@ from django.test import Client
 
 from config.database.postgres import wait_until
 from sessions_app.models import Member, Role, Workspace
-from sessions_app.services import audit, people
+from sessions_app.services import audit, members
 
 from . import server
 
@@ -50,7 +50,7 @@ def workspace(transactional_db, workspace) -> Workspace:
 
 @pytest.fixture
 def reviewer_member(workspace) -> Member:
-    return people.add_member(workspace, "rosa@example.org", "Rosa", Role.REVIEWER, by=audit.COMMAND)[0]
+    return members.add_member(workspace, "rosa@example.org", "Rosa", Role.REVIEWER, by=audit.COMMAND)[0]
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import base64
 import pytest
 
 from sessions_app.models import Approval, Role, Session
-from sessions_app.services import audit, people
+from sessions_app.services import api_keys, audit, members
 from tests.views.build import TRANSCRIPT, asks, session_of
 from vcon_app.models import Import
 from vcon_app.services.imports import import_jobs
@@ -32,7 +32,7 @@ def kept_apart(settings, tmp_path):
 
 @pytest.fixture
 def admin_member(workspace):
-    return people.add_member(workspace, "ada@example.org", "Ada", Role.ADMIN, by=audit.COMMAND)[0]
+    return members.add_member(workspace, "ada@example.org", "Ada", Role.ADMIN, by=audit.COMMAND)[0]
 
 
 def a_file(name: str, content: bytes = TRANSCRIPT) -> dict[str, object]:
@@ -170,7 +170,7 @@ def test_on_a_phone_the_bar_shows_where_one_is(open_page, admin_member):
 
 
 def test_a_viewer_s_pages_complain_of_nothing(open_page, workspace):
-    vito = people.add_member(workspace, "vito@example.org", "Vito", Role.VIEWER, by=audit.COMMAND)[0]
+    vito = members.add_member(workspace, "vito@example.org", "Vito", Role.VIEWER, by=audit.COMMAND)[0]
     page = open_page("/", member=vito)
     page.goto("/imports/")
     page.get_by_text("Nothing was imported yet").wait_for()
@@ -242,7 +242,7 @@ def test_every_page_is_reached_by_keyboard_with_a_visible_focus(open_page, agent
 
 
 def test_signing_in_by_link_choosing_a_password_and_signing_out(open_page, workspace):
-    page = open_page(people.one_time_link_for_first_admin(), member=None)
+    page = open_page(members.one_time_link_for_first_admin(), member=None)
     page.get_by_label("Your name").fill("Ada")
     page.get_by_label("E-mail").fill("ada@example.org")
     page.get_by_label("Password").fill("seven quiet herons")
@@ -264,4 +264,4 @@ def test_the_key_that_is_shown_once_can_be_copied(open_page, admin_member):
     page.get_by_role("button", name="Copy").first.click()
     page.get_by_text("Copied").wait_for()
     secret = page.evaluate("navigator.clipboard.readText()")
-    assert people.find_api_key(secret).name == "robot"
+    assert api_keys.find_api_key(secret).name == "robot"

@@ -257,10 +257,10 @@ def test_a_hostile_transcript_runs_nothing_and_asks_nobody(open_page, hostile_se
 
 
 def test_a_viewer_sees_no_buttons_to_decide(open_page, completed_session, workspace):
-    from sessions_app.services import people
+    from sessions_app.services import audit, members
 
     ask(completed_session)
-    vito = people.add_member(workspace, "vito@example.org", "Vito", Role.VIEWER, by=audit.COMMAND)[0]
+    vito = members.add_member(workspace, "vito@example.org", "Vito", Role.VIEWER, by=audit.COMMAND)[0]
     page = open_page(path_of(completed_session), member=vito)
     expect(page.locator(".card")).to_contain_text("You are a viewer")
     expect(page.locator(".card button")).to_have_count(0)

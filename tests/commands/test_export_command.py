@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from sessions_app.models import Session
-from sessions_app.services import audit, people
+from sessions_app.services import audit, workspaces
 from tests.api.test_imports import LINES
 from vcon_app.services.exports import export_jobs
 from vcon_app.services.imports import import_jobs
@@ -19,7 +19,7 @@ DATA = "\n".join(json.dumps(line) for line in LINES).encode()
 
 @pytest.fixture
 def imported_session(db) -> Session:
-    taken = import_jobs.start_import(people.default_workspace(), "notes.jsonl", [DATA], by=audit.COMMAND)
+    taken = import_jobs.start_import(workspaces.default_workspace(), "notes.jsonl", [DATA], by=audit.COMMAND)
     import_jobs.run(taken.id)
     return Session.objects.get()
 

@@ -8,14 +8,14 @@ from django.core.management.base import CommandError
 from django.db import connection
 
 from sessions_app.models import Session, Turn
-from sessions_app.services import agents, audit, people, sessions
+from sessions_app.services import agents, audit, sessions, workspaces
 from sessions_app.services.log import events
 from tests.services.build import answer, user
 
 
 @pytest.fixture
 def session_with_usage(db):
-    agent = agents.named(people.default_workspace().id, "Refund agent")
+    agent = agents.named(workspaces.default_workspace().id, "Refund agent")
     made = sessions.create(agent, by=audit.SYSTEM)
     events.append(made.id, [user("Go"), answer("r", "m", input_tokens=3)])
     return made
@@ -55,7 +55,7 @@ def test_an_intact_log_is_said_to_be_intact(session_with_usage, capsys):
 
 
 def test_the_first_broken_entry_is_named_with_exit_status_1(session_with_usage, capsys):
-    people.create_workspace("north")
+    workspaces.create_workspace("north")
     for _ in range(3):
         sessions.create(session_with_usage.agent, by=audit.SYSTEM)
     _forge(

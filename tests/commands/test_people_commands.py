@@ -7,7 +7,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from sessions_app.models import ApiKey, AuditEntry, Role, Workspace
-from sessions_app.services import people
+from sessions_app.services import api_keys
 
 
 def test_a_key_is_printed_once_and_works(db, capsys):
@@ -15,7 +15,7 @@ def test_a_key_is_printed_once_and_works(db, capsys):
     printed = capsys.readouterr().out
     assert printed.startswith("cs_")
     assert printed.count("\n") == 1
-    key = people.find_api_key(printed.strip())
+    key = api_keys.find_api_key(printed.strip())
     assert (key.name, key.role, key.workspace.slug) == ("CI", Role.REVIEWER, "default")
     assert printed.strip() not in str(ApiKey.objects.values().get())
 
@@ -24,7 +24,7 @@ def test_a_key_belongs_to_the_workspace_that_was_named(db, capsys):
     call_command("workspace", "create", "north", "--name", "North")
     call_command("apikey", "create", "--name", "CI", "--role", "viewer", "--workspace", "north")
     secret = capsys.readouterr().out.splitlines()[-1]
-    assert people.find_api_key(secret).workspace.name == "North"
+    assert api_keys.find_api_key(secret).workspace.name == "North"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from sessions_app.models import AuditEntry, LedgerEntry, TurnUsage
-from sessions_app.services import agents, people
+from sessions_app.services import agents, workspaces
 from tests.views.money.spending import ran
 
 
@@ -44,7 +44,7 @@ def test_a_credit_that_cannot_be_is_refused(db, arguments):
 
 
 def test_show_names_what_was_not_paid_to_the_cent(db, capsys):
-    session = ran(agents.named(people.default_workspace().id, "Refund agent"), "0.50", tool="lookup", price="0.02")
+    session = ran(agents.named(workspaces.default_workspace().id, "Refund agent"), "0.50", tool="lookup", price="0.02")
     call_command("wallet", "show")
     assert "gap" not in capsys.readouterr().out
     TurnUsage.objects.update(cost=Decimal("0.75"))

@@ -202,9 +202,9 @@ def test_a_secret_that_is_not_there_is_reported(ask, shop):
 
 
 def workspace_id():
-    from sessions_app.services import people
+    from sessions_app.services import workspaces
 
-    return people.default_workspace().id
+    return workspaces.default_workspace().id
 
 
 # --- stdio ---

@@ -6,7 +6,7 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 
 from sessions_app.models import AuditEntry
-from sessions_app.services import audit, people
+from sessions_app.services import audit, workspaces
 
 from .build import at_once
 
@@ -90,7 +90,7 @@ def test_whatever_the_details_are_the_chain_verifies(workspace, details):
 
 
 def test_workspaces_have_chains_of_their_own(workspace, chain):
-    other = people.create_workspace("other")
+    other = workspaces.create_workspace("other")
     assert [entry.seq for entry in AuditEntry.objects.filter(workspace=other)] == [1]
     forced("UPDATE sessions_app_auditentry SET action = 'x' WHERE seq = 3 AND workspace_id = %s", workspace.id)
     assert broken(other) == []

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from sessions_app.models import AuditEntry, Secret
-from sessions_app.services import audit, people, secrets
+from sessions_app.services import audit, secrets, workspaces
 
 pytestmark = pytest.mark.django_db
 BY = audit.Actor("member", "m", "Ines")
@@ -47,7 +47,7 @@ def test_secret_is_sent_to_no_other_origin(workspace, url):
 
 def test_secret_of_one_workspace_is_not_found_in_another(workspace):
     secrets.keep(workspace.id, "crm", "tok-123456", "https://a.example", by=BY)
-    other = people.create_workspace("other")
+    other = workspaces.create_workspace("other")
     with pytest.raises(secrets.Refused, match='there is no secret "crm"'):
         secrets.value_for(other.id, "crm", "https://a.example")
 
@@ -84,7 +84,7 @@ def test_the_command_reads_the_value_from_standard_input_and_never_shows_it(work
 
 def test_a_workspace_asks_anthropic_with_its_own_key_and_its_neighbour_with_the_installations(workspace, settings):
     settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL = "sk-of-all-1234", None
-    neighbour = people.create_workspace("neighbour", "Neighbour")
+    neighbour = workspaces.create_workspace("neighbour", "Neighbour")
     secrets.keep(workspace.id, secrets.PROVIDER_KEY, "sk-of-ours-1234", "https://api.anthropic.com", by=BY)
     assert (secrets.provider_key(workspace.id), secrets.provider_key(neighbour.id)) == (
         "sk-of-ours-1234",
@@ -101,7 +101,7 @@ def test_a_key_is_not_sent_to_another_place_nor_replaced_by_somebody_elses(works
 
 
 def test_workspaces_with_a_key(workspace, settings):
-    people.create_workspace("neighbour", "Neighbour")
+    workspaces.create_workspace("neighbour", "Neighbour")
     settings.ANTHROPIC_API_KEY = None
     assert list(secrets.workspaces_with_provider_key()) == []
     secrets.keep(workspace.id, secrets.PROVIDER_KEY, "sk-of-ours-1234", secrets.provider_origin(), by=BY)

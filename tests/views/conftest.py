@@ -8,18 +8,18 @@ import pytest
 from django.test import Client
 
 from sessions_app.models import Member, Role, Workspace
-from sessions_app.services import audit, people
+from sessions_app.services import audit, members, workspaces
 
 SignedIn = Callable[[Member], Client]
 
 
 @pytest.fixture
 def elsewhere(db) -> Workspace:
-    return people.create_workspace("elsewhere", "Elsewhere")
+    return workspaces.create_workspace("elsewhere", "Elsewhere")
 
 
 def member_of(workspace: Workspace, role: Role, name: str) -> Member:
-    return people.add_member(workspace, f"{name}@example.org".lower(), name, role, by=audit.COMMAND)[0]
+    return members.add_member(workspace, f"{name}@example.org".lower(), name, role, by=audit.COMMAND)[0]
 
 
 def signed_in(member: Member) -> Client:

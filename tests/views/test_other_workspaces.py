@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sessions_app.models import ApiKey, Member, Role, Secret
-from sessions_app.services import audit, people, secrets
+from sessions_app.services import api_keys, audit, secrets
 from vcon_app.services.imports import import_jobs
 
 from .build import ASKER, TRANSCRIPT, asks, session_of, words
@@ -18,7 +18,7 @@ def ours(workspace, agent) -> dict[str, str]:
     session = session_of(agent, title="Hush refund")
     approval = asks(session, tool="hush_tool")
     imported = import_jobs.start_import(workspace, "hush.json", [TRANSCRIPT], by=ASKER)
-    key, _ = people.create_api_key(workspace, "hush key", Role.VIEWER, by=audit.COMMAND)
+    key, _ = api_keys.create_api_key(workspace, "hush key", Role.VIEWER, by=audit.COMMAND)
     member = member_of(workspace, Role.VIEWER, "Hushpuppy")
     secret = secrets.keep(workspace.id, "hush-token", "tok-123456", "https://mcp.example.com", by=audit.COMMAND)
     return {

@@ -7,7 +7,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from sessions_app.models import ApiKey, Role
-from sessions_app.services import agents, audit, people
+from sessions_app.services import agents, api_keys, audit
 from vcon_app.models import Import, ImportedSession, SourceDocument
 
 from .build import asks, session_of
@@ -39,7 +39,7 @@ def fill(workspace, start: int, stop: int) -> None:
         )  # fmt: skip
         ImportedSession.objects.create(imported=imported, session=session, document=document, events=3)
         member_of(workspace, Role.VIEWER, f"Member{number}")
-        people.create_api_key(workspace, f"key {number}", Role.VIEWER, by=audit.COMMAND)
+        api_keys.create_api_key(workspace, f"key {number}", Role.VIEWER, by=audit.COMMAND)
 
 
 def test_queries_do_not_grow_with_rows(admin, workspace):

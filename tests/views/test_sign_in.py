@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from sessions_app.models import Role, SignInLink
-from sessions_app.services import people
+from sessions_app.services import audit, members
 
 from .build import words
 from .conftest import member_of
@@ -20,7 +20,7 @@ PASSWORD = "seven quiet herons"
 
 @pytest.fixture
 def link(workspace) -> str:
-    return people.one_time_link_for_first_admin()
+    return members.one_time_link_for_first_admin()
 
 
 def test_a_link_signs_in_once_only(link):
@@ -60,8 +60,8 @@ def test_after_the_first_link_a_password_is_chosen_and_works_from_then_on(link):
 
 def test_member_with_a_password_is_not_asked_for_one_again(link):
     admin = get_user_model().objects.get()
-    people.set_password(admin, "Ada", "ada@example.org", PASSWORD)
-    assert Client().get(people.one_time_link_for_first_admin()).url == "/"
+    members.set_password(admin, "Ada", "ada@example.org", PASSWORD)
+    assert Client().get(members.one_time_link_for_first_admin()).url == "/"
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_weak_password_is_refused_with_its_reason(link, password, reason):
 def test_an_invited_member_cannot_take_the_e_mail_of_another(workspace):
     member = member_of(workspace, Role.VIEWER, "Vito")
     client = Client()
-    client.get(people.new_sign_in_path(member, by=people.audit.COMMAND))
+    client.get(members.new_sign_in_path(member, by=audit.COMMAND))
     client.post("/sign-in/password/", {"name": "Vito", "email": "boss@example.org", "password": PASSWORD})
     member.user.refresh_from_db()
     assert member.user.username == "vito@example.org"
@@ -88,7 +88,7 @@ def test_an_invited_member_cannot_take_the_e_mail_of_another(workspace):
 
 def test_changing_a_password_needs_the_one_until_now(workspace):
     user = member_of(workspace, Role.VIEWER, "Vito").user
-    people.set_password(user, "Vito", "vito@example.org", PASSWORD)
+    members.set_password(user, "Vito", "vito@example.org", PASSWORD)
     client = Client()
     client.post("/sign-in/", {"email": "vito@example.org", "password": PASSWORD})
     form = {"name": "Vito", "password": "another long password", "current": "a guess"}
@@ -101,9 +101,9 @@ def test_changing_a_password_needs_the_one_until_now(workspace):
 
 def test_forgotten_password_is_replaced_after_a_sign_in_link(workspace):
     member = member_of(workspace, Role.VIEWER, "Vito")
-    people.set_password(member.user, "Vito", "vito@example.org", PASSWORD)
+    members.set_password(member.user, "Vito", "vito@example.org", PASSWORD)
     client = Client()
-    client.get(people.new_sign_in_path(member, by=people.audit.COMMAND))
+    client.get(members.new_sign_in_path(member, by=audit.COMMAND))
     assert client.post("/sign-in/password/", {"name": "Vito", "password": "another long password"}).url == "/"
 
 
@@ -122,13 +122,13 @@ def test_nobody_without_a_password_can_sign_in_with_an_empty_one(link):
 
 @pytest.mark.parametrize("evil", ["https://evil.example/", "//evil.example", "javascript:alert(1)", "/\\evil.example"])
 def test_after_signing_in_nobody_is_sent_to_another_site(link, evil):
-    people.set_password(get_user_model().objects.get(), "Ada", "ada@example.org", PASSWORD)
+    members.set_password(get_user_model().objects.get(), "Ada", "ada@example.org", PASSWORD)
     answer = Client().post("/sign-in/", {"email": "ada@example.org", "password": PASSWORD, "next": evil})
     assert answer.url == "/"
 
 
 def test_after_signing_in_the_page_that_was_wanted_comes(link):
-    people.set_password(get_user_model().objects.get(), "Ada", "ada@example.org", PASSWORD)
+    members.set_password(get_user_model().objects.get(), "Ada", "ada@example.org", PASSWORD)
     client = Client()
     page = client.get("/sessions/?has_errors=true", follow=True)
     wanted = page.context["next"]

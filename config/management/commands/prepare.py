@@ -6,7 +6,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
 from config import prepare
-from sessions_app.services import people
+from sessions_app.services import members
 
 
 class Command(BaseCommand):
@@ -22,4 +22,4 @@ class Command(BaseCommand):
         prepare.static_files()
         if demo:
             call_command("demo", stdout=self.stderr)
-        self.stdout.write(people.one_time_link_for_first_admin())
+        self.stdout.write(members.one_time_link_for_first_admin())

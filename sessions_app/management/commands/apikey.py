@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from sessions_app.management.arguments import add_workspace, workspace_named
 from sessions_app.models import ApiKey, Role
-from sessions_app.services import audit, people
+from sessions_app.services import api_keys, audit
 
 
 class Command(BaseCommand):
@@ -24,5 +24,5 @@ class Command(BaseCommand):
         longest = ApiKey._meta.get_field("name").max_length
         if not name.strip() or len(name) > longest:
             raise CommandError(f"a name has 1 to {longest} characters, this one has {len(name.strip())}")
-        _, secret = people.create_api_key(workspace_named(workspace), name.strip(), Role(role), by=audit.COMMAND)
+        _, secret = api_keys.create_api_key(workspace_named(workspace), name.strip(), Role(role), by=audit.COMMAND)
         self.stdout.write(secret)

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.validators import validate_slug
 
 from sessions_app.models import Workspace
-from sessions_app.services import audit, people
+from sessions_app.services import audit, workspaces
 
 
 class Command(BaseCommand):
@@ -25,10 +25,10 @@ class Command(BaseCommand):
                 raise CommandError(f"a {field} has at most {longest} characters, this one has {len(value)}")
         try:
             validate_slug(slug)
-            people.default_workspace()
-            workspace = people.create_workspace(slug, name, by=audit.COMMAND)
+            workspaces.default_workspace()
+            workspace = workspaces.create_workspace(slug, name, by=audit.COMMAND)
         except ValidationError:
             raise CommandError(f'"{slug}" is no slug; use letters, digits, - and _') from None
-        except people.Refused as refused:
+        except workspaces.Refused as refused:
             raise CommandError(str(refused)) from None
         self.stdout.write(f"workspace {workspace.slug} {workspace.id}")

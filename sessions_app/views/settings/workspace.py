@@ -14,9 +14,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app import extensions
 from sessions_app.models import ApiKey, Member, Role
-from sessions_app.queries import people as queries
+from sessions_app.queries import members as queries
 from sessions_app.queries import secrets as secret_queries
-from sessions_app.services import people, secrets
+from sessions_app.services import api_keys, members, secrets, workspaces
 from sessions_app.services.log import pricing
 
 from .. import access
@@ -91,10 +91,10 @@ def add_member(request: access.DeskRequest) -> HttpResponse:
         return page(request, 422, member_form=form)
     entered = form.cleaned_data
     try:
-        member, path = people.add_member(
+        member, path = members.add_member(
             request.member.workspace, entered["email"], entered["name"], Role(entered["role"]), by=access.actor(request)
         )
-    except people.Refused as refused:
+    except members.Refused as refused:
         form.add_error("email", str(refused))
         return page(request, 422, member_form=form)
     return page(request, invited=member, invitation=path and request.build_absolute_uri(path))
@@ -105,8 +105,8 @@ def add_member(request: access.DeskRequest) -> HttpResponse:
 def new_link(request: access.DeskRequest, member_id: UUID) -> HttpResponse:
     member = access.one(Member.objects.select_related("user"), request, member_id)
     try:
-        path = people.new_sign_in_path(member, by=access.actor(request))
-    except people.Refused as refused:
+        path = members.new_sign_in_path(member, by=access.actor(request))
+    except members.Refused as refused:
         return _refused(request, refused)
     return page(request, invited=member, invitation=request.build_absolute_uri(path))
 
@@ -119,8 +119,8 @@ def change_role(request: access.DeskRequest, member_id: UUID) -> HttpResponse:
     if not form.is_valid():
         return page(request, 422, role_error=form.errors["role"][0])
     try:
-        people.change_role(member, Role(form.cleaned_data["role"]), by=access.actor(request))
-    except people.Refused as refused:
+        members.change_role(member, Role(form.cleaned_data["role"]), by=access.actor(request))
+    except members.Refused as refused:
         return _refused(request, refused)
     messages.success(request, f"{member} is {member.get_role_display().lower()} now.")
     return redirect("settings")
@@ -131,8 +131,8 @@ def change_role(request: access.DeskRequest, member_id: UUID) -> HttpResponse:
 def remove_member(request: access.DeskRequest, member_id: UUID) -> HttpResponse:
     member = access.one(Member.objects.select_related("user"), request, member_id)
     try:
-        people.remove_member(member, by=access.actor(request))
-    except people.Refused as refused:
+        members.remove_member(member, by=access.actor(request))
+    except members.Refused as refused:
         return _refused(request, refused)
     messages.success(request, f"{member} is not a member any more.")
     return redirect("home" if member_id == request.member.pk else "settings")
@@ -146,7 +146,7 @@ def create_key(request: access.DeskRequest) -> HttpResponse:
     if not form.is_valid():
         return page(request, 422, key_form=form)
     entered = form.cleaned_data
-    key, secret = people.create_api_key(
+    key, secret = api_keys.create_api_key(
         request.member.workspace, entered["name"], Role(entered["role"]), by=access.actor(request)
     )
     return page(request, new_key=key, secret=secret)
@@ -156,7 +156,7 @@ def create_key(request: access.DeskRequest) -> HttpResponse:
 @access.admin
 def revoke_key(request: access.DeskRequest, key_id: UUID) -> HttpResponse:
     key = access.one(ApiKey.objects.all(), request, key_id)
-    people.revoke_api_key(key, by=access.actor(request))
+    api_keys.revoke_api_key(key, by=access.actor(request))
     messages.success(request, f'The key "{key}" does not work any more.')
     return redirect("settings")
 
@@ -167,7 +167,7 @@ def rename(request: access.DeskRequest) -> HttpResponse:
     form = NameForm(request.POST)
     if not form.is_valid():
         return page(request, 422, name_error=form.errors["name"][0])
-    people.rename_workspace(request.member.workspace, form.cleaned_data["name"], by=access.actor(request))
+    workspaces.rename_workspace(request.member.workspace, form.cleaned_data["name"], by=access.actor(request))
     messages.success(request, "The workspace has its new name.")
     return redirect("settings")
 
@@ -185,6 +185,6 @@ def switch(request: access.DeskRequest) -> HttpResponse:
     return redirect("home")
 
 
-def _refused(request: access.DeskRequest, refused: people.Refused) -> HttpResponse:
+def _refused(request: access.DeskRequest, refused: members.Refused) -> HttpResponse:
     messages.error(request, str(refused))
     return redirect("settings")

@@ -9,7 +9,7 @@ from django.test import Client
 
 from sessions_app.channels.slack import install, replies
 from sessions_app.models import Member, Role, SlackInstallation, Workspace
-from sessions_app.services import audit, people
+from sessions_app.services import audit, members
 from sessions_app.services.slack import installations
 from tests.fakes.slack import SECRET, TOKEN, FakeSlack
 
@@ -58,7 +58,7 @@ def member(workspace) -> Callable[[str, Role], Member]:
     """Somebody of the desk: their name is the first part of their e-mail."""
 
     def make(name: str, role: Role = Role.REVIEWER) -> Member:
-        return people.add_member(workspace, f"{name.lower()}@example.org", name, role, by=audit.COMMAND)[0]
+        return members.add_member(workspace, f"{name.lower()}@example.org", name, role, by=audit.COMMAND)[0]
 
     return make
 

@@ -6,7 +6,7 @@ import pytest
 
 from sessions_app.channels.slack import clicks, escalation, sweep
 from sessions_app.models import Approval, AuditEntry, Budget, Role, Session, SlackNotice
-from sessions_app.services import agents, audit, people, sessions
+from sessions_app.services import agents, audit, members, sessions, workspaces
 from sessions_app.services.approvals import decisions, endings, requests
 from sessions_app.services.money import budgets
 from tests.fakes.slack import Fault
@@ -139,8 +139,8 @@ def guest(slack, member, workspace):
 
 
 def of_another_workspace(slack, member, workspace):
-    other = people.create_workspace("elsewhere", "Elsewhere")
-    people.add_member(other, "kim@example.org", "Kim", Role.ADMIN, by=audit.COMMAND)
+    other = workspaces.create_workspace("elsewhere", "Elsewhere")
+    members.add_member(other, "kim@example.org", "Kim", Role.ADMIN, by=audit.COMMAND)
 
 
 def inactive(slack, member, workspace):
@@ -202,7 +202,7 @@ def test_malformed_button_value_decides_nothing(slack, client, connected_session
 def test_an_approval_of_another_workspace_cannot_be_decided_from_here(slack, client, connected_session, member):
     member("Kim")
     asks(connected_session)
-    other = people.create_workspace("elsewhere", "Elsewhere")
+    other = workspaces.create_workspace("elsewhere", "Elsewhere")
     theirs = sessions.create(agents.create(other.id, "Owl", by=BY), by=BY)
     approval = requests.request(theirs, requests.Question("issue_refund", {}), by=BY)
     message = slack.posted(PEOPLE)[0]

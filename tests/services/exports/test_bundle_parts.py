@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from sessions_app.models import AuditEntry, Session
 from sessions_app.queries.sessions import provenance
-from sessions_app.services import audit, people
+from sessions_app.services import audit, workspaces
 from sessions_app.services.approvals import requests
 from tests.formats.written.test_bundle import members, packed
 from tests.signing import make
@@ -128,7 +128,7 @@ def test_a_large_original_is_left_to_a_worker(imported_session, monkeypatch):
 
 def moved(data: bytes) -> Import:
     """Import a bundle where nobody has its session."""
-    elsewhere = people.create_workspace("elsewhere", "Elsewhere", by=BY)
+    elsewhere = workspaces.create_workspace("elsewhere", "Elsewhere", by=BY)
     return drop(elsewhere, data, "clock.bundle.zip")
 
 

@@ -15,7 +15,7 @@ from django.core.management import call_command
 from django.test import AsyncClient
 
 from sessions_app.models import AuditEntry, Role, Session
-from sessions_app.services import audit, people
+from sessions_app.services import api_keys, audit, members
 from vcon_app.formats import llmfeed, vcon
 from vcon_app.models import Export
 from vcon_app.services.exports import export_jobs, export_options
@@ -189,7 +189,7 @@ def test_unsignable_session_is_refused_with_the_reason(workspace, import_documen
 def test_the_menu_offers_a_signed_export(workspace, import_document, client):
     import_document(VCON)
     session = Session.objects.get()
-    client.force_login(people.add_member(workspace, "ada@example.org", "Ada", Role.ADMIN, by=audit.COMMAND)[0].user)
+    client.force_login(members.add_member(workspace, "ada@example.org", "Ada", Role.ADMIN, by=audit.COMMAND)[0].user)
     page = f"/dashboard/sub-agents/{session.agent_id}/chat/{session.id}"
     assert 'name="signed" value="true"' in client.get(page).content.decode()
 
@@ -198,7 +198,7 @@ def test_the_menu_offers_a_signed_export(workspace, import_document, client):
 def test_the_api_gives_a_signed_file_or_says_why_not(workspace, import_document, own_key):
     import_document(VCON)
     path = f"/api/v1/sessions/{Session.objects.get().id}/export?format=vcon&signed=true"
-    _, secret = people.create_api_key(workspace, "robot", Role.VIEWER, by=audit.COMMAND)
+    _, secret = api_keys.create_api_key(workspace, "robot", Role.VIEWER, by=audit.COMMAND)
     own_key(rsa_key(), root().pem)
     refused, text = asyncio.run(fetch(path, secret))
     assert (refused.status_code, refused.headers["Content-Type"]) == (422, "application/problem+json")

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from sessions_app.models import Approval, Role, Session
-from sessions_app.services import audit, people
+from sessions_app.services import audit, members
 from sessions_app.services.approvals import decisions, requests
 from vcon_app.formats.vcon.writing.verdicts import SCHEMA
 from vcon_app.models import Export
@@ -21,7 +21,7 @@ from .test_exports import content, export
 
 @pytest.fixture
 def rosa(workspace) -> decisions.Decider:
-    member = people.add_member(workspace, "rosa@example.org", "Rosa", Role.REVIEWER, by=audit.COMMAND)[0]
+    member = members.add_member(workspace, "rosa@example.org", "Rosa", Role.REVIEWER, by=audit.COMMAND)[0]
     return decisions.Decider(audit.Actor("member", str(member.pk), "Rosa"), Role.REVIEWER, "web", member.pk)
 
 

@@ -118,9 +118,9 @@ def test_a_failed_import_is_tried_again_when_the_file_is_dropped_again(workspace
 
 
 def test_workspaces_share_no_documents(workspace):
-    from sessions_app.services import people
+    from sessions_app.services import workspaces
 
-    other = people.create_workspace("other")
+    other = workspaces.create_workspace("other")
     drop(workspace, transcript(2))
     assert start(other, transcript(2)).duplicate_of is None
     assert SourceDocument.objects.count() == 2

@@ -94,9 +94,9 @@ def manage(code: str, environment: dict[str, str], given: bytes = b"") -> str:
 
 START = """
 import sys
-from sessions_app.services import audit, people
+from sessions_app.services import audit, workspaces
 from vcon_app.services.imports import import_jobs
-workspace, given = people.default_workspace(), [sys.stdin.buffer.read()]
+workspace, given = workspaces.default_workspace(), [sys.stdin.buffer.read()]
 print(import_jobs.start_import(workspace, "clock.jsonl", given, by=audit.COMMAND).pk)
 """
 SWEEP = "from vcon_app.services.imports import import_jobs; print(import_jobs.sweep())"

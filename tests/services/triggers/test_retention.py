@@ -12,7 +12,7 @@ from django.utils import timezone
 from config.celery import app
 from sessions_app import tasks
 from sessions_app.models import Event, IdempotentAnswer, Role, TriggerRun, WebhookDelivery
-from sessions_app.services import audit, people, retention
+from sessions_app.services import audit, members, retention
 from sessions_app.services.triggers import webhook_deliveries
 
 INES = audit.Actor("member", "m", "Ines")
@@ -69,7 +69,7 @@ def test_purged_delivery_is_still_a_duplicate_and_cannot_be_replayed(receive, wo
     again = webhook_deliveries.receive(old.endpoint.hook_id, posted)
     assert (again.delivery.pk, again.is_new) == (old.pk, False)
     http = Client()
-    http.force_login(people.add_member(workspace, "ada@example.org", "Ada", Role.ADMIN, by=INES)[0].user)
+    http.force_login(members.add_member(workspace, "ada@example.org", "Ada", Role.ADMIN, by=INES)[0].user)
     shown = http.get(f"/triggers/deliveries/{old.pk}/").content.decode()
     assert "kept for 90 days here" in shown and "Replay in a new session" not in shown
     answer = http.post(f"/triggers/deliveries/{old.pk}/replay/", follow=True)

@@ -9,7 +9,7 @@ from django.db import OperationalError
 
 from sessions_app.models import Agent, Budget, Event, QueuedMessage, Session, TriggerRun, TurnInFlight, Wallet
 from sessions_app.queries import triggers as queries
-from sessions_app.services import agents, people, sessions
+from sessions_app.services import agents, sessions, workspaces
 from sessions_app.services.triggers import trigger_runs
 from sessions_app.services.turns import messages
 
@@ -40,7 +40,7 @@ def test_the_same_fire_again_is_the_same_run(scripted_agent):
 
 
 def test_two_workspaces_may_have_the_same_key(scripted_agent):
-    other = agents.create(people.create_workspace("elsewhere").id, "Reporter", by=INES, runtime="scripted")
+    other = agents.create(workspaces.create_workspace("elsewhere").id, "Reporter", by=INES, runtime="scripted")
     assert fire(scripted_agent) != fire(other)
 
 

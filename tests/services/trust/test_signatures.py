@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from sessions_app.models import AuditEntry, Session
 from sessions_app.queries.sessions import provenance
-from sessions_app.services import audit, people
+from sessions_app.services import audit, workspaces
 from vcon_app.models import Import, TrustAnchor
 from vcon_app.services.documents import documents
 from vcon_app.services.imports import import_jobs
@@ -73,7 +73,7 @@ def test_a_signed_vcon_is_valid_where_its_signer_is_trusted(workspace, import_do
 
 
 def test_trust_anchor_of_one_workspace_does_not_count_in_another(workspace, import_document):
-    elsewhere = people.create_workspace("elsewhere")
+    elsewhere = workspaces.create_workspace("elsewhere")
     believe(elsewhere, by().pem)
 
     assert state(import_document(signed(VCON, by()))) == "valid_untrusted"

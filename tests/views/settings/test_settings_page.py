@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from sessions_app.models import ApiKey, AuditEntry, Member, Role
-from sessions_app.services import people
+from sessions_app.services import api_keys, members
 from vcon_app.services.trust import own_keys
 from vcon_app.signing.keys import fingerprint
 
@@ -53,7 +53,7 @@ def test_a_form_that_is_wrong_says_so_and_keeps_what_was_typed(admin, form, says
 
 def test_a_lost_link_is_replaced_and_the_old_one_ends(admin, viewer):
     member = the_member("Vito")
-    old = people.sign_in_path(member.user)
+    old = members.sign_in_path(member.user)
     answer = admin.post(f"/settings/members/{member.id}/link/")
     new = re.search(r"http://testserver(/sign-in/[^<]+/)", answer.content.decode())[1]
     assert Client().get(old).status_code == 410
@@ -90,9 +90,9 @@ def test_a_key_is_shown_once_and_works_until_it_is_revoked(admin):
     secret = re.search(r'id="secret">(cs_[^<]+)<', answer.content.decode())[1]
     assert f"Authorization: Bearer {secret}" in words(answer).replace("&quot;", '"')
     assert secret not in admin.get("/settings/").content.decode()
-    assert people.find_api_key(secret).name == "robot"
+    assert api_keys.find_api_key(secret).name == "robot"
     admin.post(f"/settings/keys/{ApiKey.objects.get().id}/revoke/")
-    assert people.find_api_key(secret) is None
+    assert api_keys.find_api_key(secret) is None
     assert "revoked" in words(admin.get("/settings/"))
     assert actions()[-2:] == ["api_key.created", "api_key.revoked"]
 

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from sessions_app.models import AuditEntry, Role, Session
-from sessions_app.services import audit, people
+from sessions_app.services import api_keys, audit, workspaces
 from tests.views.build import words
 from tests.views.conftest import member_of, signed_in
 from vcon_app.models import ImportedSession, TrustAnchor
@@ -98,7 +98,7 @@ def test_only_admins_change_trust_anchors(workspace, role):
 
 
 def test_nobody_sees_or_removes_the_anchors_of_another_workspace(workspace, admin):
-    elsewhere = people.create_workspace("elsewhere")
+    elsewhere = workspaces.create_workspace("elsewhere")
     anchor = anchors.add(elsewhere, by().pem, name="Theirs", by=audit.COMMAND)
     charlie = signed_in(member_of(elsewhere, Role.ADMIN, "Charlie"))
 
@@ -154,7 +154,7 @@ def test_a_signature_that_is_valid_is_said_to_be_verified_once_its_signer_is_tru
 def test_the_api_gives_the_signature_of_import_and_session(workspace, import_document, client):
     anchors.add(workspace, by().pem, by=audit.COMMAND)
     imported = import_document(signed(VCON, by()))
-    _, secret = people.create_api_key(workspace, "robot", Role.VIEWER, by=audit.COMMAND)
+    _, secret = api_keys.create_api_key(workspace, "robot", Role.VIEWER, by=audit.COMMAND)
     headers = {"Authorization": f"Bearer {secret}"}
     of_import = client.get(f"/api/v1/imports/{imported.id}", headers=headers).json()["signature"]
     of_session = client.get(f"/api/v1/sessions/{Session.objects.get().id}", headers=headers).json()["signature"]

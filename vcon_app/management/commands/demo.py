@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from sessions_app.services import audit, people
+from sessions_app.services import audit, workspaces
 from vcon_app.services.imports import demo
 
 
@@ -12,7 +12,7 @@ class Command(BaseCommand):
     help = "Load the example sessions that ship with Countersign into the default workspace (only once)."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        for imported in demo.load(people.default_workspace(), by=audit.Actor("command", name="demo")):
+        for imported in demo.load(workspaces.default_workspace(), by=audit.Actor("command", name="demo")):
             if imported.error:
                 raise CommandError(imported.error)
             self.stdout.write(f"{imported.filename}: {imported.events} events")

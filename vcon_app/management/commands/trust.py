@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from sessions_app.management.arguments import add_workspace, workspace_named
 from sessions_app.models import Workspace
-from sessions_app.services import audit, people
+from sessions_app.services import audit, workspaces
 from vcon_app.management.pem import text_of
 from vcon_app.management.progress import printable
 from vcon_app.models import TrustAnchor
@@ -32,7 +32,7 @@ class Command(BaseCommand):
         remove = actions.add_parser("remove", help="trust it no longer")
         remove.add_argument("anchor", metavar="FINGERPRINT", help="its beginning is enough, or the name")
         own = actions.add_parser("own", help="our own key, for those who check what we sign; made if there is none")
-        own.set_defaults(workspace=people.DEFAULT)
+        own.set_defaults(workspace=workspaces.DEFAULT)
         for action in (add, actions.add_parser("list", help="one line each"), remove):
             add_workspace(action)
 

@@ -1,4 +1,4 @@
-"""Members and keys of a workspace, and the workspaces of a person."""
+"""Members and API keys of a workspace, and the workspaces that a user is a member of."""
 
 from __future__ import annotations
 

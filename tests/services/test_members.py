@@ -9,7 +9,7 @@ from django.contrib.auth import get_user_model
 from django.utils import timezone
 
 from sessions_app.models import ApiKey, AuditEntry, Member, Role, SignInLink
-from sessions_app.services import audit, people
+from sessions_app.services import api_keys, audit, members, workspaces
 
 from .build import at_once
 
@@ -18,7 +18,7 @@ BY = audit.COMMAND
 
 
 def member(workspace, email="ines@example.org", role=Role.ADMIN) -> Member:
-    return people.add_member(workspace, email, "Ines", role, by=BY)[0]
+    return members.add_member(workspace, email, "Ines", role, by=BY)[0]
 
 
 def token(path: str) -> str:
@@ -26,118 +26,120 @@ def token(path: str) -> str:
 
 
 def test_the_first_link_makes_an_admin_without_a_password(workspace):
-    user = people.use_sign_in_link(token(people.one_time_link_for_first_admin()))
-    assert people.membership(user).role == Role.ADMIN
+    user = members.use_sign_in_link(token(members.one_time_link_for_first_admin()))
+    assert members.membership(user).role == Role.ADMIN
     assert not user.has_usable_password()
 
 
 def test_the_next_start_gives_the_same_admin_a_new_link_and_ends_the_old_one(workspace):
-    old, new = (token(people.one_time_link_for_first_admin()) for _ in range(2))
-    assert people.use_sign_in_link(old) is None
-    assert people.use_sign_in_link(new) is not None
+    old, new = (token(members.one_time_link_for_first_admin()) for _ in range(2))
+    assert members.use_sign_in_link(old) is None
+    assert members.use_sign_in_link(new) is not None
     assert get_user_model().objects.count() == 1
 
 
 def test_a_link_works_once(workspace):
-    link = token(people.one_time_link_for_first_admin())
-    assert people.use_sign_in_link(link) is not None
-    assert people.use_sign_in_link(link) is None
+    link = token(members.one_time_link_for_first_admin())
+    assert members.use_sign_in_link(link) is not None
+    assert members.use_sign_in_link(link) is None
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_link_works_once_for_two_at_once(workspace):
-    link = token(people.one_time_link_for_first_admin())
-    users = at_once(*[lambda: people.use_sign_in_link(link)] * 4)
+    link = token(members.one_time_link_for_first_admin())
+    users = at_once(*[lambda: members.use_sign_in_link(link)] * 4)
     assert sum(user is not None for user in users) == 1
 
 
 def test_a_link_ends_after_a_day(workspace):
-    link = token(people.one_time_link_for_first_admin())
+    link = token(members.one_time_link_for_first_admin())
     SignInLink.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
-    assert people.use_sign_in_link(link) is None
+    assert members.use_sign_in_link(link) is None
 
 
 def test_an_unknown_link_is_nobody(db):
-    assert people.use_sign_in_link("x") is None
+    assert members.use_sign_in_link("x") is None
 
 
 def test_secrets_are_not_kept(workspace):
-    key, secret = people.create_api_key(workspace, "ci", Role.VIEWER, by=BY)
-    link = token(people.one_time_link_for_first_admin())
+    key, secret = api_keys.create_api_key(workspace, "ci", Role.VIEWER, by=BY)
+    link = token(members.one_time_link_for_first_admin())
     kept = [*SignInLink.objects.values().get().values(), *ApiKey.objects.values().get().values()]
     assert not any(part in str(value) for part in (secret, link) for value in kept)
     assert len(secret) > 40 and secret.startswith(key.prefix)
 
 
 def test_a_key_is_found_by_its_secret_until_it_is_revoked(workspace):
-    key, secret = people.create_api_key(workspace, "ci", Role.REVIEWER, by=BY)
-    assert people.find_api_key(secret) == key
-    assert people.find_api_key(secret + "x") is None
+    key, secret = api_keys.create_api_key(workspace, "ci", Role.REVIEWER, by=BY)
+    assert api_keys.find_api_key(secret) == key
+    assert api_keys.find_api_key(secret + "x") is None
     key.refresh_from_db()
     assert key.last_used_at is not None
-    people.revoke_api_key(key, by=BY)
-    people.revoke_api_key(key, by=BY)
-    assert people.find_api_key(secret) is None
+    api_keys.revoke_api_key(key, by=BY)
+    api_keys.revoke_api_key(key, by=BY)
+    assert api_keys.find_api_key(secret) is None
     assert AuditEntry.objects.filter(action="api_key.revoked").count() == 1
 
 
 def test_a_member_is_added_once(workspace):
     member(workspace, "Ines@Example.org ")
-    with pytest.raises(people.Refused, match="ines@example.org is a member of this workspace already"):
+    with pytest.raises(members.Refused, match="ines@example.org is a member of this workspace already"):
         member(workspace, "ines@example.org")
     assert Member.objects.count() == 1
 
 
 def test_somebody_with_an_account_gets_no_link_from_another_workspace(workspace):
     member(workspace)
-    _, path = people.add_member(people.create_workspace("other"), "else@example.org", "E", Role.VIEWER, by=BY)
+    _, path = members.add_member(workspaces.create_workspace("other"), "else@example.org", "E", Role.VIEWER, by=BY)
     assert path
-    other = people.create_workspace("third")
-    with pytest.raises(people.Refused):
-        people.add_member(other, "ines@example.org", "Ines", Role.VIEWER, by=BY)  # an admin of default is in it already
-    _, path = people.add_member(other, "else@example.org", "E", Role.VIEWER, by=BY)
+    other = workspaces.create_workspace("third")
+    with pytest.raises(members.Refused):  # an admin of default is in it already
+        members.add_member(
+            other, "ines@example.org", "Ines", Role.VIEWER, by=BY
+        )  # an admin of default is in it already
+    _, path = members.add_member(other, "else@example.org", "E", Role.VIEWER, by=BY)
     assert path == ""
 
 
 def test_the_last_admin_can_neither_step_down_nor_leave(workspace):
     last = member(workspace)
     member(workspace, "v@example.org", Role.REVIEWER)
-    with pytest.raises(people.Refused, match="the only admin"):
-        people.change_role(last, Role.VIEWER, by=BY)
-    with pytest.raises(people.Refused, match="the only admin"):
-        people.remove_member(last, by=BY)
+    with pytest.raises(members.Refused, match="the only admin"):
+        members.change_role(last, Role.VIEWER, by=BY)
+    with pytest.raises(members.Refused, match="the only admin"):
+        members.remove_member(last, by=BY)
     assert Member.objects.get(pk=last.pk).role == Role.ADMIN
 
 
 def test_one_of_two_admins_can_leave(workspace):
     first, second = member(workspace), member(workspace, "b@example.org")
-    people.change_role(first, Role.REVIEWER, by=BY)
-    people.remove_member(first, by=BY)
+    members.change_role(first, Role.REVIEWER, by=BY)
+    members.remove_member(first, by=BY)
     assert list(Member.objects.all()) == [second]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_two_admins_who_step_down_at_once_leave_one(workspace):
     both = member(workspace), member(workspace, "b@example.org")
-    results = at_once(*(lambda m=m: people.change_role(m, Role.VIEWER, by=BY) for m in both))
-    assert sum(isinstance(result, people.Refused) for result in results) == 1
+    results = at_once(*(lambda m=m: members.change_role(m, Role.VIEWER, by=BY) for m in both))
+    assert sum(isinstance(result, members.Refused) for result in results) == 1
     assert Member.objects.filter(role=Role.ADMIN).count() == 1
 
 
 @pytest.mark.django_db(transaction=True)
 def test_two_admins_who_leave_at_once_leave_one(workspace):
     both = member(workspace), member(workspace, "b@example.org")
-    results = at_once(*(lambda m=m: people.remove_member(m, by=BY) for m in both))
-    assert sum(isinstance(result, people.Refused) for result in results) == 1
+    results = at_once(*(lambda m=m: members.remove_member(m, by=BY) for m in both))
+    assert sum(isinstance(result, members.Refused) for result in results) == 1
     assert Member.objects.filter(role=Role.ADMIN).count() == 1
 
 
 def test_a_new_workspace_has_the_admins_of_the_default_one(workspace):
     admin = member(workspace)
-    other = people.create_workspace("other")
+    other = workspaces.create_workspace("other")
     assert [m.user for m in other.members.all()] == [admin.user]
-    with pytest.raises(people.Refused, match='a workspace "other" already'):
-        people.create_workspace("other")
+    with pytest.raises(workspaces.Refused, match='a workspace "other" already'):
+        workspaces.create_workspace("other")
 
 
 def test_roles_cover_those_below():
@@ -148,7 +150,7 @@ def test_roles_cover_those_below():
 def test_every_change_is_in_the_audit_log(workspace):
     person = member(workspace)
     member(workspace, "b@example.org")
-    people.change_role(person, Role.VIEWER, by=BY)
-    people.remove_member(person, by=BY)
+    members.change_role(person, Role.VIEWER, by=BY)
+    members.remove_member(person, by=BY)
     actions = AuditEntry.objects.order_by("seq").values_list("action", flat=True)
     assert list(actions) == ["member.added", "member.added", "member.role_changed", "member.removed"]

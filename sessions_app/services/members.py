@@ -1,4 +1,4 @@
-"""Workspaces, members, API keys and sign-in links. Secrets are random, shown once and kept as SHA-256."""
+"""Members of a workspace, their passwords, and the one-time sign-in links by which they come in first."""
 
 from __future__ import annotations
 
@@ -12,61 +12,21 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from sessions_app.models import ApiKey, Member, Role, SignInLink, Workspace
+from sessions_app.models import Member, Role, SignInLink, Workspace
 
 from . import audit
+from .workspaces import default_workspace
 
 LINK_LIFETIME = timedelta(hours=24)
-DEFAULT = "default"
 
 
 class Refused(ValueError):
-    """What was asked cannot be done; the message says why and what to do."""
+    """A change to the members or to a password cannot be made; the message says why and what to do."""
 
 
 def _sha256(secret: str) -> str:
+    # Only this is stored, so who reads a backup of the database cannot sign in with it.
     return hashlib.sha256(secret.encode()).hexdigest()
-
-
-def default_workspace() -> Workspace:
-    """The workspace that is there from the start."""
-    return Workspace.objects.get_or_create(slug=DEFAULT, defaults={"name": "Default"})[0]
-
-
-@transaction.atomic
-def create_workspace(slug: str, name: str = "", *, by: audit.Actor = audit.COMMAND) -> Workspace:
-    """Another workspace; existing admins of the default one become its admins. Raises ``Refused``."""
-    if Workspace.objects.filter(slug=slug).exists():
-        raise Refused(f'there is a workspace "{slug}" already; choose another slug')
-    workspace = Workspace.objects.create(slug=slug, name=name or slug)
-    for member in Member.objects.filter(workspace__slug=DEFAULT, role=Role.ADMIN):
-        Member.objects.create(workspace=workspace, user_id=member.user_id, role=Role.ADMIN)
-    audit.record(workspace.id, by, "workspace.created", subject=("workspace", workspace.id), slug=slug)
-    return workspace
-
-
-@transaction.atomic
-def create_api_key(workspace: Workspace, name: str, role: Role, *, by: audit.Actor) -> tuple[ApiKey, str]:
-    """A new key and its secret, which cannot be read again."""
-    secret = f"cs_{secrets.token_urlsafe(32)}"
-    key = ApiKey.objects.create(workspace=workspace, name=name, role=role, prefix=secret[:10], sha256=_sha256(secret))
-    audit.record(workspace.id, by, "api_key.created", subject=("api_key", key.id), name=name, role=role)
-    return key, secret
-
-
-@transaction.atomic
-def revoke_api_key(key: ApiKey, *, by: audit.Actor) -> None:
-    if ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now()):
-        audit.record(key.workspace_id, by, "api_key.revoked", subject=("api_key", key.id), name=key.name)
-
-
-def find_api_key(secret: str) -> ApiKey | None:
-    """The live key with this secret; its ``last_used_at`` is kept to the minute."""
-    key = ApiKey.objects.select_related("workspace").filter(sha256=_sha256(secret), revoked_at=None).first()
-    now = timezone.now()
-    if key and (key.last_used_at is None or now - key.last_used_at > timedelta(minutes=1)):
-        ApiKey.objects.filter(pk=key.pk).update(last_used_at=now)
-    return key
 
 
 @transaction.atomic
@@ -108,13 +68,6 @@ def set_password(user: User, name: str, email: str, password: str) -> None:
     user.first_name, user.last_name = name, ""
     user.set_password(password)
     user.save()
-
-
-@transaction.atomic
-def rename_workspace(workspace: Workspace, name: str, *, by: audit.Actor) -> None:
-    before, workspace.name = workspace.name, name
-    workspace.save(update_fields=["name"])
-    audit.record(workspace.id, by, "workspace.renamed", subject=("workspace", workspace.id), before=before, after=name)
 
 
 @transaction.atomic

@@ -1,0 +1,39 @@
+"""Workspaces: the one that is there from the start, and those that an operator adds with ``manage.py workspace``."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from sessions_app.models import Member, Role, Workspace
+
+from . import audit
+
+DEFAULT = "default"
+
+
+class Refused(ValueError):
+    """A workspace cannot be created; the message says why and what to do."""
+
+
+def default_workspace() -> Workspace:
+    """The workspace that is there from the start."""
+    return Workspace.objects.get_or_create(slug=DEFAULT, defaults={"name": "Default"})[0]
+
+
+@transaction.atomic
+def create_workspace(slug: str, name: str = "", *, by: audit.Actor = audit.COMMAND) -> Workspace:
+    """Another workspace; existing admins of the default one become its admins. Raises ``Refused``."""
+    if Workspace.objects.filter(slug=slug).exists():
+        raise Refused(f'there is a workspace "{slug}" already; choose another slug')
+    workspace = Workspace.objects.create(slug=slug, name=name or slug)
+    for member in Member.objects.filter(workspace__slug=DEFAULT, role=Role.ADMIN):
+        Member.objects.create(workspace=workspace, user_id=member.user_id, role=Role.ADMIN)
+    audit.record(workspace.id, by, "workspace.created", subject=("workspace", workspace.id), slug=slug)
+    return workspace
+
+
+@transaction.atomic
+def rename_workspace(workspace: Workspace, name: str, *, by: audit.Actor) -> None:
+    before, workspace.name = workspace.name, name
+    workspace.save(update_fields=["name"])
+    audit.record(workspace.id, by, "workspace.renamed", subject=("workspace", workspace.id), before=before, after=name)
