@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
-from django.utils.functional import SimpleLazyObject
 
 from sessions_app.models import Member
 from sessions_app.queries import approvals
@@ -19,7 +19,9 @@ def desk(request: HttpRequest) -> dict[str, Any]:
     member = getattr(request, "member", None) or _behind_no_door(request)
     if member is None:
         return {"member": None}
-    waiting = SimpleLazyObject(lambda: approvals.waiting_count(member.workspace_id))
+    # A function: the template calls it, so that a fragment without the number costs no query. A SimpleLazyObject is no
+    # int, and `pluralize` said "1 wait" of it.
+    waiting = cache(lambda: approvals.waiting_count(member.workspace_id))
     return {"member": member, "workspace": member.workspace, "waiting_count": waiting}
 
 

@@ -25,6 +25,11 @@ def test_oldest_pending_approval_comes_first(viewer, agent):
     assert "2 wait, the longest first" in page
 
 
+def test_inbox_counts_one_pending_approval_in_the_singular(viewer, agent):
+    asks(session_of(agent))
+    assert "1 waits, the longest first" in words(viewer.get("/approvals/"))
+
+
 def inbox(client, query: str = "") -> str:
     return client.get(f"/approvals/{query}").content.decode()
 
