@@ -27,7 +27,7 @@ from .common.reading import FactsReading, unknown_type
 from .common.streamed import items
 from .common.times import parse
 from .common.usage import uncached
-from .common.values import bounded, count_of, dict_of, light, list_of, text_of
+from .common.values import bounded, count_of, dict_of, list_of, scalars_of, text_of
 from .contract import Spec
 
 NAME = "gemini-cli"
@@ -108,8 +108,8 @@ class GeminiReading(FactsReading):
         self._seen: dict[str, None] = {}
         self._wrong_totals = 0
 
-    def see(self, line: Line) -> bool:
-        self.facts.see(line)
+    def note_session(self, line: Line) -> bool:
+        self.facts.note_line(line)
         value = line.value
         for stated in (value, dict_of(value.get("$set"))):
             self.facts.session = self.facts.session or text_of(stated.get("sessionId"))
@@ -122,9 +122,9 @@ class GeminiReading(FactsReading):
                 self.facts.more["directories"] = folders
         return bool(self.facts.session)
 
-    def place(self, line: Line) -> Iterable[Finding]:
+    def assign_key(self, line: Line) -> Iterable[Finding]:
         line.key = self._keys.derived("line", line)
-        self.see(line)
+        self.note_session(line)
         return ()
 
     def events(self, line: Line) -> Iterator[Draft]:
@@ -132,14 +132,14 @@ class GeminiReading(FactsReading):
         if isinstance(value.get("$rewindTo"), str):
             yield line.event("status", data={"type": "rewind", "to": value["$rewindTo"][:200]}, actor=("person", ""))
         elif isinstance(value.get("$set"), dict):
-            yield line.event("system", data={"type": "$set"} | light(value["$set"]))
+            yield line.event("system", data={"type": "$set"} | scalars_of(value["$set"]))
             yield from self._messages(line, value["$set"], "/$set/messages")
         elif isinstance(value.get("messages"), list):
             yield from self._messages(line, value, "/messages")
         elif "type" in value:
             yield from self._fresh(line, self._message(replace(line, key=_id(value) or line.key), ""))
         elif "sessionId" in value or "projectHash" in value:
-            yield line.event("system", data={"type": "session"} | light(value))
+            yield line.event("system", data={"type": "session"} | scalars_of(value))
         else:
             yield self.unknown(line, "line that is no message and no update")
 
@@ -169,16 +169,16 @@ class GeminiReading(FactsReading):
         for event in events:
             if event.key in self._seen:
                 continue
-            self._tell(event.key)
+            self._mark_told(event.key)
             if event.kind in ("user_message", "agent_message"):
                 if (message := f"id:{event.key.rpartition(':')[0]}") in self._seen:
                     event = replace(event, kind="system", data=event.data | {"type": "replaced"})
                 elif checkpoint and event.kind == "user_message":
                     event = replace(event, kind="injected_context", actor_kind="system", data={"type": "checkpoint"})
-                self._tell(message)
+                self._mark_told(message)
             yield event
 
-    def _tell(self, key: str) -> None:
+    def _mark_told(self, key: str) -> None:
         self._seen[key] = None
         if len(self._seen) > REMEMBERED:
             del self._seen[next(iter(self._seen))]
@@ -275,7 +275,7 @@ class GeminiReading(FactsReading):
         arguments = bounded(call.get("args"), len(line.raw))
         part = f":call:{call_id or place}:{fingerprint([name, arguments])}"
         self.calls.add(call_id, Call(line.key + part, name))
-        data = light({"display_name": call.get("displayName"), "description": call.get("description")})
+        data = scalars_of({"display_name": call.get("displayName"), "description": call.get("description")})
         yield line.event(
             "tool_call", part=part, at_path=path, actor=self.agent, model=model,
             tool=ToolDraft(call_id, name or None, None, arguments), data=data,

@@ -25,7 +25,7 @@ from .common.spans.parts import Part
 from .common.times import from_epoch
 from .common.unknown import unknown_event
 from .common.usage import first_count, uncached_if_inside
-from .common.values import bounded, count_of, dict_of, light, list_of, text_of
+from .common.values import bounded, count_of, dict_of, list_of, scalars_of, text_of
 from .contract import Spec
 
 NAME = "mini-swe-agent"
@@ -105,7 +105,7 @@ class Run(Document):
         value, config = self._line.value, dict_of(self._info.get("config"))
         stamps = (_extra(message).get("timestamp") for message in self._messages if isinstance(message, dict))
         times = [at for stamp in stamps if (at := from_epoch(stamp, 1))]
-        place = light(dict_of(config.get("environment")))
+        place = scalars_of(dict_of(config.get("environment")))
         rest = {key: item for key, item in value.items() if key != "messages"}
         stats = dict_of(self._info.get("model_stats"))
         status = text_of(self._info.get("exit_status"))
@@ -117,8 +117,8 @@ class Run(Document):
             ended_at=max(times, default=None),
             phase="completed" if status == "Submitted" else "timed_out" if status in TIMED_OUT else None,
             model=id_of(dict_of(config.get("model")).get("model_name")),
-            metadata={"recorder": {"name": NAME} | light({"version": self._info.get("mini_version")})}
-            | ({"environment": place} if place else {}) | ({"model_stats": light(stats)} if stats else {}),
+            metadata={"recorder": {"name": NAME} | scalars_of({"version": self._info.get("mini_version")})}
+            | ({"environment": place} if place else {}) | ({"model_stats": scalars_of(stats)} if stats else {}),
             record={NAME: bounded(rest, len(self._line.raw))} if rest else {},
         )  # fmt: skip
 
@@ -149,7 +149,7 @@ class Run(Document):
         by_person = bool(extra) or not NO_ACTION.search(text)
         kind: Any = "user_message" if by_person else "injected_context"
         self._waiting = [] if "interrupt_type" in extra else self._waiting
-        yield line.event(kind, text, actor=PERSON if by_person else ("system", ""), data=light(extra))
+        yield line.event(kind, text, actor=PERSON if by_person else ("system", ""), data=scalars_of(extra))
         yield from self._calls(line, _actions(extra), PERSON)
 
     def _answer(
@@ -209,7 +209,7 @@ class Run(Document):
         if call in self._waiting:
             self._waiting.remove(call)
         name = call.name if call else ""
-        facts = light({key: extra.get(key) for key in ("returncode", "exception_info")})
+        facts = scalars_of({key: extra.get(key) for key in ("returncode", "exception_info")})
         tool = ToolDraft(call_id, name or None, status=_status(text, extra))
         parent = call.key if call else None
         return line.event("tool_result", text, actor=("tool", name), tool=tool, parent=parent, data=facts)
@@ -222,7 +222,7 @@ class Run(Document):
         text = text_of(message.get("content")) if failed else text_of(extra.get("exit_status")) or _text(message)
         self._ended = True
         yield line.event(
-            "error" if failed else "status", text, data={"type": "exit"} | light(extra, frozenset({"submission"}))
+            "error" if failed else "status", text, data={"type": "exit"} | scalars_of(extra, frozenset({"submission"}))
         )
 
     def _ending(self) -> Iterator[Draft]:

@@ -16,7 +16,7 @@ from .common.lines import Actor, Line, fingerprint, json_lines
 from .common.parts import REFUSED, STATUSES, answer_in, attachments_in, exit_code_in, parts_of, text_in
 from .common.reading import REMEMBERED, FactsReading, unknown_type
 from .common.usage import uncached
-from .common.values import bounded, count_of, dict_of, light, list_of, text_of
+from .common.values import bounded, count_of, dict_of, list_of, scalars_of, text_of
 from .contract import Spec
 
 NAME = "qwen-code"
@@ -87,8 +87,8 @@ class QwenReading(FactsReading):
         """Output tokens on the responses, and in the telemetry of all requests."""
         self._settled = False
 
-    def see(self, line: Line) -> bool:
-        self.facts.see(line)
+    def note_session(self, line: Line) -> bool:
+        self.facts.note_line(line)
         value = line.value
         if not self._settled and not self.facts.session and (session := text_of(value.get("sessionId"))[:ID_LIMIT]):
             self._claim(value, session)
@@ -96,13 +96,13 @@ class QwenReading(FactsReading):
         self.facts.set_environment(cwd=value.get("cwd"), git_branch=value.get("gitBranch"))
         return bool(self.facts.session)
 
-    def settle(self) -> None:
+    def fix_session_id(self) -> None:
         self._settled = True
 
-    def place(self, line: Line) -> Iterable[Finding]:
+    def assign_key(self, line: Line) -> Iterable[Finding]:
         own = text_of(line.value.get("uuid"))[:ID_LIMIT]
         line.key = self._keys.named(own, line) if own else self._keys.derived("line", line)
-        self.see(line)
+        self.note_session(line)
         agent_id = text_of(line.value.get("agentId"))[:ID_LIMIT]
         if self.agent_id:
             line.agent, line.depth = ("subagent", self.title), int(agent_id not in ("", self.agent_id))
@@ -141,7 +141,9 @@ class QwenReading(FactsReading):
         if "forked_from" not in self.facts.more:
             self.facts.more["forked_from"] = origin["sessionId"][:ID_LIMIT]
         text = text_in(dict_of(line.value.get("message")).get("parts"), "\n")[:TEXT_LIMIT]
-        data = {"type": "replayed", "of": origin["sessionId"][:ID_LIMIT]} | light({"line_type": line.value.get("type")})
+        data = {"type": "replayed", "of": origin["sessionId"][:ID_LIMIT]} | scalars_of(
+            {"line_type": line.value.get("type")}
+        )
         return line.event("injected_context", text, data=data)
 
 
@@ -150,7 +152,7 @@ def user(reading: QwenReading, line: Line) -> Iterator[EventDraft]:
     value, parts = line.value, dict_of(line.value.get("message")).get("parts")
     payload, subtype = dict_of(value.get("systemPayload")), text_of(value.get("subtype"))
     text, typed, attachments = text_in(parts, "\n"), text_of(payload.get("displayText")), attachments_in(parts)
-    data: dict[str, Any] = light({"subtype": subtype}) | ({"attachments": attachments} if attachments else {})
+    data: dict[str, Any] = scalars_of({"subtype": subtype}) | ({"attachments": attachments} if attachments else {})
     if subtype in NOT_TYPED or text_of(value.get("provenance")) in NOT_A_PERSONS:
         yield line.event("injected_context", text or typed, data={"type": subtype or value["provenance"]} | data)
         return
@@ -250,7 +252,9 @@ def _returned(
                 tool=ToolDraft(call_id, name or None, status="denied"),
                 data={"type": "rejected", "decision": "denied", "by": "user", "inferred": True},
             )  # fmt: skip
-    facts = exit_code_in(text) | bounded(dict_of(shown), len(line.raw)) | light({"error_type": told.get("errorType")})
+    facts = (
+        exit_code_in(text) | bounded(dict_of(shown), len(line.raw)) | scalars_of({"error_type": told.get("errorType")})
+    )
     tool = ToolDraft(call_id, name or None, call.server if call else server_of(name), None, facts or None, status)
     data = {"attachments": attachments} if attachments else {}
     yield line.event("tool_result", text, actor=("tool", name), parent=parent, tool=tool, data=data, **place)
@@ -262,7 +266,7 @@ def system(reading: QwenReading, line: Line) -> Iterable[EventDraft]:
     if handler := SUBTYPES.get(subtype):
         return handler(reading, line, payload)
     if subtype in NOTES:
-        return [line.event("system", data={"type": subtype} | light(payload))]
+        return [line.event("system", data={"type": subtype} | scalars_of(payload))]
     return [reading.unknown(line, f"system line of subtype {subtype[:100]!r}")]
 
 
@@ -270,7 +274,7 @@ def _telemetry(reading: QwenReading, line: Line, payload: dict[str, Any]) -> Ite
     """Measurements. Their tokens repeat those of the responses: of two requests of a real file both name 25."""
     event = dict_of(payload.get("uiEvent"))
     name = text_of(event.get("event.name")).removeprefix("qwen-code.")[:100]
-    data = {"type": "ui_telemetry", "event": name} | light(event, frozenset({"event.name", "response_text"}))
+    data = {"type": "ui_telemetry", "event": name} | scalars_of(event, frozenset({"event.name", "response_text"}))
     reading.reported += count_of(event.get("output_token_count")) or 0
     decision, tool_name = DECISIONS.get(text_of(event.get("decision"))), text_of(event.get("function_name"))[:200]
     if decision:
@@ -291,7 +295,9 @@ def _title(reading: QwenReading, line: Line, payload: dict[str, Any]) -> Iterato
     title, by_hand = text_of(payload.get("customTitle")), payload.get("titleSource") != "auto"
     if title and (by_hand or not reading.named):
         reading.facts.title, reading.named = title, reading.named or by_hand
-    yield line.event("system", title, data={"type": "custom_title"} | light({"source": payload.get("titleSource")}))
+    yield line.event(
+        "system", title, data={"type": "custom_title"} | scalars_of({"source": payload.get("titleSource")})
+    )
 
 
 def _command(reading: QwenReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
@@ -306,7 +312,7 @@ def _command(reading: QwenReading, line: Line, payload: dict[str, Any]) -> Itera
 
 
 def _compressed(reading: QwenReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
-    history, info = list_of(payload.get("compressedHistory")), light(dict_of(payload.get("info")))
+    history, info = list_of(payload.get("compressedHistory")), scalars_of(dict_of(payload.get("info")))
     text = text_in(dict_of(history[0]).get("parts"), "\n") if history else ""
     metadata = {"preTokens": info.get("originalTokenCount"), "postTokens": info.get("newTokenCount")}
     yield line.event(
@@ -316,23 +322,23 @@ def _compressed(reading: QwenReading, line: Line, payload: dict[str, Any]) -> It
 
 def _parent(reading: QwenReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
     reading.facts.parent = reading.facts.parent or text_of(payload.get("parentSessionId"))[:ID_LIMIT] or None
-    yield line.event("system", data={"type": "parent_session"} | light(payload))
+    yield line.event("system", data={"type": "parent_session"} | scalars_of(payload))
 
 
 def _model(reading: QwenReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
     reading.facts.model = text_of(payload.get("modelId"))[:200] or reading.facts.model
-    yield line.event("system", data={"type": "session_model"} | light(payload))
+    yield line.event("system", data={"type": "session_model"} | scalars_of(payload))
 
 
 def _rewind(reading: QwenReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
     """The person went back. What lies between has happened, so it stays."""
-    yield line.event("status", actor=("person", ""), data={"type": "rewind"} | light(payload))
+    yield line.event("status", actor=("person", ""), data={"type": "rewind"} | scalars_of(payload))
 
 
 def _context(reading: QwenReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
     """Files, notices and inherited history that were put before the model."""
     text = text_of(payload.get("displayText")) or text_of(payload.get("message")) or text_of(payload.get("userText"))
-    data = {"type": line.value["subtype"]} | light(payload, frozenset({"displayText", "message", "userText"}))
+    data = {"type": line.value["subtype"]} | scalars_of(payload, frozenset({"displayText", "message", "userText"}))
     if files := [text_of(name)[:1000] for name in list_of(payload.get("filesRead"))[:50]]:
         data["files"] = files
     yield line.event("injected_context", text[:TEXT_LIMIT], data=data)

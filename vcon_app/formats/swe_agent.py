@@ -17,9 +17,9 @@ from .common.jsonio import dumps
 from .common.lines import Actor, Line, digest
 from .common.reading import Findings
 from .common.runs import runs
-from .common.spans.parts import Part, call_of, loosened
+from .common.spans.parts import Part, call_of, parsed_if_json
 from .common.unknown import unknown_event
-from .common.values import bounded, count_of, dict_of, light, list_of, text_of
+from .common.values import bounded, count_of, dict_of, list_of, scalars_of, text_of
 from .contract import Spec
 
 NAME = "swe-agent"
@@ -70,7 +70,7 @@ class Run(Document):
         self._history = list_of(line.value.get("history"))
         self._steps = list_of(line.value.get("trajectory"))
         self._info = dict_of(line.value.get("info"))
-        self._config = dict_of(loosened(line.value.get("replay_config")))
+        self._config = dict_of(parsed_if_json(line.value.get("replay_config")))
         self._first = self._first_answer()
         self._last: Call | None = None
         """The call that is waited for: an observation names none."""
@@ -104,8 +104,8 @@ class Run(Document):
             agent_name=AGENT[1],
             phase=_phase(text_of(self._info.get("exit_status"))),
             model=id_of(model),
-            metadata={"recorder": {"name": AGENT[1]} | light({"version": version})}
-            | light({"environment_name": self._line.value.get("environment")}),
+            metadata={"recorder": {"name": AGENT[1]} | scalars_of({"version": version})}
+            | scalars_of({"environment_name": self._line.value.get("environment")}),
             record={NAME: bounded(rest, len(self._line.raw))} if rest else {},
         )
 
@@ -122,7 +122,7 @@ class Run(Document):
             yield from self.odd("no-message", self._line.pointer + path, f"{str(message)[:60]} is no message")
             return
         line = self.part(self._line, message, path, f"message-{index}")
-        text, data = _text(message.get("content")), light({"agent": message.get("agent")})
+        text, data = _text(message.get("content")), scalars_of({"agent": message.get("agent")})
         role = message.get("role")
         if _is_demo(message):
             yield line.event("injected_context", text, data={"type": "demonstration"} | data)
@@ -155,8 +155,8 @@ class Run(Document):
         said = text_of(step.get("thought")) or ("" if action else text_of(step.get("response")))
         yield from self._answer(line, said, step, called.pop(0) if called else None)
         if step.get("observation") or self._last:
-            state = light(dict_of(loosened(step.get("state"))))
-            data = light({"execution_time": step.get("execution_time")}) | ({"state": state} if state else {})
+            state = scalars_of(dict_of(parsed_if_json(step.get("state"))))
+            data = scalars_of({"execution_time": step.get("execution_time")}) | ({"state": state} if state else {})
             yield self._observation(line, _text(step.get("observation")), [], data)
 
     def _answer(
@@ -205,7 +205,7 @@ class Run(Document):
         if sent is not None or received is not None or cost is not None:
             usage = Usage(input_tokens=sent, output_tokens=received, quality="aggregate")
             yield line.event(
-                "model_request", part=":m", at_path="/model_stats", actor=AGENT, cost=cost, data=light(stats),
+                "model_request", part=":m", at_path="/model_stats", actor=AGENT, cost=cost, data=scalars_of(stats),
                 usage=usage if sent is not None or received is not None else None,
             )  # fmt: skip
         if status := text_of(self._info.get("exit_status")):

@@ -101,28 +101,28 @@ def test_parts_that_are_no_message_are_kept_as_text_and_pictures_without_their_b
 
 def test_of_a_history_that_goes_on_only_its_end_is_new() -> None:
     histories = Histories()
-    histories.keep("main", ["yes", "ok"])
-    assert histories.new("main", ["yes", "ok", "yes"]) == [2]
-    assert histories.new("other", ["yes", "ok"]) == [0, 1]
+    histories.remember("main", ["yes", "ok"])
+    assert histories.new_messages("main", ["yes", "ok", "yes"]) == [2]
+    assert histories.new_messages("other", ["yes", "ok"]) == [0, 1]
 
 
 def test_a_history_that_was_shortened_tells_nothing_twice() -> None:
     histories = Histories()
-    histories.keep("main", ["rules", "first", "second", "third"])
-    assert histories.new("main", ["rules", "summary", "third", "fourth"]) == [1, 3]
+    histories.remember("main", ["rules", "first", "second", "third"])
+    assert histories.new_messages("main", ["rules", "summary", "third", "fourth"]) == [1, 3]
 
 
 def test_of_several_histories_the_one_that_goes_on_is_found() -> None:
     histories = Histories()
-    histories.keep("main", ["rules", "first", "answer"])
-    histories.keep("main", ["rules", "aside"])
-    assert histories.new("main", ["rules", "first", "answer", "second"]) == [3]
+    histories.remember("main", ["rules", "first", "answer"])
+    histories.remember("main", ["rules", "aside"])
+    assert histories.new_messages("main", ["rules", "first", "answer", "second"]) == [3]
 
 
 def test_a_new_conversation_is_told_whole_though_it_holds_known_words() -> None:
     histories = Histories()
-    histories.keep("main", ["hi", "hello"])
-    assert histories.new("main", ["good day", "hello"]) == [0, 1]
+    histories.remember("main", ["hi", "hello"])
+    assert histories.new_messages("main", ["good day", "hello"]) == [0, 1]
 
 
 def test_a_message_is_the_same_without_its_thoughts_and_with_other_blanks_around_it() -> None:

@@ -9,9 +9,9 @@ from typing import Any
 from ...drafts import EventDraft, Finding, Kind, ToolDraft
 from ..common.calls import ID_LIMIT, id_of
 from ..common.lines import Line
-from ..common.values import bounded, dict_of, light, list_of, text_of
+from ..common.values import bounded, dict_of, list_of, scalars_of, text_of
 from .fold import CHUNKS, Open, What
-from .messages import called, result, said, whole_messages
+from .messages import called, message_event, result, whole_messages
 from .reading import Closer, Handler, Reading
 from .usage import usages_of
 
@@ -75,14 +75,14 @@ def reasoning_around(reading: Reading, line: Line) -> Iterable[EventDraft]:
 def closed_text(reading: Reading, line: Line, ended: Open) -> Iterator[EventDraft]:
     """A whole message."""
     about, role = ended.about, text_of(ended.about.get("role")) or "assistant"
-    reading.tell(role, ended.id, [ended.text, None])
-    yield said(line, role, ended.text, about.get("name"), model=about.get("model"))
+    reading.remember_message(role, ended.id, [ended.text, None])
+    yield message_event(line, role, ended.text, about.get("name"), model=about.get("model"))
 
 
 def closed_reasoning(reading: Reading, line: Line, ended: Open) -> Iterator[EventDraft]:
     """A whole thought."""
-    reading.tell("reasoning", ended.id, [ended.text, None])
-    data = light({"title": ended.about.get("title")}) | ({} if ended.text else {"not_recorded": True})
+    reading.remember_message("reasoning", ended.id, [ended.text, None])
+    data = scalars_of({"title": ended.about.get("title")}) | ({} if ended.text else {"not_recorded": True})
     yield line.event("reasoning", ended.text, actor=line.agent, model=ended.about.get("model"), data=data)
 
 
@@ -96,8 +96,8 @@ def tool_result(reading: Reading, line: Line) -> Iterator[EventDraft]:
     call_id = id_of(line.value.get("toolCallId"))
     yield from reading.closed(reading.fold.end("call", call_id or ""))
     content, id = line.value.get("content"), text_of(line.value.get("messageId"))
-    reading.tell("tool", id, [content, None])
-    reading.key(line, id or "tool-result")
+    reading.remember_message("tool", id, [content, None])
+    reading.assign_key(line, id or "tool-result")
     yield from result(reading, line, call_id, content)
 
 
@@ -109,8 +109,8 @@ def run_started(reading: Reading, line: Line) -> Iterator[EventDraft]:
     reading.facts.phase = "active"
     given = dict_of(value.get("input")) if "type" in value else value
     told = {key: value.get(key) for key in ("type", "runId", "parentRunId")}
-    data = {"type": "RUN_STARTED"} | light(told) | light({"tools": len(list_of(given.get("tools"))) or None})
-    reading.key(line, reading.run_id or "RUN_STARTED")
+    data = {"type": "RUN_STARTED"} | scalars_of(told) | scalars_of({"tools": len(list_of(given.get("tools"))) or None})
+    reading.assign_key(line, reading.run_id or "RUN_STARTED")
     yield line.event("status", data=data)
     path = "/input" if given is not value else ""
     yield from whole_messages(reading, line, given.get("messages"), f"{path}/messages")
@@ -125,9 +125,9 @@ def run_finished(reading: Reading, line: Line) -> Iterator[EventDraft]:
     kind = text_of(dict_of(outcome).get("type")) or text_of(outcome)
     waiting = list_of(dict_of(outcome).get("interrupts")) or [value["interrupt"] for key in value if key == "interrupt"]
     reading.facts.phase = "active" if kind == "interrupt" or waiting else "completed"
-    reading.key(line, "RUN_FINISHED")
+    reading.assign_key(line, "RUN_FINISHED")
     yield from _tokens(reading, line)
-    data = {"type": "RUN_FINISHED"} | light({"runId": value.get("runId"), "outcome": kind})
+    data = {"type": "RUN_FINISHED"} | scalars_of({"runId": value.get("runId"), "outcome": kind})
     if value.get("result") is not None:
         data["result"] = bounded(value["result"], len(line.raw))
     yield line.event("status", data=data)
@@ -139,25 +139,25 @@ def run_error(reading: Reading, line: Line) -> Iterator[EventDraft]:
     """The run failed; what it took until then is stated too."""
     yield from reading.close_all()
     reading.facts.phase = "crashed"
-    reading.key(line, "RUN_ERROR")
+    reading.assign_key(line, "RUN_ERROR")
     yield from _tokens(reading, line)
-    yield line.event("error", text_of(line.value.get("message")), data=light({"code": line.value.get("code")}))
+    yield line.event("error", text_of(line.value.get("message")), data=scalars_of({"code": line.value.get("code")}))
 
 
 def snapshot(reading: Reading, line: Line) -> Iterator[EventDraft]:
     """All messages of the thread as they are now; those that were told are not told again."""
-    reading.key(line, "MESSAGES_SNAPSHOT")
+    reading.assign_key(line, "MESSAGES_SNAPSHOT")
     yield line.event("system", data={"type": "MESSAGES_SNAPSHOT", "messages": len(list_of(line.value.get("messages")))})
     yield from whole_messages(reading, line, line.value.get("messages"), "/messages")
 
 
-def note(reading: Reading, line: Line) -> Iterator[EventDraft]:
+def setting_event(reading: Reading, line: Line) -> Iterator[EventDraft]:
     """State, steps, activities, and what an application sends of its own."""
     kind = line.value["type"]
     held = {key: bounded(value, len(line.raw)) for key, value in line.value.items() if key not in COMMON}
     if encrypted := held.pop("encryptedValue", None):
         held |= {"encrypted": True, "bytes": len(text_of(encrypted))}
-    reading.key(line, kind)
+    reading.assign_key(line, kind)
     yield line.event("system", data={"type": kind} | held)
 
 
@@ -166,9 +166,11 @@ def subagent_started(reading: Reading, line: Line) -> Iterator[EventDraft]:
     value = line.value
     run, call = text_of(value.get("subagentRunId")), reading.calls.get(value.get("parentToolCallId"))
     name = text_of(value.get("subagentName")) or text_of(value.get("name"))
-    reading.key(line, run or "SUBAGENT_STARTED")
+    reading.assign_key(line, run or "SUBAGENT_STARTED")
     line.depth, line.parent = 0, None
-    event = line.event("handoff", name, actor=line.agent, parent=call.key if call else None, data=light(value, COMMON))
+    event = line.event(
+        "handoff", name, actor=line.agent, parent=call.key if call else None, data=scalars_of(value, COMMON)
+    )
     if run:
         reading.subagents[run] = event.key, name[:ID_LIMIT]
     yield event
@@ -176,9 +178,9 @@ def subagent_started(reading: Reading, line: Line) -> Iterator[EventDraft]:
 
 def subagent_ended(reading: Reading, line: Line, kind: Kind) -> Iterator[EventDraft]:
     """A sub-agent is done, or failed."""
-    reading.key(line, line.value["type"])
+    reading.assign_key(line, line.value["type"])
     yield line.event(
-        kind, text_of(line.value.get("message")), data={"type": line.value["type"]} | light(line.value, COMMON)
+        kind, text_of(line.value.get("message")), data={"type": line.value["type"]} | scalars_of(line.value, COMMON)
     )
 
 
@@ -190,7 +192,7 @@ def _tokens(reading: Reading, line: Line) -> Iterator[EventDraft]:
         reading.facts.model = model
         yield line.event(
             "model_request", part=f":usage-{index}", at_path=f"/usage/{index}", actor=line.agent, model=model,
-            usage=usage, request=f"{line.key}:{index}", data=light({"provider": entry.get("provider")}),
+            usage=usage, request=f"{line.key}:{index}", data=scalars_of({"provider": entry.get("provider")}),
         )  # fmt: skip
 
 
@@ -198,7 +200,7 @@ def _question(reading: Reading, line: Line, interrupt: dict[str, Any], index: in
     """The run waits for a decision or an input."""
     call_id, id = id_of(interrupt.get("toolCallId")), text_of(interrupt.get("id"))
     call = reading.calls.get(call_id)
-    data = {"type": "interrupt", "decision": "pending"} | light(interrupt, frozenset({"message", "toolCallId"}))
+    data = {"type": "interrupt", "decision": "pending"} | scalars_of(interrupt, frozenset({"message", "toolCallId"}))
     if schema := interrupt.get("responseSchema"):
         data["responseSchema"] = bounded(schema, len(line.raw))
     tool = ToolDraft(call_id, call.name if call else None) if call_id else None
@@ -218,7 +220,7 @@ def _answer(reading: Reading, line: Line, answer: dict[str, Any], index: int, pa
     decision = "approved" if approved is True else "denied" if approved is False else "answered"
     if answer.get("status") == "cancelled":
         decision = "cancelled"
-    data = {"type": "resume", "decision": decision, "by": "user"} | light({"interruptId": id})
+    data = {"type": "resume", "decision": decision, "by": "user"} | scalars_of({"interruptId": id})
     if payload is not None:
         data["payload"] = bounded(payload, len(line.raw))
     return line.event(
@@ -266,7 +268,9 @@ HANDLERS: dict[str, Handler] = {
     "SUBAGENT_STARTED": subagent_started,
     "SUBAGENT_FINISHED": partial(subagent_ended, kind="system"),
     "SUBAGENT_ERROR": partial(subagent_ended, kind="error"),
-    **dict.fromkeys(("STATE_SNAPSHOT", "STATE_DELTA", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "RAW", "CUSTOM"), note),
-    **dict.fromkeys(("STEP_STARTED", "STEP_FINISHED", "REASONING_ENCRYPTED_VALUE"), note),
+    **dict.fromkeys(
+        ("STATE_SNAPSHOT", "STATE_DELTA", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "RAW", "CUSTOM"), setting_event
+    ),
+    **dict.fromkeys(("STEP_STARTED", "STEP_FINISHED", "REASONING_ENCRYPTED_VALUE"), setting_event),
 }
 CLOSERS: dict[What, Closer] = {"text": closed_text, "reasoning": closed_reasoning, "call": closed_call}

@@ -79,7 +79,7 @@ class Fold:
             return None
         return self.end(*self._chunked)
 
-    def rest(self) -> list[Open]:
+    def close_all(self) -> list[Open]:
         """Everything that is open, oldest first; nothing is any more."""
         found = list(self._open.values())
         self._open.clear()

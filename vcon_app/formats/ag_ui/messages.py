@@ -13,7 +13,7 @@ from ..common.calls import ID_LIMIT, Call, id_of
 from ..common.lines import Actor, Line
 from ..common.records import part_of
 from ..common.unknown import unknown_event
-from ..common.values import bounded, dict_of, light, list_of, text_of
+from ..common.values import bounded, dict_of, list_of, scalars_of, text_of
 from .reading import Reading, by_content, by_id
 
 KINDS: dict[str, Kind] = {
@@ -35,13 +35,13 @@ def whole_messages(reading: Reading, line: Line, messages: Any, path: str) -> It
         known = by_id(id) or by_content(role, content)
         counts[known] += 1
         if counts[known] > reading.told.get(known, 0):
-            reading.tell(role, id, content)
+            reading.remember_message(role, id, content)
             message = part_of(line, value, f"{path}/{index}")
             message.parent = line.parent
             yield from _message(reading, message, role)
 
 
-def said(line: Line, role: str, text: str, name: Any = None, **more: Any) -> EventDraft:
+def message_event(line: Line, role: str, text: str, name: Any = None, **more: Any) -> EventDraft:
     """A message of that role."""
     kind = KINDS.get(role, "agent_message")
     actor = ACTORS.get(kind) or (line.agent[0], text_of(name)[:ID_LIMIT] or line.agent[1])
@@ -50,7 +50,7 @@ def said(line: Line, role: str, text: str, name: Any = None, **more: Any) -> Eve
 
 def _message(reading: Reading, line: Line, role: str) -> Iterator[EventDraft]:
     value = line.value
-    reading.key(line, text_of(value.get("id")) or role)
+    reading.assign_key(line, text_of(value.get("id")) or role)
     calls = [dict_of(call) for call in list_of(value.get("toolCalls"))]
     if role == "tool":
         yield from result(reading, line, id_of(value.get("toolCallId")), value.get("content"), value.get("error"))
@@ -66,7 +66,7 @@ def _message(reading: Reading, line: Line, role: str) -> Iterator[EventDraft]:
             }
         if value.get("encryptedValue"):
             data["encrypted"] = True
-        yield said(line, role, text, name=value.get("name"), data=data)
+        yield message_event(line, role, text, name=value.get("name"), data=data)
     for index, call in enumerate(calls):
         function = dict_of(call.get("function"))
         yield from called(
@@ -99,7 +99,7 @@ def result(reading: Reading, line: Line, call_id: str | None, content: Any, erro
         reading.answered.add(call_id)
     text, _ = _readable(content)
     tool = ToolDraft(call_id, call.name if call else None, status="error" if error else None)
-    data = light({"error": error})
+    data = scalars_of({"error": error})
     yield line.event(
         "tool_result", text, actor=("tool", tool.name or ""), parent=call.key if call else None, tool=tool, data=data
     )
@@ -126,5 +126,5 @@ def _readable(content: Any) -> tuple[str, list[dict[str, Any]]]:
 
 def _media(part: dict[str, Any]) -> dict[str, Any]:
     source = dict_of(part.get("source"))
-    told = light(part, frozenset({"data"})) | light({"media_type": source.get("mimeType")})
-    return told | light({"url": source.get("value")} if source.get("type") == "url" else {})
+    told = scalars_of(part, frozenset({"data"})) | scalars_of({"media_type": source.get("mimeType")})
+    return told | scalars_of({"url": source.get("value")} if source.get("type") == "url" else {})

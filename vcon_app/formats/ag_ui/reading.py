@@ -16,7 +16,7 @@ from ..common.records import part_of
 from ..common.session_ids import SessionIds
 from ..common.times import from_epoch, parse
 from ..common.unknown import unknown_event
-from ..common.values import list_of, shown, text_of
+from ..common.values import list_of, short_text, text_of
 from .fold import Fold, Open, What
 
 Handler = Callable[["Reading", Line], Iterable[EventDraft]]
@@ -59,8 +59,8 @@ class Reading:
 
     def run(self, items: Iterable[Item]) -> Iterator[Draft]:
         """The drafts of the file."""
-        items = _opened(items)
-        held = list(_up_to_the_thread(items))
+        items = _unpacked(items)
+        held = list(_items_of_first_events(items))
         first = next((_thread_of(item) for item in held if isinstance(item, Line) and _thread_of(item)), "")
         for item in held:
             yield from self._item(item, first)
@@ -68,11 +68,11 @@ class Reading:
             yield from self._item(item, "")
         yield from self._close_file()
 
-    def key(self, line: Line, name: str) -> None:
+    def assign_key(self, line: Line, name: str) -> None:
         """Give a line its key, once what it tells is complete."""
         line.key = self._keys.derived(name, line)
 
-    def tell(self, role: str, id: str, content: Any) -> None:
+    def remember_message(self, role: str, id: str, content: Any) -> None:
         """A message was told: it is known by its id, and by what it says when it comes again without one."""
         for known in filter(None, (by_id(id), by_content(role, content))):
             self.told[known] = self.told.get(known, 0) + 1
@@ -82,13 +82,13 @@ class Reading:
         if ended:
             whole = dumps([self.run_id, ended.id, ended.text, ended.about])
             line = replace(ended.line, raw=whole, offset=None)
-            self.key(line, ended.id or ended.what)
+            self.assign_key(line, ended.id or ended.what)
             self.facts.model = ended.about.get("model") or self.facts.model
             yield from self._closers[ended.what](self, line, ended)
 
     def close_all(self) -> Iterator[EventDraft]:
         """A run is over, and with it all that was open."""
-        for ended in self.fold.rest():
+        for ended in self.fold.close_all():
             yield from self.closed(ended)
 
     def _item(self, item: Item, thread: str) -> Iterator[Draft]:
@@ -116,8 +116,8 @@ class Reading:
             self._thread = thread
             self._new_thread(thread)
             if isinstance(item, Line):
-                self.facts.see(item)
-            yield from self._ids.take(self.facts.external_id, item.pointer)
+                self.facts.note_line(item)
+            yield from self._ids.begin(self.facts.external_id, item.pointer)
             yield replace(self.facts.draft(complete=False), external_id=self._ids.current)
         elif place != self._list:
             yield from self.close_all()
@@ -134,7 +134,7 @@ class Reading:
         if handler:
             yield from handler(self, line)
         else:
-            self.key(line, text_of(kind))
+            self.assign_key(line, text_of(kind))
             yield unknown_event(self.findings, line, unknown_type(kind))
         for doubt in self.doubts:
             yield from self.findings.limit(doubt)
@@ -144,7 +144,7 @@ class Reading:
         if (stamp := line.value.get("timestamp")) is not None:
             line.at = from_epoch(stamp, 1000) or parse(stamp)[0]
             if line.at is None:
-                message = f"{shown(stamp)} is no time in milliseconds"
+                message = f"{short_text(stamp)} is no time in milliseconds"
                 yield from self.findings.limit(Finding(f"{self.name}.time", "info", line.pointer, message))
         self.facts.at(line.at)
 
@@ -163,7 +163,7 @@ class Reading:
 
     def _close_file(self) -> Iterator[Draft]:
         if self._growing:
-            for ended in self.fold.rest():
+            for ended in self.fold.close_all():
                 message = f"{ended.what} {ended.id[:60]!r} was begun and not ended; it begins {ended.text[:SHOWN]!r}"
                 finding = Finding(f"{self.name}.unfinished", "warning", ended.line.pointer, message)
                 yield from self.findings.limit(finding)
@@ -188,14 +188,14 @@ def _thread_of(line: Line) -> str:
     return ""
 
 
-def _up_to_the_thread(items: Iterator[Item]) -> Iterator[Item]:
+def _items_of_first_events(items: Iterator[Item]) -> Iterator[Item]:
     for count, item in enumerate(items, 1):
         yield item
         if count >= BUFFERED_LINES or (isinstance(item, Line) and _thread_of(item)):
             return
 
 
-def _opened(items: Iterable[Item]) -> Iterator[Item]:
+def _unpacked(items: Iterable[Item]) -> Iterator[Item]:
     """Events out of an object that holds lists of them by name."""
     for item in items:
         lists: dict[str, Any] = {}

@@ -71,8 +71,8 @@ class Reading(reading.Reading):
         self._seen: set[str] = set()
         """Keys of events that we wrote ourselves."""
 
-    def see(self, line: Line) -> bool:
-        self._facts.see(line)
+    def note_session(self, line: Line) -> bool:
+        self._facts.note_line(line)
         self._own = self._own or own.session_in(line.value)
         metadata = dict_of(line.value.get("metadata"))
         told = (text_of(place.get(key)) for place in (metadata, line.value) for key in IDS)
@@ -90,7 +90,7 @@ class Reading(reading.Reading):
         if doubt and stamp is not None:
             yield from self.findings.limit(Finding(f"{NAME}.time", "info", line.pointer, doubt))
 
-    def place(self, line: Line) -> Iterator[Finding]:
+    def assign_key(self, line: Line) -> Iterator[Finding]:
         self._facts.agent = self._facts.agent or _agent(line)
         line.key = self._keys.derived(text_of(line.value.get("role")) or "line", line)
         line.agent = "agent", _agent(line)

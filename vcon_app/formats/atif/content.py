@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..common.values import dict_of, light, list_of, text_of
+from ..common.values import dict_of, list_of, scalars_of, text_of
 
 PAYLOADS = frozenset({"data", "base64"})
 LISTED = 100
@@ -17,7 +17,7 @@ def readable(content: Any) -> tuple[str, list[dict[str, Any]]]:
     parts = [dict_of(part) for part in list_of(content)]
     texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
     others = [part for part in parts if not isinstance(part.get("text"), str)]
-    told = [light(part) | light(dict_of(part.get("source")), PAYLOADS | {"type"}) for part in others]
+    told = [scalars_of(part) | scalars_of(dict_of(part.get("source")), PAYLOADS | {"type"}) for part in others]
     return "\n".join(texts), told[:LISTED]
 
 

@@ -13,7 +13,7 @@ from ..common.jsonio import dumps
 from ..common.lines import Line
 from ..common.reading import RAW_LIMIT
 from ..common.unknown import unknown_event
-from ..common.values import bounded, dict_of, light, list_of, text_of
+from ..common.values import bounded, dict_of, list_of, scalars_of, text_of
 from .content import name_of, readable, references
 from .state import TrajectoryState
 from .totals import usage_of
@@ -70,7 +70,7 @@ class Step:
             who = "agent" if self._line.depth else "person"  # a sub-agent is told what to do by the agent above it
             yield self._line.event("user_message", text, actor=(who, ""), data=data)
         elif self._source == "system":
-            managed = light(dict_of(dict_of(self._step.get("extra")).get("context_management")))
+            managed = scalars_of(dict_of(dict_of(self._step.get("extra")).get("context_management")))
             kind = "compaction" if managed.get("type") == "compaction" else "system"
             yield self._line.event(kind, text, data=data | managed)
         elif self._source != "agent":
@@ -121,7 +121,7 @@ class Step:
 
     def _handoff(self, reference: dict[str, Any], call: Call | None, place: dict[str, Any]) -> EventDraft:
         summary = text_of(dict_of(reference.get("extra")).get("summary"))
-        data = {**light(reference), "child_session": name_of(reference)}
+        data = {**scalars_of(reference), "child_session": name_of(reference)}
         return self._spoken("handoff", summary, data=data, parent=call.key if call else None, **place)
 
     def _spoken(self, kind: Any, text: str, **more: Any) -> EventDraft:
@@ -136,7 +136,7 @@ class Step:
         return replace(event, usage=usage, cost=cost, model=self._model, data=data)
 
     def _facts(self) -> dict[str, Any]:
-        return light(self._step, TOLD) | self._extra(self._step)
+        return scalars_of(self._step, TOLD) | self._extra(self._step)
 
     def _extra(self, value: dict[str, Any]) -> dict[str, Any]:
         """What a producer adds; some put whole requests there, which stay in the file."""

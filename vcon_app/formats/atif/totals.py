@@ -35,7 +35,7 @@ def usage_of(metrics: dict[str, Any], calls: Any) -> Usage | None:
     )
 
 
-def whole_of(stated: dict[str, Any]) -> Usage | None:
+def usage_of_final_metrics(stated: dict[str, Any]) -> Usage | None:
     """``final_metrics`` as the usage of many responses."""
     names = ("prompt_tokens", "completion_tokens", "cached_tokens")
     return usage_of({name: stated.get(f"total_{name}") for name in names}, 2)
@@ -60,9 +60,9 @@ class Totals:
             self.cost += event.cost
             self.counted = True
 
-    def instead(self, line: Line, stated: dict[str, Any]) -> EventDraft | None:
+    def event_of_stated_totals(self, line: Line, stated: dict[str, Any]) -> EventDraft | None:
         """The stated totals as an event, where no step states anything. ``line`` is that of ``final_metrics``."""
-        usage, cost = whole_of(stated), dollars(stated.get("total_cost_usd"))
+        usage, cost = usage_of_final_metrics(stated), dollars(stated.get("total_cost_usd"))
         if self.counted or (usage is None and cost is None):
             return None
         return line.event("model_request", actor=line.agent, usage=usage, cost=cost)

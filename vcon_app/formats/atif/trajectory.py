@@ -12,7 +12,7 @@ from ..common.lines import Line, digest
 from ..common.reading import Findings
 from ..common.times import parse
 from ..common.unknown import unknown_event
-from ..common.values import bounded, count_of, dict_of, light, list_of, text_of
+from ..common.values import bounded, count_of, dict_of, list_of, scalars_of, text_of
 from .content import name_of
 from .state import TrajectoryState
 from .steps import Step
@@ -58,7 +58,7 @@ class Trajectory(Document):
             yield draft
         stated = dict_of(self._line.value.get("final_metrics"))
         line = self.part(self._line, stated, "/final_metrics", "final_metrics")
-        if event := totals.instead(line, stated):
+        if event := totals.event_of_stated_totals(line, stated):
             yield event
         elif doubt := totals.doubt(stated):
             yield from self.odd("totals-differ", line.pointer, doubt)
@@ -80,8 +80,8 @@ class Trajectory(Document):
             parent_external_id=session or None if continuation(value) else None,
             metadata={
                 "recorder": {"name": text_of(agent.get("name"))[:ID_LIMIT] or FORMAT}
-                | light({"version": agent.get("version")}),
-                **light({name: value.get(name) for name in names}),
+                | scalars_of({"version": agent.get("version")}),
+                **scalars_of({name: value.get(name) for name in names}),
             },
             record={FORMAT: bounded(rest, len(self._line.raw))} if rest else {},
         )

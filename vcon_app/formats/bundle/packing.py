@@ -53,14 +53,14 @@ class Packing:
                 digest.update(chunk)
                 length += len(chunk)
                 packed.write(chunk)
-                yield from self._pieces.taken()
-        yield from self._pieces.taken()
+                yield from self._pieces.take_pieces()
+        yield from self._pieces.take_pieces()
         self.members.append(Member(path, media_type, length, digest.hexdigest()))
 
     def finish(self) -> Iterator[bytes]:
         """The list of members, which ends the archive."""
         self._zip.close()
-        yield from self._pieces.taken()
+        yield from self._pieces.take_pieces()
 
 
 class _Pieces:
@@ -76,7 +76,7 @@ class _Pieces:
     def flush(self) -> None:
         """Nothing is held back."""
 
-    def taken(self) -> Iterator[bytes]:
+    def take_pieces(self) -> Iterator[bytes]:
         waiting, self._waiting = self._waiting, []
         yield from filter(None, waiting)
 

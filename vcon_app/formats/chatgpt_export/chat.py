@@ -15,7 +15,7 @@ from ..common.records import part_of
 from ..common.session_ids import SessionIds
 from ..common.times import from_epoch, parse, rfc3339
 from ..common.tree import LOST, Branches, Node, walk
-from ..common.values import bounded, dict_of, light, list_of, shown, text_of
+from ..common.values import bounded, dict_of, list_of, scalars_of, short_text, text_of
 from .messages import message_event
 
 FORMAT = "chatgpt-export"
@@ -36,7 +36,7 @@ class Chat:
 
     def drafts(self) -> Iterator[Draft]:
         """The session and its events, with what is odd about them."""
-        yield from self._ids.take(
+        yield from self._ids.begin(
             _external_id(self._line.value) or f"{FORMAT}-{digest(self._line.raw)}", self._line.pointer
         )
         yield self._session()
@@ -57,20 +57,20 @@ class Chat:
         before = self._running[node.id] = self._running.get(node.parent or "")
         pointer = f"/mapping/{node.id.replace('~', '~0').replace('/', '~1')}/message"
         line = part_of(self._line, message if isinstance(message, dict) else node.value, pointer)
-        self._branches.place(line, node, branch)
+        self._branches.begin_message(line, node, branch)
         if branch == LOST:
             yield from self._odd("circle", line, "this message answers one that answers it, in a circle")
         if not isinstance(message, dict):  # a root holds none
             if message is not None or not node.value:
-                yield from self._odd("no-message", line, f"{shown(message)} stands in the place of a message")
+                yield from self._odd("no-message", line, f"{short_text(message)} stands in the place of a message")
             return
-        line.key = f"{node.id}:{digest(dumps(_essence(message)))[:12]}"
+        line.key = f"{node.id}:{digest(dumps(_identity(message)))[:12]}"
         line.at = moment_of(message.get("create_time"))
         event = message_event(self.findings, line, before)
         if event.kind in ("tool_call", "user_message"):
             tool = event.tool
             self._running[node.id] = Call(event.key, tool.name or "", tool.server) if tool else None
-        self._branches.told(node, [event])
+        self._branches.end_message(node, [event])
         yield event
 
     def _odd(self, rule: str, line: Line, message: str) -> Iterator[Finding]:
@@ -80,7 +80,7 @@ class Chat:
         value = self._line.value
         rest = {key: item for key, item in value.items() if key not in CONSUMED}
         updated = moment_of(value.get("update_time"))
-        shown = {"updated_at": rfc3339(updated) if updated else None, "gizmo_id": value.get("gizmo_id")}
+        short_text = {"updated_at": rfc3339(updated) if updated else None, "gizmo_id": value.get("gizmo_id")}
         return SessionDraft(
             external_id=self._ids.current,
             title=text_of(value.get("title"))[:ID_LIMIT],
@@ -88,7 +88,7 @@ class Chat:
             started_at=moment_of(value.get("create_time")),
             model=text_of(value.get("default_model_slug"))[:ID_LIMIT] or None,
             tags=("starred",) if value.get("is_starred") is True else (),
-            metadata={"recorder": {"name": "chatgpt"}} | light(shown),
+            metadata={"recorder": {"name": "chatgpt"}} | scalars_of(short_text),
             record={FORMAT: bounded(rest, len(self._line.raw))} if rest else {},
         )
 
@@ -106,6 +106,6 @@ def _is_id(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _essence(message: dict[str, Any]) -> list[Any]:
+def _identity(message: dict[str, Any]) -> list[Any]:
     """What makes a message the same in a later export, which may tell more around it."""
     return [dict_of(message.get("author")).get("role"), message.get("recipient"), message.get("content")]

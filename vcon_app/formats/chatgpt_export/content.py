@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from ..common.values import dict_of, light, list_of, text_of
+from ..common.values import dict_of, list_of, scalars_of, text_of
 
 MARK = re.compile("\ue200([^\ue200\ue201]{0,2000})\ue201")
 """What ChatGPT puts where a reference is shown: a kind and its arguments, parted by U+E202."""
@@ -42,10 +42,12 @@ def plain(text: str) -> tuple[str, int]:
 def attachments(message: dict[str, Any]) -> list[dict[str, Any]]:
     """Pictures, sounds and files of a message, without payloads."""
     parts = [dict_of(part) for part in list_of(dict_of(message.get("content")).get("parts"))]
-    media = [{"type": part.get("content_type")} | light(part, frozenset({"content_type", "text"})) for part in parts]
+    media = [
+        {"type": part.get("content_type")} | scalars_of(part, frozenset({"content_type", "text"})) for part in parts
+    ]
     files = [dict_of(held) for held in list_of(dict_of(message.get("metadata")).get("attachments"))]
     found = [held for held, part in zip(media, parts, strict=True) if part and not _is_spoken(part)]
-    return (found + [{"type": "file"} | light(held) for held in files if held])[:LISTED]
+    return (found + [{"type": "file"} | scalars_of(held) for held in files if held])[:LISTED]
 
 
 def _is_spoken(part: dict[str, Any]) -> bool:

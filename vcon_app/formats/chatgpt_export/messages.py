@@ -11,7 +11,7 @@ from ..common.calls import ID_LIMIT, Call, id_of
 from ..common.lines import Actor, Line
 from ..common.reading import Findings
 from ..common.unknown import unknown_event
-from ..common.values import bounded, dict_of, light, list_of, text_of
+from ..common.values import bounded, dict_of, list_of, scalars_of, text_of
 from .content import KNOWN, LISTED, attachments, plain, readable
 
 AGENT: Actor = ("agent", "ChatGPT")
@@ -119,7 +119,7 @@ def _data(message: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
     metadata = dict_of(message.get("metadata"))
     kind, status = content.get("content_type"), message.get("status")
     stop = dict_of(metadata.get("finish_details")).get("type")
-    data = light({
+    data = scalars_of({
         "type": kind if kind not in (None, "text", "multimodal_text") else None,
         "language": content.get("language") if content.get("language") != "unknown" else None,
         "error": content.get("name") if kind == "system_error" else None,
@@ -139,7 +139,7 @@ def _data(message: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
 
 def _citations(metadata: dict[str, Any]) -> list[dict[str, Any]]:
     told = (dict_of(item) for item in list_of(metadata.get("citations")) or list_of(metadata.get("content_references")))
-    pages = (light(dict_of(item.get("metadata")) or item, frozenset({"extra", "matched_text"})) for item in told)
+    pages = (scalars_of(dict_of(item.get("metadata")) or item, frozenset({"extra", "matched_text"})) for item in told)
     return [page for page in pages if page][:LISTED]
 
 

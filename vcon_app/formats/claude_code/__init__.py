@@ -21,7 +21,7 @@ from .detection import detect as detect
 from .facts import last_session
 from .links import SPAWNERS
 from .messages import assistant, user
-from .others import attachment_line, file_history, note, progress, pull_request, queue_operation, system, title
+from .others import attachment_line, file_history, progress, pull_request, queue_operation, setting_event, system, title
 from .reading import Handler, Reading
 from .web import web_lines
 
@@ -47,7 +47,7 @@ HANDLERS: dict[str, Handler] = {
     "queue-operation": queue_operation,
     "file-history-snapshot": file_history,
     "pr-link": pull_request,
-    **dict.fromkeys(NOTES, note),
+    **dict.fromkeys(NOTES, setting_event),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..common.values import dict_of, light, text_of
+from ..common.values import dict_of, scalars_of, text_of
 
 
 def attachment(block: dict[str, Any]) -> dict[str, Any]:
@@ -19,4 +19,4 @@ def attachment(block: dict[str, Any]) -> dict[str, Any]:
         found["bytes"] = len(data.encode())
     elif data:
         found["bytes"] = len(data) * 3 // 4 - data[-2:].count("=")
-    return found | light({"url": source.get("url"), "title": block.get("title")})
+    return found | scalars_of({"url": source.get("url"), "title": block.get("title")})

@@ -40,7 +40,7 @@ class Titles:
         elif not self._seen and len(self._wanted) < RECENT:
             self._wanted[leaf] = text
 
-    def see(self, uuid: str) -> None:
+    def note_line_id(self, uuid: str) -> None:
         """A line of this file: does a summary name it?"""
         if self._wanted and uuid in self._wanted:
             self.summary = self._wanted[uuid]
@@ -48,7 +48,7 @@ class Titles:
         if len(self._seen) > RECENT:
             del self._seen[next(iter(self._seen))]
 
-    def best(self) -> str:
+    def title(self) -> str:
         """The title, or ``""``: a session is then headed by its first prompt."""
         alone = next(iter(self._wanted.values())) if len(self._wanted) == 1 else ""
         return (self.custom or self.generated or self.summary or alone)[:ID_LIMIT]
@@ -80,7 +80,7 @@ class Facts:
             return f"{self.session}/agent-{self.agent_id}"
         return self.session or f"claude-code-{self.first_digest}"
 
-    def see(self, line: Line) -> None:
+    def note_line(self, line: Line) -> None:
         """Take from a line what it says about its session."""
         value = line.value
         if at := line.at:
@@ -98,7 +98,7 @@ class Facts:
             if name not in self._environment and (found := value.get(key)):
                 self._environment[name] = text_of(found)[: ID_LIMIT * 5]
 
-    def settle(self) -> None:
+    def fix_session_id(self) -> None:
         """The first events are about to go out: the id of the session does not change any more."""
         self._claimed = True
 
@@ -123,7 +123,7 @@ class Facts:
         new, self._cost = total - self._cost, total
         return new
 
-    def copied(self, line: Line) -> Finding | None:
+    def mark_copied(self, line: Line) -> Finding | None:
         """Mark a line that repeats one of another session, and say so once for each session.
 
         A fork names its origin on each line that it copied (``forkedFrom``); a resumed session may hold the lines of
@@ -147,7 +147,7 @@ class Facts:
             f"lines of session {other} stand in the file of {self.session} ({how}); kept in this session",
         )  # fmt: skip
 
-    def first(self) -> SessionDraft:
+    def first_session(self) -> SessionDraft:
         """The session as known before its first event. The title comes last: a later one may be better."""
         return SessionDraft(
             external_id=self.external_id,
@@ -157,11 +157,11 @@ class Facts:
             metadata=self._metadata(),
         )
 
-    def last(self) -> SessionDraft:
+    def final_session(self) -> SessionDraft:
         """The same session with what only the end of the file tells."""
         return SessionDraft(
             external_id=self.external_id,
-            title=self.titles.best(),
+            title=self.titles.title(),
             agent_name="Claude Code",
             started_at=self._started,
             ended_at=self._ended,

@@ -52,7 +52,7 @@ class Links:
         if isinstance(agent_id, str) and (call := self.get(call_id)):
             _remember(self._agents, agent_id, call)
 
-    def side(self, line: Line, content: Any) -> Call | None:
+    def sub_agent_call(self, line: Line, content: Any) -> Call | None:
         """The call that a sub-agent's line in its parent's file runs under.
 
         Tried in this order: the agent id, the prompt that opened it, the line before it (or the call's own).

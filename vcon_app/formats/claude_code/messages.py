@@ -11,7 +11,7 @@ from ..common.calls import server_of
 from ..common.lines import Line
 from ..common.values import bounded, dict_of, text_of
 from .blocks import attachment
-from .prompts import injected_line, pieces_of, spoken
+from .prompts import injected_line, pieces_of, prompt_events
 from .reading import Reading
 from .results import server_result, tool_result
 from .usage import cost_of, usage_data, usage_of
@@ -40,7 +40,7 @@ def user(reading: Reading, line: Line) -> Iterator[EventDraft]:
     others = [(part, path, block) for part, path, block in blocks if block.get("type") != "tool_result"]
     pieces = [p for part, path, block in others if _is_text(block) for p in pieces_of(block["text"], part, path)]
     attachments = [attachment(block) for _, _, block in others if not _is_text(block)]
-    yield from spoken(reading, line, pieces, attachments, injected_line(line.value))
+    yield from prompt_events(reading, line, pieces, attachments, injected_line(line.value))
 
 
 def assistant(reading: Reading, line: Line) -> Iterator[EventDraft]:
@@ -77,7 +77,7 @@ def _billing(
     if usage is None:
         return {"model": model or None, "cost": cost}, data
     request = text_of(message.get("id"))[:200] or line.key
-    if reading.outputs.see(request, sum(_characters(block) for _, _, block in blocks), usage.output_tokens or 0):
+    if reading.outputs.add(request, sum(_characters(block) for _, _, block in blocks), usage.output_tokens or 0):
         usage = replace(usage, quality="placeholder")
     return {"model": model or None, "usage": usage, "request": request, "cost": cost}, data | usage_data(message)
 
@@ -141,12 +141,16 @@ def _blocks(line: Line) -> list[Block]:
     if not isinstance(content, list):
         return []
     return [
-        (f":{index}" if index else "", f"/message/content/{index}", block if isinstance(block, dict) else _odd(block))
+        (
+            f":{index}" if index else "",
+            f"/message/content/{index}",
+            block if isinstance(block, dict) else _block_as_object(block),
+        )
         for index, block in enumerate(content)
     ]
 
 
-def _odd(block: Any) -> dict[str, Any]:
+def _block_as_object(block: Any) -> dict[str, Any]:
     """A block that is no object: text stays text, anything else is unknown."""
     return {"type": "text", "text": block} if isinstance(block, str) else {"type": None, "value": block}
 

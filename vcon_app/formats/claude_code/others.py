@@ -7,8 +7,8 @@ from typing import Any
 
 from ...drafts import EventDraft, Kind
 from ..common.lines import Line
-from ..common.values import LABEL_LIMIT, bounded, dict_of, light, text_of
-from .prompts import Piece, pieces_of, spoken
+from ..common.values import LABEL_LIMIT, bounded, dict_of, scalars_of, text_of
+from .prompts import Piece, pieces_of, prompt_events
 from .reading import Reading
 from .results import readable
 
@@ -30,15 +30,15 @@ def system(reading: Reading, line: Line) -> Iterator[EventDraft]:
     subtype = text_of(value.get("subtype"))[:100]
     content = value.get("content", dict_of(value.get("message")).get("content"))
     text, _ = readable(content)
-    data = {"type": subtype or "system"} | light(value, COMMON | {"subtype"})
+    data = {"type": subtype or "system"} | scalars_of(value, COMMON | {"subtype"})
     if subtype in COMPACTIONS:
         details = value.get("compactMetadata") or value.get("microcompactMetadata")
         data["compact_metadata"] = bounded(details, len(line.raw))
-        yield line.event("compaction", text, data=data | light({"logical_parent": value.get("logicalParentUuid")}))
+        yield line.event("compaction", text, data=data | scalars_of({"logical_parent": value.get("logicalParentUuid")}))
     elif subtype in ERRORS or value.get("level") == "error":
         yield line.event("error", text or _error_text(value), data=data)
     elif subtype == "local_command" and text:
-        yield from spoken(reading, line, list(pieces_of(text)), [])
+        yield from prompt_events(reading, line, list(pieces_of(text)), [])
     else:
         yield line.event("system", text, data=data)
 
@@ -54,7 +54,7 @@ def title(reading: Reading, line: Line) -> Iterator[EventDraft]:
         text = reading.facts.titles.generated = text_of(value.get("aiTitle") or value.get("title"))
     else:
         text = reading.facts.titles.custom = text_of(value.get("customTitle") or value.get("title"))
-    yield line.event("system", text, data={"type": kind} | light({"leaf_uuid": value.get("leafUuid")}))
+    yield line.event("system", text, data={"type": kind} | scalars_of({"leaf_uuid": value.get("leafUuid")}))
 
 
 def attachment_line(reading: Reading, line: Line) -> Iterator[EventDraft]:
@@ -64,7 +64,7 @@ def attachment_line(reading: Reading, line: Line) -> Iterator[EventDraft]:
     if kind == "queued_command":
         yield from _queued(reading, line, held)
         return
-    data = {"type": "attachment", "attachment_type": kind} | light(
+    data = {"type": "attachment", "attachment_type": kind} | scalars_of(
         held, frozenset({"type", "content", "stdout", "stderr", "snippet"})
     )
     call = reading.links.get(held.get("toolUseID"))
@@ -77,14 +77,14 @@ def progress(reading: Reading, line: Line) -> Iterator[EventDraft]:
     call_id = value.get("parentToolUseID") or value.get("toolUseID")
     reading.links.agent(inner.get("agentId"), call_id)
     call = reading.links.get(call_id)
-    data = {"type": "progress", "progress_type": text_of(inner.get("type"))[:100]} | light(inner, PAYLOADS)
+    data = {"type": "progress", "progress_type": text_of(inner.get("type"))[:100]} | scalars_of(inner, PAYLOADS)
     yield line.event("system", data=data, parent=call.key if call else None)
 
 
 def queue_operation(reading: Reading, line: Line) -> Iterator[EventDraft]:
     """The queue of typed prompts. The prompt itself comes as a user line or a queued command when it is sent."""
     text, _ = readable(line.value.get("content"))
-    yield line.event("system", text, data={"type": "queue-operation"} | light(line.value, COMMON))
+    yield line.event("system", text, data={"type": "queue-operation"} | scalars_of(line.value, COMMON))
 
 
 def file_history(reading: Reading, line: Line) -> Iterator[EventDraft]:
@@ -96,18 +96,18 @@ def file_history(reading: Reading, line: Line) -> Iterator[EventDraft]:
         "files": [text_of(name)[:LABEL_LIMIT] for name in files[:50]],
         "file_count": len(files),
     }
-    yield line.event("system", data=data | light(line.value, COMMON))
+    yield line.event("system", data=data | scalars_of(line.value, COMMON))
 
 
 def pull_request(reading: Reading, line: Line) -> Iterator[EventDraft]:
     """``pr-link``: a pull request came out of the session."""
-    data = {"type": "pr-link"} | light(line.value, COMMON)
+    data = {"type": "pr-link"} | scalars_of(line.value, COMMON)
     yield line.event("artifact", text_of(line.value.get("prUrl"))[:LABEL_LIMIT], actor=line.agent, data=data)
 
 
-def note(reading: Reading, line: Line) -> Iterator[EventDraft]:
+def setting_event(reading: Reading, line: Line) -> Iterator[EventDraft]:
     """Types that only change a setting or remember a place: their scalars are all there is."""
-    yield line.event("system", data={"type": line.value["type"]} | light(line.value, COMMON))
+    yield line.event("system", data={"type": line.value["type"]} | scalars_of(line.value, COMMON))
 
 
 PAYLOADS = frozenset({"type", "output", "fullOutput", "message", "normalizedMessages", "prompt"})
@@ -119,7 +119,7 @@ def _queued(reading: Reading, line: Line, held: dict[str, Any]) -> Iterator[Even
     pieces = list(pieces_of(text, path="/attachment/prompt")) if text else []
     if held.get("commandMode") == "bash":
         pieces = [Piece(f"<bash-input>{text}</bash-input>", "", path="/attachment/prompt")]
-    yield from spoken(reading, line, pieces, attachments, whole)
+    yield from prompt_events(reading, line, pieces, attachments, whole)
 
 
 def _attachment_kind(kind: str) -> Kind:

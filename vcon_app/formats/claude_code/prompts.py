@@ -66,7 +66,7 @@ def pieces_of(text: str, part: str = "", path: str = "") -> Iterator[Piece]:
         yield Piece(reminder, "system-reminder", f"{part}r{number}" if prompt or number else part, path)
 
 
-def spoken(
+def prompt_events(
     reading: Reading, line: Line, pieces: list[Piece], attachments: list[dict[str, Any]], whole: str = ""
 ) -> Iterator[EventDraft]:
     """The events of a user line: the prompt first, because it opens a turn, then what was put around it."""

@@ -34,17 +34,17 @@ class Reading(reading.Reading):
         self._handlers = handlers
         self._prompts: dict[str, str] = {}
 
-    def see(self, line: Line) -> bool:
+    def note_session(self, line: Line) -> bool:
         """A summary may stand before the first line that tells the session."""
-        self.facts.see(line)
+        self.facts.note_line(line)
         value = line.value
         return bool(self.facts.session and (value.get("cwd") or value.get("type") in ("user", "assistant")))
 
-    def settle(self) -> None:
-        self.facts.settle()
+    def fix_session_id(self) -> None:
+        self.facts.fix_session_id()
 
     def session(self, *, complete: bool) -> SessionDraft:
-        return self.facts.last() if complete else self.facts.first()
+        return self.facts.final_session() if complete else self.facts.first_session()
 
     def closing(self) -> Iterator[Finding]:
         if finding := self.outputs.finding():
@@ -56,17 +56,17 @@ class Reading(reading.Reading):
         yield from handler(self, line) if handler else [self.unknown(line, unknown_type(kind))]
         self.previous = text_of(line.value.get("uuid")) or self.previous
 
-    def place(self, line: Line) -> Iterator[Finding]:
+    def assign_key(self, line: Line) -> Iterator[Finding]:
         """Give a line its key and depth."""
         value = line.value
         uuid = value.get("uuid")
         if isinstance(uuid, str) and 0 < len(uuid) <= ID_LIMIT:
             line.key = uuid
-            self.facts.titles.see(uuid)
+            self.facts.titles.note_line_id(uuid)
         else:
             line.key = self._derived_key(line)
-        self.facts.see(line)
-        yield from self.findings.limit(self.facts.copied(line))
+        self.facts.note_line(line)
+        yield from self.findings.limit(self.facts.mark_copied(line))
         self._nest(line)
 
     def rewound(self, before: str, key: str) -> str | None:
@@ -93,7 +93,7 @@ class Reading(reading.Reading):
             line.agent = "subagent", AGENT
             line.depth = int(text_of(value.get("agentId")) not in ("", facts.agent_id))
         elif value.get("isSidechain") is True or (value.get("agentId") and value.get("isSidechain") is not False):
-            call = self.links.get(value.get("parent_tool_use_id")) or self.links.side(
+            call = self.links.get(value.get("parent_tool_use_id")) or self.links.sub_agent_call(
                 line, dict_of(value.get("message")).get("content")
             )
             line.depth = call.depth + 1 if call else 1

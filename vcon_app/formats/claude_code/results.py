@@ -12,7 +12,7 @@ from typing import Any
 from ...drafts import EventDraft, ToolDraft
 from ..common.calls import server_of
 from ..common.lines import Line
-from ..common.values import bounded, dict_of, light, text_of
+from ..common.values import bounded, dict_of, scalars_of, text_of
 from .blocks import attachment
 from .reading import Reading
 
@@ -66,9 +66,9 @@ def server_result(
     content = block.get("content")
     text, _ = readable(content)
     found = (
-        [light(dict_of(item), ENCRYPTED) for item in content]
+        [scalars_of(dict_of(item), ENCRYPTED) for item in content]
         if isinstance(content, list)
-        else light(dict_of(content), ENCRYPTED)
+        else scalars_of(dict_of(content), ENCRYPTED)
     )
     failed = block.get("is_error") is True or text_of(dict_of(content).get("type")).endswith("_error")
     name = call.name if call else None
@@ -106,7 +106,7 @@ def _useful(structured: Any, text: str, size: int) -> Any:
     repeated = REPEATED if text else frozenset({"originalFile", "originalFileContents", "original_file", "base64"})
     kept = {key: value for key, value in structured.items() if key not in repeated and value not in (None, "", [])}
     if isinstance(file := kept.get("file"), dict):
-        kept["file"] = light(file, repeated)
+        kept["file"] = scalars_of(file, repeated)
     return bounded(kept, size) or None
 
 

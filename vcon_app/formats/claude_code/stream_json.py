@@ -11,8 +11,8 @@ from typing import Any
 
 from ...drafts import EventDraft, Finding, ToolDraft
 from ..common.lines import Item, Line
-from ..common.values import bounded, dict_of, light, text_of
-from .others import COMMON, note, system
+from ..common.values import bounded, dict_of, scalars_of, text_of
+from .others import COMMON, setting_event, system
 from .reading import Handler, Reading
 from .usage import cost_of
 
@@ -50,7 +50,7 @@ def _result(reading: Reading, line: Line) -> Iterator[EventDraft]:
     failed = value.get("is_error") is True or value.get("subtype") not in ("success", None)
     reading.facts.phase = "crashed" if failed else "completed"
     cost = reading.facts.state_cost(cost_of(value.get("total_cost_usd")))
-    data = {"type": "result"} | light(value, COMMON | {"result"})
+    data = {"type": "result"} | scalars_of(value, COMMON | {"result"})
     if isinstance(value.get("modelUsage"), dict):
         data["model_usage"] = bounded(value["modelUsage"], len(line.raw))
     text = text_of(value.get("result")) if failed else ""  # else it repeats the last message
@@ -77,7 +77,7 @@ def _system(reading: Reading, line: Line) -> Iterator[EventDraft]:
     if value.get("subtype") != "init":
         yield from system(reading, line)
         return
-    data = {"type": "init"} | light(value, COMMON | {"subtype"})
+    data = {"type": "init"} | scalars_of(value, COMMON | {"subtype"})
     for name in ("tools", "mcp_servers"):
         if isinstance(value.get(name), list):
             data[name] = bounded(value[name][:LISTED], len(line.raw))
@@ -97,6 +97,7 @@ def _rename(value: dict[str, Any]) -> None:
 
 
 HANDLERS: dict[str, Handler] = {
-    "system": _system, "result": _result, "rate_limit_event": note, "tool_progress": note, "auth_status": note,
+    "system": _system, "result": _result, "rate_limit_event": setting_event,
+    "tool_progress": setting_event, "auth_status": setting_event,
 }  # fmt: skip
 """Readers of the types that only stream-json has."""

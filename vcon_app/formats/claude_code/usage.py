@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from ...drafts import Finding, Usage
-from ..common.values import count_of, dict_of, light, number_of
+from ..common.values import count_of, dict_of, number_of, scalars_of
 
 OPEN_RESPONSES = 64
 """Responses whose lines may still follow; Claude Code writes the lines of one response close together."""
@@ -41,14 +41,14 @@ def usage_of(message: dict[str, Any]) -> Usage | None:
 def usage_data(message: dict[str, Any]) -> dict[str, Any]:
     """What else of the usage object has a price: speed, tier, server tools, calls inside the request."""
     usage = message["usage"]
-    data = light({"speed": usage.get("speed"), "service_tier": usage.get("service_tier")})
+    data = scalars_of({"speed": usage.get("speed"), "service_tier": usage.get("service_tier")})
     if data.get("service_tier") == "standard":
         del data["service_tier"]
-    if tools := {k: v for k, v in light(dict_of(usage.get("server_tool_use"))).items() if v}:
+    if tools := {k: v for k, v in scalars_of(dict_of(usage.get("server_tool_use"))).items() if v}:
         data["server_tool_use"] = tools
     rounds = usage.get("iterations")
     if isinstance(rounds, list) and len(rounds) > 1:  # the tokens of those before are not in the other counts
-        data["iterations"] = [light(dict_of(item)) for item in rounds[:20]]
+        data["iterations"] = [scalars_of(dict_of(item)) for item in rounds[:20]]
     return data
 
 
@@ -70,7 +70,7 @@ class Outputs:
         self._responses = 0
         self._short = 0
 
-    def see(self, request: str, characters: int, output_tokens: int) -> bool:
+    def add(self, request: str, characters: int, output_tokens: int) -> bool:
         """Add one line of a response: its visible characters and the output it states.
 
         Whether that is too little for what was seen of the response so far; a later line may state more.

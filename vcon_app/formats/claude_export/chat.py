@@ -14,7 +14,7 @@ from ..common.records import part_of
 from ..common.session_ids import SessionIds
 from ..common.times import parse
 from ..common.tree import LOST, Branches, Node, walk
-from ..common.values import bounded, dict_of, light, list_of, shown, text_of
+from ..common.values import bounded, dict_of, list_of, scalars_of, short_text, text_of
 from .messages import message_events
 from .state import ChatState
 
@@ -38,7 +38,7 @@ class Chat:
     def drafts(self) -> Iterator[Draft]:
         """The session and its events, with what is odd about them."""
         value = self._line.value
-        yield from self._ids.take(
+        yield from self._ids.begin(
             text_of(self._line.value.get("uuid")) or f"{FORMAT}-{digest(self._line.raw)}", self._line.pointer
         )
         yield self._session()
@@ -46,7 +46,7 @@ class Chat:
         for index, message in enumerate(value["chat_messages"]):
             place = f"{self._line.pointer}/chat_messages/{index}"
             if not isinstance(message, dict):
-                yield from self._odd("null-message", place, f"{shown(message)} stands in the place of a message")
+                yield from self._odd("null-message", place, f"{short_text(message)} stands in the place of a message")
                 continue
             id = text_of(message.get("uuid")) or f"message-{index}"
             if id in nodes:
@@ -60,13 +60,13 @@ class Chat:
     def _message(self, node: Node, branch: str) -> Iterator[Draft]:
         message = self._line.value["chat_messages"][node.value]
         line = part_of(self._line, message, f"/chat_messages/{node.value}")
-        line.key = f"{node.id}:{digest(dumps(_essence(message)))[:12]}"
+        line.key = f"{node.id}:{digest(dumps(_identity(message)))[:12]}"
         if branch == LOST:
             yield from self._odd("circle", line.pointer, "this message answers one that answers it, in a circle")
-        self._branches.place(line, node, branch)
+        self._branches.begin_message(line, node, branch)
         yield from self._timed(line)
         events = list(message_events(self._state, line))
-        self._branches.told(node, events)
+        self._branches.end_message(node, events)
         yield from events
 
     def _timed(self, line: Line) -> Iterator[Finding]:
@@ -81,7 +81,11 @@ class Chat:
     def _session(self) -> SessionDraft:
         value = self._line.value
         rest = {key: item for key, item in value.items() if key not in CONSUMED}
-        shown = {"updated_at": value.get("updated_at"), "platform": value.get("platform"), "project": _project(value)}
+        short_text = {
+            "updated_at": value.get("updated_at"),
+            "platform": value.get("platform"),
+            "project": _project(value),
+        }
         return SessionDraft(
             external_id=self._ids.current,
             title=(text_of(value.get("name")) or text_of(value.get("title")))[:ID_LIMIT],
@@ -91,12 +95,12 @@ class Chat:
             user_id=text_of(dict_of(value.get("account")).get("uuid"))[:ID_LIMIT],
             summary=text_of(value.get("summary")),
             tags=("starred",) if value.get("is_starred") is True else (),
-            metadata={"recorder": {"name": "claude.ai"}} | light(shown),
+            metadata={"recorder": {"name": "claude.ai"}} | scalars_of(short_text),
             record={FORMAT: bounded(rest, len(self._line.raw))} if rest else {},
         )
 
 
-def _essence(message: dict[str, Any]) -> list[Any]:
+def _identity(message: dict[str, Any]) -> list[Any]:
     """What makes a message the same in a later export, which may tell more around it."""
     blocks = [[dict_of(block).get(name) for name in ESSENTIAL] for block in list_of(message.get("content"))]
     return [message.get("sender"), blocks or message.get("text")]

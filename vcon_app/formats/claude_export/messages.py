@@ -11,7 +11,7 @@ from ..common.calls import Call, id_of, server_of
 from ..common.lines import Actor, Line
 from ..common.times import parse
 from ..common.unknown import unknown_event
-from ..common.values import bounded, dict_of, light, list_of, text_of
+from ..common.values import bounded, dict_of, list_of, scalars_of, text_of
 from .state import ChatState
 
 AGENT: Actor = ("agent", "Claude")
@@ -53,14 +53,14 @@ def _prompt(chat: ChatState, line: Line, blocks: list[dict[str, Any]]) -> Iterat
     texts = [text_of(block.get("text")) for block in blocks if block.get("type") in SPOKEN]
     text = "\n\n".join(filter(None, texts))
     attachments = [item for item in list_of(line.value.get("attachments")) if isinstance(item, dict)]
-    data = light(line.value, FLAT)
+    data = scalars_of(line.value, FLAT)
     pasted = [] if text else _pasted(attachments)
     if pasted:
         text, data["pasted"] = "\n\n".join(map(_content, pasted)), True
         attachments = [item for item in attachments if item not in pasted]
     pictures = [block for block in blocks if block.get("type") in PICTURED]
     if files := [*attachments, *_files(line.value), *pictures]:
-        data["attachments"] = [{"type": "file"} | light(item, BODY) for item in files[:LISTED]]
+        data["attachments"] = [{"type": "file"} | scalars_of(item, BODY) for item in files[:LISTED]]
     yield line.event("user_message", text, actor=PERSON, data=data)
     yield from _attached(line, attachments)
     for index, block in enumerate(blocks):
@@ -76,14 +76,14 @@ def _attached(line: Line, attachments: list[dict[str, Any]]) -> Iterator[EventDr
     """The text of each attachment, which the model was given beside the prompt."""
     for index, attachment in enumerate(attachments):
         if text := _content(attachment):
-            data = {"type": "attachment"} | light(attachment, BODY)
+            data = {"type": "attachment"} | scalars_of(attachment, BODY)
             yield line.event("injected_context", text, part=f":a{index}", at_path=f"/attachments/{index}", data=data)
 
 
 def _answer(chat: ChatState, line: Line, blocks: list[dict[str, Any]]) -> Iterator[EventDraft]:
-    data = light(line.value, FLAT)
+    data = scalars_of(line.value, FLAT)
     if files := _files(line.value):
-        data["attachments"] = [{"type": "file"} | light(held) for held in files[:LISTED]]
+        data["attachments"] = [{"type": "file"} | scalars_of(held) for held in files[:LISTED]]
     if not blocks:  # the person stopped it before the first word
         yield line.event("agent_message", actor=AGENT, data=data)
     for index, block in enumerate(blocks):
@@ -97,7 +97,7 @@ def _block(chat: ChatState, line: Line, block: dict[str, Any], part: str, path: 
     line = replace(line, at=parse(block.get("start_timestamp"))[0] or line.at)
     place: dict[str, Any] = {"part": part, "at_path": path}
     if kind in SPOKEN and isinstance(block.get("text"), str):
-        data = {"type": kind, **light({"title": block.get("title")})} if kind != "text" else _cited(block)
+        data = {"type": kind, **scalars_of({"title": block.get("title")})} if kind != "text" else _cited(block)
         return line.event("agent_message", block["text"], actor=AGENT, data=data, **place)
     if kind in ("thinking", "redacted_thinking"):
         return line.event("reasoning", text_of(block.get("thinking")), actor=AGENT, data=_thought(block), **place)
@@ -106,16 +106,16 @@ def _block(chat: ChatState, line: Line, block: dict[str, Any], part: str, path: 
     if kind == "tool_result":
         return _result(chat, line, block, place)
     if kind in PICTURED:
-        return line.event("artifact", actor=AGENT, data=light(block), **place)
+        return line.event("artifact", actor=AGENT, data=scalars_of(block), **place)
     if kind in NOTES:
-        return line.event("system", data=light(block), **place)
+        return line.event("system", data=scalars_of(block), **place)
     return unknown_event(chat.findings, line, f"block type {text_of(kind)[:100]!r}", block, part=part, path=path)
 
 
 def _call(chat: ChatState, line: Line, block: dict[str, Any], place: dict[str, Any]) -> EventDraft:
     call_id, name = id_of(block.get("id")), id_of(block.get("name"))
     tool = ToolDraft(call_id, name, server_of(name), bounded(block.get("input"), len(line.raw)))
-    event = line.event("tool_call", actor=AGENT, tool=tool, data=light(block, BLOCK), **place)
+    event = line.event("tool_call", actor=AGENT, tool=tool, data=scalars_of(block, BLOCK), **place)
     chat.calls.add(call_id, Call(event.key, name or "", tool.server))
     chat.open_calls[event.key] = name or ""
     return event
@@ -124,7 +124,7 @@ def _call(chat: ChatState, line: Line, block: dict[str, Any], place: dict[str, A
 def _result(chat: ChatState, line: Line, block: dict[str, Any], place: dict[str, Any]) -> EventDraft:
     """A result names its call by id, in older exports not at all: then it is that of the oldest open call."""
     call_id = id_of(block.get("tool_use_id"))
-    call = chat.calls.get(call_id) or _oldest(chat, id_of(block.get("name")))
+    call = chat.calls.get(call_id) or _oldest_open_call(chat, id_of(block.get("name")))
     if call:
         chat.open_calls.pop(call.key, None)
     name = call.name if call else id_of(block.get("name"))
@@ -134,11 +134,11 @@ def _result(chat: ChatState, line: Line, block: dict[str, Any], place: dict[str,
     tool = ToolDraft(call_id, name, call.server if call else None, None, bounded(rest, len(line.raw)) or None, status)
     return line.event(
         "tool_result", text, actor=("tool", name or ""), parent=call.key if call else None, tool=tool,
-        data=light(block, BLOCK), **place,
+        data=scalars_of(block, BLOCK), **place,
     )  # fmt: skip
 
 
-def _oldest(chat: ChatState, name: str | None) -> Call | None:
+def _oldest_open_call(chat: ChatState, name: str | None) -> Call | None:
     keys = [key for key, called in chat.open_calls.items() if called == name] or list(chat.open_calls)
     return Call(keys[0], chat.open_calls[keys[0]]) if keys else None
 
@@ -148,7 +148,7 @@ def _text_and_rest(block: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     content = block.get("content")
     items = [dict_of(item) for item in list_of(content)]
     texts = [text_of(content)] if isinstance(content, str) else [text_of(item.get("text")) for item in items]
-    others = [light(item, frozenset({"text", "data", "base64"})) for item in items if item.get("type") != "text"]
+    others = [scalars_of(item, frozenset({"text", "data", "base64"})) for item in items if item.get("type") != "text"]
     rest = {"content": others[:LISTED], "structured_content": block.get("structured_content")}
     return "\n".join(filter(None, texts)), {key: value for key, value in rest.items() if value}
 
@@ -156,13 +156,13 @@ def _text_and_rest(block: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 def _cited(block: dict[str, Any]) -> dict[str, Any]:
     """The pages that a text cites."""
     pages = (dict_of(dict_of(item).get("details")) or dict_of(item) for item in list_of(block.get("citations")))
-    cited = [light(page) for page in pages if page]
+    cited = [scalars_of(page) for page in pages if page]
     return {"citations": cited[:LISTED]} if cited else {}
 
 
 def _thought(block: dict[str, Any]) -> dict[str, Any]:
     summaries = [text_of(dict_of(item).get("summary")) for item in list_of(block.get("summaries"))]
-    data = light(block, BLOCK) | ({"summaries": summaries[:LISTED]} if any(summaries) else {})
+    data = scalars_of(block, BLOCK) | ({"summaries": summaries[:LISTED]} if any(summaries) else {})
     if block.get("type") == "redacted_thinking":
         return {"encrypted": True}
     return data if text_of(block.get("thinking")) else data | {"not_recorded": True}

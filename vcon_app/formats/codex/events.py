@@ -12,8 +12,8 @@ from typing import Any
 from ...drafts import EventDraft, ToolDraft
 from ..common.calls import id_of
 from ..common.lines import Line
-from ..common.values import FIELD_LIMIT, bounded, dict_of, light, list_of, text_of
-from .items import ItemHandler, answered, spoken, thought
+from ..common.values import FIELD_LIMIT, bounded, dict_of, list_of, scalars_of, text_of
+from .items import ItemHandler, answered, prompt_event, thought
 from .reading import RolloutReading
 from .texts import block_text, blocks_of, injected
 
@@ -34,12 +34,12 @@ def user_message(reading: RolloutReading, line: Line, payload: dict[str, Any]) -
         yield line.event("injected_context", text, data={"type": tag})
         return
     pictures = [{"type": "image"} for key in ("images", "local_images") for _ in list_of(payload.get(key))]
-    yield spoken(reading, line, "event", text, pictures)
+    yield prompt_event(reading, line, "event", text, pictures)
 
 
 def agent_message(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
     """The answer as it was shown."""
-    yield answered(reading, line, "event", text_of(payload.get("message")), light({"phase": payload.get("phase")}))
+    yield answered(reading, line, "event", text_of(payload.get("message")), scalars_of({"phase": payload.get("phase")}))
 
 
 def agent_reasoning(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
@@ -50,12 +50,12 @@ def agent_reasoning(reading: RolloutReading, line: Line, payload: dict[str, Any]
 def token_count(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
     """The tokens of the response that has just ended. It is told again without being another."""
     info = dict_of(payload.get("info"))
-    data = {"type": "token_count"} | light({"model_context_window": info.get("model_context_window")})
+    data = {"type": "token_count"} | scalars_of({"model_context_window": info.get("model_context_window")})
     if limits := payload.get("rate_limits"):
         data["rate_limits"] = bounded(limits, len(line.raw))
     if payload.get("info") and not info.keys() & {"total_token_usage", "last_token_usage"} or "info" not in payload:
         yield reading.unknown(line, "token_count in a shape that no version of Codex writes")
-    elif usage := reading.totals.step(payload):
+    elif usage := reading.totals.usage_of_step(payload):
         model = text_of(info.get("model"))[:200] or reading.facts.model
         yield line.event("model_request", actor=reading.agent, usage=usage, request=line.key, model=model, data=data)
     else:
@@ -64,7 +64,7 @@ def token_count(reading: RolloutReading, line: Line, payload: dict[str, Any]) ->
 
 def turn_ended(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
     """A turn is over, well or with an error."""
-    data = {"type": payload["type"]} | light(payload, COMMON | {"last_agent_message"})
+    data = {"type": payload["type"]} | scalars_of(payload, COMMON | {"last_agent_message"})
     failure = payload.get("error")
     text = text_of(dict_of(failure).get("message")) or text_of(failure)
     yield line.event("error" if failure else "system", text, data=data)
@@ -72,13 +72,13 @@ def turn_ended(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> 
 
 def interrupted(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
     """A person stopped the turn, took turns back, or undid the changes of one."""
-    data = {"type": payload["type"]} | light(payload, COMMON | {"message"})
+    data = {"type": payload["type"]} | scalars_of(payload, COMMON | {"message"})
     yield line.event("status", text_of(payload.get("message")), actor=("person", ""), data=data)
 
 
 def failure(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
     """An error of the API or of Codex."""
-    data = {"type": payload["type"]} | light(payload, COMMON | {"message"})
+    data = {"type": payload["type"]} | scalars_of(payload, COMMON | {"message"})
     yield line.event("error", text_of(payload.get("message")), data=data)
 
 
@@ -101,11 +101,11 @@ def file_change(reading: RolloutReading, line: Line, payload: dict[str, Any]) ->
     call_id = id_of(payload.get("call_id")) or id_of(payload.get("id"))
     call = reading.calls.get(call_id)
     changes = dict_of(payload.get("changes"))
-    if call_id and reading.said.again(payload["type"], "patch", call_id):
+    if call_id and reading.said.repeats_other_side(payload["type"], "patch", call_id):
         yield line.event("system", data={"type": payload["type"], "repeated": True})
         return
     data = {"type": payload["type"], "path": next(iter(changes), "")[:1000], "paths": list(changes)[:200]}
-    data |= light({"success": payload.get("success"), "status": payload.get("status")})
+    data |= scalars_of({"success": payload.get("success"), "status": payload.get("status")})
     text = "".join(unified(path, dict_of(change)) for path, change in changes.items())
     parent = call.key if call else None
     yield line.event("file_change", text[:FIELD_LIMIT], actor=reading.agent, parent=parent, data=data)
@@ -116,7 +116,7 @@ def guardian(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> It
     call_id, action = id_of(payload.get("target_item_id")), dict_of(payload.get("action"))
     call = reading.calls.get(call_id)
     decision = GUARDIAN.get(text_of(payload.get("status")))
-    data = {"type": "guardian_assessment"} | light(payload, COMMON | {"target_item_id", "rationale"})
+    data = {"type": "guardian_assessment"} | scalars_of(payload, COMMON | {"target_item_id", "rationale"})
     name = (call.name if call else "") or text_of(action.get("tool_name")) or text_of(action.get("type"))
     server = text_of(action.get("server"))[:200] or None
     tool = ToolDraft(call_id, name[:200] or None, server, bounded(action, len(line.raw)) or None)
@@ -146,20 +146,20 @@ def sub_agent(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> I
     """Another agent was started, asked, waited for or closed; its own file has its session."""
     call = reading.calls.get(payload.get("call_id"))
     child = payload.get("new_thread_id") or payload.get("receiver_thread_id") or payload.get("agent_thread_id")
-    data = {"type": payload["type"]} | light(payload, COMMON | {"prompt"}) | light({"child_session": child})
+    data = {"type": payload["type"]} | scalars_of(payload, COMMON | {"prompt"}) | scalars_of({"child_session": child})
     yield line.event("system", text_of(payload.get("prompt")), parent=call.key if call else None, data=data)
 
 
 def goal(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
     """A goal that the session works towards over many turns."""
     told = dict_of(payload.get("goal"))
-    yield line.event("system", text_of(told.get("objective")), data={"type": payload["type"]} | light(told))
+    yield line.event("system", text_of(told.get("objective")), data={"type": payload["type"]} | scalars_of(told))
 
 
-def note(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
+def setting_event(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
     """Settings and stages: their scalars are all there is."""
-    settings = light(dict_of(payload.get("thread_settings")))
-    yield line.event("system", data={"type": payload["type"]} | light(payload, COMMON) | settings)
+    settings = scalars_of(dict_of(payload.get("thread_settings")))
+    yield line.event("system", data={"type": payload["type"]} | scalars_of(payload, COMMON) | settings)
 
 
 def item_completed(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterable[EventDraft]:
@@ -168,9 +168,9 @@ def item_completed(reading: RolloutReading, line: Line, payload: dict[str, Any])
     kind = text_of(item.get("type"))
     texts = [text for block in blocks_of(item.get("content")) if (text := block_text(block))]
     if kind == "UserMessage":
-        return [spoken(reading, line, "completed", "\n\n".join(texts), [])]
+        return [prompt_event(reading, line, "completed", "\n\n".join(texts), [])]
     if kind == "AgentMessage":
-        return [answered(reading, line, "completed", "\n\n".join(texts), light({"phase": item.get("phase")}))]
+        return [answered(reading, line, "completed", "\n\n".join(texts), scalars_of({"phase": item.get("phase")}))]
     if kind == "Reasoning":
         parts = [text_of(text) for key in ("summary_text", "raw_content") for text in list_of(item.get(key))]
         return [thought(reading, line, "completed", "\n\n".join(parts), {} if any(parts) else {"not_recorded": True})]
@@ -185,7 +185,9 @@ def item_completed(reading: RolloutReading, line: Line, payload: dict[str, Any])
 
 def outcome_of(payload: dict[str, Any]) -> dict[str, Any]:
     """Exit code, duration in milliseconds, status: what an output does not always say."""
-    facts = light({key: payload.get(key) for key in ("exit_code", "status", "success", "saved_path", "process_id")})
+    facts = scalars_of(
+        {key: payload.get(key) for key in ("exit_code", "status", "success", "saved_path", "process_id")}
+    )
     result = payload.get("result")
     if isinstance(result, dict):
         failed = "Err" in result or dict_of(result.get("Ok")).get("isError") is True or result.get("isError") is True
@@ -233,7 +235,9 @@ HANDLERS: dict[str, ItemHandler] = {
     **dict.fromkeys(
         ("task_started", "turn_started", "context_compacted", "entered_review_mode", "thread_settings_applied",
          "warning", "guardian_warning", "background_event", "deprecation_notice", "model_reroute", "plan_update",
-         "turn_diff", "exec_command_begin", "mcp_tool_call_begin", "web_search_begin", "patch_apply_begin"), note),
+         "turn_diff", "exec_command_begin", "mcp_tool_call_begin", "web_search_begin", "patch_apply_begin"),
+        setting_event,
+    ),
     "item_completed": item_completed,
 }  # fmt: skip
 
@@ -245,9 +249,9 @@ def _named(side: str, path: str) -> str:
 
 def _subject(payload: dict[str, Any]) -> dict[str, Any]:
     """What a call was about, for one that has no item."""
-    told = light(payload, COMMON | PAYLOADS)
+    told = scalars_of(payload, COMMON | PAYLOADS)
     command = [text_of(word)[:1000] for word in list_of(payload.get("command"))[:50]]
-    invocation = light(dict_of(payload.get("invocation")))
+    invocation = scalars_of(dict_of(payload.get("invocation")))
     return told | invocation | ({"command": command} if command else {})
 
 

@@ -9,7 +9,7 @@ from ...drafts import EventDraft, Finding, ToolDraft
 from ..common.calls import id_of
 from ..common.lines import Actor, Line
 from ..common.reading import FactsReading, unknown_type
-from ..common.values import bounded, dict_of, light, list_of, text_of
+from ..common.values import bounded, dict_of, list_of, scalars_of, text_of
 from .events import unified
 from .outputs import output_of
 from .tokens import Totals
@@ -36,15 +36,15 @@ class ExecReading(FactsReading):
         self._open: dict[str, str] = {}
         """Item ids -> keys of the events that their start gave."""
 
-    def see(self, line: Line) -> bool:
-        self.facts.see(line)
+    def note_session(self, line: Line) -> bool:
+        self.facts.note_line(line)
         if line.value.get("type") == "thread.started":
             self.facts.session = self.facts.session or text_of(line.value.get("thread_id"))
         return bool(self.facts.session)
 
-    def place(self, line: Line) -> Iterable[Finding]:
+    def assign_key(self, line: Line) -> Iterable[Finding]:
         line.key = self._keys.derived(text_of(line.value.get("type")) or "line", line)
-        self.facts.see(line)
+        self.facts.note_line(line)
         return ()
 
     def events(self, line: Line) -> Iterator[EventDraft]:
@@ -52,7 +52,7 @@ class ExecReading(FactsReading):
         if kind.startswith("item."):
             yield from self._part(line, dict_of(line.value.get("item")), kind)
         elif kind in ("thread.started", "turn.started"):
-            yield line.event("system", data=light(line.value))
+            yield line.event("system", data=scalars_of(line.value))
         elif kind == "turn.completed":
             self.facts.phase = "completed"
             yield self._turn_completed(line)
@@ -65,7 +65,7 @@ class ExecReading(FactsReading):
 
     def _turn_completed(self, line: Line) -> EventDraft:
         """The counts are totals of the thread so far, over all responses of its turns."""
-        usage = self.totals.step({"info": {"total_token_usage": line.value.get("usage")}}, quality="aggregate")
+        usage = self.totals.usage_of_step({"info": {"total_token_usage": line.value.get("usage")}}, quality="aggregate")
         data = {"type": "turn.completed"}
         if usage is None:
             return line.event("system", data=data)
@@ -92,7 +92,7 @@ class ExecReading(FactsReading):
         name = text_of(item.get("tool"))[:200] or CALLS[kind]
         arguments = item.get("arguments")
         if arguments is None:
-            arguments = light(item, frozenset({"id", "type", "status", "aggregated_output", "exit_code", "tool"}))
+            arguments = scalars_of(item, frozenset({"id", "type", "status", "aggregated_output", "exit_code", "tool"}))
         if item_id:
             self._open[item_id] = line.key
             if len(self._open) > 1024:
@@ -105,7 +105,7 @@ class ExecReading(FactsReading):
         given = item.get("aggregated_output")
         if given is None:
             given = dict_of(item.get("result")).get("content") or text_of(dict_of(item.get("error")).get("message"))
-        output = output_of({"type": kind, "output": given}, light({"exit_code": item.get("exit_code")}))
+        output = output_of({"type": kind, "output": given}, scalars_of({"exit_code": item.get("exit_code")}))
         stated = STATUSES.get(text_of(item.get("status")))
         name = text_of(item.get("tool"))[:200] or CALLS[kind]
         tool = ToolDraft(item_id, name, None, None, output.facts or None, stated or output.status)

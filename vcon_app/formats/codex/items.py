@@ -10,7 +10,7 @@ from ...drafts import EventDraft, ToolDraft
 from ..common.calls import Call, id_of, server_of
 from ..common.jsonio import Unreadable, loads
 from ..common.lines import Line
-from ..common.values import bounded, dict_of, light, list_of, text_of
+from ..common.values import bounded, dict_of, list_of, scalars_of, text_of
 from .outputs import output_of
 from .reading import RolloutReading
 from .texts import attachment, block_text, blocks_of, injected
@@ -43,20 +43,22 @@ def message(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Ite
             said.append(text)
     attachments = [attachment(block) for block in blocks if block_text(block) is None]
     if said or attachments or not blocks:
-        yield spoken(reading, line, "item", "\n\n".join(said), attachments)
+        yield prompt_event(reading, line, "item", "\n\n".join(said), attachments)
 
 
-def spoken(reading: RolloutReading, line: Line, side: str, text: str, attachments: list[dict[str, Any]]) -> EventDraft:
+def prompt_event(
+    reading: RolloutReading, line: Line, side: str, text: str, attachments: list[dict[str, Any]]
+) -> EventDraft:
     """What a person asked, or where it was told before, that it stands here again."""
     data: dict[str, Any] = {"attachments": attachments} if attachments else {}
-    if text and reading.said.again(side, "user", text):
+    if text and reading.said.repeats_other_side(side, "user", text):
         return line.event("system", data={"type": "user_message", "repeated": True} | data)
     return line.event("user_message", text, actor=reading.asks, data=data)
 
 
 def answered(reading: RolloutReading, line: Line, side: str, text: str, data: dict[str, Any]) -> EventDraft:
     """What the agent said, or where it was told before, that it stands here again."""
-    if text and reading.said.again(side, "agent", text):
+    if text and reading.said.repeats_other_side(side, "agent", text):
         return line.event("system", data={"type": "agent_message", "repeated": True} | data)
     return line.event("agent_message", text, actor=reading.agent, model=reading.facts.model, data=data)
 
@@ -64,7 +66,7 @@ def answered(reading: RolloutReading, line: Line, side: str, text: str, data: di
 def thought(reading: RolloutReading, line: Line, side: str, text: str, data: dict[str, Any]) -> EventDraft:
     """Reasoning; its events come section by section before the item that holds them all."""
     sections = [section for section in text.split("\n\n") if section.strip()]
-    repeats = [reading.said.again(side, "thought", section) for section in sections]
+    repeats = [reading.said.repeats_other_side(side, "thought", section) for section in sections]
     if repeats and all(repeats):
         return line.event("system", data={"type": "reasoning", "repeated": True} | data)
     return line.event("reasoning", text, actor=reading.agent, model=reading.facts.model, data=data)
@@ -82,7 +84,7 @@ def handoff(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Ite
     """A message between two agents."""
     blocks = blocks_of(payload.get("content"))
     texts = [text for block in blocks if (text := block_text(block))]
-    data = {"type": "agent_message"} | light(payload, PASSED | {"content", "id"})
+    data = {"type": "agent_message"} | scalars_of(payload, PASSED | {"content", "id"})
     if len(texts) < len(blocks):
         data["encrypted"] = True
     yield line.event("handoff", "\n\n".join(texts), data=data)
@@ -95,7 +97,7 @@ def tool_call(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> I
     name = text_of(payload.get("name"))[:200] or kind.removesuffix("_call")
     server = server_of(name) or server_of(f"{text_of(payload.get('namespace'))[:200]}__")
     arguments, size = _arguments(kind, name, payload), len(line.raw)
-    data = {"item_type": kind} | light({"status": payload.get("status"), "namespace": payload.get("namespace")})
+    data = {"item_type": kind} | scalars_of({"status": payload.get("status"), "namespace": payload.get("namespace")})
     if picture := text_of(payload.get("result")):
         data["attachments"] = [{"type": "image", "bytes": len(picture) * 3 // 4}]
     status = STATUSES.get(text_of(payload.get("status"))) if kind in ALONE else None
@@ -126,7 +128,7 @@ def tool_result(reading: RolloutReading, line: Line, payload: dict[str, Any]) ->
 
 def snapshot(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
     """A commit of the working tree that nobody sees, to go back to."""
-    commit = light(dict_of(payload.get("ghost_commit")))
+    commit = scalars_of(dict_of(payload.get("ghost_commit")))
     yield line.event("system", data={"type": "ghost_snapshot"} | commit)
 
 
@@ -160,7 +162,7 @@ HANDLERS: dict[str, ItemHandler] = {
 def _answer(reading: RolloutReading, line: Line, blocks: list[dict[str, Any]], payload: dict[str, Any]) -> EventDraft:
     text = "\n\n".join(found for block in blocks if (found := block_text(block)))
     attachments = [attachment(block) for block in blocks if block_text(block) is None]
-    data = light({"phase": payload.get("phase")})
+    data = scalars_of({"phase": payload.get("phase")})
     return answered(reading, line, "item", text, data | ({"attachments": attachments} if attachments else {}))
 
 
@@ -169,7 +171,7 @@ def _arguments(kind: str, name: str, payload: dict[str, Any]) -> Any:
     if kind in ("web_search_call", "local_shell_call"):
         return payload.get("action")
     if kind == "image_generation_call":
-        return light({"revised_prompt": payload.get("revised_prompt")})
+        return scalars_of({"revised_prompt": payload.get("revised_prompt")})
     given = payload.get("input") if kind == "custom_tool_call" else payload.get("arguments")
     given = parsed(given) if isinstance(given, str) else given
     if name in CODE_MODE:

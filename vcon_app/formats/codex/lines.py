@@ -7,7 +7,7 @@ from typing import Any
 
 from ...drafts import EventDraft
 from ..common.lines import Line
-from ..common.values import bounded, dict_of, light, list_of, text_of
+from ..common.values import bounded, dict_of, list_of, scalars_of, text_of
 from . import items
 from .events import HANDLERS as EVENTS
 from .reading import TEXT_LIMIT, Handler, RolloutReading
@@ -16,8 +16,8 @@ from .texts import text_in
 
 def session_meta(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
     """Who runs where; the instructions the model was given come as an event of their own."""
-    data = {"type": "session_meta"} | light(payload, frozenset({"instructions", "base_instructions"}))
-    git = light(dict_of(payload.get("git")))
+    data = {"type": "session_meta"} | scalars_of(payload, frozenset({"instructions", "base_instructions"}))
+    git = scalars_of(dict_of(payload.get("git")))
     yield line.event("system", data=data | ({"git": git} if git else {}))
     told = payload.get("base_instructions") or payload.get("instructions")
     if text := text_of(told) or text_of(dict_of(told).get("text")):
@@ -29,9 +29,9 @@ def turn_context(reading: RolloutReading, line: Line, payload: dict[str, Any]) -
     payload = dict_of(payload.get("turn_context")) or payload
     if model := text_of(payload.get("model"))[:200]:
         reading.facts.model = model
-    data = {"type": "turn_context"} | light(payload, frozenset({"base_instructions", "user_instructions"}))
+    data = {"type": "turn_context"} | scalars_of(payload, frozenset({"base_instructions", "user_instructions"}))
     for key in ("sandbox_policy", "permission_profile", "collaboration_mode"):
-        if mode := light(dict_of(payload.get(key)), frozenset({"developer_instructions"})):
+        if mode := scalars_of(dict_of(payload.get(key)), frozenset({"developer_instructions"})):
             data[key] = mode
     yield line.event("system", data=data)
 
@@ -55,7 +55,7 @@ def event_msg(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> I
 def compacted(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
     """The history was replaced by a summary; the replaced lines still stand above."""
     history = list_of(payload.get("replacement_history"))
-    data = {"type": "compacted"} | light(payload, frozenset({"message"})) | {"replacement_history": len(history)}
+    data = {"type": "compacted"} | scalars_of(payload, frozenset({"message"})) | {"replacement_history": len(history)}
     yield line.event("compaction", text_of(payload.get("message")), data=data)
 
 
@@ -63,7 +63,7 @@ def inter_agent(reading: RolloutReading, line: Line, payload: dict[str, Any]) ->
     """A message from one agent to another."""
     kind = line.value["type"]
     text = text_in(payload)
-    data = {"type": kind} | light(payload, frozenset({"content"}))
+    data = {"type": kind} | scalars_of(payload, frozenset({"content"}))
     yield line.event("handoff" if text else "system", text, data=data)
 
 
@@ -72,9 +72,9 @@ def world_state(reading: RolloutReading, line: Line, payload: dict[str, Any]) ->
     yield line.event("system", data={"type": "world_state", "state": bounded(payload.get("state"), len(line.raw))})
 
 
-def state(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
+def state_record(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
     """``{"record_type": "state"}`` of old files."""
-    yield line.event("system", data={"type": "state"} | light(line.value))
+    yield line.event("system", data={"type": "state"} | scalars_of(line.value))
 
 
 HANDLERS: dict[str, Handler] = {
@@ -86,5 +86,5 @@ HANDLERS: dict[str, Handler] = {
     "inter_agent_communication": inter_agent,
     "inter_agent_communication_metadata": inter_agent,
     "world_state": world_state,
-    "state": state,
+    "state": state_record,
 }

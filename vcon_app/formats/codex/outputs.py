@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..common.jsonio import Unreadable, loads
-from ..common.values import bounded, dict_of, light, list_of, text_of
+from ..common.values import bounded, dict_of, list_of, scalars_of, text_of
 from .texts import attachment, block_text, blocks_of
 
 HEAD = 400
@@ -50,7 +50,7 @@ def output_of(payload: dict[str, Any], outcome: dict[str, Any]) -> Output:
     if isinstance(given, dict) and "content" in given:
         given = given["content"]
     output = Output(given) if isinstance(given, str) else _of_blocks(given)
-    _look_into(output)
+    _read_json_output(output)
     output.facts |= outcome
     output.status = _status(output, success)
     if output.status == "denied" and "unacceptable risk" in output.text[:HEAD]:
@@ -67,7 +67,7 @@ def _of_blocks(given: Any) -> Output:
     return Output("\n".join(texts), attachments=others)
 
 
-def _look_into(output: Output) -> None:
+def _read_json_output(output: Output) -> None:
     """``{"output": ..., "metadata": {...}}`` of shells until about 0.60, and the exit code that newer ones write."""
     if output.text.startswith("{") and len(output.text) < SMALL:
         try:
@@ -76,7 +76,7 @@ def _look_into(output: Output) -> None:
             return
         if isinstance(text := dict_of(output.parsed).get("output"), str) and "metadata" in output.parsed:
             output.text = text
-            output.facts = light(dict_of(output.parsed["metadata"]))
+            output.facts = scalars_of(dict_of(output.parsed["metadata"]))
     if found := EXIT.search(output.text[:HEAD]):
         output.facts.setdefault("exit_code", int(found[1]))
 

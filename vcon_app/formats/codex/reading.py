@@ -9,7 +9,7 @@ from ...drafts import EventDraft, Finding, SessionDraft
 from ..common.lines import Actor, Line
 from ..common.reading import FactsReading, unknown_type
 from ..common.times import parse
-from ..common.values import dict_of, light, text_of
+from ..common.values import dict_of, scalars_of, text_of
 from .replay import Replay
 from .texts import Said, text_in
 from .tokens import Totals
@@ -43,8 +43,8 @@ class RolloutReading(FactsReading):
         self.replay = Replay()
         self._settled = False
 
-    def see(self, line: Line) -> bool:
-        self.facts.see(line)
+    def note_session(self, line: Line) -> bool:
+        self.facts.note_line(line)
         kind, payload = self._split(line.value)
         if kind == "session_meta" and not self.facts.session:
             self._claim(payload)
@@ -52,20 +52,20 @@ class RolloutReading(FactsReading):
             self.facts.set_environment(cwd=payload.get("cwd"))
         return bool(self.facts.session)
 
-    def settle(self) -> None:
+    def fix_session_id(self) -> None:
         self._settled = True
 
-    def place(self, line: Line) -> Iterable[Finding]:
+    def assign_key(self, line: Line) -> Iterable[Finding]:
         if line.at is None:  # some exporters keep the time in the payload only
             line.at, _ = parse(self._split(line.value)[1].get("timestamp"))
         line.key = self._keys.derived(text_of(line.value.get("type")) or "line", line)
-        self.see(line)
+        self.note_session(line)
         return ()
 
     def events(self, line: Line) -> Iterator[EventDraft]:
         kind, payload = self._split(line.value)
         handler = self._handlers.get(kind)
-        if self.replay.covers(kind, payload):
+        if self.replay.is_copied(kind, payload):
             yield self._replayed(line, kind, payload)
         elif handler:
             yield from handler(self, line, payload)
@@ -98,7 +98,9 @@ class RolloutReading(FactsReading):
             cwd=meta.get("cwd"), git_branch=git.get("branch"), commit=git.get("commit_hash"),
             repository=git.get("repository_url"),
         )  # fmt: skip
-        facts.more |= light({key: meta.get(key) for key in ("originator", "model_provider", "source", "agent_role")})
+        facts.more |= scalars_of(
+            {key: meta.get(key) for key in ("originator", "model_provider", "source", "agent_role")}
+        )
         self._parentage(meta)
 
     def _parentage(self, meta: dict[str, Any]) -> None:
@@ -128,6 +130,6 @@ class RolloutReading(FactsReading):
 
     def _replayed(self, line: Line, kind: str, payload: dict[str, Any]) -> EventDraft:
         if kind == "event_msg" and payload.get("type") == "token_count":
-            self.totals.skip(payload)
+            self.totals.note_copied_total(payload)
         data = {"type": "replayed", "of": self.replay.parent, "line_type": text_of(payload.get("type"))[:100] or kind}
         return line.event("injected_context", text_in(payload)[:TEXT_LIMIT], data=data)

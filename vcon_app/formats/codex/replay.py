@@ -29,9 +29,9 @@ class Replay:
         """The file says that it goes on from ``parent``. When it was made, its id tells, else its first time."""
         at, _ = parse(timestamp)
         self.parent = parent[:200]
-        self._began = _made(session) or (int(at.timestamp() * 1000) if at else None)
+        self._began = _time_of_uuid7(session) or (int(at.timestamp() * 1000) if at else None)
 
-    def covers(self, kind: str, payload: dict[str, Any]) -> bool:
+    def is_copied(self, kind: str, payload: dict[str, Any]) -> bool:
         """Whether this line is copied. To be asked for each line, in order."""
         if self._began is None:
             return False
@@ -39,7 +39,7 @@ class Replay:
             self._copied, self._own = self._own, True
             return False
         if (turn := _turn(kind, payload)) is not None:
-            made = _made(turn)
+            made = _time_of_uuid7(turn)
             self._copied = made is not None and made < self._began
         self.lines += self._copied
         return self._copied
@@ -53,7 +53,7 @@ def _turn(kind: str, payload: dict[str, Any]) -> str | None:
     return text_of(passed.get("turn_id")) or None
 
 
-def _made(identifier: str) -> int | None:
+def _time_of_uuid7(identifier: str) -> int | None:
     """Milliseconds since 1970 in a version 7 UUID (RFC 9562 section 5.7), else ``None``."""
     try:
         value = UUID(identifier)

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from ..common.lines import digest
-from ..common.values import dict_of, light, list_of, text_of
+from ..common.values import dict_of, list_of, scalars_of, text_of
 
 INJECTED = re.compile(
     r"\s*(?:<(environment_context|user_instructions|permissions instructions|collaboration_mode|model_switch|"
@@ -52,7 +52,7 @@ def attachment(block: dict[str, Any]) -> dict[str, Any]:
         found["url"] = url[:500]
     elif url:
         found |= {"media_type": text_of(block.get("mimeType"))[:100] or None, "bytes": len(url) * 3 // 4}
-    return found | light({"detail": block.get("detail"), "encrypted": "encrypted_content" in block or None})
+    return found | scalars_of({"detail": block.get("detail"), "encrypted": "encrypted_content" in block or None})
 
 
 def text_in(payload: dict[str, Any]) -> str:
@@ -73,7 +73,7 @@ class Said:
     def __init__(self) -> None:
         self._sides: dict[str, set[str]] = {}
 
-    def again(self, side: str, kind: str, text: str) -> bool:
+    def repeats_other_side(self, side: str, kind: str, text: str) -> bool:
         """Whether this text was told by another ``side`` since this one told it last."""
         name = f"{kind}:{digest(text.strip().encode(errors='replace'))}"
         sides = self._sides.pop(name, set())

@@ -29,7 +29,7 @@ class Totals:
         self._before = 0
         """Total tokens of what was copied from a parent."""
 
-    def step(self, payload: dict[str, Any], quality: str = "final") -> Usage | None:
+    def usage_of_step(self, payload: dict[str, Any], quality: str = "final") -> Usage | None:
         """Tokens of the response this ``token_count`` reports; ``None`` when it reports none, or again the same."""
         info = dict_of(payload.get("info"))
         total, last = _counts(info.get("total_token_usage")), _counts(info.get("last_token_usage"))
@@ -40,7 +40,7 @@ class Totals:
         self._counted += _sum(last)
         return usage_of(last, quality) if last else None
 
-    def skip(self, payload: dict[str, Any]) -> None:
+    def note_copied_total(self, payload: dict[str, Any]) -> None:
         """A total among the copied lines of a parent: known from now on, not counted."""
         if total := _counts(dict_of(payload.get("info")).get("total_token_usage")):
             self.last = total

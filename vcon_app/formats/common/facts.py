@@ -35,7 +35,7 @@ class Facts:
     ended: datetime | None = None
     _first: str = ""
 
-    def see(self, line: Line) -> None:
+    def note_line(self, line: Line) -> None:
         """Take the time of a line; the first line is the identity of a file that states no id."""
         self._first = self._first or digest(line.raw)
         self.at(line.at)

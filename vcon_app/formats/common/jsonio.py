@@ -45,7 +45,9 @@ def _tolerant(data: bytes) -> tuple[Any, list[str]]:
     try:
         value = json.loads(text, parse_constant=constant)
     except json.JSONDecodeError as error:
-        raise Unreadable(f"not JSON: {reason(error)} at line {error.lineno}, column {error.colno}") from None
+        raise Unreadable(
+            f"not JSON: {reason_of_json_error(error)} at line {error.lineno}, column {error.colno}"
+        ) from None
     except RecursionError:
         raise Unreadable(f"not readable: nested deeper than {MAX_DEPTH} levels") from None
     except ValueError:  # CVE-2020-10735
@@ -57,7 +59,7 @@ def _tolerant(data: bytes) -> tuple[Any, list[str]]:
     return cleaned, list(dict.fromkeys(repairs))
 
 
-def reason(error: json.JSONDecodeError) -> str:
+def reason_of_json_error(error: json.JSONDecodeError) -> str:
     """Why this is no JSON, in words: the mistakes people and programs make are called by their names."""
     before, after = error.doc[: error.pos].rstrip(), error.doc[error.pos :].lstrip(", \t\r\n")
     if not after:
@@ -100,7 +102,7 @@ def dumps(value: Any) -> bytes:
     try:
         return orjson.dumps(value, default=_text)
     except TypeError:  # a surrogate, an integer over 64 bits, or nesting: orjson does not say which
-        tame = json.dumps(_tame(value, 0), ensure_ascii=False, separators=(",", ":"), default=_text)
+        tame = json.dumps(_without_deep_values(value, 0), ensure_ascii=False, separators=(",", ":"), default=_text)
         return tame.encode()
 
 
@@ -115,7 +117,7 @@ def _text(value: Any) -> str:
     raise TypeError(f"{type(value).__name__} has no place in JSON")
 
 
-def _tame(value: Any, depth: int) -> Any:
+def _without_deep_values(value: Any, depth: int) -> Any:
     if depth > MAX_DEPTH:
         return too_deep_note()
     if isinstance(value, str):
@@ -123,7 +125,9 @@ def _tame(value: Any, depth: int) -> Any:
     if isinstance(value, float):
         return value if isfinite(value) else None
     if isinstance(value, dict):
-        return {_tame(str(key), depth): _tame(item, depth + 1) for key, item in value.items()}
+        return {
+            _without_deep_values(str(key), depth): _without_deep_values(item, depth + 1) for key, item in value.items()
+        }
     if isinstance(value, (list, tuple)):
-        return [_tame(item, depth + 1) for item in value]
+        return [_without_deep_values(item, depth + 1) for item in value]
     return value

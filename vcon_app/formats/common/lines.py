@@ -117,7 +117,7 @@ def _lines(source: BinaryIO, packed: bool) -> Iterator[Item]:
         size, pointer, place = len(raw), f"L{number}", None if packed else offset
         if size > MAX_LINE and not raw.endswith(b"\n"):
             size += _skip_line(source)
-            yield from _bad(raw, pointer, place, size, f"longer than {MAX_LINE} bytes ({size}); not parsed")
+            yield from _malformed(raw, pointer, place, size, f"longer than {MAX_LINE} bytes ({size}); not parsed")
         else:
             yield from _parse(raw, number, place)
         offset += size
@@ -173,7 +173,7 @@ def _parse(raw: bytes, number: int, offset: int | None) -> Iterator[Item]:
     data = data.strip(_BLANK)
     if data:
         start = 0 if raw.startswith(b"{") else raw.index(data)
-        yield from objects(data, f"L{number}", _plus(offset, start), last=not raw.endswith(b"\n"))
+        yield from objects(data, f"L{number}", _add_offset(offset, start), last=not raw.endswith(b"\n"))
     elif b"\0" in raw:
         yield Finding("nul-bytes", "warning", f"L{number}", f"{len(raw)} bytes that are NUL, and no line")
 
@@ -186,7 +186,7 @@ def objects(data: bytes, pointer: str, offset: int | None, *, last: bool) -> Ite
     try:
         value, repairs = _loads(data)
     except Unreadable as error:
-        yield from _glued(data, pointer, offset, str(error), last=last)
+        yield from _joined_objects(data, pointer, offset, str(error), last=last)
     else:
         yield from _object(value, repairs, data, pointer, offset)
 
@@ -197,7 +197,7 @@ def _object(value: Any, repairs: list[str], data: bytes, pointer: str, offset: i
     if isinstance(value, dict):
         yield Line(value, pointer, data, offset)
     else:
-        yield from _bad(data, pointer, offset, len(data), f"not a JSON object but {type(value).__name__}")
+        yield from _malformed(data, pointer, offset, len(data), f"not a JSON object but {type(value).__name__}")
 
 
 def _loads(data: bytes) -> tuple[Any, list[str]]:
@@ -207,7 +207,7 @@ def _loads(data: bytes) -> tuple[Any, list[str]]:
     return loads(data)
 
 
-def _glued(data: bytes, pointer: str, offset: int | None, why: str, *, last: bool) -> Iterator[Item]:
+def _joined_objects(data: bytes, pointer: str, offset: int | None, why: str, *, last: bool) -> Iterator[Item]:
     """Objects on one line without a break between them; what follows the last good one is malformed."""
     found, behind = 0, 0
     for start, end in _spans(data):
@@ -215,7 +215,7 @@ def _glued(data: bytes, pointer: str, offset: int | None, why: str, *, last: boo
             value, repairs = _loads(data[start:end])
         except Unreadable:
             break
-        yield from _object(value, repairs, data[start:end], pointer, _plus(offset, start))
+        yield from _object(value, repairs, data[start:end], pointer, _add_offset(offset, start))
         found, behind = found + 1, end
     if found:
         yield Finding("glued-objects", "info", pointer, f"{found} objects without a line break; each was read")
@@ -223,7 +223,7 @@ def _glued(data: bytes, pointer: str, offset: int | None, why: str, *, last: boo
     if rest and last:
         yield Finding("cut-off-line", "info", pointer, "the last line is cut off; the writer may still be writing")
     elif rest:
-        yield from _bad(rest, pointer, _plus(offset, data.index(rest, behind)), len(rest), why)
+        yield from _malformed(rest, pointer, _add_offset(offset, data.index(rest, behind)), len(rest), why)
 
 
 def _spans(data: bytes) -> Iterator[tuple[int, int]]:
@@ -243,11 +243,11 @@ def _spans(data: bytes) -> Iterator[tuple[int, int]]:
         start = end + at - stop
 
 
-def _plus(offset: int | None, more: int) -> int | None:
+def _add_offset(offset: int | None, more: int) -> int | None:
     return None if offset is None else offset + more
 
 
-def _bad(data: bytes, pointer: str, offset: int | None, size: int, why: str) -> Iterator[Item]:
+def _malformed(data: bytes, pointer: str, offset: int | None, size: int, why: str) -> Iterator[Item]:
     start = data[:SHOWN].decode(errors="replace").replace("\0", "\ufffd")
     yield Finding("malformed-line", "warning", pointer, f"{why}; begins {start!r}")
     yield EventDraft(

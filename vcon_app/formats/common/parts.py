@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from .jsonio import dumps
-from .values import dict_of, light, text_of
+from .values import dict_of, scalars_of, text_of
 
 Part = dict[str, Any]
 STATUSES = {"success": "ok", "error": "error", "cancelled": "cancelled"}
@@ -41,7 +41,7 @@ def attachments_in(content: Any) -> list[Part]:
                 found.append(
                     {"type": name, "media_type": text_of(data.get("mimeType"))[:100] or None}
                     | size
-                    | light({"url": data.get("fileUri"), "title": data.get("displayName")})
+                    | scalars_of({"url": data.get("fileUri"), "title": data.get("displayName")})
                 )
     return found
 

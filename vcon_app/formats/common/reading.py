@@ -73,14 +73,14 @@ class Reading:
     def __init__(self) -> None:
         self.findings = Findings(self.name)
 
-    def see(self, line: Line) -> bool:
+    def note_session(self, line: Line) -> bool:
         """Take from a line what it says of the session; whether the session and its place are known now."""
         raise NotImplementedError
 
-    def settle(self) -> None:
+    def fix_session_id(self) -> None:
         """The first events are about to go out: the id of the session does not change any more."""
 
-    def place(self, line: Line) -> Iterable[Finding]:
+    def assign_key(self, line: Line) -> Iterable[Finding]:
         """Give a line its key, and its depth where it has one."""
         raise NotImplementedError
 
@@ -99,8 +99,8 @@ class Reading:
     def run(self, items: Iterable[Item]) -> Iterator[Draft]:
         """The drafts of a file. Raises ``FormatError`` when it holds no JSON object among its first lines."""
         items = iter(items)
-        held = list(self._hold(items))
-        self.settle()
+        held = list(self._first_items(items))
+        self.fix_session_id()
         if not any(isinstance(item, Line) for item in held):
             raise FormatError(
                 f"it is no {self.title} transcript: none of its first {BUFFERED_LINES} lines is a JSON object"
@@ -126,7 +126,7 @@ class Reading:
             data["raw"] = bounded(value, len(line.raw))
         return line.event("unknown", actor=("unknown", ""), data=data, **place)
 
-    def _hold(self, items: Iterator[Item]) -> Iterator[Item]:
+    def _first_items(self, items: Iterator[Item]) -> Iterator[Item]:
         """The first items, up to a line that tells the session and where it runs."""
         size = 0
         for count, item in enumerate(items, 1):
@@ -134,7 +134,7 @@ class Reading:
             if isinstance(item, Line):
                 size += len(item.raw)
                 item.at, _ = parse(item.value.get("timestamp"))
-                if self.see(item):
+                if self.note_session(item):
                     return
             if count >= BUFFERED_LINES or size >= BUFFERED_BYTES:
                 return
@@ -146,7 +146,7 @@ class Reading:
             yield item
         else:
             yield from self.timed(item)
-            yield from self.place(item)
+            yield from self.assign_key(item)
             yield from self.events(item)
 
     def timed(self, line: Line) -> Iterator[Finding]:

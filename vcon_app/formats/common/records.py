@@ -115,10 +115,10 @@ def _listed(source: BinaryIO, start: int, wrapper: str) -> Iterator[Item]:
                 raise FormatError(f"it is larger than {MAX_UNPACKED // 1024**2:,} MB; split it first")
     except (ijson.JSONError, UnicodeDecodeError) as error:
         source.seek(start)
-        yield from _the_rest(source, wrapper, count, str(error).partition("\n")[0])
+        yield from _records_after_failure(source, wrapper, count, str(error).partition("\n")[0])
 
 
-def _the_rest(source: BinaryIO, wrapper: str, count: int, why: str) -> Iterator[Item]:
+def _records_after_failure(source: BinaryIO, wrapper: str, count: int, why: str) -> Iterator[Item]:
     """What the streaming parser stumbled over: NaN, integers over 64 bits and bytes that are no UTF-8 can be read."""
     pointer = f"/{wrapper}" if wrapper else ""
     data = source.read(MAX_DOCUMENT + 1)

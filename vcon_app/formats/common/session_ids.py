@@ -17,7 +17,7 @@ class SessionIds:
         self._counts: dict[str, int] = {}
         self.current = ""
 
-    def take(self, id: str, pointer: str) -> Iterator[Finding]:
+    def begin(self, id: str, pointer: str) -> Iterator[Finding]:
         """Make ``current`` the id of the session that begins here; tells when it was there before."""
         id = id[:ID_LIMIT]
         count = self._counts[id] = self._counts.get(id, 0) + 1

@@ -6,13 +6,13 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from .values import shown
+from .values import short_text
 
 
 def parse(value: Any) -> tuple[datetime | None, str]:
     """An ISO 8601 time in UTC, and what had to be assumed ("" when nothing): ``(None, reason)`` when it is none."""
     if not isinstance(value, str) or not value:
-        return None, f"{shown(value)!r} is not a time"
+        return None, f"{short_text(value)!r} is not a time"
     at, fault, _ = moment_of(value)
     if at is None:
         return None, f"{value[:60]!r} is not a time"

@@ -32,14 +32,14 @@ class Branches:
         """Message -> key of its last event, or of the last one before it."""
         self._forks: dict[str, str | None] = {}
 
-    def place(self, line: Line, node: Node, branch: str) -> None:
+    def begin_message(self, line: Line, node: Node, branch: str) -> None:
         """Before the events of a message: events of a branch have depth 1, so they open no turns."""
         before = self._tips[node.id] = self._tips.get(node.parent or "")
         if branch:
             line.depth, line.data = 1, {"branch": branch[:ID_LIMIT]}
             line.parent = self._forks.setdefault(branch, before)
 
-    def told(self, node: Node, drafts: Iterable[Draft]) -> None:
+    def end_message(self, node: Node, drafts: Iterable[Draft]) -> None:
         """Behind the events of a message."""
         for draft in drafts:
             if isinstance(draft, EventDraft):
@@ -62,13 +62,13 @@ def walk(nodes: list[Node], current: str | None) -> Iterator[tuple[Node, str]]:
         answers.setdefault(node.parent if node.parent in known else None, []).append(node)
     path = _path(known, current if current in known else _leaf(answers))
     reached = set()
-    for node, branch in _below(answers, path):
+    for node, branch in _nodes_below(answers, path):
         reached.add(node.id)
         yield node, branch
     yield from ((node, LOST) for node in known.values() if node.id not in reached)
 
 
-def _below(answers: dict[str | None, list[Node]], path: set[str]) -> Iterator[tuple[Node, str]]:
+def _nodes_below(answers: dict[str | None, list[Node]], path: set[str]) -> Iterator[tuple[Node, str]]:
     stack = _ordered(answers.get(None, []), "", path)
     while stack:
         node, branch = stack.pop()

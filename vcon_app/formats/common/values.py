@@ -70,7 +70,7 @@ def number_of(value: Any, below: int) -> float | int | None:
     return value if plain and 0 <= value < below else None
 
 
-def light(value: dict[str, Any], skip: frozenset[str] = frozenset()) -> dict[str, Any]:
+def scalars_of(value: dict[str, Any], skip: frozenset[str] = frozenset()) -> dict[str, Any]:
     """The scalars of an object that say something, long strings clipped: what a badge can show."""
     return {
         key: item[:LABEL_LIMIT] if isinstance(item, str) else item
@@ -79,7 +79,7 @@ def light(value: dict[str, Any], skip: frozenset[str] = frozenset()) -> dict[str
     }
 
 
-def shown(value: Any) -> str:
+def short_text(value: Any) -> str:
     """A scalar in at most 60 characters, else what it is: the text of a deep list would exhaust the stack."""
     if isinstance(value, (dict, list)):
         return "an object" if isinstance(value, dict) else "a list"

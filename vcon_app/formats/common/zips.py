@@ -114,7 +114,7 @@ def headers(source: BinaryIO) -> bytes:
     return b"".join(struct.pack("<4s22xHH", _MAGIC[0], len(name), 0) + name for name in names)
 
 
-def stem(member: ZipInfo) -> str:
+def name_without_suffix(member: ZipInfo) -> str:
     """The last part of a name without its suffix."""
     return PurePosixPath(member.filename).stem
 

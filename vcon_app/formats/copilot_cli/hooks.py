@@ -11,9 +11,9 @@ from typing import Any
 from ...drafts import EventDraft, ToolDraft
 from ..common.calls import Call, id_of
 from ..common.lines import Line
-from ..common.values import bounded, dict_of, light, text_of
+from ..common.values import bounded, dict_of, scalars_of, text_of
 from .reading import EventsReading, LineHandler
-from .timeline import AGENT, STATUSES, parsed, said_in
+from .timeline import AGENT, STATUSES, parsed, text_of_entry
 
 TYPES = frozenset({"userpromptsubmitted", "assistantresponse", "sessionstart"})
 
@@ -24,12 +24,12 @@ def is_line(line: dict[str, Any]) -> bool:
 
 
 def _prompt(reading: EventsReading, line: Line) -> Iterator[EventDraft]:
-    yield line.event("user_message", said_in(line.value), actor=("person", ""))
+    yield line.event("user_message", text_of_entry(line.value), actor=("person", ""))
 
 
 def _response(reading: EventsReading, line: Line) -> Iterator[EventDraft]:
-    reading.chose(line.value.get("model"))
-    yield line.event("agent_message", said_in(line.value), actor=AGENT, model=reading.model)
+    reading.set_model(line.value.get("model"))
+    yield line.event("agent_message", text_of_entry(line.value), actor=AGENT, model=reading.model)
 
 
 def _before_tool(reading: EventsReading, line: Line) -> Iterator[EventDraft]:
@@ -53,11 +53,11 @@ def _after_tool(reading: EventsReading, line: Line) -> Iterator[EventDraft]:
 
 def _error(reading: EventsReading, line: Line) -> Iterator[EventDraft]:
     error = line.value.get("error")
-    yield line.event("error", text_of(dict_of(error).get("message")) or text_of(error) or said_in(line.value))
+    yield line.event("error", text_of(dict_of(error).get("message")) or text_of(error) or text_of_entry(line.value))
 
 
 def _note(reading: EventsReading, line: Line) -> Iterator[EventDraft]:
-    yield line.event("system", data=light(line.value, frozenset({"timestamp"})))
+    yield line.event("system", data=scalars_of(line.value, frozenset({"timestamp"})))
 
 
 HANDLERS: dict[str, LineHandler] = {

@@ -11,7 +11,7 @@ from ..common.calls import Call, id_of
 from ..common.facts import ID_LIMIT
 from ..common.lines import Actor, Line
 from ..common.reading import REMEMBERED, FactsReading, unknown_type
-from ..common.values import bounded, count_of, dict_of, light, list_of, text_of
+from ..common.values import bounded, count_of, dict_of, list_of, scalars_of, text_of
 from .results import result_of
 from .timeline import parsed
 from .usage import Leg, dollars_of, usage_of
@@ -56,8 +56,8 @@ class EventsReading(FactsReading):
         """The call that an answer was recorded for last; its result need not be read for one."""
         self._settled = False
 
-    def see(self, line: Line) -> bool:
-        self.facts.see(line)
+    def note_session(self, line: Line) -> bool:
+        self.facts.note_line(line)
         data, kind = dict_of(line.value.get("data")), line.value.get("type")
         if kind == "session.start":
             if not self._settled:
@@ -69,20 +69,20 @@ class EventsReading(FactsReading):
                 cwd=told.get("cwd"), git_branch=told.get("branch"), commit=told.get("headCommit"),
                 repository=told.get("repository"),
             )  # fmt: skip
-            self.chose(data.get("selectedModel"))
+            self.set_model(data.get("selectedModel"))
         elif "sessionId" in line.value and not self._settled:  # older lines
             self.facts.session = self.facts.session or text_of(line.value["sessionId"])
             self.facts.set_environment(cwd=line.value.get("cwd"))
         return bool(self.facts.session)
 
-    def settle(self) -> None:
+    def fix_session_id(self) -> None:
         self._settled = True
 
-    def place(self, line: Line) -> Iterable[Finding]:
+    def assign_key(self, line: Line) -> Iterable[Finding]:
         own = text_of(line.value.get("id"))[:ID_LIMIT]
         kind = text_of(line.value.get("type")) or "line"
         line.key = self._keys.named(own, line) if own else self._keys.derived(kind, line)
-        self.see(line)
+        self.note_session(line)
         data = dict_of(line.value.get("data"))
         line.agent = "agent", "Copilot"
         if above := id_of(data.get("parentToolCallId")):
@@ -107,7 +107,7 @@ class EventsReading(FactsReading):
             self.facts.more["total_cost_usd"] = str(self.dollars)
         return self.facts.draft(complete=complete)
 
-    def chose(self, model: Any) -> None:
+    def set_model(self, model: Any) -> None:
         """From here on this model answers."""
         if named := text_of(model)[:ID_LIMIT]:
             self.model = self.facts.model = named
@@ -116,7 +116,7 @@ class EventsReading(FactsReading):
         """Keywords of the event that carries the tokens of a response. A sub-agent may have a model of its own."""
         named = text_of(line.value["data"].get("model"))[:ID_LIMIT]
         if not line.depth:
-            self.chose(named)
+            self.set_model(named)
         model = named or self.model
         if usage is None:
             return {"model": model}
@@ -131,7 +131,7 @@ def user_message(reading: EventsReading, line: Line, data: dict[str, Any]) -> It
         text_of(data.get("transformedContent")),
         text_of(data.get("source")),
     )
-    told: dict[str, Any] = light({"agent_mode": data.get("agentMode")})
+    told: dict[str, Any] = scalars_of({"agent_mode": data.get("agentMode")})
     if found := [attachment(dict_of(item)) for item in list_of(data.get("attachments"))[:50]]:
         told["attachments"] = found
     if source not in ("", "user"):
@@ -150,7 +150,7 @@ def attachment(item: dict[str, Any]) -> dict[str, Any]:
     payload = text_of(item.get("data"))
     size = {"bytes": len(payload) * 3 // 4 - payload[-2:].count("=")} if payload else {}
     kept = {"title": item.get("displayName"), "path": item.get("path"), "media_type": item.get("mimeType")}
-    return {"type": text_of(item.get("type"))[:50]} | light(kept) | size
+    return {"type": text_of(item.get("type"))[:50]} | scalars_of(kept) | size
 
 
 def assistant_message(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterator[EventDraft]:
@@ -187,7 +187,7 @@ def _steps(reading: EventsReading, data: dict[str, Any]) -> Iterator[tuple[Kind,
         call_id = id_of(asked.get("toolCallId"))
         if call_id is None or (call_id not in seen and reading.calls.get(call_id) is None):
             seen.add(call_id)
-            told = light({"intention": asked.get("intentionSummary"), "title": asked.get("toolTitle")})
+            told = scalars_of({"intention": asked.get("intentionSummary"), "title": asked.get("toolTitle")})
             yield "tool_call", f":{index + 1}", f"/data/toolRequests/{index}", {"tool": tool_of(asked), "data": told}
 
 
@@ -207,7 +207,7 @@ def assistant_usage(reading: EventsReading, line: Line, data: dict[str, Any]) ->
     """All tokens of one response; only recordings of the SDK have this event."""
     request = id_of(data.get("apiCallId")) or line.key
     billing = reading.billing(line, usage_of(data), request)
-    yield line.event("model_request", actor=line.agent, data={"type": "assistant.usage"} | light(data), **billing)
+    yield line.event("model_request", actor=line.agent, data={"type": "assistant.usage"} | scalars_of(data), **billing)
 
 
 def tool_start(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterator[EventDraft]:
@@ -218,7 +218,7 @@ def tool_start(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iter
         reading.calls.add(tool.call_id, Call(line.key, tool.name or "", tool.server))
         yield line.event("tool_call", at_path="/data", actor=line.agent, model=reading.model, tool=tool)
     else:
-        yield line.event("system", parent=call.key, data={"type": "tool.execution_start"} | light(data))
+        yield line.event("system", parent=call.key, data={"type": "tool.execution_start"} | scalars_of(data))
 
 
 def tool_complete(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterator[EventDraft]:
@@ -242,7 +242,7 @@ def permission(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iter
     answer = text_of(told.get("kind"))[:100]
     call_id = id_of(data.get("toolCallId")) or id_of(dict_of(data.get("permissionRequest")).get("toolCallId"))
     call = reading.calls.get(call_id)
-    about = {"type": "permission.completed", "answer": answer} | light(data)
+    about = {"type": "permission.completed", "answer": answer} | scalars_of(data)
     if not answer.startswith(("approved", "denied")):
         yield line.event("system", parent=call.key if call else None, data=about)
         return
@@ -265,7 +265,7 @@ def sub_agent(reading: EventsReading, line: Line, data: dict[str, Any]) -> Itera
             del reading.agents[next(iter(reading.agents))]
     failed = line.value["type"] == "subagent.failed"
     text = text_of(data.get("error")) if failed else ""
-    about = {"type": line.value["type"]} | light(data)
+    about = {"type": line.value["type"]} | scalars_of(data)
     yield line.event("error" if failed else "system", text, parent=call.key if call else None, data=about)
 
 
@@ -273,24 +273,24 @@ def context(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterato
     """The system prompt, notices, and skills that were put before the model."""
     about = (
         {"type": line.value["type"]}
-        | light(data, frozenset({"content"}))
-        | light(dict_of(data.get("kind")), frozenset({"type"}))
+        | scalars_of(data, frozenset({"content"}))
+        | scalars_of(dict_of(data.get("kind")), frozenset({"type"}))
     )
     yield line.event("injected_context", text_of(data.get("content")), at_path="/data/content", data=about)
 
 
 def failed(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterator[EventDraft]:
-    about = {"type": line.value["type"]} | light(data, frozenset({"message", "stack"}))
+    about = {"type": line.value["type"]} | scalars_of(data, frozenset({"message", "stack"}))
     yield line.event("error", text_of(data.get("message")), at_path="/data/message", data=about)
 
 
 def aborted(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterator[EventDraft]:
-    yield line.event("status", actor=("person", ""), data={"type": "interrupted"} | light(data))
+    yield line.event("status", actor=("person", ""), data={"type": "interrupted"} | scalars_of(data))
 
 
 def rewound(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterator[EventDraft]:
     """The person went back. What lies between has happened, so it stays."""
-    yield line.event("status", actor=("person", ""), data={"type": "rewind"} | light(data))
+    yield line.event("status", actor=("person", ""), data={"type": "rewind"} | scalars_of(data))
 
 
 def compacted(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterator[EventDraft]:
@@ -302,7 +302,7 @@ def compacted(reading: EventsReading, line: Line, data: dict[str, Any]) -> Itera
         "compact_metadata": {"preTokens": count_of(before), "postTokens": count_of(after)},
     }
     yield line.event(
-        "compaction", text_of(data.get("summaryContent")), data=about | light(data, frozenset({"summaryContent"}))
+        "compaction", text_of(data.get("summaryContent")), data=about | scalars_of(data, frozenset({"summaryContent"}))
     )
 
 
@@ -319,7 +319,9 @@ def shut_down(reading: EventsReading, line: Line, data: dict[str, Any]) -> Itera
             "model_request", part=part, at_path="/data/modelMetrics", actor=("agent", "Copilot"),
             model=model[:ID_LIMIT], usage=usage, request=line.key + part, data={"type": "session.shutdown"},
         )  # fmt: skip
-    about = {"type": "session.shutdown"} | light(data) | {"code_changes": light(dict_of(data.get("codeChanges")))}
+    about = (
+        {"type": "session.shutdown"} | scalars_of(data) | {"code_changes": scalars_of(dict_of(data.get("codeChanges")))}
+    )
     if dollars:
         about["cost_covers"] = "everything since the statement before"
     outcome = "error" if kind == "error" else "status"
@@ -327,8 +329,8 @@ def shut_down(reading: EventsReading, line: Line, data: dict[str, Any]) -> Itera
 
 
 def model_change(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterator[EventDraft]:
-    reading.chose(data.get("newModel"))
-    yield line.event("system", data={"type": line.value["type"]} | light(data))
+    reading.set_model(data.get("newModel"))
+    yield line.event("system", data={"type": line.value["type"]} | scalars_of(data))
 
 
 def titled(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterator[EventDraft]:
@@ -339,19 +341,19 @@ def titled(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterator
 def handed_over(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterator[EventDraft]:
     text = text_of(data.get("summary")) or text_of(data.get("context"))
     yield line.event(
-        "handoff", text, data={"type": line.value["type"]} | light(data, frozenset({"summary", "context"}))
+        "handoff", text, data={"type": line.value["type"]} | scalars_of(data, frozenset({"summary", "context"}))
     )
 
 
-def note(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterator[EventDraft]:
+def setting_event(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterator[EventDraft]:
     call = reading.calls.get(data.get("toolCallId"))
-    about = {"type": line.value["type"]} | light(data, frozenset({"message"}))
+    about = {"type": line.value["type"]} | scalars_of(data, frozenset({"message"}))
     yield line.event("system", text_of(data.get("message")), parent=call.key if call else None, data=about)
 
 
 def started(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterator[EventDraft]:
-    about = {"type": line.value["type"]} | light(data)
-    yield line.event("system", data=about | {"context": light(dict_of(data.get("context")))})
+    about = {"type": line.value["type"]} | scalars_of(data)
+    yield line.event("system", data=about | {"context": scalars_of(dict_of(data.get("context")))})
 
 
 HANDLERS: dict[str, Callable[[EventsReading, Line, dict[str, Any]], Iterable[EventDraft]]] = {
@@ -373,5 +375,5 @@ HANDLERS: dict[str, Callable[[EventsReading, Line, dict[str, Any]], Iterable[Eve
     **dict.fromkeys(("subagent.started", "subagent.completed", "subagent.failed"), sub_agent),
     **dict.fromkeys(("system.message", "system.notification", "skill.invoked"), context),
     "abort": aborted,
-    **dict.fromkeys(NOTES, note),
+    **dict.fromkeys(NOTES, setting_event),
 }

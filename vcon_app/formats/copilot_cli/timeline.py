@@ -53,7 +53,7 @@ def document(source: BinaryIO) -> Iterator[Item]:
         yield Line(value, "", data, None)
 
 
-def said_in(value: dict[str, Any]) -> str:
+def text_of_entry(value: dict[str, Any]) -> str:
     """The text of an entry, wherever it stands."""
     names = ("text", "prompt", "content", "response", "message", "log")
     return next((found for name in names if (found := text_of(value.get(name)))), "")
@@ -65,14 +65,14 @@ class TimelineReading(FactsReading):
     name = "copilot-cli"
     title = "GitHub Copilot CLI"
 
-    def see(self, line: Line) -> bool:
-        self.facts.see(line)
+    def note_session(self, line: Line) -> bool:
+        self.facts.note_line(line)
         self.facts.session = text_of(line.value.get("sessionId"))
         self.facts.at(parse(line.value.get("startTime"))[0])
         self.facts.model = text_of(line.value.get("selectedModel"))[:200] or None
         return True
 
-    def place(self, line: Line) -> Iterable[Finding]:
+    def assign_key(self, line: Line) -> Iterable[Finding]:
         return ()
 
     def events(self, line: Line) -> Iterator[Draft]:
@@ -92,19 +92,19 @@ class TimelineReading(FactsReading):
     def _entry(self, line: Line, path: str) -> Iterator[EventDraft]:
         value, kind = line.value, text_of(line.value.get("type"))
         if kind == "user":
-            yield line.event("user_message", said_in(value), at_path=path, actor=("person", ""))
+            yield line.event("user_message", text_of_entry(value), at_path=path, actor=("person", ""))
         elif kind in ("copilot", "assistant"):
-            yield line.event("agent_message", said_in(value), at_path=path, actor=AGENT, model=self.facts.model)
+            yield line.event("agent_message", text_of_entry(value), at_path=path, actor=AGENT, model=self.facts.model)
         elif kind == "tool_call_requested":
             yield self._call(line, path, value.get("callId"), value.get("name"), value.get("arguments"))
         elif kind == "tool_call_completed":
             result = dict_of(value.get("result"))
             yield self._result(
-                line, path, value.get("callId"), said_in(result), STATUSES.get(text_of(result.get("type")))
+                line, path, value.get("callId"), text_of_entry(result), STATUSES.get(text_of(result.get("type")))
             )
         elif kind in ("info", "error", "warning"):
             yield line.event(
-                "error" if kind == "error" else "system", said_in(value), at_path=path, data={"type": kind}
+                "error" if kind == "error" else "system", text_of_entry(value), at_path=path, data={"type": kind}
             )
         else:
             yield self.unknown(line, unknown_type(value.get("type")).replace("line", "entry"), at_path=path)
@@ -112,17 +112,17 @@ class TimelineReading(FactsReading):
     def _message(self, line: Line, path: str) -> Iterator[EventDraft]:
         value, role = line.value, line.value.get("role")
         if role == "user":
-            yield line.event("user_message", said_in(value), at_path=path, actor=("person", ""))
+            yield line.event("user_message", text_of_entry(value), at_path=path, actor=("person", ""))
         elif role == "assistant":
-            yield line.event("agent_message", said_in(value), at_path=path, actor=AGENT, model=self.facts.model)
+            yield line.event("agent_message", text_of_entry(value), at_path=path, actor=AGENT, model=self.facts.model)
             for index, asked in enumerate(map(dict_of, list_of(value.get("tool_calls")))):
                 function, inner = dict_of(asked.get("function")), replace(line, key=f"{line.key}:{index}")
                 place = f"{path}/tool_calls/{index}"
                 yield self._call(inner, place, asked.get("id"), function.get("name"), function.get("arguments"))
         elif role == "tool":
-            yield self._result(line, path, value.get("tool_call_id"), said_in(value), None)
+            yield self._result(line, path, value.get("tool_call_id"), text_of_entry(value), None)
         elif role == "system":
-            yield line.event("injected_context", said_in(value), at_path=path, data={"type": "system"})
+            yield line.event("injected_context", text_of_entry(value), at_path=path, data={"type": "system"})
         else:
             yield self.unknown(line, f"message of role {str(role)[:100]!r}", at_path=path)
 

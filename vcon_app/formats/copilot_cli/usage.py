@@ -48,13 +48,13 @@ class Leg:
         found = []
         for model, usage in stated.items():
             counted = self._counted.get(model, {})
-            rest = {name: self._rest(getattr(usage, name), name, counted, nameless) for name in FIELDS}
+            rest = {name: self._not_counted(getattr(usage, name), name, counted, nameless) for name in FIELDS}
             if any(rest.values()):
                 found.append((model, Usage(**rest, quality="aggregate")))
         self._counted, self._requests = {}, {}
         return found
 
-    def _rest(self, total: int | None, name: str, *counted: Counts) -> int | None:
+    def _not_counted(self, total: int | None, name: str, *counted: Counts) -> int | None:
         """What of a total was not counted; what it takes from the responses is used up for the next model."""
         for held in counted:
             if total is not None:

@@ -17,7 +17,7 @@ from ..common.head import Head
 from ..common.lines import Actor, Item, Line, fingerprint, json_lines
 from ..common.reading import Reading
 from ..common.times import from_epoch
-from ..common.values import FIELD_LIMIT, bounded, count_of, dict_of, light, list_of, text_of
+from ..common.values import FIELD_LIMIT, bounded, count_of, dict_of, list_of, scalars_of, text_of
 from .timeline import LARGEST_DOCUMENT, document, parsed
 
 AGENT: Actor = ("agent", "Copilot")
@@ -118,15 +118,15 @@ class ChatReading(Reading):
         self.facts = Facts("vscode-chat", self.title)
         self.model: str | None = None
 
-    def see(self, line: Line) -> bool:
+    def note_session(self, line: Line) -> bool:
         value = line.value
-        self.facts.see(line)
+        self.facts.note_line(line)
         self.facts.session, self.facts.title = text_of(value.get("sessionId")), text_of(value.get("customTitle"))
         self.facts.at(from_epoch(value.get("creationDate"), 1000))
         self.facts.at(from_epoch(value.get("lastMessageDate"), 1000))
         return True
 
-    def place(self, line: Line) -> Iterable[Finding]:
+    def assign_key(self, line: Line) -> Iterable[Finding]:
         return ()
 
     def session(self, *, complete: bool) -> SessionDraft:
@@ -175,11 +175,11 @@ class ChatReading(Reading):
     def _asked(self, line: Line, path: str) -> EventDraft:
         message, variables = line.value.get("message"), dict_of(line.value.get("variableData")).get("variables")
         attachments = [
-            {"type": text_of(item.get("kind"))[:50] or "file"} | light({"title": item.get("name")})
+            {"type": text_of(item.get("kind"))[:50] or "file"} | scalars_of({"title": item.get("name")})
             for item in map(dict_of, list_of(variables)[:50])
         ]
         text = text_of(message) or text_of(dict_of(message).get("text"))
-        data = light({"command": dict_of(line.value.get("slashCommand")).get("name")})
+        data = scalars_of({"command": dict_of(line.value.get("slashCommand")).get("name")})
         data |= {"attachments": attachments} if attachments else {}
         return line.event("user_message", text, at_path=f"{path}/message", actor=("person", ""), data=data)
 
@@ -188,9 +188,9 @@ class ChatReading(Reading):
     ) -> Iterator[EventDraft]:
         kind = part.get("kind")
         if kind in (None, "markdownContent", "markdownVuln"):
-            yield line.event("agent_message", said_in(part), at_path=path, actor=AGENT, model=self.model)
+            yield line.event("agent_message", text_of_part(part), at_path=path, actor=AGENT, model=self.model)
         elif kind == "thinking":
-            yield line.event("reasoning", said_in(part), at_path=path, actor=AGENT, model=self.model)
+            yield line.event("reasoning", text_of_part(part), at_path=path, actor=AGENT, model=self.model)
         elif kind in ("toolInvocationSerialized", "toolInvocation"):
             call_id = id_of(part.get("toolCallId"))
             yield from self._tool(line, part, path, dict_of(asked.get(call_id)), answers.get(call_id or ""))
@@ -198,7 +198,7 @@ class ChatReading(Reading):
             yield self._edited(line, part, path)
         elif isinstance(kind, str) and kind in NOTES:
             yield line.event(
-                "system", said_in(part), at_path=path, data={"type": kind} | light(part, frozenset({"kind"}))
+                "system", text_of_part(part), at_path=path, data={"type": kind} | scalars_of(part, frozenset({"kind"}))
             )
         else:
             yield self.unknown(line, f"response part {str(kind)[:100]!r}", part, at_path=path)
@@ -210,7 +210,7 @@ class ChatReading(Reading):
         call_id, name = id_of(part.get("toolCallId")), text_of(asked.get("name") or part.get("toolId"))[:200]
         server = _server(part)
         tool = ToolDraft(call_id, name or None, server, bounded(_arguments(part, asked), len(line.raw)))
-        about = light({"title": _words(part.get("invocationMessage")), "tool_id": part.get("toolId")})
+        about = scalars_of({"title": _words(part.get("invocationMessage")), "tool_id": part.get("toolId")})
         yield line.event("tool_call", part=":call", at_path=path, actor=AGENT, model=self.model, tool=tool, data=about)
         confirmed, parent = answer_of(part.get("isConfirmed")), f"{line.key}:call"
         denied = confirmed is not None and confirmed[0] == "denied"
@@ -253,7 +253,7 @@ def answer_of(confirmed: Any) -> tuple[str, str] | None:
     return ANSWERS.get(kind) if isinstance(kind, str) else None
 
 
-def said_in(part: dict[str, Any]) -> str:
+def text_of_part(part: dict[str, Any]) -> str:
     """The text of a part: ``value`` or ``content``, a string or Markdown."""
     return _words(part.get("value")) or _words(part.get("content")) or _words(part.get("title"))
 

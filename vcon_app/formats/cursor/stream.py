@@ -13,8 +13,8 @@ from ..common.jsonio import Unreadable, loads
 from ..common.lines import Line
 from ..common.reading import FactsReading, unknown_type
 from ..common.times import from_epoch
-from ..common.values import bounded, count_of, dict_of, light, list_of, number_of, text_of
-from .transcript import AGENT, asked_in
+from ..common.values import bounded, count_of, dict_of, list_of, number_of, scalars_of, text_of
+from .transcript import AGENT, split_prompt
 
 OUTCOMES = {
     "success": "ok", "error": "error", "failure": "error", "timeout": "error", "rejected": "denied",
@@ -52,17 +52,17 @@ class StreamReading(FactsReading):
         self.said: list[str] = []
         """Pieces of an answer that come one after the other, before it is told as a whole."""
 
-    def see(self, line: Line) -> bool:
+    def note_session(self, line: Line) -> bool:
         value = line.value
         line.at = line.at or from_epoch(value.get("timestamp_ms"), 1000)
-        self.facts.see(line)
+        self.facts.note_line(line)
         self.facts.session = self.facts.session or text_of(value.get("session_id"))[:ID_LIMIT]
         self.facts.set_environment(cwd=value.get("cwd"))
         self.facts.model = text_of(value.get("model"))[:200] or self.facts.model
         return bool(self.facts.session)
 
-    def place(self, line: Line) -> Iterable[Finding]:
-        self.see(line)
+    def assign_key(self, line: Line) -> Iterable[Finding]:
+        self.note_session(line)
         line.key = self._keys.derived(text_of(line.value.get("type")) or "line", line)
         return ()
 
@@ -89,12 +89,12 @@ def _text_of_message(line: Line) -> str:
 
 def system(reading: StreamReading, line: Line) -> Iterator[EventDraft]:
     yield line.event(
-        "system", data={"type": text_of(line.value.get("subtype")) or "system"} | light(line.value, COMMON)
+        "system", data={"type": text_of(line.value.get("subtype")) or "system"} | scalars_of(line.value, COMMON)
     )
 
 
 def user(reading: StreamReading, line: Line) -> Iterator[EventDraft]:
-    typed, around = asked_in(_text_of_message(line))
+    typed, around = split_prompt(_text_of_message(line))
     for number, (tag, text) in enumerate(around):
         yield line.event("injected_context", text, part=f":c{number}", at_path="/message", data={"type": tag})
     if typed or not around:
@@ -138,7 +138,7 @@ def tool_call(reading: StreamReading, line: Line) -> Iterator[EventDraft]:
     if line.value.get("subtype") == "completed":
         yield from _completed(line, call, call_id, dict_of(result))
     elif call.key != f"{line.key}:call":
-        yield line.event("system", parent=call.key, data={"type": "tool_call"} | light(line.value, COMMON))
+        yield line.event("system", parent=call.key, data={"type": "tool_call"} | scalars_of(line.value, COMMON))
 
 
 def _completed(line: Line, call: Call, call_id: str | None, result: dict[str, Any]) -> Iterator[EventDraft]:
@@ -187,7 +187,7 @@ def query(reading: StreamReading, line: Line) -> Iterator[EventDraft]:
     value = line.value
     call_id = id_of(value.get("call_id")) or id_of(value.get("tool_call_id"))
     call = reading.calls.get(call_id)
-    data = {"type": "interaction_query"} | light(value, COMMON)
+    data = {"type": "interaction_query"} | scalars_of(value, COMMON)
     answers = [dict_of(answer) for answer in (value.get("response"), *dict_of(value.get("response")).values())]
     decision = next((name for name in ("approved", "rejected") for answer in answers if name in answer), "")
     if not decision:
@@ -205,7 +205,7 @@ def result(reading: StreamReading, line: Line) -> Iterator[EventDraft]:
     value = line.value
     failed = value.get("is_error") is True or value.get("subtype") not in ("success", None)
     reading.facts.phase = "crashed" if failed else "completed"
-    data = {"type": "result"} | light(value, COMMON | {"result"})
+    data = {"type": "result"} | scalars_of(value, COMMON | {"result"})
     text = text_of(value.get("result")) if failed else ""  # else it repeats the answers
     yield line.event("error" if failed else "status", text, data=data)
     counts = dict_of(value.get("usage"))
@@ -218,8 +218,8 @@ def result(reading: StreamReading, line: Line) -> Iterator[EventDraft]:
         )  # fmt: skip
 
 
-def note(reading: StreamReading, line: Line) -> Iterator[EventDraft]:
-    yield line.event("system", text_of(line.value.get("message")), data=light(line.value, COMMON - {"type"}))
+def setting_event(reading: StreamReading, line: Line) -> Iterator[EventDraft]:
+    yield line.event("system", text_of(line.value.get("message")), data=scalars_of(line.value, COMMON - {"type"}))
 
 
 def usage_of(counts: dict[str, Any]) -> Usage | None:
@@ -233,5 +233,5 @@ def usage_of(counts: dict[str, Any]) -> Usage | None:
 
 HANDLERS: dict[str, Callable[[StreamReading, Line], Iterable[EventDraft]]] = {
     "system": system, "user": user, "assistant": assistant, "thinking": thinking, "tool_call": tool_call,
-    "interaction_query": query, "result": result, "connection": note, "retry": note,
+    "interaction_query": query, "result": result, "connection": setting_event, "retry": setting_event,
 }  # fmt: skip

@@ -11,7 +11,7 @@ from ...drafts import EventDraft, Finding, ToolDraft
 from ..common.calls import Call, id_of, server_of
 from ..common.lines import Actor, Line
 from ..common.reading import FactsReading, unknown_type
-from ..common.values import bounded, dict_of, light, list_of, text_of
+from ..common.values import bounded, dict_of, list_of, scalars_of, text_of
 
 AGENT: Actor = ("agent", "Cursor")
 OPEN_CALLS = 1024
@@ -34,14 +34,14 @@ class TranscriptReading(FactsReading):
         self._open: deque[Call] = deque(maxlen=OPEN_CALLS)
         """Calls without an id that have no result yet: results come in the order of their calls."""
 
-    def see(self, line: Line) -> bool:
-        self.facts.see(line)
+    def note_session(self, line: Line) -> bool:
+        self.facts.note_line(line)
         self.facts.model = text_of(line.value.get("model"))[:200] or self.facts.model
         return True
 
-    def place(self, line: Line) -> Iterable[Finding]:
+    def assign_key(self, line: Line) -> Iterable[Finding]:
         line.key = self._keys.derived(text_of(line.value.get("role")) or "line", line)
-        self.see(line)
+        self.note_session(line)
         line.agent = AGENT
         return ()
 
@@ -68,7 +68,7 @@ class TranscriptReading(FactsReading):
             if kind == "tool_result":
                 yield self._result(line, block, place)
             elif kind == "text" and isinstance(block.get("text"), str):
-                typed, around = asked_in(block["text"])
+                typed, around = split_prompt(block["text"])
                 said += [typed] if typed else []
                 for number, (tag, text) in enumerate(around):
                     more = {**place, "part": f":{index}c{number}"}
@@ -116,14 +116,14 @@ class TranscriptReading(FactsReading):
         text = text_of(content) or "\n".join(found for part in parts if (found := text_of(part.get("text"))))
         status = {True: "error", False: "ok"}.get(block["is_error"]) if type(block.get("is_error")) is bool else None
         tool = ToolDraft(call_id, call.name if call else None, call.server if call else None, status=status)
-        others = [light({"type": part.get("type")}) for part in parts if not isinstance(part.get("text"), str)]
+        others = [scalars_of({"type": part.get("type")}) for part in parts if not isinstance(part.get("text"), str)]
         return line.event(
             "tool_result", text, actor=("tool", tool.name or ""), parent=call.key if call else None, tool=tool,
             data={"attachments": others} if others else {}, **place,
         )  # fmt: skip
 
 
-def asked_in(text: str) -> tuple[str, list[tuple[str, str]]]:
+def split_prompt(text: str) -> tuple[str, list[tuple[str, str]]]:
     """What a person typed, and what Cursor put around it: ``(prompt, [(tag, text)])``."""
     start = text.find(QUERY)
     end = text.find(QUERY_END, start)

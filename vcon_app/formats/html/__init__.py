@@ -50,10 +50,10 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
                 losses.lose("details of events beyond text, tool and tokens", "the page shows what a person reads")
     yield b"</section>\n</main>\n" if open_turn >= 0 else b'<p class="none">No events.</p>\n</main>\n'
     yield frame.foot(options.get("origin"), options.get("generated_at")).encode()
-    _tell_losses(session, losses)
+    _report_losses(session, losses)
 
 
-def _tell_losses(session: SessionDraft, losses: Losses) -> None:
+def _report_losses(session: SessionDraft, losses: Losses) -> None:
     if session.metadata:
         losses.lose(
             "facts about the session beyond its header", "the page shows what a person reads", len(session.metadata)

@@ -40,8 +40,8 @@ def event(seq: int, draft: EventDraft, result: Numbered | None = None) -> str:
     kind = draft.kind.replace("_", "-")
     nested = f" d{min(draft.depth, DEEPEST)}" if draft.depth else ""
     anchor = f'<span id="e{result[0]}"></span>' if result else ""
-    body = _BODIES.get(draft.kind, _spoken)(draft, result[1] if result else None)
-    return f'<div class="event {kind}{nested}" id="e{seq}">{anchor}{_mark(seq, draft)}{body}</div>\n'
+    body = _BODIES.get(draft.kind, _message_body)(draft, result[1] if result else None)
+    return f'<div class="event {kind}{nested}" id="e{seq}">{anchor}{_link_to_event(seq, draft)}{body}</div>\n'
 
 
 def shows_all(draft: EventDraft) -> bool:
@@ -57,12 +57,12 @@ def when(draft: EventDraft) -> str:
     return f'<time datetime="{full}" title="{full}">{full[11:19]}</time>'
 
 
-def _mark(seq: int, draft: EventDraft) -> str:
+def _link_to_event(seq: int, draft: EventDraft) -> str:
     source = f' title="source: {escape(draft.pointer)}"' if draft.pointer else ""
     return f'<a class="seq" href="#e{seq}"{source}>{seq}</a>'
 
 
-def _who(draft: EventDraft) -> str:
+def _actor_text(draft: EventDraft) -> str:
     label = _LABELS.get(draft.kind, draft.kind.replace("_", " "))
     if draft.depth and draft.kind in ("user_message", "agent_message"):
         label = "task" if draft.kind == "user_message" else "sub-agent"
@@ -70,10 +70,10 @@ def _who(draft: EventDraft) -> str:
     return f'<span class="who">{escape(label)}</span>{name} {when(draft)}'
 
 
-def _spoken(draft: EventDraft, result: EventDraft | None) -> str:
+def _message_body(draft: EventDraft, result: EventDraft | None) -> str:
     text = markdown.render(draft.text) if draft.text.strip() else '<p class="none">no text recorded</p>'
     data = _folded_json("details", draft.data) if draft.kind in ("approval", "escalation") and draft.data else ""
-    return f'<p class="head">{_who(draft)}{_decided(draft)}</p><div class="text">{text}</div>{data}'
+    return f'<p class="head">{_actor_text(draft)}{_decided(draft)}</p><div class="text">{text}</div>{data}'
 
 
 def _decided(draft: EventDraft) -> str:
@@ -89,11 +89,11 @@ def _decided(draft: EventDraft) -> str:
 def _folded(draft: EventDraft, result: EventDraft | None) -> str:
     words = len(draft.text.split())
     if draft.kind == "reasoning" and not words:
-        return f'<p class="head">{_who(draft)} <span class="none">not recorded</span></p>'
+        return f'<p class="head">{_actor_text(draft)} <span class="none">not recorded</span></p>'
     named = draft.data.get("name") or draft.data.get("path") or draft.data.get("mediatype")
     shown = first_line(named if isinstance(named, str) else draft.text, 90)
     size = f'<span class="glance">{numbers.exact(words)} words</span>' if words else ""
-    summary = f'{_who(draft)} <span class="subject">{escape(shown)}</span> {size}'
+    summary = f'{_actor_text(draft)} <span class="subject">{escape(shown)}</span> {size}'
     body = markdown.render(draft.text) if draft.kind in ("reasoning", "injected_context") else _pre(draft.text)
     data = _json(draft.data) if draft.kind == "unknown" else ""
     status = (
@@ -115,12 +115,12 @@ def _tool_call(draft: EventDraft, result: EventDraft | None) -> str:
     summary = (
         f'<svg class="icon" aria-hidden="true"><use href="#i-{line.icon}"/></svg>'
         f'<span class="verb">{escape(line.verb)}</span>'
-        f' <code class="subject">{escape(line.subject)}</code> {_glance(draft, result)} {when(draft)}'
+        f' <code class="subject">{escape(line.subject)}</code> {_short_facts(draft, result)} {when(draft)}'
     )
     return f"<details><summary>{summary}</summary>{_call_body(name, arguments, result)}{_result_body(result)}</details>"
 
 
-def _glance(draft: EventDraft, result: EventDraft | None) -> str:
+def _short_facts(draft: EventDraft, result: EventDraft | None) -> str:
     if result is None:
         return '<span class="glance">no result here</span>'
     status = (result.tool.status if result.tool else None) or (draft.tool.status if draft.tool else None)
@@ -146,7 +146,7 @@ def _result_body(result: EventDraft | None) -> str:
     shown = isinstance(structured, dict) and "structuredPatch" in structured
     rest = _folded_json("structured result", structured) if structured is not None and not shown else ""
     text = _pre(result.text) if result.text else ""
-    return f'<div class="result"><p class="head">{_who(result)}</p>{text}{rest}</div>'
+    return f'<div class="result"><p class="head">{_actor_text(result)}</p>{text}{rest}</div>'
 
 
 def _result_of(result: EventDraft | None) -> Any:
@@ -158,14 +158,14 @@ def _file_change(draft: EventDraft, result: EventDraft | None) -> str:
     label = escape(first_line(path, 160)) if isinstance(path, str) else escape(first_line(draft.text, 90))
     files = diff.from_unified(draft.text)
     body = "".join(map(_diff, files)) if files else _pre(draft.text)
-    return f'<details><summary>{_who(draft)} <code class="subject">{label}</code></summary>{body}</details>'
+    return f'<details><summary>{_actor_text(draft)} <code class="subject">{label}</code></summary>{body}</details>'
 
 
 def _model_request(draft: EventDraft, result: EventDraft | None) -> str:
     said = [escape(draft.model)] if draft.model else []
     said += [tokens(draft.usage)] if draft.usage else []
     said += [numbers.money(draft.cost)] if draft.cost is not None else []
-    return f'<p class="head">{_who(draft)} {" · ".join(said)}</p>'
+    return f'<p class="head">{_actor_text(draft)} {" · ".join(said)}</p>'
 
 
 def tokens(usage: Usage | Any) -> str:
@@ -228,6 +228,6 @@ def _pre(text: str) -> str:
 
 
 _BODIES: dict[str, Callable[[EventDraft, EventDraft | None], str]] = {
-    **dict.fromkeys(_FOLDED, _folded), **dict.fromkeys(_SPOKEN, _spoken),
+    **dict.fromkeys(_FOLDED, _folded), **dict.fromkeys(_SPOKEN, _message_body),
     "tool_call": _tool_call, "file_change": _file_change, "model_request": _model_request,
 }  # fmt: skip

@@ -48,7 +48,7 @@ class Tally:
             return None
         return (self.ended_at - self.started_at).total_seconds() * 1000
 
-    def see(self, event: EventDraft) -> None:
+    def count(self, event: EventDraft) -> None:
         """Count what an event says by itself."""
         self.events += 1
         self.errors += event.kind == "error" or (event.kind == "tool_result" and _failed(event))
@@ -62,7 +62,7 @@ class Tally:
             self.started_at = min(self.started_at or event.at, event.at)
             self.ended_at = max(self.ended_at or event.at, event.at)
 
-    def bill(self, usage: Usage | None, cost: Decimal | None) -> None:
+    def add_response(self, usage: Usage | None, cost: Decimal | None) -> None:
         """Add one model response."""
         for name in COUNTED if usage else ():
             if (count := getattr(usage, name)) is not None:
@@ -81,7 +81,7 @@ class _Response:
     usage: Usage | None = None
     cost: Decimal | None = None
 
-    def repeat(self, event: EventDraft) -> None:
+    def add_repeated(self, event: EventDraft) -> None:
         if event.usage and (self.usage is None or (event.usage.output_tokens or 0) >= (self.usage.output_tokens or 0)):
             self.usage = event.usage
         if event.cost is not None:
@@ -99,12 +99,12 @@ def count(events: Iterable[EventDraft], costs: Mapping[int, Any] | None = None) 
     for number, event in enumerate(events):
         if starts_turn(event):
             turns.append(Tally(prompt=first_line(event.text, PROMPT)))
-        turns[-1].see(event)
+        turns[-1].count(event)
         if event.usage or event.cost is not None:
             key = f"id:{event.request}" if event.request else f"event:{number}"
-            responses.setdefault(key, _Response(len(turns) - 1)).repeat(event)
+            responses.setdefault(key, _Response(len(turns) - 1)).add_repeated(event)
     for response in responses.values():
-        turns[response.turn].bill(response.usage, response.cost)
+        turns[response.turn].add_response(response.usage, response.cost)
     for number, turn in enumerate(turns if costs is not None else ()):
         _price(turn, costs.get(number))
     return _sum(turns), turns
@@ -126,7 +126,7 @@ def _sum(turns: list[Tally]) -> Tally:
     for turn in turns:
         for name in ("events", "tool_calls", "errors"):
             setattr(whole, name, getattr(whole, name) + getattr(turn, name))
-        whole.bill(Usage(**{name: getattr(turn, name) for name in COUNTED}), turn.cost)
+        whole.add_response(Usage(**{name: getattr(turn, name) for name in COUNTED}), turn.cost)
         whole.uncosted |= turn.uncosted
         whole.models.update(turn.models)
         for name, uses in turn.tools.items():

@@ -11,7 +11,7 @@ from ..common.reading import Findings
 from ..common.spans.messages import Message
 from ..common.spans.parts import Part
 from ..common.usage import uncached_if_inside
-from ..common.values import count_of, dict_of, light, list_of, text_of
+from ..common.values import count_of, dict_of, list_of, scalars_of, text_of
 
 FORMAT = "inspect"
 REFERENCES = ("attachment://", "tc://")
@@ -54,17 +54,21 @@ class Attachments:
     def _resolved(self, reference: str) -> str:
         found = self._texts.get(reference.partition("://")[2])
         if not isinstance(found, str):
-            self.tell("missing-attachment", f"{reference[:80]} is not in the file; its name stands where it was used")
+            self.add_finding(
+                "missing-attachment", f"{reference[:80]} is not in the file; its name stands where it was used"
+            )
             return reference
         if found.startswith("data:"):
             return reference
         self._left -= len(found)
         if self._left < 0:
-            self.tell("large-attachments", f"more than {MOST_RESOLVED:,} characters of attachments; others stay names")
+            self.add_finding(
+                "large-attachments", f"more than {MOST_RESOLVED:,} characters of attachments; others stay names"
+            )
             return reference
         return found
 
-    def tell(self, rule: str, message: str) -> None:
+    def add_finding(self, rule: str, message: str) -> None:
         """Keep a finding about this sample, unless there were too many like it."""
         self.odd += self._findings.limit(Finding(f"{FORMAT}.{rule}", "warning", self._pointer, message))
 
@@ -104,7 +108,7 @@ def _part(item: Any) -> Part | None:
         return Part("reasoning", text) if text else None
     if isinstance(part.get("text"), str):
         return Part("text", part["text"]) if part["text"] else None
-    return Part("other", value=light(part, PAYLOADS)) if part else None
+    return Part("other", value=scalars_of(part, PAYLOADS)) if part else None
 
 
 def messages_in(value: Any, attachments: Attachments) -> list[Message]:

@@ -13,7 +13,7 @@ from ..common.jsonio import dumps
 from ..common.lines import Actor, Line
 from ..common.times import parse
 from ..common.unknown import unknown_event
-from ..common.values import bounded, count_of, dict_of, light, list_of, text_of
+from ..common.values import bounded, count_of, dict_of, list_of, scalars_of, text_of
 from .content import call_of, changes_of, messages_in, readable, usage_of
 from .places import Places
 from .state import SampleState
@@ -99,7 +99,7 @@ class Telling:
         said = value.get("value")
         text = f"{name}: {said if isinstance(said, (str, int, float)) else dumps(said).decode()}"
         why = self._text(value.get("explanation")) or self._text(value.get("answer"))
-        data = {"type": "score", "name": name} | light(value, frozenset({"explanation", "answer"}))
+        data = {"type": "score", "name": name} | scalars_of(value, frozenset({"explanation", "answer"}))
         return line.event("note", f"{text}\n{why}" if why else text, data=data)
 
     def _nested(self, line: Line, level: int) -> Iterator[Draft]:
@@ -125,10 +125,10 @@ class Telling:
         choices = map(dict_of, list_of(output.get("choices")))
         answered = messages_in([choice.get("message") for choice in choices], sample.attachments)
         names = ("role", "cache", "retries", "working_time", "pending")
-        yield from sample.teller.tell(
+        yield from sample.teller.new_events(
             line, line.parent or (), sample.sent(value), answered, parse(value.get("completed"))[0], usage=usage,
             cost=cost, model=id_of(output.get("model")) or id_of(value.get("model")),
-            request=line.key if usage or cost is not None else None, data=light({n: value.get(n) for n in names}),
+            request=line.key if usage or cost is not None else None, data=scalars_of({n: value.get(n) for n in names}),
         )  # fmt: skip
         if error := self._text(value.get("error")) or self._text(output.get("error")):
             yield line.event("error", error, part=":e", data={"type": "request"})
@@ -137,9 +137,9 @@ class Telling:
         value = line.value
         call = call_of(value, self._sample.attachments)
         tool = ToolDraft(call.call_id, call.name, server_of(call.name), bounded(call.value, len(line.raw)))
-        data = light({name: value.get(name) for name in ("agent", "working_time", "pending", "truncated")})
+        data = scalars_of({name: value.get(name) for name in ("agent", "working_time", "pending", "truncated")})
         event = line.event("tool_call", actor=line.agent, tool=tool, data=data)
-        self._sample.teller.ran(call.call_id, call.name)
+        self._sample.teller.note_call_span(call.call_id, call.name)
         self._sample.calls.add(call.call_id, Call(event.key, call.name or "", tool.server))
         yield event
         if value.get("pending") is not True:
@@ -155,7 +155,7 @@ class Telling:
         result = replace(tool, arguments=None, result=bounded(rest, len(line.raw)), status=status)
         return late.event(
             "tool_result", text, part=":t", actor=("tool", tool.name or ""), tool=result, parent=call.key,
-            data=light({"error": kind}),
+            data=scalars_of({"error": kind}),
         )  # fmt: skip
 
     def _approval(self, line: Line) -> Iterator[EventDraft]:
@@ -186,7 +186,7 @@ class Telling:
         kind = text_of(line.value.get("type"))
         self._places.begin(line.value, "" if kind == "tool" else line.key)
         if kind != "tool":
-            yield line.event("status", text_of(line.value.get("name")), data=light({"type": kind or "span"}))
+            yield line.event("status", text_of(line.value.get("name")), data=scalars_of({"type": kind or "span"}))
 
     def _end(self, line: Line) -> Iterator[EventDraft]:
         if result := self._open.pop(text_of(line.value.get("id")), None):
@@ -194,7 +194,9 @@ class Telling:
 
     def _step(self, line: Line) -> Iterator[EventDraft]:
         if line.value.get("action") == "begin":
-            yield line.event("status", text_of(line.value.get("name")), data=light({"type": line.value.get("type")}))
+            yield line.event(
+                "status", text_of(line.value.get("name")), data=scalars_of({"type": line.value.get("type")})
+            )
         self._places.step(line.value, line.key)
 
     def _subtask(self, line: Line) -> Iterator[EventDraft]:
@@ -209,14 +211,14 @@ class Telling:
         yield line.event("status", text_of(line.value.get("event")), data=data)
 
     def _compaction(self, line: Line) -> Iterator[EventDraft]:
-        yield line.event("compaction", "", data=light(line.value, COMMON))
+        yield line.event("compaction", "", data=scalars_of(line.value, COMMON))
 
     def _input_event(self, line: Line) -> Iterator[EventDraft]:
         """What stood on the screen when a person was asked; the answer comes as a message of its own."""
         yield line.event("note", self._text(line.value.get("input")), actor=("person", ""), data={"type": "input"})
 
     def _limit(self, line: Line) -> Iterator[EventDraft]:
-        data = light({"type": "limit", "reached": line.value.get("type"), "limit": line.value.get("limit")})
+        data = scalars_of({"type": "limit", "reached": line.value.get("type"), "limit": line.value.get("limit")})
         yield line.event("error", self._text(line.value.get("message")), data=data)
 
     def _error(self, line: Line) -> Iterator[EventDraft]:
@@ -231,7 +233,7 @@ class Telling:
         message = dict_of(value.get("message"))
         told = (value.get("cmd"), value.get("file"), message.get("message"), value.get("data"), value.get("message"))
         text = next((item for item in told if isinstance(item, str) and item), kind)
-        data = {"type": kind} | light(value, COMMON | {"type"}) | light(message, frozenset({"message"}))
+        data = {"type": kind} | scalars_of(value, COMMON | {"type"}) | scalars_of(message, frozenset({"message"}))
         if value.get("data") is not None and not isinstance(value["data"], str):
             data["data"] = self._short(value["data"])
         return line.event("status", text, data=data)

@@ -13,7 +13,7 @@ from ..common.documents import dollars
 from ..common.jsonio import dumps
 from ..common.lines import digest
 from ..common.times import parse
-from ..common.values import bounded, dict_of, light, list_of, text_of
+from ..common.values import bounded, dict_of, list_of, scalars_of, text_of
 from .content import FORMAT, messages_in, usage_of
 from .events import Telling
 from .state import SampleState
@@ -35,7 +35,7 @@ class Sample(SampleState):
         events, path = self._events()
         yield from telling.events(events, path, self.line)
         yield from telling.flush()
-        yield from self._rest()
+        yield from self._untold_messages()
         yield from self._ending(telling)
         yield from self.attachments.odd
 
@@ -44,7 +44,7 @@ class Sample(SampleState):
             return events, "/events"
         return list_of(dict_of(self.value.get("transcript")).get("events")), "/transcript/events"
 
-    def _rest(self) -> Iterator[EventDraft]:
+    def _untold_messages(self) -> Iterator[EventDraft]:
         """Messages that no event told: all of them in a log without events, else what came after the last."""
         given = self.value.get("messages") or self.value.get("input")
         line = self.part(self.line, {"messages": given}, "/messages", "messages", essence=len(list_of(given)))
@@ -78,7 +78,7 @@ class Sample(SampleState):
         packages = dict_of(self._eval.get("packages"))
         shown = {"task": task, "sample": id, "epoch": epoch, "status": self._status, "run": self._eval.get("run_id"),
                  "eval": self._eval.get("eval_id")}  # fmt: skip
-        revision = light(dict_of(self._eval.get("revision")))
+        revision = scalars_of(dict_of(self._eval.get("revision")))
         kept = {name: value[name] for name in ("target", "choices", "metadata", "scores", "limit") if value.get(name)}
         return SessionDraft(
             external_id=text_of(value.get("uuid"))[:ID_LIMIT] or f"{run[:ID_LIMIT]}/{id}/{epoch}",
@@ -89,8 +89,10 @@ class Sample(SampleState):
             phase=self._phase(),
             model=text_of(self._eval.get("model"))[:ID_LIMIT] or None,
             tags=tuple(tag[:ID_LIMIT] for tag in list_of(self._eval.get("tags")) if isinstance(tag, str)),
-            metadata={"recorder": {"name": "Inspect"} | light({"version": packages.get("inspect_ai")}), **light(shown)}
-            | ({"scores": light(scores)} if scores else {}) | ({"environment": revision} if revision else {}),
+            metadata={"recorder": {"name": "Inspect"} | scalars_of({"version": packages.get("inspect_ai")})}
+            | scalars_of(shown)
+            | ({"scores": scalars_of(scores)} if scores else {})
+            | ({"environment": revision} if revision else {}),
             record={FORMAT: bounded(kept, len(self.line.raw))} if kept else {},
         )  # fmt: skip
 

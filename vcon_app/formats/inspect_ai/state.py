@@ -38,7 +38,7 @@ class SampleState(Document):
             start, end = (count_of(edge) or 0 for edge in (list_of(pair) + [0, 0])[:2])
             self._named += max(min(end, len(self._pool)) - start, 0)
             if self._named > MOST_NAMED:
-                self.attachments.tell(
+                self.attachments.add_finding(
                     "many-references", f"more than {MOST_NAMED:,} references to messages; not followed"
                 )
                 break

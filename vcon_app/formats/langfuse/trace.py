@@ -14,11 +14,11 @@ from ..common.lines import Line
 from ..common.reading import RAW_LIMIT, Findings
 from ..common.spans.forest import Forest, Kind, Node
 from ..common.spans.messages import messages_of
-from ..common.spans.parts import loosened, readable
+from ..common.spans.parts import parsed_if_json, readable
 from ..common.spans.telling import Teller
 from ..common.times import parse
 from ..common.unknown import unknown_event
-from ..common.values import bounded, dict_of, light, list_of, text_of
+from ..common.values import bounded, dict_of, list_of, scalars_of, text_of
 from .usage import cost_of, usage_of
 
 FORMAT = "langfuse"
@@ -58,7 +58,7 @@ class Trace(Document):
         """The session and its events."""
         yield self._session()
         for id in (id for id, kind in self._kinds.items() if kind == "tool"):
-            self._teller.ran(*_called(self._observations[id].value))
+            self._teller.note_call_span(*_called(self._observations[id].value))
         alone = "request" not in self._kinds.values()
         yield from self._message_events("input", "user") if alone else ()
         for id, ended in self._ordered():
@@ -95,8 +95,8 @@ class Trace(Document):
             ended_at=max(times, default=None),
             model=next(filter(None, models), None),
             user_id=text_of(value.get("userId"))[:ID_LIMIT],
-            tags=tuple(tag[:ID_LIMIT] for tag in list_of(loosened(value.get("tags"))) if isinstance(tag, str)),
-            metadata={"recorder": {"name": "Langfuse"}, **light(shown)},
+            tags=tuple(tag[:ID_LIMIT] for tag in list_of(parsed_if_json(value.get("tags"))) if isinstance(tag, str)),
+            metadata={"recorder": {"name": "Langfuse"}, **scalars_of(shown)},
             record={FORMAT: bounded(rest, 0)},
         )
 
@@ -134,9 +134,9 @@ class Trace(Document):
         usage, cost = usage_of(value), cost_of(value)
         agent_key = tuple(self._forest.starters(id)[-1:])
         details = {
-            name: found for name in ("usageDetails", "costDetails") if (found := light(dict_of(value.get(name))))
+            name: found for name in ("usageDetails", "costDetails") if (found := scalars_of(dict_of(value.get(name))))
         }
-        yield from self._teller.tell(
+        yield from self._teller.new_events(
             line, agent_key, *said, parse(value.get("endTime"))[0], usage=usage, cost=cost,
             model=id_of(value.get("model")), request=id[:ID_LIMIT] if usage or cost is not None else None,
             data=self._named(value) | details,
@@ -146,7 +146,7 @@ class Trace(Document):
 
     def _call(self, id: str, line: Line) -> EventDraft:
         call_id, name = _called(line.value)
-        given = bounded(loosened(line.value.get("input")), len(line.raw))
+        given = bounded(parsed_if_json(line.value.get("input")), len(line.raw))
         tool = ToolDraft(call_id or id_of(id), name, server_of(name), given)
         event = line.event("tool_call", actor=line.agent, tool=tool, data=self._named(line.value))
         self._started[id] = event.key
@@ -155,7 +155,7 @@ class Trace(Document):
     def _result(self, id: str) -> Iterator[EventDraft]:
         line = self._place(id)
         (call_id, name), failed = _called(line.value), line.value.get("level") == "ERROR"
-        text, value = readable(loosened(line.value.get("output")))
+        text, value = readable(parsed_if_json(line.value.get("output")))
         if failed and not text:
             text = text_of(line.value.get("statusMessage"))
         line.at = parse(line.value.get("endTime"))[0] or line.at
@@ -180,7 +180,7 @@ class Trace(Document):
         took = (end - start).total_seconds() if start and end else None  # ``latency`` is in seconds or in milliseconds
         told = {"type": value.get("type"), "observation": value.get("name"), "seconds": took}
         short = {name: item for name, item in _attributes(value).items() if not name.startswith(REPEATED)}
-        return light(told) | ({"attributes": attributes} if (attributes := light(short)) else {})
+        return scalars_of(told) | ({"attributes": attributes} if (attributes := scalars_of(short)) else {})
 
     def _message_events(self, name: str, role: str) -> Iterator[EventDraft]:
         """What went into the trace, or came out, where no generation tells of it."""
@@ -195,7 +195,7 @@ class Trace(Document):
 
     def _scores(self) -> Iterator[EventDraft]:
         """Judgements of people and of models, as notes."""
-        for index, score in enumerate(map(dict_of, list_of(loosened(self._trace.get("scores"))))):
+        for index, score in enumerate(map(dict_of, list_of(parsed_if_json(self._trace.get("scores"))))):
             line = self.part(self._line, score, f"/scores/{index}", text_of(score.get("id")) or "score")
             line.at = parse(score.get("timestamp"))[0]
             value = score.get("stringValue") or score.get("value")
@@ -203,18 +203,18 @@ class Trace(Document):
             if comment := text_of(score.get("comment")):
                 text += f"\n{comment}"
             person = score.get("source") == "ANNOTATION"
-            yield line.event("note", text, actor=("person", "") if person else ("system", ""), data=light(score))
+            yield line.event("note", text, actor=("person", "") if person else ("system", ""), data=scalars_of(score))
 
 
 def _short(value: Any) -> Any:
     """Frameworks repeat whole states in each step: what is large stays in the file."""
     size = len(dumps(value))
-    return bounded(loosened(value), 0) if size <= RAW_LIMIT else {"cut": True, "bytes": size}
+    return bounded(parsed_if_json(value), 0) if size <= RAW_LIMIT else {"cut": True, "bytes": size}
 
 
 def _attributes(value: dict[str, Any]) -> dict[str, Any]:
     """Of the span that became this observation, else what else was kept with it."""
-    metadata = dict_of(loosened(value.get("metadata")))
+    metadata = dict_of(parsed_if_json(value.get("metadata")))
     return dict_of(metadata.get("attributes")) or metadata
 
 

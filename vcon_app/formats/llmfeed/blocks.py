@@ -32,7 +32,7 @@ _TOLD_AFTER = (
 )  # fmt: skip
 
 
-def before(feed: Feed) -> Iterator[EventDraft]:
+def events_before_messages(feed: Feed) -> Iterator[EventDraft]:
     """What the agent was given before the first message."""
     if rest := rest_of_context(feed):
         yield _block_event("context", rest, "injected_context")
@@ -41,12 +41,12 @@ def before(feed: Feed) -> Iterator[EventDraft]:
             yield _block_event(name, value, "injected_context")
 
 
-def after(feed: Feed, title: str, findings: list[Finding]) -> Iterator[EventDraft]:
+def events_after_messages(feed: Feed, title: str, findings: list[Finding]) -> Iterator[EventDraft]:
     """What the other blocks tell, in the order of the layouts."""
     yield from _decisions(feed, findings)
     yield from _chapters(feed)
     yield from _data(feed, findings)
-    yield from _loose(feed)
+    yield from _loose_capture_events(feed)
     yield from _handoffs(feed)
     for name in _TOLD_AFTER:
         value = feed.blocks.get(name)
@@ -54,7 +54,7 @@ def after(feed: Feed, title: str, findings: list[Finding]) -> Iterator[EventDraf
             yield _block_event(name, value, "note")
 
 
-def others(feed: Feed, names: list[str]) -> Iterator[EventDraft]:
+def other_block_events(feed: Feed, names: list[str]) -> Iterator[EventDraft]:
     """Blocks that no layout has, told as they stand there."""
     for name in names:
         if value := feed.blocks[name]:
@@ -93,7 +93,7 @@ def _decisions(feed: Feed, findings: list[Finding]) -> Iterator[EventDraft]:
         for name in path:
             value = value.get(name) if isinstance(value, dict) else None
         for index, item in enumerate(value if isinstance(value, list) else []):
-            yield _at_home(decision_event(item, f"/{'/'.join(path)}/{index}", findings))
+            yield _with_own_block_name(decision_event(item, f"/{'/'.join(path)}/{index}", findings))
 
 
 def _chapters(feed: Feed) -> Iterator[EventDraft]:
@@ -133,7 +133,7 @@ def _item(item: Json, pointer: str, findings: list[Finding]) -> Iterator[EventDr
         yield from _transcript(content, f"{pointer}/content", findings)
     elif isinstance(content, list):
         for index, entry in enumerate(content):
-            yield _at_home(event_of(entry, f"{pointer}/content/{index}", findings))
+            yield _with_own_block_name(event_of(entry, f"{pointer}/content/{index}", findings))
     else:
         yield _note(outline(content if content is not None else item), item, pointer)
 
@@ -144,13 +144,13 @@ def _timeline(items: list[Json], pointer: str, findings: list[Finding]) -> Itera
         kind = text_of(item.get("type")) if isinstance(item, dict) else ""
         content = item.get("content") if isinstance(item, dict) else item
         if kind == "decision" and isinstance(content, str):
-            yield _at_home(decision_event(content, place, findings))
+            yield _with_own_block_name(decision_event(content, place, findings))
         else:
             text = content if isinstance(content, str) else outline(content)
             yield _note(f"{label_of(kind)}: {text}" if kind else text, item, place)
 
 
-def _loose(feed: Feed) -> Iterator[EventDraft]:
+def _loose_capture_events(feed: Feed) -> Iterator[EventDraft]:
     """A capture that began without a feed_type (S12)."""
     if is_loose(feed.blocks.keys()):
         for name in feed.blocks:
@@ -194,7 +194,7 @@ def _transcript(text: str, pointer: str, findings: list[Finding]) -> Iterator[Ev
     for number, (match, end) in enumerate(zip(starts, ends, strict=True)):
         entry = {"role": match[1].lower(), "content": text[match.end() : end].strip()}
         event = event_of({**entry, "key": key_of(f"{pointer}#{number}", entry)}, pointer, findings)
-        yield _at_home(event)
+        yield _with_own_block_name(event)
 
 
 def _labelled(name: str, value: Json, pointer: str) -> Iterator[EventDraft]:
@@ -219,5 +219,5 @@ def _note(text: str, raw: Json, pointer: str) -> EventDraft:
     return EventDraft("note", key_of(pointer, raw), text=text, data={HOME: pointer}, pointer=pointer)
 
 
-def _at_home(event: EventDraft) -> EventDraft:
+def _with_own_block_name(event: EventDraft) -> EventDraft:
     return replace(event, data={**event.data, HOME: event.pointer})

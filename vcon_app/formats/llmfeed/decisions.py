@@ -48,7 +48,7 @@ def decision_item(event: EventDraft, position: int) -> dict[str, Json]:
     item = {_FROM_US.get(name, name): value for name, value in decision.items()}
     if isinstance(extra, dict):
         item = {**extra, **item}
-    rest = _rest(event, {"decision"}, text=text_of(decision.get("title")))
+    rest = _entry_without_item_members(event, {"decision"}, text=text_of(decision.get("title")))
     return {**item, EXTRA: {"position": position, **rest}}
 
 
@@ -74,7 +74,7 @@ def output_item(event: EventDraft, position: int) -> dict[str, Json]:
     body = event.data.get("body")
     value = event.text if body is None else body
     mediatype = text_of(event.data.get("mediatype")) or (TEXT_TYPE if body is None else BINARY_TYPE)
-    rest = _rest(event, set() if body == event.text else {"body"}, text=value)
+    rest = _entry_without_item_members(event, set() if body == event.text else {"body"}, text=value)
     return {"type": mediatype, "value": value, EXTRA: {"position": position, **rest}}
 
 
@@ -129,7 +129,7 @@ def _stated_members(item: dict[str, Json]) -> dict[str, Json]:
     return {"mediatype": item["type"], **rest} if "type" in item else rest
 
 
-def _rest(event: EventDraft, told: set[str], text: Json) -> dict[str, Json]:
+def _entry_without_item_members(event: EventDraft, told: set[str], text: Json) -> dict[str, Json]:
     """The entry of an event without what its item tells already."""
     data = {name: value for name, value in event.data.items() if name not in told}
     entry = entry_of(replace(event, data=data))

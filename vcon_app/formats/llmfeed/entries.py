@@ -81,20 +81,20 @@ def event_of(entry: Json, pointer: str, findings: list[Finding]) -> EventDraft:
     reading = _Reading(dict(entry), pointer, findings)
     kind, actor_kind = ROLES[role]
     known: dict[str, Any] = {
-        "kind": reading.take("kind", _one_of(_KINDS)) or kind,
-        "key": reading.take("key", lambda value: text_of(value) or None) or key_of(pointer, entry),
+        "kind": reading.take_member("kind", _one_of(_KINDS)) or kind,
+        "key": reading.take_member("key", lambda value: text_of(value) or None) or key_of(pointer, entry),
         "at": reading.time("timestamp"),
         "text": reading.content(),
-        "tool": reading.take("tool", _tool),
-        "model": reading.take("model", lambda value: text_of(value) or None),
-        "request": reading.take("request", lambda value: text_of(value) or None),
-        "usage": reading.take("usage", _usage),
-        "cost": reading.take("cost", _cost),
-        "parent": reading.take("parent", lambda value: text_of(value) or None),
-        "depth": reading.take("depth", _depth) or 0,
+        "tool": reading.take_member("tool", _tool),
+        "model": reading.take_member("model", lambda value: text_of(value) or None),
+        "request": reading.take_member("request", lambda value: text_of(value) or None),
+        "usage": reading.take_member("usage", _usage),
+        "cost": reading.take_member("cost", _cost),
+        "parent": reading.take_member("parent", lambda value: text_of(value) or None),
+        "depth": reading.take_member("depth", _depth) or 0,
     }
-    known["actor_kind"], known["actor_name"] = reading.take("actor", _actor_of) or (actor_kind, "")
-    return EventDraft(**known, data=reading.rest(), pointer=pointer)
+    known["actor_kind"], known["actor_name"] = reading.take_member("actor", _actor_of) or (actor_kind, "")
+    return EventDraft(**known, data=reading.unread_members(), pointer=pointer)
 
 
 def unknown(raw: Json, pointer: str) -> EventDraft:
@@ -112,7 +112,7 @@ class _Reading:
                 self.left.pop(name)
                 break
 
-    def take(self, name: str, read: Callable[[Json], Any]) -> Any:
+    def take_member(self, name: str, read: Callable[[Json], Any]) -> Any:
         """A value if it has the expected shape; otherwise it stays and ends in ``data``."""
         if self.left.get(name) is None or (value := read(self.left[name])) is None:
             return None
@@ -139,7 +139,7 @@ class _Reading:
                 return _joined(value)
         return ""
 
-    def rest(self) -> dict[str, Json]:
+    def unread_members(self) -> dict[str, Json]:
         data = self.left.pop("data", None)
         if data is not None and not isinstance(data, dict):
             self.left["data"], data = data, None

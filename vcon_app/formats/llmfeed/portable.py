@@ -88,11 +88,11 @@ def restored(value: dict[str, Json]) -> dict[str, Json]:
         return value
     for pointer in pointers:
         if isinstance(pointer, str):
-            _restore(value, names_in(pointer))
+            _restore_floats(value, names_in(pointer))
     return {name: item for name, item in value.items() if name != FLOATS}
 
 
-def _restore(value: Json, names: list[str]) -> None:
+def _restore_floats(value: Json, names: list[str]) -> None:
     for name in names[:-1]:
         value = value[key] if (key := _key(value, name)) is not None else None
     key = _key(value, names[-1]) if names else None

@@ -68,14 +68,14 @@ def _events(feed: Feed, session: SessionDraft) -> Iterator[Draft]:
 
 def _all_events(feed: Feed, session: SessionDraft, findings: list[Finding]) -> Iterator[EventDraft]:
     yield from _misshapen(feed, findings)
-    yield from blocks.before(feed)
+    yield from blocks.events_before_messages(feed)
     yield from _first_message(feed)
     placed = _placed(feed)
     yield from _trace_with_items(feed, dict(placed), findings)
     yield from _foreign_items(feed, set(placed.values()), session.agent_name, findings)
     yield from blocks.model_request(feed)
-    yield from blocks.after(feed, session.title, findings)
-    yield from blocks.others(feed, _strange_names(feed))
+    yield from blocks.events_after_messages(feed, session.title, findings)
+    yield from blocks.other_block_events(feed, _unknown_block_names(feed))
 
 
 def _misshapen(feed: Feed, findings: list[Finding]) -> Iterator[EventDraft]:
@@ -90,7 +90,7 @@ def _misshapen(feed: Feed, findings: list[Finding]) -> Iterator[EventDraft]:
 def _first_message(feed: Feed) -> Iterator[EventDraft]:
     """``context.user_input``, unless the trace says it too."""
     text = feed.object_at("context").get("user_input")
-    if isinstance(text, str) and text and text not in _said_by(feed, "user"):
+    if isinstance(text, str) and text and text not in _texts_of_role(feed, "user"):
         place = "/context/user_input"
         yield EventDraft("user_message", key_of(place, text), actor_kind="person", text=text, pointer=place)
 
@@ -110,7 +110,7 @@ def _trace_with_items(feed: Feed, placed: dict[int, _Place], findings: list[Find
 
 def _foreign_items(feed: Feed, placed: set[_Place], agent: str, findings: list[Finding]) -> Iterator[EventDraft]:
     """Decisions and outputs that state no place: after the messages; a text output is an answer, too."""
-    said = _said_by(feed, "assistant")
+    said = _texts_of_role(feed, "assistant")
     for name in _ITEMS:
         for index, item in enumerate(feed.list_at(name)):
             if (name, index) in placed or (repeats(item) and said):
@@ -145,7 +145,7 @@ def _placed(feed: Feed) -> dict[int, _Place]:
     return placed
 
 
-def _said_by(feed: Feed, role: str) -> set[str]:
+def _texts_of_role(feed: Feed, role: str) -> set[str]:
     """Everything the trace has of one role."""
     entries = (entry for entry in feed.list_at("conversation_trace") if isinstance(entry, dict))
     return {text_of(entry.get("content")) for entry in entries if text_of(entry.get("role")).lower() == role}
@@ -153,10 +153,10 @@ def _said_by(feed: Feed, role: str) -> set[str]:
 
 def _strange_blocks(feed: Feed) -> Iterator[Finding]:
     """Blocks that no layout has: kept for the way out, and said (L12)."""
-    for name in _strange_names(feed):
+    for name in _unknown_block_names(feed):
         message = f"The block {name[:60]!r} is in no layout of a session; kept as it is."
         yield Finding("L12", "info", f"/{token(name)}", message)
 
 
-def _strange_names(feed: Feed) -> list[str]:
+def _unknown_block_names(feed: Feed) -> list[str]:
     return [name for name in feed.blocks if name not in _KNOWN_BLOCKS and not name.endswith("_context")]

@@ -22,7 +22,7 @@ SHOWN_BYTES = 16 * 1024
 """An agent's state may be a whole memory: up to this size it is shown with the session, above it is kept only."""
 
 
-def theirs(blocks: dict[str, Json], said: dict[str, Json]) -> dict[str, Json]:
+def blocks_with_their_endpoint(blocks: dict[str, Json], said: dict[str, Json]) -> dict[str, Json]:
     """The blocks with the endpoint of the file that a re-export was made from, where ours stands in its place."""
     source = f"source_{REPLAY}"
     if REPLAY not in blocks or source not in said:
@@ -31,9 +31,9 @@ def theirs(blocks: dict[str, Json], said: dict[str, Json]) -> dict[str, Json]:
             if name != REPLAY or said[source]}  # fmt: skip
 
 
-def shown(feed: Feed, said: dict[str, Json]) -> dict[str, Json]:
+def shown_blocks(feed: Feed, said: dict[str, Json]) -> dict[str, Json]:
     """What a person sees of them, as text."""
-    blocks = theirs(feed.blocks, said)
+    blocks = blocks_with_their_endpoint(feed.blocks, said)
     found = {name: value for name in NAMES if (value := blocks.get(name)) not in (None, "", [], {})}
     return {name: value for name, value in found.items() if name == REPLAY or len(dumps(value)) <= SHOWN_BYTES}
 
@@ -44,7 +44,7 @@ def findings(feed: Feed) -> Iterable[Finding]:
         yield Finding("L5", "warning", f"/{SCOPE}", "trust_scope says that the feed is signed; it has no signature.")
 
 
-def written(
+def new_blocks(
     session: SessionDraft, kept: dict[str, str], prompts: list[int], options: dict[str, Any], *, ours: bool
 ) -> dict[str, Json]:
     """The blocks of a new file that were not kept from an old one. ``prompts``: numbers of their entries in the trace.

@@ -195,7 +195,7 @@ def _shown(feed: Feed, said: dict[str, Json]) -> dict[str, Json]:
             shown[name] = value
     if feed.list_at("imports"):
         shown["imports"] = feed.list_at("imports")
-    return shown | reserved.shown(feed, said)
+    return shown | reserved.shown_blocks(feed, said)
 
 
 def _is_misfit(name: str, value: Json) -> bool:
@@ -208,7 +208,11 @@ def _is_misfit(name: str, value: Json) -> bool:
 
 def _kept(feed: Feed, said: dict[str, Json], title: str) -> list[list[str]]:
     """As text: a database that orders keys anew, or rounds numbers, would change what a signature covered."""
-    kept = {name: value for name, value in reserved.theirs(feed.blocks, said).items() if name not in _CONSUMED}
+    kept = {
+        name: value
+        for name, value in reserved.blocks_with_their_endpoint(feed.blocks, said).items()
+        if name not in _CONSUMED
+    }
     if is_plain_summary(kept.get("session_summary"), title):
         del kept["session_summary"]
     rest = rest_of_context(feed)

@@ -37,7 +37,7 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     """
     carrier = Carrier(losses, mask=options.get("mask_secrets", True))
     kept = reserved.replayed_here(_kept(session, losses), options)
-    seen = _look_through(events, set(kept))
+    seen = _survey_events(events, set(kept))
     for name in sorted(session.record.keys() - {FORMAT}):
         losses.lose(f"parts of the {name} file around its events", "llmfeed has no place for them")
 
@@ -50,7 +50,7 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     for name, pick in _LISTS.items():
         yield from _list_block(name, _numbered(events, set(kept)), pick, carrier, seen)
     ours = FORMAT not in session.record
-    for name, value in reserved.written(session, kept, seen.prompts, options, ours=ours).items():
+    for name, value in reserved.new_blocks(session, kept, seen.prompts, options, ours=ours).items():
         yield _block(name, carrier.carry_foreign(value))
     for name, text in kept.items():
         if name not in ("context", "session_summary"):
@@ -75,7 +75,7 @@ class _Seen:
     last_at: datetime | None = None
 
 
-def _look_through(events: Events, homes: set[str]) -> _Seen:
+def _survey_events(events: Events, homes: set[str]) -> _Seen:
     seen, entries = _Seen(), 0
     for _, event in _numbered(events, homes):
         if event.kind == "user_message" and event.depth == 0:
@@ -152,10 +152,10 @@ def _kept(session: SessionDraft, losses: Losses) -> dict[str, str]:
         losses.lose("what trust says of the signature", _VOUCHED)
         blocks = {name: text for name, text in blocks.items() if name != "trust" or rest}
         blocks.update({"trust": dumps(rest).decode()} if rest else {})
-    return _without_the_word(blocks, losses)
+    return _without_signed_claim(blocks, losses)
 
 
-def _without_the_word(blocks: dict[str, str], losses: Losses) -> dict[str, str]:
+def _without_signed_claim(blocks: dict[str, str], losses: Losses) -> dict[str, str]:
     """``trust_scope`` must not say of the new file that it is signed."""
     scope = parsed(blocks.get(reserved.SCOPE, "null"))
     rest = reserved.unsigned(scope)

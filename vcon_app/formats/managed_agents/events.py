@@ -10,7 +10,7 @@ from ...drafts import EventDraft, Kind, ToolDraft
 from ..claude_code.results import readable
 from ..common.calls import Call, id_of
 from ..common.lines import Actor, Line
-from ..common.values import bounded, dict_of, light, list_of, shown, text_of
+from ..common.values import bounded, dict_of, list_of, scalars_of, short_text, text_of
 from .reading import Handler, Reading
 
 PERSON: Actor = ("person", "")
@@ -21,7 +21,7 @@ WAITS, FAILED = ("requires_action",), ("retries_exhausted",)
 LISTED = 100
 
 
-def said(reading: Reading, line: Line, kind: Kind, person: bool) -> Iterator[EventDraft]:
+def message(reading: Reading, line: Line, kind: Kind, person: bool) -> Iterator[EventDraft]:
     """A message, of a person, of the agent, or put in by the operator."""
     text, held = readable(line.value.get("content"))
     data = _facts(line)
@@ -38,7 +38,7 @@ def said(reading: Reading, line: Line, kind: Kind, person: bool) -> Iterator[Eve
 
 def outcome_wanted(reading: Reading, line: Line) -> Iterator[EventDraft]:
     """What the session shall achieve, with a rubric: work begins with it as with a message."""
-    data = {"type": "define_outcome"} | light(line.value, COMMON | {"description"})
+    data = {"type": "define_outcome"} | scalars_of(line.value, COMMON | {"description"})
     if rubric := line.value.get("rubric"):
         data["rubric"] = bounded(rubric, len(line.raw))
     yield line.event("user_message", text_of(line.value.get("description")), actor=PERSON, data=data)
@@ -55,7 +55,7 @@ def tool_use(reading: Reading, line: Line) -> Iterator[EventDraft]:
     name, server = id_of(value.get("name")), id_of(value.get("mcp_server_name"))
     tool = ToolDraft(line.key, name, server, bounded(value.get("input"), len(line.raw)))
     policy = value.get("evaluation")
-    data = light(value, COMMON) | ({"evaluation": bounded(policy, len(line.raw))} if policy else {})
+    data = scalars_of(value, COMMON) | ({"evaluation": bounded(policy, len(line.raw))} if policy else {})
     yield line.event("tool_call", actor=line.agent, tool=tool, data=data)
     reading.calls.add(line.key, Call(line.key, name or "", server))
     permission = value.get("evaluated_permission")
@@ -74,7 +74,7 @@ def confirmation(reading: Reading, line: Line) -> Iterator[EventDraft]:
     verdict = value.get("result")
     decision = DECISIONS.get(verdict) if isinstance(verdict, str) else None
     if decision is None:
-        yield reading.unknown(line, f"confirmation {shown(verdict)!r}")
+        yield reading.unknown(line, f"confirmation {short_text(verdict)!r}")
         return
     if call and decision == "denied":
         reading.denied.add(call.key)
@@ -107,7 +107,9 @@ def request_end(reading: Reading, line: Line) -> Iterator[EventDraft]:
     """The tokens of one model request. The event names no model: it is that of the session's agent."""
     value = line.value
     stated = dict_of(value.get("model_usage"))
-    data = light(value, COMMON) | light({"speed": stated.get("speed") if stated.get("speed") != "standard" else None})
+    data = scalars_of(value, COMMON) | scalars_of(
+        {"speed": stated.get("speed") if stated.get("speed") != "standard" else None}
+    )
     request = id_of(value.get("model_request_start_id")) or line.key
     usage = reading.usage(stated) if stated else None
     model = None if line.depth else reading.facts.model
@@ -129,7 +131,9 @@ def idle(reading: Reading, line: Line) -> Iterator[EventDraft]:
     kind = text_of(reason.get("type"))
     reading.facts.phase = "active" if kind in WAITS else "crashed" if kind in FAILED else "completed"
     details = dict_of(line.value.get("stop_details"))
-    data = {"type": "idle"} | light({"stop_reason": kind[:100], **light(details, frozenset({"type", "explanation"}))})
+    data = {"type": "idle"} | scalars_of(
+        {"stop_reason": kind[:100], **scalars_of(details, frozenset({"type", "explanation"}))}
+    )
     if waiting := [id for id in list_of(reason.get("event_ids")) if isinstance(id, str)]:
         data["event_ids"] = waiting[:LISTED]
     yield line.event("status", text_of(details.get("explanation")), data=data)
@@ -153,7 +157,7 @@ def failure(reading: Reading, line: Line) -> Iterator[EventDraft]:
     retry = text_of(dict_of(error.get("retry_status")).get("type"))
     if retry == "terminal":
         reading.facts.phase = "crashed"
-    data = light(error, frozenset({"message"})) | light({"retry_status": retry})
+    data = scalars_of(error, frozenset({"message"})) | scalars_of({"retry_status": retry})
     yield line.event("error", text_of(error.get("message")), data=data)
 
 
@@ -166,7 +170,7 @@ def updated(reading: Reading, line: Line) -> Iterator[EventDraft]:
 
 def snapshot(reading: Reading, line: Line) -> Iterator[EventDraft]:
     """Cumulative totals; never added up. Those of the last one are compared with the sum of the requests."""
-    reading.spent(dict_of(line.value.get("usage")))
+    reading.set_usage(dict_of(line.value.get("usage")))
     held = {key: bounded(line.value.get(key), len(line.raw)) for key in ("usage", "budget") if line.value.get(key)}
     yield line.event("system", data={"type": "session.usage"} | held)
 
@@ -174,7 +178,9 @@ def snapshot(reading: Reading, line: Line) -> Iterator[EventDraft]:
 def thread_created(reading: Reading, line: Line) -> Iterator[EventDraft]:
     """A sub-agent was started; its events stand below this one."""
     thread, name = id_of(line.value.get("session_thread_id")), id_of(line.value.get("agent_name"))
-    yield line.event("handoff", name or "", actor=line.agent, data=_facts(line) | light({"session_thread_id": thread}))
+    yield line.event(
+        "handoff", name or "", actor=line.agent, data=_facts(line) | scalars_of({"session_thread_id": thread})
+    )
     if thread:
         reading.threads[thread] = line.key, name or ""
 
@@ -191,7 +197,7 @@ def between_threads(reading: Reading, line: Line, other: str, kind: Kind) -> Ite
     yield line.event(kind, text, actor=line.agent if kind == "user_message" else ("subagent", agent), data=data)
 
 
-def note(reading: Reading, line: Line, kind: Kind = "system") -> Iterator[EventDraft]:
+def setting_event(reading: Reading, line: Line, kind: Kind = "system") -> Iterator[EventDraft]:
     """Types whose scalars are all there is."""
     yield line.event(kind, data=_facts(line))
 
@@ -205,7 +211,7 @@ def _approval(
 
 
 def _reason(policy: Any) -> dict[str, Any]:
-    return light({"reason": dict_of(dict_of(policy).get("evaluated_permission")).get("reason_code")})
+    return scalars_of({"reason": dict_of(dict_of(policy).get("evaluated_permission")).get("reason_code")})
 
 
 def _queued(line: Line) -> bool:
@@ -214,14 +220,14 @@ def _queued(line: Line) -> bool:
 
 def _facts(line: Line) -> dict[str, Any]:
     kind = text_of(line.value.get("type"))
-    shown = {} if kind in ("user.message", "agent.message", "system.message") else {"type": kind}
-    return shown | light(line.value, COMMON | {"explanation"})
+    short_text = {} if kind in ("user.message", "agent.message", "system.message") else {"type": kind}
+    return short_text | scalars_of(line.value, COMMON | {"explanation"})
 
 
 HANDLERS: dict[str, Handler] = {
-    "user.message": partial(said, kind="user_message", person=True),
-    "agent.message": partial(said, kind="agent_message", person=False),
-    "system.message": partial(said, kind="injected_context", person=False),
+    "user.message": partial(message, kind="user_message", person=True),
+    "agent.message": partial(message, kind="agent_message", person=False),
+    "system.message": partial(message, kind="injected_context", person=False),
     "user.define_outcome": outcome_wanted,
     "user.interrupt": interrupted,
     "user.tool_confirmation": confirmation,
@@ -231,7 +237,7 @@ HANDLERS: dict[str, Handler] = {
     "agent.thinking": thinking,
     "agent.thread_message_sent": partial(between_threads, other="to", kind="user_message"),
     "agent.thread_message_received": partial(between_threads, other="from", kind="agent_message"),
-    "agent.thread_context_compacted": partial(note, kind="compaction"),
+    "agent.thread_context_compacted": partial(setting_event, kind="compaction"),
     "session.status_running": partial(state, phase="active"),
     "session.status_rescheduled": partial(state, phase="active"),
     "session.status_terminated": partial(state, phase="completed"),
@@ -241,13 +247,13 @@ HANDLERS: dict[str, Handler] = {
     "session.updated": updated,
     "session.usage": snapshot,
     "session.thread_created": thread_created,
-    **{f"session.thread_status_{name}": note for name in ("running", "idle", "rescheduled", "terminated")},
-    "span.model_request_start": note,
+    **{f"session.thread_status_{name}": setting_event for name in ("running", "idle", "rescheduled", "terminated")},
+    "span.model_request_start": setting_event,
     "span.model_request_end": request_end,
-    "span.outcome_evaluation_start": note,
-    "span.outcome_evaluation_ongoing": note,
+    "span.outcome_evaluation_start": setting_event,
+    "span.outcome_evaluation_ongoing": setting_event,
     "span.outcome_evaluation_end": evaluated,
-    **{f"workflow_run.{name}": note for name in ("created", "phase_started", "phase_ended")},
-    **{f"workflow_run.status_{name}": note for name in ("running", "idle", "ended")},
+    **{f"workflow_run.{name}": setting_event for name in ("created", "phase_started", "phase_ended")},
+    **{f"workflow_run.status_{name}": setting_event for name in ("running", "idle", "ended")},
     "workflow_run.error": failure,
 }

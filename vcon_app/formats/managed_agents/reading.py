@@ -13,7 +13,7 @@ from ..common.facts import Facts
 from ..common.lines import Line
 from ..common.reading import Keys, unknown_type
 from ..common.times import parse
-from ..common.values import bounded, count_of, dict_of, light, text_of
+from ..common.values import bounded, count_of, dict_of, scalars_of, text_of
 
 Handler = Callable[["Reading", Line], Iterator[EventDraft]]
 TOTALS = ("input_tokens", "output_tokens", "cache_read_input_tokens")
@@ -42,18 +42,18 @@ class Reading(reading.Reading):
         self._handlers = handlers
         self._known = False
 
-    def see(self, line: Line) -> bool:
+    def note_session(self, line: Line) -> bool:
         line.at = parse(line.value.get("processed_at"))[0]
-        self.facts.see(line)
+        self.facts.note_line(line)
         self._describe(line.value)
         if self.facts.agent == self.title and line.value.get("type") == "session.thread_status_running":
             self.facts.agent = text_of(line.value.get("agent_name"))[:ID_LIMIT] or self.title
         return bool(self.facts.session)
 
-    def settle(self) -> None:
+    def fix_session_id(self) -> None:
         self._known = True
 
-    def place(self, line: Line) -> Iterator[Finding]:
+    def assign_key(self, line: Line) -> Iterator[Finding]:
         value = line.value
         self.facts.at(line.at)
         id = text_of(value.get("id"))
@@ -101,7 +101,7 @@ class Reading(reading.Reading):
             output_tokens=count_of(stated.get("output_tokens")),
         )
 
-    def spent(self, usage: dict[str, Any]) -> None:
+    def set_usage(self, usage: dict[str, Any]) -> None:
         """A cumulative snapshot: the last one holds. Its cost is text, in whole cents."""
         self.snapshot = usage
         try:
@@ -122,18 +122,18 @@ class Reading(reading.Reading):
         self.facts.title = text_of(value.get("title")) or self.facts.title
         self.facts.at(parse(value.get("created_at"))[0])
         self._agent(dict_of(value.get("agent")))
-        self.facts.more |= light({name: value.get(name) for name in ("status", "environment_id", "deployment_id")})
+        self.facts.more |= scalars_of({name: value.get(name) for name in ("status", "environment_id", "deployment_id")})
         if isinstance(told := value.get("metadata"), dict) and told:
             self.facts.more["metadata"] = bounded(told, 0)
         if isinstance(usage := value.get("usage"), dict):
-            self.spent(usage)
+            self.set_usage(usage)
 
     def _agent(self, agent: dict[str, Any]) -> None:
         model = agent.get("model")
         self.facts.agent = text_of(agent.get("name"))[:ID_LIMIT] or self.facts.agent
         self.facts.model = (text_of(dict_of(model).get("id")) or text_of(model))[:ID_LIMIT] or self.facts.model
         self.facts.more |= {
-            f"agent_{key}": item for key, item in light({k: agent.get(k) for k in ("id", "version")}).items()
+            f"agent_{key}": item for key, item in scalars_of({k: agent.get(k) for k in ("id", "version")}).items()
         }
 
     def timed(self, line: Line) -> Iterator[Finding]:

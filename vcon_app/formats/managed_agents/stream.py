@@ -26,7 +26,7 @@ def events_of(items: Iterable[Item], name: str) -> Iterator[Item]:
     seen: dict[str, None] = {}
     pieces: dict[str, str] = {}
     repeated = 0
-    for item in _opened(items, name):
+    for item in _unpacked_pages(items, name):
         id = text_of(item.value.get("id")) if isinstance(item, Line) else ""
         if isinstance(item, Line) and _is_piece(item.value):
             _collect(pieces, item.value)
@@ -48,7 +48,7 @@ def events_of(items: Iterable[Item], name: str) -> Iterator[Item]:
     yield from _unfinished({id: text for id, text in pieces.items() if id not in seen}, name)
 
 
-def _opened(items: Iterable[Item], name: str) -> Iterator[Item]:
+def _unpacked_pages(items: Iterable[Item], name: str) -> Iterator[Item]:
     """Events out of their pages. A page may be sorted the newest first."""
     for item in items:
         pages = [key for key in PAGES if isinstance(item, Line) and isinstance(item.value.get(key), list)]
@@ -59,13 +59,15 @@ def _opened(items: Iterable[Item], name: str) -> Iterator[Item]:
             yield part_of(item, {"type": "session"} | session, "/session")
         for key in pages:
             events = [
-                part_of(item, value, f"/{key}/{index}") if isinstance(value, dict) else _odd(item, key, index, name)
+                part_of(item, value, f"/{key}/{index}")
+                if isinstance(value, dict)
+                else _entry_finding(item, key, index, name)
                 for index, value in enumerate(item.value[key])
             ]
             yield from reversed(events) if _newest_first(item.value[key]) else events
 
 
-def _odd(line: Line, key: str, index: int, name: str) -> Finding:
+def _entry_finding(line: Line, key: str, index: int, name: str) -> Finding:
     return Finding(f"{name}.malformed-line", "warning", f"{line.pointer}/{key}/{index}", "no JSON object; left out")
 
 

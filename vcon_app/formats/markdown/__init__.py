@@ -55,7 +55,7 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
             if shown and shown.kind == "tool_result" and shown.text and shown.tool and shown.tool.result is not None:
                 losses.lose("structured results beside their text", WHY)
     yield _bytes(_foot(options.get("origin"), options.get("generated_at"), open_turn < 0))
-    _tell_losses(session, losses)
+    _report_losses(session, losses)
 
 
 def _bytes(lines: Iterator[str]) -> bytes:
@@ -135,7 +135,7 @@ def _time(at: datetime) -> str:
     return f"{full[:10]} {full[11:16]} UTC"
 
 
-def _tell_losses(session: SessionDraft, losses: Losses) -> None:
+def _report_losses(session: SessionDraft, losses: Losses) -> None:
     if session.metadata:
         losses.lose("facts about the session beyond its table", WHY, len(session.metadata))
     for name in sorted(session.record):

@@ -41,13 +41,13 @@ def event(seq: int, draft: EventDraft, result: Numbered | None = None) -> Iterat
 
 def _lines(seq: int, draft: EventDraft, result: EventDraft | None) -> Iterator[str]:
     level = "###" if draft.kind in MESSAGES and not draft.depth else "####"
-    said = [_who(draft), *_glance(draft, result), draft.at and rfc3339(draft.at)[11:19]]
+    said = [_actor_text(draft), *_short_facts(draft, result), draft.at and rfc3339(draft.at)[11:19]]
     yield f"{level} {seq} · {' · '.join(part for part in said if part)}"
     yield ""
-    yield from _BODIES.get(draft.kind, _spoken)(draft, result)
+    yield from _BODIES.get(draft.kind, _message_lines)(draft, result)
 
 
-def _who(draft: EventDraft) -> str:
+def _actor_text(draft: EventDraft) -> str:
     if draft.kind == "tool_call":
         told = toolline.describe_call(*_called(draft), draft.tool.server if draft.tool else None)
         return f"{line(told.verb)} {span(told.subject)}".strip()
@@ -62,7 +62,7 @@ def _called(draft: EventDraft) -> tuple[str | None, Any]:
     return (draft.tool.name, draft.tool.arguments) if draft.tool else (None, None)
 
 
-def _glance(draft: EventDraft, result: EventDraft | None) -> list[str]:
+def _short_facts(draft: EventDraft, result: EventDraft | None) -> list[str]:
     """What came of a call, what a file is called, what a response cost."""
     if draft.kind == "tool_call":
         if result is None:
@@ -75,10 +75,10 @@ def _glance(draft: EventDraft, result: EventDraft | None) -> list[str]:
     named = draft.data.get("path") or draft.data.get("name")
     if draft.kind in ("file_change", "artifact", "injected_context") and isinstance(named, str):
         return [span(named)]
-    return _spent(draft) if draft.kind == "model_request" else []
+    return _usage_texts(draft) if draft.kind == "model_request" else []
 
 
-def _spent(draft: EventDraft) -> list[str]:
+def _usage_texts(draft: EventDraft) -> list[str]:
     said = [line(draft.model)] if draft.model else []
     said += [tokens(draft.usage)] if draft.usage else []
     return said + ([numbers.money(draft.cost)] if draft.cost is not None else [])
@@ -90,7 +90,7 @@ def tokens(usage: Usage | Any) -> str:
     return ", ".join(f"{numbers.exact(count)} {label}" for count, label in known if count is not None)
 
 
-def _spoken(draft: EventDraft, result: EventDraft | None) -> Iterator[str]:
+def _message_lines(draft: EventDraft, result: EventDraft | None) -> Iterator[str]:
     yield from prose(draft.text) if draft.text.strip() else ["*no text recorded*"]
     if draft.kind in ("approval", "escalation", "unknown") and draft.data:
         yield from ("", *_json(draft.data))
@@ -148,11 +148,11 @@ def _json(value: Any) -> Iterator[str]:
     return fence(text, "json")
 
 
-def _nothing(draft: EventDraft, result: EventDraft | None) -> Iterator[str]:
+def _no_lines(draft: EventDraft, result: EventDraft | None) -> Iterator[str]:
     yield from prose(draft.text) if draft.text.strip() else ()
 
 
 _BODIES: dict[str, Callable[[EventDraft, EventDraft | None], Iterator[str]]] = {
     **dict.fromkeys(("system", "injected_context", "artifact", "unknown", "tool_result"), _fenced),
-    "reasoning": _quoted, "tool_call": _tool_call, "file_change": _file_change, "model_request": _nothing,
+    "reasoning": _quoted, "tool_call": _tool_call, "file_change": _file_change, "model_request": _no_lines,
 }  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..common.values import dict_of, list_of, text_of
-from .pieces import Piece, call, readable, refusal_of, result, said, strange, texts_of, thought
+from .pieces import Piece, call, message_piece, readable, refusal_of, result, texts_of, thought, unknown_piece
 
 SETTINGS = ("system", "developer")
 THOUGHTS = ("reasoning_content", "reasoning", "thinking")
@@ -20,11 +20,11 @@ def message_pieces(message: dict[str, Any], path: str) -> Iterator[Piece]:
         yield result(message.get("tool_call_id"), message.get("content"), path, name=message.get("name"))
     elif role == "user" or role in SETTINGS:
         text, held = readable(message.get("content"))
-        yield said(text_of(role), text, path, held, name=message.get("name"))
+        yield message_piece(text_of(role), text, path, held, name=message.get("name"))
     elif role == "assistant":
         yield from _answer(message, path)
     else:
-        yield strange(message, f"message of role {text_of(role)[:100]!r}", path)
+        yield unknown_piece(message, f"message of role {text_of(role)[:100]!r}", path)
 
 
 def completion_pieces(value: dict[str, Any], path: str) -> Iterator[Piece]:
@@ -54,11 +54,11 @@ def _answer(message: dict[str, Any], path: str) -> Iterator[Piece]:
     text, held = readable(message.get("content"))
     refusal = text_of(message.get("refusal")) or refusal_of(message.get("content"))
     if text or held or not (calls or refusal):
-        yield said("assistant", text, path, held, name=message.get("name"))
+        yield message_piece("assistant", text, path, held, name=message.get("name"))
     if refusal:
-        yield said("assistant", refusal, path, [], refusal=True)
+        yield message_piece("assistant", refusal, path, [], refusal=True)
     if audio := dict_of(message.get("audio")):
-        yield said("assistant", text_of(audio.get("transcript")), path, [{"type": "audio"}], spoken=True)
+        yield message_piece("assistant", text_of(audio.get("transcript")), path, [{"type": "audio"}], spoken=True)
     yield from calls
 
 

@@ -7,18 +7,18 @@ from typing import Any
 
 from ...drafts import ToolDraft
 from ..common.calls import id_of
-from ..common.values import dict_of, light, list_of, text_of
+from ..common.values import dict_of, list_of, scalars_of, text_of
 from .pieces import (
     LISTED,
     Piece,
     call,
+    message_piece,
     readable,
     refusal_of,
     result,
-    said,
-    strange,
     texts_of,
     thought,
+    unknown_piece,
 )
 
 HOSTED = {
@@ -62,7 +62,7 @@ def item_pieces(item: dict[str, Any], path: str) -> Iterator[Piece]:
     elif isinstance(kind, str) and kind in HOSTED:
         yield from _hosted(item, kind, path, own)
     else:
-        yield from _others(item, kind, path, own)
+        yield from _other_item(item, kind, path, own)
 
 
 def _message(item: dict[str, Any], path: str, own: str) -> Iterator[Piece]:
@@ -72,17 +72,17 @@ def _message(item: dict[str, Any], path: str, own: str) -> Iterator[Piece]:
     if text or held or not refusal:
         status = item.get("status")
         state = None if status == "completed" else status
-        piece = said(role, text, path, held, own=own, phase=item.get("phase"), status=state)
+        piece = message_piece(role, text, path, held, own=own, phase=item.get("phase"), status=state)
         if cited := _citations(item):
             piece.data["citations"] = cited
         yield piece
     if refusal:
-        yield said(role, refusal, path, [], own=own, refusal=True)
+        yield message_piece(role, refusal, path, [], own=own, refusal=True)
 
 
 def _citations(item: dict[str, Any]) -> list[dict[str, Any]]:
     parts = map(dict_of, list_of(item.get("content")))
-    return [light(dict_of(note)) for part in parts for note in list_of(part.get("annotations"))][:LISTED]
+    return [scalars_of(dict_of(note)) for part in parts for note in list_of(part.get("annotations"))][:LISTED]
 
 
 def _mcp_call(item: dict[str, Any], path: str, own: str) -> Iterator[Piece]:
@@ -114,7 +114,7 @@ def _outcome(call_id: Any, name: Any, path: str, text: str, status: str | None) 
     return Piece("tool_result", "output", text, path, "", tool, {}, ("tool", tool.name or ""))
 
 
-def _others(item: dict[str, Any], kind: Any, path: str, own: str) -> Iterator[Piece]:
+def _other_item(item: dict[str, Any], kind: Any, path: str, own: str) -> Iterator[Piece]:
     if kind == "mcp_approval_request":
         asked = call(own, item.get("name"), item.get("arguments"), path, server=item.get("server_label"))
         yield Piece("approval", "output", "", path, own, asked.tool, {"type": kind, "decision": "pending"})
@@ -126,7 +126,7 @@ def _others(item: dict[str, Any], kind: Any, path: str, own: str) -> Iterator[Pi
         yield Piece("approval", "input", text_of(item.get("reason")), path, own, tool, data, ("person", ""))
     elif kind == "mcp_list_tools":
         names = [text_of(dict_of(tool).get("name")) for tool in list_of(item.get("tools"))][:LISTED]
-        yield Piece("system", "output", "", path, own, None, {"type": kind, "tools": names} | light(item, BODIES))
+        yield Piece("system", "output", "", path, own, None, {"type": kind, "tools": names} | scalars_of(item, BODIES))
     elif kind == "compaction":
         yield Piece(
             "compaction", "output", "", path, own, None, {"type": kind, "encrypted": "encrypted_content" in item}
@@ -134,4 +134,4 @@ def _others(item: dict[str, Any], kind: Any, path: str, own: str) -> Iterator[Pi
     elif kind == "item_reference":
         yield Piece("system", "setting", "", path, "", None, {"type": kind, "id": own})
     else:
-        yield strange(item, f"item type {text_of(kind)[:100]!r}", path)
+        yield unknown_piece(item, f"item type {text_of(kind)[:100]!r}", path)

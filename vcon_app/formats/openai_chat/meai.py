@@ -12,8 +12,8 @@ from typing import Any
 from ...drafts import ToolDraft
 from ..common.calls import id_of
 from ..common.lines import Line
-from ..common.values import bounded, dict_of, light, list_of, text_of
-from .pieces import AGENT, Piece, call, result, said, strange, thought
+from ..common.values import bounded, dict_of, list_of, scalars_of, text_of
+from .pieces import AGENT, Piece, call, message_piece, result, thought, unknown_piece
 
 FLOWING = ("text", "reasoning")
 """Types whose pieces are one text as long as the message is the same."""
@@ -57,14 +57,17 @@ class Updates:
         if flowed and (any(flowed.pieces) or flowed.held):
             (kind, role, id), text = flowed.about, "".join(flowed.pieces)
             is_thought = kind == "reasoning"
-            yield flowed.line, thought(text, "", own=id) if is_thought else said(role, text, "", flowed.held, own=id)
+            yield (
+                flowed.line,
+                thought(text, "", own=id) if is_thought else message_piece(role, text, "", flowed.held, own=id),
+            )
 
     def _flow(self, line: Line, about: tuple[str, str, str], content: dict[str, Any]) -> Iterator[tuple[Line, Piece]]:
         if self._open is None or self._open.about != about:
             yield from self.end()
             self._open = _Open(about, line)
         if content.get("$type") in MEDIA:
-            media = {"type": content["$type"]} | light(content, frozenset({"$type", "uri", "data"}))
+            media = {"type": content["$type"]} | scalars_of(content, frozenset({"$type", "uri", "data"}))
             self._open.held.append(media)
         self._open.pieces.append(text_of(content.get("text")))
 
@@ -82,23 +85,23 @@ def _pieces(content: dict[str, Any], kind: str, path: str) -> Iterator[Piece]:
         status = "error" if content.get("exception") else None
         yield result(content.get("callId"), content.get("result"), path, status=status)
     elif kind == "error":
-        data = light(content, frozenset({"message"}))
+        data = scalars_of(content, frozenset({"message"}))
         yield Piece("error", "output", text_of(content.get("message")), path, "", None, data, AGENT)
     elif kind in ASKED:
         yield from _asked(content, kind, path)
     else:
-        yield strange({"type": kind} | content, f"content type {kind[:100]!r}", path)
+        yield unknown_piece({"type": kind} | content, f"content type {kind[:100]!r}", path)
 
 
 def _asked(content: dict[str, Any], kind: str, path: str) -> Iterator[Piece]:
     """A question to a person (with the call that it is about), or the answer."""
     inner = dict_of(content.get("toolCall"))
     asked = call(inner.get("callId"), inner.get("name"), inner.get("arguments"), path)
-    data: dict[str, Any] = {"type": kind} | light({"requestId": content.get("requestId")})
+    data: dict[str, Any] = {"type": kind} | scalars_of({"requestId": content.get("requestId")})
     if kind.endswith("Request"):
         if inner:
             yield asked
-        data |= {"decision": "pending"} | light({"reason": content.get("reason")})
+        data |= {"decision": "pending"} | scalars_of({"reason": content.get("reason")})
         yield Piece(
             "approval", "output", text_of(content.get("message")), path, "", asked.tool if inner else None, data
         )

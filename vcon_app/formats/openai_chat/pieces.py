@@ -12,7 +12,7 @@ from ...drafts import Json, Kind, ToolDraft
 from ..common.calls import ID_LIMIT, id_of
 from ..common.jsonio import dumps
 from ..common.lines import Actor
-from ..common.values import dict_of, light, list_of, text_of
+from ..common.values import dict_of, list_of, scalars_of, text_of
 
 Side = Literal["input", "output", "setting"]
 """From outside (a person, a tool), from the model, or said once for the whole conversation."""
@@ -48,7 +48,7 @@ class Piece:
         return [self.kind, self.text, called, self.data.get("attachments")]
 
 
-def same(piece: Piece, position: str) -> bytes:
+def position_bytes(piece: Piece, position: str) -> bytes:
     """The bytes by which a piece is known at a position of the conversation."""
     return dumps([position, *piece.essence])
 
@@ -83,7 +83,7 @@ def call(
 ) -> Piece:
     """A call of a tool. ``parse`` is off where the arguments are text by intent."""
     parsed = arguments_of(arguments) if parse else arguments
-    told = light(data) | ({"arguments": "no JSON; kept as text"} if parse and isinstance(parsed, str) else {})
+    told = scalars_of(data) | ({"arguments": "no JSON; kept as text"} if parse and isinstance(parsed, str) else {})
     tool = ToolDraft(id_of(id), id_of(name), id_of(server), parsed)
     return Piece("tool_call", "output", path=path, id=own, tool=tool, data=told, actor=AGENT)
 
@@ -97,9 +97,9 @@ def result(id: Any, content: Any, path: str, *, name: Any = None, own: str = "",
     return Piece("tool_result", "input", text, path, own, tool, data, ("tool", tool.name or ""))
 
 
-def said(role: str, text: str, path: str, held: list[dict[str, Any]], *, own: str = "", **data: Any) -> Piece:
+def message_piece(role: str, text: str, path: str, held: list[dict[str, Any]], *, own: str = "", **data: Any) -> Piece:
     """A message of a person or the model, or a setting."""
-    told = light(data) | ({"attachments": held} if held else {})
+    told = scalars_of(data) | ({"attachments": held} if held else {})
     if role == "user":
         return Piece("user_message", "input", text, path, own, None, told, ("person", ""))
     if role == "assistant":
@@ -113,7 +113,7 @@ def thought(text: str, path: str, *, own: str = "", encrypted: bool = False) -> 
     return Piece("reasoning", "output", text, path, own, None, data, AGENT)
 
 
-def strange(value: dict[str, Any], what: str, path: str) -> Piece:
+def unknown_piece(value: dict[str, Any], what: str, path: str) -> Piece:
     """Something that nobody knows."""
     return Piece("unknown", "output", path=path, id=text_of(value.get("id")), unknown=what, raw=value)
 
@@ -137,7 +137,10 @@ def _media(part: dict[str, Any]) -> dict[str, Any]:
     place = {"url": url} if url and not url.startswith("data:") else {}
     inner = dict_of(part.get("file")) or dict_of(part.get("input_audio"))
     return (
-        {"type": text_of(part.get("type"))[:ID_LIMIT] or None} | light(part, PAYLOADS) | light(inner, PAYLOADS) | place
+        {"type": text_of(part.get("type"))[:ID_LIMIT] or None}
+        | scalars_of(part, PAYLOADS)
+        | scalars_of(inner, PAYLOADS)
+        | place
     )
 
 

@@ -15,11 +15,11 @@ from ..common.reading import Findings
 from ..common.records import part_of
 from ..common.session_ids import SessionIds
 from ..common.times import from_epoch, parse
-from ..common.values import dict_of, light, list_of, text_of
+from ..common.values import dict_of, list_of, scalars_of, text_of
 from .chat import completion_pieces, message_pieces, stop_of
 from .items import item_pieces
 from .meai import Updates, usages
-from .pieces import Piece, said, strange
+from .pieces import Piece, message_piece, unknown_piece
 from .run_state import read_state
 from .session import START, Billing, Session, positions
 from .shapes import body_of, kind_of
@@ -82,7 +82,7 @@ class Reading:
     def _give(self, keep: Session | None) -> Iterator[Draft]:
         for session in self._sessions:
             if session is not keep and (session.drafts or session.facts.session):
-                yield from self._ids.take(session.external_id, "")
+                yield from self._ids.begin(session.external_id, "")
                 yield from session.complete(self._ids.current)
         self._sessions = [keep] if keep else []
         self._at = {place: session for place, session in self._at.items() if session is keep}
@@ -102,8 +102,8 @@ class Reading:
             handler(self, line)
         else:
             session = self._here()
-            session.facts.see(line)
-            session.say(line, [strange(line.value, "record of no kind that the API has", "")])
+            session.facts.note_line(line)
+            session.tell_messages(line, [unknown_piece(line.value, "record of no kind that the API has", "")])
 
     def _end_streams(self) -> None:
         begun, self._stream = self._stream, None
@@ -112,7 +112,7 @@ class Reading:
         for whole in (self._chunks.end(), self._events.end()):
             self._put_together(begun, whole)
         for place, piece in self._updates.end():
-            self._here().say(place, [piece])
+            self._here().tell_messages(place, [piece])
 
     def _put_together(self, begun: Line, whole: dict[str, Any] | None) -> None:
         """A response out of a stream; several of one stream are one conversation."""
@@ -141,7 +141,7 @@ class Reading:
         if session is None:
             session = self.session(known)
         self._current = self._pending = session
-        session.facts.see(line)
+        session.facts.note_line(line)
         session.facts.model = text_of(value.get("model"))[:ID_LIMIT] or session.facts.model
         if tools := [name for tool in list_of(value.get("tools")) if (name := _tool_name(tool))]:
             session.facts.more["tools"] = tools[:LISTED]
@@ -169,7 +169,7 @@ class Reading:
         before = self._at.get(f"id {text_of(value.get('previous_response_id'))}")
         session = self._pending or before or self.session(id)
         self._current, self._pending = session, None
-        session.facts.see(line)
+        session.facts.note_line(line)
         pieces = _response_pieces(value)
         if given := value.get("instructions"):
             session.request(line, _instructions(given), session.position)
@@ -184,7 +184,7 @@ class Reading:
             self._doubts.append(Finding(f"{self.name}.tokens", "warning", f"{line.pointer}/usage", doubt))
         tier = value.get("service_tier")
         reason = dict_of(value.get("incomplete_details")).get("reason")
-        data = light({
+        data = scalars_of({
             "stop_reason": stop_of(value) or reason,
             "provider": value.get("provider"),
             "service_tier": tier if tier not in USUAL else None,
@@ -198,9 +198,9 @@ class Reading:
     def spoken(self, line: Line) -> None:
         """A message or an item of a list that is one conversation."""
         session = self._here()
-        session.facts.see(line)
+        session.facts.note_line(line)
         pieces = message_pieces if kind_of(line.value) == "message" else item_pieces
-        session.say(line, pieces(line.value, ""))
+        session.tell_messages(line, pieces(line.value, ""))
 
     def updated(self, line: Line) -> None:
         """A .NET message or update."""
@@ -210,17 +210,19 @@ class Reading:
         session.facts.session = (
             session.facts.session or text_of(more.get("agui_thread_id")) or text_of(value.get("conversationId"))
         )
-        session.facts.see(line)
+        session.facts.note_line(line)
         self._stream = line
         line.at = line.at or parse(value.get("createdAt"))[0]
         for place, piece in self._updates.add(line, value, ""):
-            session.say(place, [piece])
+            session.tell_messages(place, [piece])
         model = text_of(value.get("modelId"))[:ID_LIMIT] or None
         for stated in usages(value):
             for place, piece in self._updates.end():
-                session.say(place, [piece])
+                session.tell_messages(place, [piece])
             session.response(
-                line, [], Billing(None, model, usage_of(stated), data=light({"response_id": value.get("responseId")}))
+                line,
+                [],
+                Billing(None, model, usage_of(stated), data=scalars_of({"response_id": value.get("responseId")})),
             )
 
     def all_updated(self, line: Line) -> None:
@@ -247,8 +249,8 @@ class Reading:
     def failed(self, line: Line) -> None:
         """What the API answers in the place of a response."""
         session = self._pending or self._here()
-        session.facts.see(line)
-        session.say(line, [_error(line.value["error"])])
+        session.facts.note_line(line)
+        session.tell_messages(line, [_error(line.value["error"])])
 
     def saved(self, line: Line) -> None:
         """A saved run of the Agents SDK."""
@@ -262,7 +264,7 @@ def _request_pieces(value: dict[str, Any]) -> list[Piece]:
         pieces += message_pieces(dict_of(message), f"/messages/{index}")
     given = value.get("input")
     if isinstance(given, str):
-        pieces.append(said("user", given, "/input", []))
+        pieces.append(message_piece("user", given, "/input", []))
     for index, item in enumerate(list_of(given)):
         pieces += item_pieces(dict_of(item), f"/input/{index}")
     return pieces
@@ -270,7 +272,7 @@ def _request_pieces(value: dict[str, Any]) -> list[Piece]:
 
 def _instructions(given: Any) -> list[Piece]:
     if isinstance(given, str):
-        return [said("system", given, "/instructions", [])] if given else []
+        return [message_piece("system", given, "/instructions", [])] if given else []
     items = enumerate(map(dict_of, list_of(given)))
     return [replace(p, side="setting") for n, item in items for p in item_pieces(item, f"/instructions/{n}")]
 
@@ -285,7 +287,7 @@ def _response_pieces(value: dict[str, Any]) -> list[Piece]:
 def _error(error: Any) -> Piece:
     told = dict_of(error)
     text = text_of(told.get("message")) or text_of(error)
-    return Piece("error", "output", text, "/error", "", None, light(told, frozenset({"message"})))
+    return Piece("error", "output", text, "/error", "", None, scalars_of(told, frozenset({"message"})))
 
 
 def _tool_name(tool: Any) -> str:

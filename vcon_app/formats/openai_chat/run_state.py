@@ -14,9 +14,9 @@ from ...drafts import ToolDraft, Usage
 from ..common.calls import ID_LIMIT, id_of
 from ..common.jsonio import dumps
 from ..common.lines import Line, digest
-from ..common.values import dict_of, light, list_of, text_of
+from ..common.values import dict_of, list_of, scalars_of, text_of
 from .items import item_pieces
-from .pieces import Piece, call, said
+from .pieces import Piece, call, message_piece
 from .session import Billing, Session
 from .usage import usage_of
 
@@ -32,24 +32,24 @@ def read_state(open_session: Callable[[str], Session], line: Line) -> None:
     value, state = line.value, _State(line.value)
     session = open_session(state.id)
     facts = session.facts
-    facts.see(line)
+    facts.note_line(line)
     facts.agent = text_of(dict_of(value.get("current_agent")).get("name"))[:ID_LIMIT]
     step = dict_of(value.get("current_step")).get("type")
     facts.phase = "active" if step == PAUSED else "completed" if step == DONE else None
     facts.version = text_of(value.get("$schemaVersion"))
-    facts.more |= light({"workflow": dict_of(value.get("trace")).get("workflow_name"), "trace": state.trace})
-    session.say(line, state.given())
+    facts.more |= scalars_of({"workflow": dict_of(value.get("trace")).get("workflow_name"), "trace": state.trace})
+    session.tell_messages(line, state.started_with())
     for index, item in enumerate(state.items()):
-        session.say(line, _item_pieces(item, f"{state.place}/{index}"))
+        session.tell_messages(line, _item_pieces(item, f"{state.place}/{index}"))
         for response in state.finished_by(item):
             session.response(line, [], _billing(response))
     for response in state.unfinished():
         output = enumerate(map(dict_of, list_of(response.get("output"))))
         pieces = [piece for n, item in output for piece in item_pieces(item, f"/model_responses/output/{n}")]
         session.response(line, pieces, _billing(response))
-    session.say(line, state.asked())
-    session.say(line, state.decided())
-    if rest := state.rest():
+    session.tell_messages(line, state.pending_approvals())
+    session.tell_messages(line, state.decisions())
+    if rest := state.usage_of_tool_agents():
         session.response(line, [], Billing(usage=rest, data={"type": "rest of the run"}))
 
 
@@ -69,11 +69,11 @@ class _State:
         given = [self._value.get("original_input"), self._value.get("current_agent")]
         return (stated or f"openai-chat-{digest(dumps(given))}")[:ID_LIMIT]
 
-    def given(self) -> Iterator[Piece]:
+    def started_with(self) -> Iterator[Piece]:
         """What the run was started with: a text, or items."""
         given = self._value.get("original_input")
         if isinstance(given, str):
-            yield said("user", given, "/original_input", [])
+            yield message_piece("user", given, "/original_input", [])
         for index, item in enumerate(map(dict_of, list_of(given))):
             yield from item_pieces(item, f"/original_input/{index}")
 
@@ -84,7 +84,9 @@ class _State:
     def finished_by(self, item: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Responses whose last item this is."""
         raw = dict_of(item.get("raw_item"))
-        for response in [r for r in self._open if _same(dict_of(next(reversed(list_of(r.get("output"))), None)), raw)]:
+        for response in [
+            r for r in self._open if _is_same_call(dict_of(next(reversed(list_of(r.get("output"))), None)), raw)
+        ]:
             self._open.remove(response)
             yield response
 
@@ -92,7 +94,7 @@ class _State:
         """Responses of which no item was kept."""
         return self._open
 
-    def asked(self) -> Iterator[Piece]:
+    def pending_approvals(self) -> Iterator[Piece]:
         """Approvals that the run waits for and that no item told."""
         known = {_call_id(item) for item in self.items() if item.get("type") == APPROVAL}
         waiting = list_of(dict_of(dict_of(self._value.get("current_step")).get("data")).get("interruptions"))
@@ -100,7 +102,7 @@ class _State:
             if _call_id(item) not in known:
                 yield _question(item, f"/current_step/data/interruptions/{index}")
 
-    def decided(self) -> Iterator[Piece]:
+    def decisions(self) -> Iterator[Piece]:
         """Decisions by tool and call; ``True`` in the place of ids is one for all calls of the tool."""
         for tool, record in dict_of(self._context.get("approvals")).items():
             yield from _decisions(tool, dict_of(record), f"/context/approvals/{tool}")
@@ -110,13 +112,13 @@ class _State:
             path = f"/context/hosted_mcp_approvals/{index}"
             yield from _decisions(name, dict_of(entry.get("decision")), path, server)
 
-    def rest(self) -> Usage | None:
+    def usage_of_tool_agents(self) -> Usage | None:
         """Tokens of the run beyond those of its responses: agents that ran as tools of it."""
         whole = usage_of(self._context.get("usage"))
         parts = [usage_of(dict_of(r).get("usage")) for r in list_of(self._value.get("model_responses"))]
         if whole is None:
             return None
-        left = {name: _left(whole, parts, name) for name in COUNTS}
+        left = {name: _tokens_not_told(whole, parts, name) for name in COUNTS}
         return Usage(**left, quality="aggregate") if any(left.values()) else None
 
 
@@ -128,7 +130,7 @@ def _item_pieces(item: dict[str, Any], path: str) -> Iterator[Piece]:
         return
     if kind in HANDOFFS:
         source, target = (text_of(dict_of(item.get(key)).get("name")) for key in ("source_agent", "target_agent"))
-        data = {"type": text_of(kind)} | light({"from": source or agent, "to": target})
+        data = {"type": text_of(kind)} | scalars_of({"from": source or agent, "to": target})
         yield Piece(
             "handoff",
             "output",
@@ -176,7 +178,7 @@ def _decisions(name: str, record: dict[str, Any], path: str, server: str | None 
 
 def _billing(response: dict[str, Any]) -> Billing:
     id = id_of(response.get("response_id"))
-    return Billing(id, None, usage_of(response.get("usage")), data=light({"response_id": id}))
+    return Billing(id, None, usage_of(response.get("usage")), data=scalars_of({"response_id": id}))
 
 
 def _call_id(item: dict[str, Any]) -> str:
@@ -184,12 +186,12 @@ def _call_id(item: dict[str, Any]) -> str:
     return next((id for key in ("call_id", "id", "name") if (id := text_of(raw.get(key)))), "")
 
 
-def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+def _is_same_call(one: dict[str, Any], other: dict[str, Any]) -> bool:
     ids = [one.get(key) for key in ("call_id", "id") if one.get(key)]
     return bool(one) and (one == other or any(id in (other.get("call_id"), other.get("id")) for id in ids))
 
 
-def _left(whole: Usage, parts: list[Usage | None], name: str) -> int | None:
+def _tokens_not_told(whole: Usage, parts: list[Usage | None], name: str) -> int | None:
     """What of a count no response told. A whole that does not split its input has all of theirs in it."""
     stated = getattr(whole, name)
     unsplit = [cached for cached in CACHED if name == "input_tokens" and getattr(whole, cached) is None]

@@ -20,7 +20,7 @@ from ..common.lines import Actor, Line, digest
 from ..common.reading import Findings
 from ..common.unknown import unknown_event
 from ..common.values import bounded
-from .pieces import AGENT, Piece, same
+from .pieces import AGENT, Piece, position_bytes
 
 START = ""
 
@@ -30,7 +30,7 @@ def positions(pieces: Iterable[Piece], start: str = START) -> list[str]:
     passed = []
     for piece in pieces:
         if piece.side == "input":
-            start = digest(same(piece, start))
+            start = digest(position_bytes(piece, start))
             passed.append(start)
     return passed
 
@@ -76,11 +76,11 @@ class Session:
         position = start
         for piece in pieces:
             if piece.side == "input":
-                position = digest(same(piece, position))
+                position = digest(position_bytes(piece, position))
                 self.first = self.first or position
                 self._once(line, piece, position, position)
             elif piece.side == "setting":
-                self._once(line, piece, digest(same(piece, START)), position)
+                self._once(line, piece, digest(position_bytes(piece, START)), position)
             elif position not in answered:
                 self._answered.add(position)
                 self._add(line, piece, position)
@@ -98,11 +98,11 @@ class Session:
         self.facts.model = billing.model or self.facts.model
         self.facts.at(billing.at)
 
-    def say(self, line: Line, pieces: Iterable[Piece]) -> None:
+    def tell_messages(self, line: Line, pieces: Iterable[Piece]) -> None:
         """Tell messages that follow one another, none of which repeats another."""
         for piece in pieces:
             if piece.side == "input":
-                self.position = digest(same(piece, self.position))
+                self.position = digest(position_bytes(piece, self.position))
                 self.first = self.first or self.position
                 self.told.add(self.position)
             self._add(line, piece, self.position)
@@ -148,6 +148,6 @@ class Session:
         return tool, called
 
     def _key(self, piece: Piece, position: str) -> str:
-        key = f"{(piece.id or piece.kind)[:ID_LIMIT]}:{digest(same(piece, position))[:12]}"
+        key = f"{(piece.id or piece.kind)[:ID_LIMIT]}:{digest(position_bytes(piece, position))[:12]}"
         count = self._keys[key] = self._keys.get(key, 0) + 1
         return key if count == 1 else f"{key}#{count}"

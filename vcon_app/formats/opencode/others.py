@@ -8,7 +8,7 @@ from typing import Any
 from ...drafts import EventDraft
 from ..common.facts import ID_LIMIT
 from ..common.lines import Line, fingerprint
-from ..common.values import bounded, dict_of, light, list_of, text_of
+from ..common.values import bounded, dict_of, list_of, scalars_of, text_of
 from .documents import NOBODY
 from .parts import IDS, ended, failure_in, part
 from .reading import Handler, OpenCodeReading
@@ -21,7 +21,7 @@ def message(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: st
     """
     known = reading.messages.get(text_of(told.get("id"))[:ID_LIMIT], NOBODY)
     line = ended(line, known.completed, known.created)
-    data = {"type": "message"} | light(told, IDS | {"cost"})
+    data = {"type": "message"} | scalars_of(told, IDS | {"cost"})
     failure, place = dict_of(told.get("error")), f":{fingerprint([data, told.get('error')])}"
     if failure.get("name") == "MessageAbortedError":
         yield line.event("status", part=place, at_path=path, actor=("person", ""), data=data | {"type": "interrupted"})
@@ -36,25 +36,25 @@ def message(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: st
 def session(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
     """The session itself, with the rules that decide which tools may run."""
     line = ended(line, dict_of(told.get("time")).get("updated"))
-    data = {"type": "session"} | light(told)
+    data = {"type": "session"} | scalars_of(told)
     if rules := list_of(told.get("permission")):
         data["permission"] = bounded(rules[:100], len(line.raw))
     yield line.event("system", part=f":{fingerprint(told)}", at_path=path, data=data)
 
 
 def project(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
-    yield line.event("system", part=f":{fingerprint(told)}", at_path=path, data={"type": "project"} | light(told))
+    yield line.event("system", part=f":{fingerprint(told)}", at_path=path, data={"type": "project"} | scalars_of(told))
 
 
 def share(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
     """A public link; the secret that can take it back is not shown."""
-    data = {"type": "share"} | light(told, frozenset({"secret"}))
+    data = {"type": "share"} | scalars_of(told, frozenset({"secret"}))
     yield line.event("system", part=f":{fingerprint(data)}", at_path=path, data=data)
 
 
 def items(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
     """A list in a document of its own: a plan, or the files that the session changed (without their contents)."""
-    entries = [light(dict_of(item), frozenset({"before", "after"})) for item in list_of(told.get("items"))[:500]]
+    entries = [scalars_of(dict_of(item), frozenset({"before", "after"})) for item in list_of(told.get("items"))[:500]]
     kind = "session_diff" if any("file" in entry for entry in entries) else "todo"
     yield line.event("system", part=f":{fingerprint(entries)}", at_path=path, data={"type": kind, "items": entries})
 
@@ -67,7 +67,7 @@ def error(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str)
     )
 
 
-def other(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
+def other_record(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
     yield reading.unknown(
         line, "document that is no session, message or part", told, part=f":{fingerprint(told)}", at_path=path
     )
@@ -75,5 +75,5 @@ def other(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str)
 
 HANDLERS: dict[str, Handler] = {
     "part": part, "message": message, "session": session, "project": project, "share": share, "items": items,
-    "error": error, "other": other,
+    "error": error, "other": other_record,
 }  # fmt: skip

@@ -11,7 +11,7 @@ from ..common.calls import id_of
 from ..common.facts import ID_LIMIT
 from ..common.lines import Actor, Line, fingerprint
 from ..common.times import from_epoch
-from ..common.values import bounded, dict_of, light, list_of, text_of
+from ..common.values import bounded, dict_of, list_of, scalars_of, text_of
 from .reading import Handler, OpenCodeReading
 from .tokens import billed
 
@@ -79,7 +79,7 @@ def _tool(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str)
     line = ended(line, times.get("start")) if times else line
     yield line.event(
         "tool_call", part=call, at_path=path, actor=reading.agent, model=reading.message_of(told).model,
-        tool=ToolDraft(call_id, name or None, None, arguments), data=light({"title": state.get("title")}),
+        tool=ToolDraft(call_id, name or None, None, arguments), data=scalars_of({"title": state.get("title")}),
     )  # fmt: skip
     if text_of(state.get("status")) in STATUSES:
         line = ended(line, times.get("end"), times.get("start"))
@@ -127,7 +127,7 @@ def _step_finish(reading: OpenCodeReading, line: Line, told: dict[str, Any], pat
     """One response of the model: its tokens and what OpenCode says it cost."""
     message = reading.message_of(told)
     line = ended(line, message.completed, told.get("at"), message.created)
-    data = light({"reason": told.get("reason")})
+    data = scalars_of({"reason": told.get("reason")})
     yield billed(reading, line, told, path, message.model, data)
 
 
@@ -142,39 +142,42 @@ def _file(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str)
 def _attachment(file: dict[str, Any]) -> dict[str, Any]:
     url = text_of(file.get("url"))
     payload = url.partition(",")[2] if url.startswith("data:") else ""
-    size = {"bytes": len(payload) * 3 // 4 - payload[-2:].count("=")} if payload else light({"url": url})
+    size = {"bytes": len(payload) * 3 // 4 - payload[-2:].count("=")} if payload else scalars_of({"url": url})
     return (
         {"type": "file", "media_type": text_of(file.get("mime"))[:100] or None}
         | size
-        | light({"title": file.get("filename")})
+        | scalars_of({"title": file.get("filename")})
     )
 
 
 def _patch(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
     """Files that a step changed; the diffs stand with the calls."""
     files = [text_of(name)[:1000] for name in list_of(told.get("files"))[:200]]
-    data = {"type": "patch", "path": files[0] if files else "", "paths": files} | light({"hash": told.get("hash")})
+    data = {"type": "patch", "path": files[0] if files else "", "paths": files} | scalars_of({"hash": told.get("hash")})
     yield line.event("file_change", part=f":{fingerprint(data)}", at_path=path, actor=reading.agent, data=data)
 
 
 def _compaction(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
-    yield line.event("compaction", at_path=path, data={"type": "compaction"} | light(told, IDS))
+    yield line.event("compaction", at_path=path, data={"type": "compaction"} | scalars_of(told, IDS))
 
 
 def _subtask(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
     """A task that a person gave to another agent directly."""
     yield line.event(
-        "handoff", text_of(told.get("prompt")), at_path=path, data={"type": "subtask"} | light(told, IDS | {"prompt"})
+        "handoff",
+        text_of(told.get("prompt")),
+        at_path=path,
+        data={"type": "subtask"} | scalars_of(told, IDS | {"prompt"}),
     )
 
 
 def _retry(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
     text = failure_in(told.get("error"))
-    yield line.event("error", text, at_path=path, data={"type": "retry"} | light({"attempt": told.get("attempt")}))
+    yield line.event("error", text, at_path=path, data={"type": "retry"} | scalars_of({"attempt": told.get("attempt")}))
 
 
 def _note(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
-    yield line.event("system", at_path=path, data=light(told, IDS))
+    yield line.event("system", at_path=path, data=scalars_of(told, IDS))
 
 
 PARTS: dict[str, Handler] = {

@@ -12,7 +12,7 @@ from ..common.facts import ID_LIMIT, Facts
 from ..common.lines import Actor, Item, Line
 from ..common.reading import Reading
 from ..common.times import from_epoch
-from ..common.values import dict_of, light, text_of
+from ..common.values import dict_of, scalars_of, text_of
 from .documents import NOBODY, Found, Message, found_in
 
 MOST_WAITING = 10_000
@@ -106,7 +106,7 @@ class OpenCodeReading(Reading):
             facts.title, facts.version = text_of(told.get("title")), text_of(told.get("version"))
             facts.parent = text_of(told.get("parentID"))[:ID_LIMIT] or None
             facts.set_environment(cwd=told.get("directory"))
-            if summary := light(dict_of(told.get("summary"))):
+            if summary := scalars_of(dict_of(told.get("summary"))):
                 facts.more["changes"] = summary
         return facts
 

@@ -71,8 +71,8 @@ def usage_of(span: Span) -> Usage | None:
     counts = [_count(span, *names) for names in COUNTS]
     if all(count is None for count in counts):
         return None
-    sent, read, written, output, reasoning = counts
-    return Usage(uncached_if_inside(sent, read, written), read, written, output, reasoning)
+    request_messages, read, written, output, reasoning = counts
+    return Usage(uncached_if_inside(request_messages, read, written), read, written, output, reasoning)
 
 
 COUNTS = (
@@ -104,23 +104,23 @@ def cost_of(span: Span) -> Decimal | None:
     return dollars(span.attributes.get("gen_ai.usage.cost"))
 
 
-def sent(span: Span) -> list[Message]:
+def request_messages(span: Span) -> list[Message]:
     """The messages of a request, instructions first."""
     instructions = messages_of(span.attributes.get("gen_ai.system_instructions"), "system")
-    found = _of(span, "user", INPUTS, "gen_ai.prompt", "llm.input_messages", SPOKEN)
+    found = _messages_of(span, "user", INPUTS, "gen_ai.prompt", "llm.input_messages", SPOKEN)
     return instructions + found
 
 
 def answered(span: Span) -> list[Message]:
     """The messages of the answer."""
-    found = _of(span, "assistant", OUTPUTS, "gen_ai.completion", "llm.output_messages", ("gen_ai.choice",))
+    found = _messages_of(span, "assistant", OUTPUTS, "gen_ai.completion", "llm.output_messages", ("gen_ai.choice",))
     if not found:
         found = messages_of(span.text("ai.response.text"), "assistant")
         found += messages_of(span.attributes.get("ai.response.toolCalls"), "assistant")
     return found
 
 
-def _of(
+def _messages_of(
     span: Span, role: str, names: tuple[str, ...], numbered: str, inference: str, events: tuple[str, ...]
 ) -> list[Message]:
     holders = [span.attributes, *(event for event in span.events if not event["event.name"].endswith(".message"))]

@@ -10,11 +10,22 @@ from ...drafts import Draft, EventDraft, Finding, SessionDraft, ToolDraft
 from ..common.calls import ID_LIMIT, Call, Calls, id_of, server_of
 from ..common.reading import Findings
 from ..common.spans.forest import MOST_LEVELS, Forest, Kind, Node
-from ..common.spans.parts import loosened, readable
+from ..common.spans.parts import parsed_if_json, readable
 from ..common.spans.telling import Teller
 from ..common.unknown import unknown_event
-from ..common.values import bounded, light
-from .content import AGENTS, REQUESTS, STRUCTURE, answered, cost_of, exceptions, operation, sent, tool_texts, usage_of
+from ..common.values import bounded, scalars_of
+from .content import (
+    AGENTS,
+    REQUESTS,
+    STRUCTURE,
+    answered,
+    cost_of,
+    exceptions,
+    operation,
+    request_messages,
+    tool_texts,
+    usage_of,
+)
 from .span import Span
 
 FORMAT = "otel-genai"
@@ -123,9 +134,9 @@ class Conversation:
         line, starters = span.line, self._starters[span.key]
         line.key, line.at, line.depth = span.key, span.start or span.end, len(starters)
         line.parent = self._keys.get(starters[-1]) if starters else None
-        line.agent = ("subagent" if starters else "agent", self._whose(span))
+        line.agent = ("subagent" if starters else "agent", self._agent_name(span))
 
-    def _whose(self, span: Span) -> str:
+    def _agent_name(self, span: Span) -> str:
         """Name of the agent that the span is part of."""
         above: Span | None = span
         for _ in range(MOST_LEVELS):
@@ -150,8 +161,8 @@ class Conversation:
             ended_at=max(times, default=None),
             model=_first(spans, "gen_ai.response.model", "gen_ai.request.model", "llm.model_name") or None,
             user_id=_first(spans, "user.id", "enduser.id"),
-            metadata={"recorder": light(recorder), "traces": len({span.trace for span in spans})}
-            | ({"environment": found} if (found := light(place)) else {}),
+            metadata={"recorder": scalars_of(recorder), "traces": len({span.trace for span in spans})}
+            | ({"environment": found} if (found := scalars_of(place)) else {}),
             record={FORMAT: {"resource": bounded(service, 0)}} if service else {},
         )
 
@@ -160,7 +171,7 @@ class Conversation:
         if kind == "request":
             yield from self._request(span)
         elif kind == "tool":
-            yield self._late(span) or self._call(span)
+            yield self._late_span_event(span) or self._call(span)
         elif operation(span) in AGENTS + STRUCTURE:
             yield self._structure(span)
         else:
@@ -171,15 +182,15 @@ class Conversation:
         usage, cost = (None, None) if repeating else (usage_of(span), cost_of(span))
         counted = usage is not None or cost is not None
         request = (id_of(span.attributes.get("gen_ai.response.id")) or span.key) if counted else None
-        said = ([], []) if span.key in self._outer else (sent(span), answered(span))
-        yield from self._teller.tell(
+        said = ([], []) if span.key in self._outer else (request_messages(span), answered(span))
+        yield from self._teller.new_events(
             span.line, tuple(self._starters[span.key][-1:]), *said, span.end,
             usage=usage, cost=cost, model=_model(span), request=request, data=self._data(span),
         )  # fmt: skip
         if span.failed:
             yield span.line.event("error", span.message or exceptions(span), part=":e", data={"type": "request"})
 
-    def _late(self, span: Span) -> EventDraft | None:
+    def _late_span_event(self, span: Span) -> EventDraft | None:
         """The span of a call that a request already told with its result: another service had sent it later."""
         call = self._calls.get(_call_id(span))
         if call is None or call.key in self._called:
@@ -192,18 +203,18 @@ class Conversation:
 
     def _call(self, span: Span) -> EventDraft:
         line, name, call_id = span.line, _tool_name(span), _call_id(span)
-        given = bounded(loosened(tool_texts(span)[0]), len(line.raw))
+        given = bounded(parsed_if_json(tool_texts(span)[0]), len(line.raw))
         tool = ToolDraft(call_id, name, server_of(name), given)
         event = line.event("tool_call", actor=line.agent, tool=tool, data=self._data(span))
         self._keys[span.key] = event.key
         self._called.add(event.key)
         self._calls.add(call_id, Call(event.key, name or "", tool.server))
-        self._teller.ran(call_id, name)
+        self._teller.note_call_span(call_id, name)
         return event
 
     def _result(self, span: Span) -> EventDraft:
         line, name = span.line, _tool_name(span)
-        text, value = readable(loosened(tool_texts(span)[1]))
+        text, value = readable(parsed_if_json(tool_texts(span)[1]))
         if span.failed and not text:
             text = span.message or exceptions(span)
         status = "error" if span.failed else "ok"
@@ -228,7 +239,7 @@ class Conversation:
         """What else is recorded of a span: its name, how long it took, short attributes."""
         rest = {name: value for name, value in span.attributes.items() if not name.startswith(TOLD)}
         took = (span.end - span.start).total_seconds() if span.start and span.end else None
-        return light({"span": span.name, "seconds": took}) | {"attributes": light(rest)}
+        return scalars_of({"span": span.name, "seconds": took}) | {"attributes": scalars_of(rest)}
 
 
 def findings_of(trace: Trace) -> Iterator[Finding]:

@@ -67,7 +67,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
         record, finding = split.record(node.id)
         yield from [finding] if finding else ()
         yield _session(node, around[node.id], graph, record)
-        yield from _doubts(node)
+        yield from _unexpected_values(node)
         yield from _events(node, around[node.id])
 
 
@@ -163,7 +163,7 @@ def _recorder(graph: Graph) -> dict[str, str]:
     return {name: value for name, value in pairs if value}
 
 
-def _doubts(node: Node) -> Iterator[Finding]:
+def _unexpected_values(node: Node) -> Iterator[Finding]:
     for name in ("session_start", "session_end"):
         stated = node.properties.get(name)
         if stated is not None and (doubt := parse(stated)[1]):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...drafts import Finding, Json, Severity
-from ..common.values import dict_of, shown, text_of
+from ..common.values import dict_of, short_text, text_of
 from . import canon
 from .graph import Graph
 
@@ -115,13 +115,15 @@ def _seal(graph: Graph) -> Iterator[Finding]:
     counts = dict_of(graph.header.get("counts"))
     for name, found in (("nodes", graph.nodes), ("edges", graph.edges)):
         if name in counts and counts[name] != len(found):
-            message = f"The header counts {shown(counts[name])} {name}, the file holds {len(found)}."
+            message = f"The header counts {short_text(counts[name])} {name}, the file holds {len(found)}."
             yield _finding("counts", "warning", f"/$upg/counts/{name}", message)
     integrity = dict_of(graph.header.get("integrity"))
     if integrity.get("algorithm") != canon.ALGORITHM or "body" not in integrity:
         return
     if integrity["body"] != (body := canon.seal(graph.product, graph.nodes, graph.edges)):
-        message = f"The seal says {shown(integrity['body'])}, the content has {body}: it was changed after sealing."
+        message = (
+            f"The seal says {short_text(integrity['body'])}, the content has {body}: it was changed after sealing."
+        )
         yield _finding("seal", "warning", "/$upg/integrity/body", message)
 
 
@@ -136,16 +138,16 @@ def _node(node: Json, pointer: str, seen: set[str]) -> Iterator[Finding]:
         yield _finding("node", "error", f"{pointer}/title", "Node title must not be blank.")
     id, kind = text_of(node.get("id")), text_of(node.get("type"))
     if id in seen:
-        yield _finding("duplicate", "error", f"{pointer}/id", f"Duplicate node id {shown(id)}; the first is read.")
+        yield _finding("duplicate", "error", f"{pointer}/id", f"Duplicate node id {short_text(id)}; the first is read.")
     seen.add(id)
     yield from _properties(node, kind, pointer)
     if kind not in PROPERTIES:
-        message = f"Nodes of type {shown(kind)} have no meaning for a session; they are kept as they are."
+        message = f"Nodes of type {short_text(kind)} have no meaning for a session; they are kept as they are."
         strange = kind.startswith("agent_") and kind not in FAMILY
         yield _finding("node-type", "warning" if strange else "info", f"{pointer}/type", message)
     elif "status" in node and node["status"] not in (*LIFECYCLES[kind], None, ""):
         words = ", ".join(LIFECYCLES[kind]) or "none: this type has no lifecycle"
-        message = f"Status {shown(node['status'])} of {kind} is not in its lifecycle ({words})."
+        message = f"Status {short_text(node['status'])} of {kind} is not in its lifecycle ({words})."
         yield _finding("status", "warning", f"{pointer}/status", message)
 
 
@@ -160,7 +162,7 @@ def _properties(node: dict[str, Any], kind: str, pointer: str) -> Iterator[Findi
         expected = schema.get(name)
         if isinstance(expected, tuple):
             if value not in expected:
-                message = f"{name} of {kind} is {shown(value)}, which is none of {', '.join(expected)}."
+                message = f"{name} of {kind} is {short_text(value)}, which is none of {', '.join(expected)}."
                 yield _finding("enum", "warning", place, message)
         elif expected and not _fits(value, expected):
             message = f"{name} of {kind} should be {NAMES[expected]}, got {type(value).__name__}."
@@ -187,18 +189,18 @@ def _edge(edge: Json, pointer: str, graph: Graph) -> Iterator[Finding]:
     ends = {name: text_of(edge.get(name)) for name in ("source", "target")}
     for name, id in ends.items():
         if id not in graph.by_id:
-            message = f"Edge {name} references unknown node id: {shown(edge.get(name))}."
+            message = f"Edge {name} references unknown node id: {short_text(edge.get(name))}."
             yield _finding("dangling", "error", f"{pointer}/{name}", message)
     if ends["source"] and ends["source"] == ends["target"]:
-        yield _finding("loop", "warning", pointer, f"The edge leads from {shown(ends['source'])} to itself.")
-    yield from _meaning(edge, [graph.by_id[id].type for id in ends.values() if id in graph.by_id], pointer)
+        yield _finding("loop", "warning", pointer, f"The edge leads from {short_text(ends['source'])} to itself.")
+    yield from _edge_type_findings(edge, [graph.by_id[id].type for id in ends.values() if id in graph.by_id], pointer)
 
 
-def _meaning(edge: dict[str, Any], types: list[str], pointer: str) -> Iterator[Finding]:
+def _edge_type_findings(edge: dict[str, Any], types: list[str], pointer: str) -> Iterator[Finding]:
     kind = text_of(edge.get("type"))
     if kind not in EDGES:
         ours = "agent_session" in types or "agent_session" in kind
-        message = f"Edges of type {shown(kind)} are not known here; they are kept as they are."
+        message = f"Edges of type {short_text(kind)} are not known here; they are kept as they are."
         yield _finding("edge-type", "warning" if ours else "info", f"{pointer}/type", message)
         return
     expected = EDGES[kind]

@@ -57,8 +57,8 @@ def write_many(
     """
     made = _Graph(old=_version(options) < TOOLS_ARE_SKILLS)
     for session, events, own in sessions:
-        made.take(session, events, losses, {**options, **own})
-    made.cross(losses)
+        made.add_session(session, events, losses, {**options, **own})
+    made.add_cross_edges(losses)
     body = canon.canonical(made.product or PRODUCT, made.nodes, made.edges)
     extra = {name: value for name, value in sorted(made.extra.items()) if name not in body}
     document = {"$upg": _header(body, made.header, options), **body, **extra}
@@ -113,7 +113,7 @@ class _Graph:
         self.sessions: dict[str, str] = {}
         """External id of a session -> id of its node."""
 
-    def take(self, session: SessionDraft, events: Events, losses: Losses, options: dict[str, Any]) -> None:
+    def add_session(self, session: SessionDraft, events: Events, losses: Losses, options: dict[str, Any]) -> None:
         """One session with all that hangs on it."""
         record = dict_of(session.record.get(NATIVE))
         own = _Own(self, session, record)
@@ -126,9 +126,9 @@ class _Graph:
             self.extra or dict_of(record.get("extra")),
         )
         for name in ("nodes", "rest"):
-            self.nodes += _new(list_of(record.get(name)), self.known)
+            self.nodes += _new_to_session(list_of(record.get(name)), self.known)
         for name in ("edges", "rest_edges"):
-            self.edges += _new(list_of(record.get(name)), self.joined)
+            self.edges += _new_to_session(list_of(record.get(name)), self.joined)
         self.others += list_of(record.get("cross"))
         total, turns = count(events, options.get("costs"))
         for event in events:
@@ -137,18 +137,18 @@ class _Graph:
         self.sessions[session.external_id] = own.id
         if parent := self.sessions.get(text_of(options.get("parent"))):
             own.join("node_informs_node", own.id, parent)
-        _tell_losses(session, record, losses)
+        _report_losses(session, record, losses)
 
-    def cross(self, losses: Losses) -> None:
+    def add_cross_edges(self, losses: Losses) -> None:
         """Edges between sessions, when both their ends are here."""
-        for edge in _new(self.others, self.joined):
+        for edge in _new_to_session(self.others, self.joined):
             if {text_of(edge.get("source")), text_of(edge.get("target"))} <= self.known:
                 self.edges.append(edge)
             else:
                 losses.lose("edges to another session of the same graph", "that one is not in this file")
 
 
-def _new(items: list[Any], known: set[str]) -> list[Any]:
+def _new_to_session(items: list[Any], known: set[str]) -> list[Any]:
     """Those that no other session brought; ids that a file has twice stay as they are in it."""
     fresh = [item for item in items if text_of(dict_of(item).get("id")) not in known]
     known |= {id for item in fresh if (id := text_of(dict_of(item).get("id")))}
@@ -170,9 +170,9 @@ class _Own:
 
     def add(self, kind: str, what: str, title: str, **fields: Json) -> str:
         """A node, unless it is there; its id."""
-        return self.put(self.name(kind, what), kind, title, **fields)
+        return self.put_node(self.name(kind, what), kind, title, **fields)
 
-    def put(self, id: str, kind: str, title: str, **fields: Json) -> str:
+    def put_node(self, id: str, kind: str, title: str, **fields: Json) -> str:
         if id not in self.graph.known:
             self.graph.known.add(id)
             node = self.graph.made[id] = {"id": id, "type": kind, "title": _title(title, kind), **fields}
@@ -221,10 +221,14 @@ class _Own:
 
     def _remove_skills(self) -> list[str]:
         """Titles of the skills that the session was joined with; the edges go, and so do skills that hung on them."""
-        edges = [edge for edge in self.graph.edges if _is(edge, type=INVOKED, source=self.id)]
+        edges = [edge for edge in self.graph.edges if _has_members(edge, type=INVOKED, source=self.id)]
         ids = {text_of(edge.get("target")) for edge in edges}
         self.graph.edges = [edge for edge in self.graph.edges if edge not in edges]
-        skills = [node for node in self.graph.nodes if _is(node, type="agent_skill") and text_of(node.get("id")) in ids]
+        skills = [
+            node
+            for node in self.graph.nodes
+            if _has_members(node, type="agent_skill") and text_of(node.get("id")) in ids
+        ]
         self._remove_unneeded(skills)
         return [text_of(node.get("title")) for node in skills]
 
@@ -237,11 +241,11 @@ class _Own:
     def _define(self) -> None:
         if self.session.agent_name:
             id = _name(f"agent_definition\n{self.session.agent_name}")
-            self.put(id, "agent_definition", self.session.agent_name, status="active")
+            self.put_node(id, "agent_definition", self.session.agent_name, status="active")
             self.join("agent_definition_runs_agent_session", id, self.id)
 
 
-def _is(item: Any, **members: str) -> bool:
+def _has_members(item: Any, **members: str) -> bool:
     return isinstance(item, dict) and all(item.get(name) == value for name, value in members.items())
 
 
@@ -362,7 +366,7 @@ def _properties(kind: str, told: dict[str, Json], at: datetime | None) -> dict[s
     return made
 
 
-def _tell_losses(session: SessionDraft, record: dict[str, Any], losses: Losses) -> None:
+def _report_losses(session: SessionDraft, record: dict[str, Any], losses: Losses) -> None:
     if session.metadata and not record:
         losses.lose(
             "facts about the session beyond its node", "a product graph has no place for it", len(session.metadata)

@@ -24,7 +24,7 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     entries = Entries(events)
     plan = make_plan(session, entries, options, alone=True)
     plan = _titled(plan)
-    _lose(plan, losses)
+    _report_losses(plan, losses)
     yield from in_large_pieces(record_bytes(plan, entries, losses, 0))
     yield b"\n"
 
@@ -40,14 +40,14 @@ class Entries:
 
     def __iter__(self) -> Iterator[EventDraft]:
         for event in self._events:
-            if NATIVE in event.data and not _stays(event):
+            if NATIVE in event.data and not _is_vac_entry(event):
                 data = {key: value for key, value in event.data.items() if key != NATIVE}
                 yield replace(event, data=data)
             else:
                 yield event
 
 
-def _stays(event: EventDraft) -> bool:
+def _is_vac_entry(event: EventDraft) -> bool:
     """Was it an entry, of one of the six types that VAC knows?"""
     left = kept_by_reader(event)
     raw = event.data.get("raw") if event.kind == "unknown" and extension.KIND not in left.get("own", ()) else None
@@ -78,7 +78,7 @@ def _people(record: dict[str, Json], session: dict[str, Json]) -> Parties:
     return people
 
 
-def _lose(plan: Plan, losses: Losses) -> None:
+def _report_losses(plan: Plan, losses: Losses) -> None:
     record = plan.record
     for name in AROUND:
         held = record.get(name)

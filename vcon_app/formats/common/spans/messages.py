@@ -14,7 +14,7 @@ from typing import Any
 from ..jsonio import dumps
 from ..lines import digest
 from ..values import dict_of, list_of, text_of
-from .parts import CALLS, RESULTS, THOUGHTS, Part, call_of, essence, loosened, parts_of, result_of
+from .parts import CALLS, RESULTS, THOUGHTS, Part, call_of, identity_bytes, parsed_if_json, parts_of, result_of
 
 ROLES = {
     "system": "system", "developer": "system", "user": "user", "human": "user", "assistant": "assistant",
@@ -40,17 +40,17 @@ class Message:
     @cached_property
     def print(self) -> str:
         """The same for a message that is sent again; histories leave thoughts out."""
-        told = [essence(part) for part in self.parts if part.kind != "reasoning"]
+        told = [identity_bytes(part) for part in self.parts if part.kind != "reasoning"]
         return digest(dumps(self.role) + b"".join(told))
 
 
 def messages_of(value: Any, role: str, level: int = 0) -> list[Message]:
     """The messages in ``value``; what names no role is of ``role``."""
-    value = loosened(value)
+    value = parsed_if_json(value)
     if level > DEEPEST or value in (None, "", [], {}):
         return []
     if isinstance(value, list):
-        return _listed([loosened(item) for item in value], role, level)
+        return _listed([parsed_if_json(item) for item in value], role, level)
     if isinstance(value, dict):
         return _object(value, role, level)
     return [_printed(value if isinstance(value, str) else dumps(value).decode(), role)]
@@ -81,7 +81,7 @@ def _object(value: dict[str, Any], role: str, level: int) -> list[Message]:
     if isinstance(value.get("kwargs"), dict):  # LangChain
         name = str((list_of(value.get("id")) or [""])[-1]).removesuffix("Chunk")
         return [_message({"role": CONSTRUCTORS.get(name, role), **value["kwargs"]}, role)]
-    if isinstance(inner := loosened(value.get("message")), (dict, list)):
+    if isinstance(inner := parsed_if_json(value.get("message")), (dict, list)):
         return messages_of(inner, role, level + 1)
     if not value.keys().isdisjoint({"role", "event.name"}) or isinstance(value.get("parts"), list):
         return [_message(value, role)]
@@ -122,7 +122,7 @@ def _content(value: dict[str, Any], role: str) -> list[Part]:
     if isinstance(value.get("parts"), list):
         return parts_of(value["parts"])
     content = value.get("content", value.get("contents"))
-    listed = loosened(content)
+    listed = parsed_if_json(content)
     if isinstance(listed, list) and listed and all(_is_function(item) for item in listed):
         return [call_of(item) for item in listed]  # Koog puts the calls where the text would be
     if _has_results(listed):

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ..calls import id_of
 from ..jsonio import Unreadable, dumps, loads
-from ..values import dict_of, light, list_of, text_of
+from ..values import dict_of, list_of, scalars_of, text_of
 
 Kind = Literal["text", "reasoning", "call", "result", "other"]
 TEXTS = ("text", "input_text", "output_text", "refusal")
@@ -52,7 +52,7 @@ def _part(item: Any) -> Part | None:
     text = _first(item, "text", "content", "refusal")
     if isinstance(text, str) and (kind in TEXTS or kind is None):
         return _text_part(item, text)
-    return Part("other", value=light(item, PAYLOADS) or None)
+    return Part("other", value=scalars_of(item, PAYLOADS) or None)
 
 
 def _text_part(item: dict[str, Any], text: str) -> Part | None:
@@ -68,7 +68,7 @@ def call_of(item: dict[str, Any]) -> Part:
         call_id = id_of(item.get("call_id")) or call_id
     name = id_of(_first(item, "name", "toolName") or inner.get("name"))
     given = [_first(holder, "arguments", "input", "args") for holder in (item, inner)]
-    return Part("call", "", call_id, name, loosened(next((x for x in given if x is not None), None)))
+    return Part("call", "", call_id, name, parsed_if_json(next((x for x in given if x is not None), None)))
 
 
 def result_of(item: dict[str, Any]) -> Part:
@@ -76,7 +76,9 @@ def result_of(item: dict[str, Any]) -> Part:
     inner = dict_of(_first(item, "functionResponse", "function_response"))
     call_id = id_of(_first(item, "tool_call_id", "tool_use_id", "call_id", "toolCallId", "id") or inner.get("id"))
     name = id_of(_first(item, "name", "toolName") or inner.get("name"))
-    brought = loosened(_first(item, "response", "result", "output", "content") if not inner else inner.get("response"))
+    brought = parsed_if_json(
+        _first(item, "response", "result", "output", "content") if not inner else inner.get("response")
+    )
     failed = item.get("is_error", item.get("isError"))
     text, value = readable(brought)
     return Part("result", text, call_id, name, value, failed if isinstance(failed, bool) else None)
@@ -95,7 +97,7 @@ def readable(brought: Any) -> tuple[str, Any]:
     return "", brought
 
 
-def loosened(value: Any) -> Any:
+def parsed_if_json(value: Any) -> Any:
     """A value that was written as JSON text, once or twice; other text stays text."""
     for _ in range(2):
         if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "[", '"'):
@@ -107,7 +109,7 @@ def loosened(value: Any) -> Any:
     return value
 
 
-def essence(part: Part) -> bytes:
+def identity_bytes(part: Part) -> bytes:
     """What makes two parts the same when a history is sent again."""
     return dumps([part.kind, part.text.strip(), part.call_id, part.name, part.value])
 

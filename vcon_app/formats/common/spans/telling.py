@@ -30,7 +30,7 @@ class Histories:
     def __init__(self) -> None:
         self._by_agent: dict[Any, list[list[str]]] = {}
 
-    def new(self, agent_key: Any, fingerprints: list[str]) -> list[int]:
+    def new_messages(self, agent_key: Any, fingerprints: list[str]) -> list[int]:
         """Indices of the messages that no history of the agent has yet; ``fingerprints`` are theirs.
 
         Where a history goes on, that is its end. Where it was shortened (after its first messages others were left
@@ -52,7 +52,7 @@ class Histories:
                 found.append(index)
         return found
 
-    def keep(self, agent_key: Any, fingerprints: list[str]) -> None:
+    def remember(self, agent_key: Any, fingerprints: list[str]) -> None:
         """Remember what was sent and answered."""
         known = self._by_agent.setdefault(agent_key, [])
         known.append(fingerprints)
@@ -81,19 +81,21 @@ class Teller:
         self._asked: dict[str, Part] = {}
         self._ran: set[str] = set()
 
-    def ran(self, call_id: str | None, name: str | None) -> None:
+    def note_call_span(self, call_id: str | None, name: str | None) -> None:
         """A span told of this call (of this tool, where it names no call), so messages need not."""
         self._ran.add(call_id or f"name:{name}")
 
     def context(self, line: Line, agent_key: Any, sent: list[Message]) -> Iterator[EventDraft]:
         """What is new in a history that no request was made of."""
-        yield from self._new(line, agent_key, sent, [message.print for message in sent])
+        yield from self._new_requests(line, agent_key, sent, [message.print for message in sent])
 
-    def _new(self, line: Line, agent_key: Any, sent: list[Message], fingerprints: list[str]) -> Iterator[EventDraft]:
-        for index in self._histories.new(agent_key, fingerprints):
+    def _new_requests(
+        self, line: Line, agent_key: Any, sent: list[Message], fingerprints: list[str]
+    ) -> Iterator[EventDraft]:
+        for index in self._histories.new_messages(agent_key, fingerprints):
             yield from self._message(line, sent[index], f":i{index}")
 
-    def tell(
+    def new_events(
         self, line: Line, agent_key: Any, sent: list[Message], answered: list[Message], ended: datetime | None = None,
         **billing: Any,
     ) -> Iterator[EventDraft]:  # fmt: skip
@@ -102,8 +104,8 @@ class Teller:
         ``billing`` (usage, cost, request, model, data) stands with the last event of the answer.
         """
         fingerprints = [message.print for message in sent]
-        yield from self._new(line, agent_key, sent, fingerprints)
-        self._histories.keep(agent_key, fingerprints + [message.print for message in answered])
+        yield from self._new_requests(line, agent_key, sent, fingerprints)
+        self._histories.remember(agent_key, fingerprints + [message.print for message in answered])
         line.at = ended or line.at
         made = [event for index, message in enumerate(answered) for event in self._message(line, message, f":o{index}")]
         if not made:
@@ -112,13 +114,13 @@ class Teller:
         yield replace(made[-1], **billing | {"data": billing.get("data", {}) | made[-1].data})
 
     def _message(self, line: Line, message: Message, part: str) -> Iterator[EventDraft]:
-        self._asked |= {_mark(piece): piece for piece in message.parts if piece.kind == "call"}
+        self._asked |= {_call_key(piece): piece for piece in message.parts if piece.kind == "call"}
         for index, piece in enumerate(_parts_of_kind(message, "reasoning")):
             yield line.event("reasoning", piece.text, part=f"{part}.r{index}", actor=line.agent)
         yield from self._text_event(line, message, part)
         for index, piece in enumerate(_parts_of_kind(message, "result")):
             if not self._has_span(piece):
-                yield from self._brought(line, piece, f"{part}.{index}")
+                yield from self._result_events(line, piece, f"{part}.{index}")
 
     def _text_event(self, line: Line, message: Message, part: str) -> Iterator[EventDraft]:
         """The message itself; calls in it are only named, for they are events where they ran."""
@@ -135,23 +137,23 @@ class Teller:
             kind = "model_request"
         yield line.event(kind, text, part=part, actor=actor, data=data)
 
-    def _brought(self, line: Line, piece: Part, part: str) -> Iterator[EventDraft]:
+    def _result_events(self, line: Line, piece: Part, part: str) -> Iterator[EventDraft]:
         """A result that stands in no span; with its call, when that was only named so far."""
         if not self._as_events:
             data = {"call_id": piece.call_id, "name": self._name(piece)}
             yield line.event("injected_context", _text(piece), part=f"{part}.t", data=data)
             return
-        asked = self._asked.pop(_mark(piece), None)
+        asked = self._asked.pop(_call_key(piece), None)
         call = self._call(line, asked, f"{part}.c") if asked else None
         if call:
             yield call
         yield self._result(line, piece, call, f"{part}.t")
 
     def _has_span(self, piece: Part) -> bool:
-        return _mark(piece) in self._ran or f"name:{self._name(piece)}" in self._ran
+        return _call_key(piece) in self._ran or f"name:{self._name(piece)}" in self._ran
 
     def _name(self, piece: Part) -> str | None:
-        asked = self._asked.get(_mark(piece))
+        asked = self._asked.get(_call_key(piece))
         return piece.name or (asked.name if asked else None)
 
     def _named(self, line: Line, piece: Part) -> dict[str, Any]:
@@ -185,7 +187,7 @@ def _spoken_by(line: Line, role: str) -> tuple[Kind, Actor]:
     return kind, ("agent", "") if role == "user" and line.depth else actor
 
 
-def _mark(piece: Part) -> str:
+def _call_key(piece: Part) -> str:
     """By what a result finds its call: the id, or the name where a vendor gives no ids."""
     return piece.call_id or f"name:{piece.name}"
 

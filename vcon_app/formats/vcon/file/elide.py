@@ -73,7 +73,7 @@ class Elider:
             data, self._held = data[:-1], b"\\"
         if self._inside:
             end = _first_quote(data)
-            self._keep(data[:end])
+            self._write_piece(data[:end])
             if end is None:
                 return
             self._close()
@@ -84,7 +84,7 @@ class Elider:
         if start is not None:
             self._string += data[start:]
 
-    def _keep(self, piece: bytes) -> None:
+    def _write_piece(self, piece: bytes) -> None:
         if self._dropped or len(self._string) + len(piece) > LONG_STRING:
             self._dropped += len(self._string) + len(piece)
             self._string.clear()

@@ -144,7 +144,7 @@ def _unwrap(value: Json, opened: OpenedVcon, notes: Notes) -> None:
         if layer == LAYERS:
             break
         opened.forms.append("jws")
-        left_out = beside(value)
+        left_out = members_beside_payload(value)
         if left_out:
             names = shown(", ".join(left_out[:8]))[1:-1]
             message = f"Beside the signed payload stand {names}: no signature covers them, and they are not read."
@@ -161,7 +161,7 @@ def is_signed(value: Json) -> bool:
     return isinstance(value, dict) and "payload" in value and "signatures" in value
 
 
-def beside(jws: dict[str, Any]) -> tuple[str, ...]:
+def members_beside_payload(jws: dict[str, Any]) -> tuple[str, ...]:
     """Members next to what is signed. The library ``vcon`` 0.10.0 leaves the whole vCon there, and then reads that."""
     return tuple(sorted(jws.keys() - {"payload", "signatures"}))
 

@@ -84,7 +84,7 @@ def normalise(tree: dict[str, Any], pointer: str, notes: Notes) -> Container:
     return Container(
         top,
         arrays["parties"],
-        [_called(_hashed(_fold(item, DIALOG, renamed), renamed), renamed) for item in arrays["dialog"]],
+        [_renamed_call_members(_hashed(_fold(item, DIALOG, renamed), renamed), renamed) for item in arrays["dialog"]],
         [_hashed(_fold(item, ANALYSIS, renamed), renamed) for item in arrays["analysis"]],
         [
             _attachment(item, renamed, point(pointer, "attachments", n), notes)
@@ -144,7 +144,7 @@ def _hashed(item: dict[str, Any], renamed: dict[str, int]) -> dict[str, Any]:
     return {**rest, "content_hash": f"{alg}-{item['signature']}"}
 
 
-def _called(item: dict[str, Any], renamed: dict[str, int]) -> dict[str, Any]:
+def _renamed_call_members(item: dict[str, Any], renamed: dict[str, int]) -> dict[str, Any]:
     """A call's ``session_id`` was one string before core-01, keys pressed had other names before core-02."""
     if isinstance(item.get("session_id"), str) and item["session_id"] and item.get("type") != "mcp_session":
         item = {**item, "session_id": {"local": item["session_id"]}}

@@ -43,7 +43,7 @@ def verify(source: BinaryIO, anchors: Sequence[Anchor], at: datetime) -> tuple[S
             raise FormatError(forms.too_deep())
         signature, found = jws.check(value, anchors, at, opened.pointer)
         signatures.append(signature)
-        left_out |= {*forms.beside(value)}
+        left_out |= {*forms.members_beside_payload(value)}
         findings += found
         value = _inside(value, opened, notes, signature)
     if not signatures:
@@ -96,7 +96,7 @@ def unseal(source: BinaryIO, keys: Sequence[RSAPrivateKey]) -> BinaryIO:
     source.seek(0)
     if not keys or not any(mark in head.data for mark in MARKS):
         return source
-    value = tree.parse_json(_whole(source, head.raw[:2] == b"\x1f\x8b"), Notes())
+    value = tree.parse_json(_read_all(source, head.raw[:2] == b"\x1f\x8b"), Notes())
     if not forms.is_encrypted(value):
         source.seek(0)
         return source
@@ -107,7 +107,7 @@ def unseal(source: BinaryIO, keys: Sequence[RSAPrivateKey]) -> BinaryIO:
         raise FormatError(f"{error}{sealed.detail.removeprefix(forms.SEALED)}", sealed) from None
 
 
-def _whole(source: BinaryIO, is_packed: bool) -> bytes:
+def _read_all(source: BinaryIO, is_packed: bool) -> bytes:
     data = (tree.Unzipped(source) if is_packed else source).read(forms.SIGNED_LIMIT + 1)
     if len(data) > forms.SIGNED_LIMIT:
         raise FormatError(f"This encrypted vCon is larger than {forms.SIGNED_LIMIT:,} bytes; it is not opened.")

@@ -62,7 +62,7 @@ def parse_json_text(data: bytes, notes: Notes, pointer: str) -> Json:
 
     Raises ``jsonio.Unreadable``, and ``FormatError`` for what nests too deep.
     """
-    if len(data) > LIGHT and (heavy := weight(data)) > HEAVIEST:
+    if len(data) > LIGHT and (heavy := memory_needed(data)) > HEAVIEST:
         raise FormatError(
             f"This JSON holds so many values that reading it would take about {heavy / 1e6:,.0f} MB of memory; "
             f"{HEAVIEST / 1e6:,.0f} MB are allowed. Split it."
@@ -76,7 +76,7 @@ def parse_json_text(data: bytes, notes: Notes, pointer: str) -> Json:
     return value
 
 
-def weight(data: bytes) -> int:
+def memory_needed(data: bytes) -> int:
     """Bytes of memory that it takes to read JSON text, with all that becomes of it; measured, and rather too many.
 
     An object of any kind may become an event; 30 MB of ``{},`` would take 10 GB.
@@ -146,7 +146,7 @@ def _parse_large(elider: Elider, notes: Notes, what: str) -> tuple[Json, int]:
             "it cannot be held in memory. Split it."
         )
     value = parse_json(data, notes, what=what)
-    found = _mark(value) if elider.left_out else []
+    found = _replace_markers(value) if elider.left_out else []
     for elided in found:
         notes.info(
             "R112", elided.pointer, f"A string of {elided.length:,} bytes stays in the original file only.", "elided"
@@ -154,7 +154,7 @@ def _parse_large(elider: Elider, notes: Notes, what: str) -> tuple[Json, int]:
     return value, len(found)
 
 
-def _mark(root: Json) -> list[Elided]:
+def _replace_markers(root: Json) -> list[Elided]:
     """Replace the marker strings in a tree by :class:`Elided` with their pointers."""
     found: list[Elided] = []
     stack = [("", root)]

@@ -12,7 +12,7 @@ from zipfile import ZipInfo
 
 from ....drafts import Finding, FormatError
 from ...common import jsonio
-from ...common.zips import Archive, stem
+from ...common.zips import Archive, name_without_suffix
 
 MANIFEST = "manifest.json"
 MANIFEST_BYTES = 64 * 1024
@@ -25,7 +25,7 @@ _VCON = re.compile(r"vcons/[^/]+\.json")
 def name_findings(member: ZipInfo, uuids: Collection[str]) -> Iterator[Finding]:
     """What is wrong with the file name of a vCon that was read: it must be the vCon's own uuid (s3.2)."""
     try:
-        named = str(UUID(stem(member)))
+        named = str(UUID(name_without_suffix(member)))
     except ValueError:
         yield Finding("R95", "warning", member.filename, "the name of a vCon in a bundle must be its uuid")
         return

@@ -90,7 +90,7 @@ class Redacted:
             level = left.get("level", below if is_block else 0)
             below = level if is_block else level + 1
             gone = self._selection.parts_of(number, event)
-            yield self._renamed(emptied(event, gone, level) if gone else _without_copies(event, level))
+            yield self._renamed(without_removed_parts(event, gone, level) if gone else _without_copies(event, level))
 
     def _renamed(self, event: EventDraft) -> EventDraft:
         if event.actor_kind not in ("person", "trigger") or not self._people:
@@ -98,7 +98,7 @@ class Redacted:
         return replace(event, actor_name=self._people.get(event.actor_name, ""))
 
 
-def emptied(event: EventDraft, gone: frozenset[str], level: int = 0) -> EventDraft:
+def without_removed_parts(event: EventDraft, gone: frozenset[str], level: int = 0) -> EventDraft:
     """The event without some of its parts. ``level`` is its depth in the trace of its file."""
     whole = EVENT in gone
     kept = {name: event.data[name] for name in ("time_source", "time_inherited") if name in event.data and not whole}
@@ -113,7 +113,7 @@ def emptied(event: EventDraft, gone: frozenset[str], level: int = 0) -> EventDra
         usage=None if whole else event.usage,
         request=None if whole else event.request,
         cost=None if whole else event.cost,
-        data=data | {NATIVE: _left(event, gone, level)},
+        data=data | {NATIVE: _kept_for_writer(event, gone, level)},
     )
 
 
@@ -127,7 +127,7 @@ def _tool(tool: ToolDraft, gone: frozenset[str]) -> ToolDraft:
     )
 
 
-def _left(event: EventDraft, gone: frozenset[str], level: int) -> dict[str, Any]:
+def _kept_for_writer(event: EventDraft, gone: frozenset[str], level: int) -> dict[str, Any]:
     """What the writer still has to know: where the event stood, and nothing of what it said."""
     old = kept_by_reader(event)
     kept = {name: old[name] for name in FROM_TRACE if name in old}

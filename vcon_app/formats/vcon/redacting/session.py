@@ -40,9 +40,9 @@ def prepare(session: SessionDraft, events: Events, selection: Selection) -> Prep
     """Take a selection out of a session; walks over the events once."""
     survey = _Survey(selection)
     for number, event in enumerate(events, 1):
-        survey.see(number, event)
+        survey.note_event(number, event)
     people = survey.people(session) if PEOPLE in selection.whole else {}
-    survey.see_session(session, people)
+    survey.note_session(session, people)
     cleaned = _cleaned(session, survey.selection, people)
     return Prepared(cleaned, Redacted(events, selection, people), survey.removed, dict(survey.counts))
 
@@ -58,7 +58,7 @@ class _Survey:
         for words in selection.words:
             self.removed.add_words(words)
 
-    def see(self, number: int, event: EventDraft) -> None:
+    def note_event(self, number: int, event: EventDraft) -> None:
         if event.actor_kind in ("person", "trigger") and event.actor_name:
             self._names[event.actor_name] = None
         gone = self.selection.parts_of(number, event)
@@ -74,9 +74,9 @@ class _Survey:
             self.removed.add(number, tool.arguments)
         if kept_by_reader(event).get("source") == "analysis":
             index = event.pointer.rpartition("/")[2]
-            self._also(analyses={int(index)} if index.isdecimal() else set())
+            self._select_also(analyses={int(index)} if index.isdecimal() else set())
 
-    def _also(self, **indices: set[int]) -> None:
+    def _select_also(self, **indices: set[int]) -> None:
         more = {name: getattr(self.selection, name) | found for name, found in indices.items()}
         self.selection = replace(self.selection, **more)
 
@@ -90,7 +90,7 @@ class _Survey:
         ]
         return {name: f"Person {number}" for number, name in enumerate(dict.fromkeys([*named, *self._names]), 1)}
 
-    def see_session(self, session: SessionDraft, people: dict[str, str]) -> None:
+    def note_session(self, session: SessionDraft, people: dict[str, str]) -> None:
         """What goes of the session as a whole, and of what the file holds beside its events."""
         record, whole = dict_of(session.record.get(NATIVE)), self.selection.whole
         self._choose_items(record)
@@ -104,20 +104,20 @@ class _Survey:
         for part, value in words.items():
             if part in whole:
                 self.removed.add(part, value)
-        self._see_people(session, record, people)
+        self._note_people(session, record, people)
 
     def _choose_items(self, record: dict[str, Any]) -> None:
         """Add to the selection the analyses and attachments of the file that go with a part of the whole."""
         analyses, attachments = record.get("analysis") or [], record.get("attachments") or []
         if SUMMARY in self.selection.whole:
-            self._also(analyses={one["i"] for one in analyses if one["item"].get("type") == "summary"})
+            self._select_also(analyses={one["i"] for one in analyses if one["item"].get("type") == "summary"})
         if ENVIRONMENT in self.selection.whole:
             found = {one["i"] for one in attachments if one["item"].get("purpose") == "agent_environment"}
-            self._also(attachments=found)
+            self._select_also(attachments=found)
         if ATTACHMENTS in self.selection.every:
-            self._also(attachments={one["i"] for one in attachments})
+            self._select_also(attachments={one["i"] for one in attachments})
 
-    def _see_people(self, session: SessionDraft, record: dict[str, Any], people: dict[str, str]) -> None:
+    def _note_people(self, session: SessionDraft, record: dict[str, Any], people: dict[str, str]) -> None:
         if PEOPLE not in self.selection.whole:
             return
         for name in (*people, session.user_id):
@@ -151,7 +151,7 @@ def _record(record: dict[str, Any], selection: Selection, people: dict[str, str]
     """What the reader kept for the writer; what other formats kept is of no use to it."""
     whole = selection.whole
     made = dict(record)
-    made["top"] = _top(dict_of(record.get("top")), whole)
+    made["top"] = _kept_top_members(dict_of(record.get("top")), whole)
     made["parties"] = [
         _party(raw, kind, whole, people)
         for raw, kind in zip(record.get("parties") or [], record.get("kinds") or [], strict=False)
@@ -159,14 +159,15 @@ def _record(record: dict[str, Any], selection: Selection, people: dict[str, str]
     for name, chosen in (("analysis", selection.analyses), ("attachments", selection.attachments)):
         stay = ("type", "vendor", "dialog") if name == "analysis" else ("purpose", "party", "dialog")
         made[name] = [
-            {**one, "item": _only(one["item"], stay)} if one["i"] in chosen else one for one in record.get(name) or []
+            {**one, "item": _picked_members(one["item"], stay)} if one["i"] in chosen else one
+            for one in record.get(name) or []
         ]
     if trace := dict_of(record.get("trace")):
         made["trace"] = {**trace, **_trace(trace, whole)}
     return made
 
 
-def _top(top: dict[str, Json], whole: frozenset[str]) -> dict[str, Json]:
+def _kept_top_members(top: dict[str, Json], whole: frozenset[str]) -> dict[str, Json]:
     """Never the parts of an extension to come: nobody can tell what of the removed they repeat (core s2.5)."""
     return {
         name: value
@@ -181,7 +182,7 @@ def _party(raw: dict[str, Json], kind: str, whole: frozenset[str], people: dict[
     if kind in PERSONS:
         if PEOPLE not in whole or not raw:
             return raw
-        return {"name": people[name_of(raw)], **_only(raw, SHOWN_OF_PERSON)}
+        return {"name": people[name_of(raw)], **_picked_members(raw, SHOWN_OF_PERSON)}
     meta = dict_of(raw.get("meta"))
     told = dict_of(meta.get("agent_session"))
     if ENVIRONMENT not in whole or "environment" not in told:
@@ -194,7 +195,7 @@ def _trace(trace: dict[str, Any], whole: frozenset[str]) -> dict[str, Any]:
     """The trace around the entries, without members that go."""
     session, record = dict_of(trace.get("session")), dict_of(trace.get("record"))
     if METADATA in whole:
-        session, record = _only(session, SESSION_MEMBERS), _only(record, RECORD_MEMBERS)
+        session, record = _picked_members(session, SESSION_MEMBERS), _picked_members(record, RECORD_MEMBERS)
     if ENVIRONMENT in whole:
         session = {name: value for name, value in session.items() if name != "environment"}
         record = {name: value for name, value in record.items() if name not in PLACES}
@@ -206,5 +207,5 @@ def name_of(raw: dict[str, Json]) -> str:
     return next((value for key in ("name", *IDENTIFIERS) if (value := text_or_none(raw.get(key)))), "")
 
 
-def _only(item: dict[str, Json], names: Iterable[str]) -> dict[str, Json]:
+def _picked_members(item: dict[str, Json], names: Iterable[str]) -> dict[str, Json]:
     return {name: item[name] for name in names if name in item}

@@ -40,7 +40,7 @@ def read_attachments(vcon: Container, parties: Parties, notes: Notes) -> Attachm
         content = resolve(item, pointer, notes, purpose)
         check_hash(item, content, pointer, notes)
         if not item or purpose in GRANTS or purpose in EVIDENCE or purpose in ("agent_environment", "tool-definitions"):
-            _keep(found, index, item, purpose, content)
+            _keep_with_session(found, index, item, purpose, content)
             continue
         step = _change(content, item) if purpose == "agent_file_change" else _artifact(content, item, purpose)
         step.pointer = pointer
@@ -61,7 +61,7 @@ def _actor(step: Step, item: dict[str, Any], parties: Parties) -> tuple[ActorKin
     )
 
 
-def _keep(found: Attachments, index: int, item: dict[str, Any], purpose: str, content: Content) -> None:
+def _keep_with_session(found: Attachments, index: int, item: dict[str, Any], purpose: str, content: Content) -> None:
     """What is told with the session rather than as an event of it."""
     if purpose in GRANTS:
         found.grants.append((index, purpose, content))

@@ -81,26 +81,26 @@ REQUIRED_MEMBERS: dict[str, dict[str, Json]] = {
 
 def record(found: dict[str, Json], losses: Losses) -> dict[str, Json]:
     """A record without its session (VAC s3.2)."""
-    return {"version": "unknown", "id": "unknown"} | _aside(found, RECORD, losses)
+    return {"version": "unknown", "id": "unknown"} | _set_aside(found, RECORD, losses)
 
 
 def session(found: dict[str, Json], losses: Losses) -> dict[str, Json]:
     """A session without its entries (VAC s3.3)."""
-    made = {"session-id": "unknown"} | _aside(found, SESSION, losses)
-    meta = _aside(dict_of(made.get("agent-meta")), META, losses)
+    made = {"session-id": "unknown"} | _set_aside(found, SESSION, losses)
+    meta = _set_aside(dict_of(made.get("agent-meta")), META, losses)
     return {**made, "agent-meta": {"model-id": "unknown", "model-provider": "unknown"} | meta}
 
 
 def entry(found: dict[str, Json], losses: Losses) -> dict[str, Json]:
     """An entry without its children, of one of the six types (VAC s3.8)."""
     members = MEMBERS[found["type"]]
-    made = _aside(found, {name: check for name, check in ENTRY.items() if name in members}, losses)
+    made = _set_aside(found, {name: check for name, check in ENTRY.items() if name in members}, losses)
     if "token-usage" in made:
-        made["token-usage"] = _aside(made["token-usage"], USAGE, losses)
+        made["token-usage"] = _set_aside(made["token-usage"], USAGE, losses)
     return made | {name: value for name, value in REQUIRED_MEMBERS[made["type"]].items() if name not in made}
 
 
-def _aside(found: dict[str, Any], checks: dict[str, Check], losses: Losses) -> dict[str, Json]:
+def _set_aside(found: dict[str, Any], checks: dict[str, Check], losses: Losses) -> dict[str, Json]:
     wrong = {name for name, check in checks.items() if name in found and not check(found[name])}
     for name in sorted(wrong):
         losses.lose(f"{name} that is not of its type", f"written as {ASIDE}{name}: VAC's CDDL does not allow it")

@@ -45,7 +45,7 @@ class Clock:
         self._notes.warn(rule, pointer, message.format(shown(value)), rule)
         return found
 
-    def place(self, step: Step, entry: dict[str, Any], inherited: datetime | None) -> None:
+    def assign_time(self, step: Step, entry: dict[str, Any], inherited: datetime | None) -> None:
         """Set the step's time. An entry inside another inherits its time, and says so."""
         stated = entry.get("timestamp")
         if stated is None:

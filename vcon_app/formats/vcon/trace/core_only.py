@@ -32,7 +32,7 @@ def steps_of_core_only(dialogs: list[Dialog], vcon: Container, parties: Parties,
     if any(step.tool for step in steps):
         pairs = Pairs(notes)
         for step in steps:
-            pairs.see(step)
+            pairs.add_step(step)
         pairs.finish()
     if any(party.is_ai for party in parties.all) and spaced_by_one_second(dialogs):
         notes.info(

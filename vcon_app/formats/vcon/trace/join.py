@@ -52,7 +52,7 @@ def match_dialogs(steps: list[Step], ids: dict[str, Step], dialogs: list[Dialog]
     if not left:
         return pairs
     shelf = _Shelf(steps, taken)
-    for choose in (shelf.near, shelf.next):
+    for choose in (shelf.same_words_near_in_time, shelf.next_with_same_words):
         for dialog in left:
             if dialog not in pairs and (step := choose(dialog)):
                 pairs[dialog] = step
@@ -72,20 +72,20 @@ class _Shelf:
                 if step.at is not None:
                     self._rows.setdefault((words, is_ai, int(step.at.timestamp())), deque()).append(step)
 
-    def take(self, step: Step) -> bool:
+    def mark_used(self, step: Step) -> bool:
         """Mark as used; answers whether it was free."""
         free = id(step) not in self._taken
         self._taken.add(id(step))
         return free
 
-    def near(self, dialog: Dialog) -> Step | None:
+    def same_words_near_in_time(self, dialog: Dialog) -> Step | None:
         """The same words within 2 s."""
         if dialog.at is None:
             return None
         second = int(dialog.at.timestamp())
         return self._first(dialog, [(second + offset,) for offset in (0, 1, -1, 2, -2)])
 
-    def next(self, dialog: Dialog) -> Step | None:
+    def next_with_same_words(self, dialog: Dialog) -> Step | None:
         """The same words, the first that is left."""
         return self._first(dialog, [()])
 
@@ -96,7 +96,7 @@ class _Shelf:
                 row = self._rows.get((dialog.text.strip(), is_ai, *tail))
                 while row:
                     step = row.popleft()
-                    if self.take(step):
+                    if self.mark_used(step):
                         return step
         return None
 

@@ -77,7 +77,7 @@ class _Reader:
         for number, step in enumerate(made):
             step.at = at
             step.id = (text_or_none(message.get("id")) or "") if number == 0 else ""
-            self.pairs.see(step)
+            self.pairs.add_step(step)
             yield step
 
     def _steps_of(self, message: dict[str, Any], pointer: str) -> list[Step] | None:

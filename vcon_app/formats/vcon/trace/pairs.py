@@ -18,7 +18,7 @@ class Pairs:
         self._open: dict[int, Step] = {}
         """Calls without a result yet, by identity, in order."""
 
-    def see(self, step: Step) -> None:
+    def add_step(self, step: Step) -> None:
         """Look at the steps in log order."""
         tool = step.tool
         if tool is None:
@@ -29,7 +29,7 @@ class Pairs:
                 self._by_id[tool.call_id] = step
         elif step.kind == "tool_result":
             call = self._by_id.get(tool.call_id) if tool.call_id else None
-            self._result(step, tool, call or self._likely(step))
+            self._result(step, tool, call or self._likely_call(step))
 
     def _result(self, step: Step, tool: ToolDraft, call: Step | None) -> None:
         if call is None:
@@ -48,7 +48,7 @@ class Pairs:
             step.tool = replace(tool, name=call.tool.name)
             step.actor = ("tool", call.tool.name or "") if step.actor == ("tool", "") else step.actor
 
-    def _likely(self, step: Step) -> Step | None:
+    def _likely_call(self, step: Step) -> Step | None:
         """The call of a result whose call id, if it has one, no call in the file has."""
         call_id = step.tool.call_id if step.tool else None
         if (call := step.parent) is not None and call.kind == "tool_call" and not (call_id and call.tool.call_id):

@@ -30,7 +30,7 @@ class Tally:
         self._families: dict[str | None, str | None] = {}
         self._last: tuple[Any, str | None] | None = None
 
-    def see(self, step: Step, entry: dict[str, Any]) -> None:
+    def read_usage(self, step: Step, entry: dict[str, Any]) -> None:
         """Read ``model-id`` and ``token-usage`` of an entry."""
         model = text_or_none(entry["model-id"]) if "model-id" in entry else None
         if model and model != "unknown":
@@ -46,7 +46,7 @@ class Tally:
         elif raw is not None:
             step.left["usage"] = raw
         if native and "requestId" in native:
-            self._weigh(step)
+            self._compare_with_stated(step)
 
     def _usage(self, step: Step, raw: dict[str, Any]) -> None:
         step.left["usage"] = raw
@@ -75,7 +75,7 @@ class Tally:
         if step.usage and step.model is None and self._model and "model" not in step.left:
             step.model, step.left["model"] = self._model, ""
 
-    def _weigh(self, step: Step) -> None:
+    def _compare_with_stated(self, step: Step) -> None:
         size = len(step.text) + (len(str(step.tool.arguments)) if step.tool and step.kind == "tool_call" else 0)
         self._spoken[step.request or ""] = self._spoken.get(step.request or "", 0) + size
         if step.usage:

@@ -42,10 +42,10 @@ class Doubles:
         self._last: Step | None = None
         self._reasoning: Step | None = None
 
-    def see(self, step: Step) -> None:
+    def mark_double(self, step: Step) -> None:
         """Look at the steps in order; marks a double with ``duplicate_of``, which becomes a key on freezing."""
         if step.kind == "user_message" and step.depth == 0:
-            if extension.KIND not in step.own and self._last is not None and _same(self._last, step):
+            if extension.KIND not in step.own and self._last is not None and _is_same_prompt(self._last, step):
                 step.kind, step.data["duplicate"] = "injected_context", True
             else:
                 self._last = step
@@ -57,7 +57,7 @@ class Doubles:
             self._last = self._reasoning = None
 
 
-def _same(first: Step, second: Step) -> bool:
+def _is_same_prompt(first: Step, second: Step) -> bool:
     if first.text.strip() != second.text.strip() or not first.text.strip():
         return False
     return first.at is None or second.at is None or abs(second.at - first.at) < SAME

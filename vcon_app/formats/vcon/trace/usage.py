@@ -58,7 +58,7 @@ def read_usage(raw: Json, family: str | None, notes: Notes, pointer: str) -> Usa
     """The usage of one response; ``None`` when nothing is stated. ``family`` is that of :func:`provider_family`."""
     if not isinstance(raw, dict) or not raw:
         return None
-    names = _spelled(tuple([name for name in raw if name in _KNOWN]))
+    names = _spellings_given(tuple([name for name in raw if name in _KNOWN]))
     counts = Counts(*[_count(raw, name, keys, notes, pointer) if keys else None for name, keys in names])
     if counts == _NOTHING:
         return None
@@ -78,7 +78,7 @@ def provider_family(provider: str | None, model: str | None, client: str | None)
 
 
 @lru_cache
-def _spelled(given: tuple[str, ...]) -> list[tuple[str, list[str]]]:
+def _spellings_given(given: tuple[str, ...]) -> list[tuple[str, list[str]]]:
     """Each count with those of its names that are given; recorders use a few sets of names, thousands of times."""
     return [(name, [key for key in NAMES[name] if key in given]) for name in Counts._fields]
 

@@ -93,7 +93,7 @@ class TraceWalk:
         if children and not isinstance(entry["children"], list):
             self.notes.warn("R66", pointer, "children is no array (VAC s3.8); what stands there is read as one child.")
         derived = _derived(entry, children)
-        if entry["type"] == "user" and _wraps(entry, children, derived):
+        if entry["type"] == "user" and _only_wraps_results(entry, children, derived):
             at = self.clock.read(entry.get("timestamp"), pointer).at or place.inherited
             frame = {key: value for key, value in raw.items() if key != "children"}
             below = Place(place.parent, place.level + 1, at, [frame])
@@ -120,15 +120,15 @@ class TraceWalk:
             if not plain:
                 step.left["timestamp"] = entry["timestamp"]
         else:
-            self.clock.place(step, entry, inherited)
+            self.clock.assign_time(step, entry, inherited)
         make(step, entry, above, self.people, self.ids)
         if step.kind == "unknown" and extension.KIND not in step.own:
             self._note_unknown(entry, pointer)
         if "token-usage" in entry or "model-id" in entry or "native" in step.left:
-            self.tally.see(step, entry)
+            self.tally.read_usage(step, entry)
         if step.tool is not None:
-            self.pairs.see(step)
-        self._doubles.see(step)
+            self.pairs.add_step(step)
+        self._doubles.mark_double(step)
         step.left["id"] = name
         if level:
             step.left["level"] = level
@@ -201,7 +201,7 @@ def _derived(entry: dict[str, Any], children: list[dict[str, Any]]) -> list[Bloc
     ]
 
 
-def _wraps(entry: dict[str, Any], children: list[dict[str, Any]], derived: list[Block]) -> bool:
+def _only_wraps_results(entry: dict[str, Any], children: list[dict[str, Any]], derived: list[Block]) -> bool:
     """Does this user entry only wrap tool results (rule R70)?"""
     inner = [text_of(fold(child)["type"]) for child in children] + [block.entry["type"] for block in derived]
     return (

@@ -28,7 +28,7 @@ _NO_TOOL = ToolDraft(None, None)
 STATUS = {"ok": "success", "error": "error", "cancelled": "cancelled", "denied": "denied"}
 
 
-def needed(event: EventDraft, entry: dict[str, Json]) -> set[str]:
+def needed_members(event: EventDraft, entry: dict[str, Json]) -> set[str]:
     """Members of our own without which reading the entry would give another event."""
     entry_type = str(entry["type"])
     natural = user_kind(entry, event.text) if entry_type == "user" else NATURAL[entry_type]

@@ -67,9 +67,9 @@ def _dialog_of_file(held: dict[str, Any], event: EventDraft, plan: Plan, losses:
             losses.lose(f"{name} on a dialog of type {item['type']}", "core-04 forbids it (s4.3.1.6)")
         item.pop(name, None)
     for name in PARTY_REFS:
-        _mend_refs(item, name, len(plan.parties), losses)
+        _repair_references(item, name, len(plan.parties), losses)
     for name in DIALOG_REFS:
-        _mend_refs(item, name, plan.record.get("dialogs", 0), losses)
+        _repair_references(item, name, plan.record.get("dialogs", 0), losses)
         if name in item:
             item[name] = _moved(item[name], plan)
     for name in SINGLE:
@@ -100,12 +100,12 @@ def _mended_time(item: dict[str, Json], losses: Losses) -> dict[str, Json]:
     }
 
 
-def _mend_refs(item: dict[str, Json], name: str, length: int, losses: Losses) -> None:
+def _repair_references(item: dict[str, Json], name: str, length: int, losses: Losses) -> None:
     """References must be in range (core s2.2); what points nowhere cannot be written."""
     value = item.get(name)
     if name not in item or value is None:
         return
-    wrong = [part for part in _flat(value) if part is not None and not (type(part) is int and 0 <= part < length)]
+    wrong = [part for part in _flattened(value) if part is not None and not (type(part) is int and 0 <= part < length)]
     if not wrong:
         return
     losses.lose(f"{name} index {wrong[0]!r}", "it is no valid index", len(wrong))
@@ -118,7 +118,7 @@ def _mend_refs(item: dict[str, Json], name: str, length: int, losses: Losses) ->
         del item[name]
 
 
-def _flat(value: Json) -> Iterator[Json]:
+def _flattened(value: Json) -> Iterator[Json]:
     for part in value if isinstance(value, list) else [value]:
         yield from part if isinstance(part, list) else [part]
 
@@ -127,7 +127,7 @@ def _moved(value: Json, plan: Plan) -> Json:
     """Dialog indices as they are in the new file."""
     if isinstance(value, list):
         return [_moved(part, plan) for part in value]
-    return plan.place(value) if type(value) is int and plan.dialogs else value
+    return plan.new_index(value) if type(value) is int and plan.dialogs else value
 
 
 def _mended_content(item: dict[str, Json], what: str, plan: Plan, losses: Losses) -> dict[str, Json]:
@@ -201,7 +201,7 @@ def analyses(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes | Ite
 def _analysis(item: dict[str, Json], plan: Plan, losses: Losses) -> dict[str, Json]:
     if not item:
         return item
-    _mend_refs(item, "dialog", plan.record.get("dialogs", 0), losses)
+    _repair_references(item, "dialog", plan.record.get("dialogs", 0), losses)
     if "dialog" in item:
         item["dialog"] = _moved(item["dialog"], plan)
     for name in ("type", "vendor"):
@@ -298,8 +298,8 @@ def _complete(
 ) -> dict[str, Json]:
     """start, party and dialog are required (core s4.4). ``near`` is the dialog before it."""
     from_file = event is None or "attachment" in kept_by_reader(event)
-    _mend_refs(item, "party", len(plan.parties), losses)
-    _mend_refs(item, "dialog", max(plan.record.get("dialogs", 0), plan.dialogs), losses)
+    _repair_references(item, "party", len(plan.parties), losses)
+    _repair_references(item, "dialog", max(plan.record.get("dialogs", 0), plan.dialogs), losses)
     for name, length in (("party", len(plan.parties)), ("dialog", plan.record.get("dialogs", 0))):
         if from_file and not indices(item.get(name), length):
             losses.lose(f"attachment without {name}", "core-04 requires one; the nearest was written")
@@ -309,7 +309,7 @@ def _complete(
     first = {
         **_start(item, event, plan),
         "party": _party(item, event, plan),
-        "dialog": plan.place(old) if old is not None and (event is None or plan.is_kept(old)) else near,
+        "dialog": plan.new_index(old) if old is not None and (event is None or plan.is_kept(old)) else near,
     }
     meta = {"meta": {**dict_of(item.get("meta")), **first.pop("meta")}} if "meta" in first else {}
     rest = {key: value for key, value in item.items() if key not in (*first, "start")}
@@ -345,7 +345,7 @@ class Before:
         for number, event in enumerate(events, 1):
             if plan.is_dialog(event):
                 held = kept_by_reader(event).get("dialog")
-                self._dialogs.append((number, plan.place(held["i"]) if held else new))
+                self._dialogs.append((number, plan.new_index(held["i"]) if held else new))
                 new += held is None
             if plan.is_attachment(event):
                 self._entries[number] = last

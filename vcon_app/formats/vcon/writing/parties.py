@@ -19,7 +19,7 @@ class Actors:
     """Name and first model of agents."""
     subagents: dict[str, str | None] = field(default_factory=dict)
 
-    def see(self, event: EventDraft) -> None:
+    def note(self, event: EventDraft) -> None:
         if event.kind == "user_message" and event.depth == 0 and event.actor_kind in ("person", "trigger"):
             self.people[(event.actor_kind, event.actor_name)] = None
         elif event.actor_kind == "agent" and event.depth == 0:

@@ -139,7 +139,7 @@ class Plan:
         place = bisect_left(self.old_dialogs, old)
         return place < len(self.old_dialogs) and self.old_dialogs[place] == old
 
-    def place(self, old: int) -> int:
+    def new_index(self, old: int) -> int:
         """The new index of a dialog of the file, or of the last one kept before it."""
         return max(bisect_left(self.old_dialogs, old) - (not self.is_kept(old)), 0)
 
@@ -222,7 +222,7 @@ def _survey(plan: Plan, actors: Actors, event: EventDraft) -> None:
         plan.attachments += 1
         plan.old_attachments += _index_in_file(kept, "attachment")
     if plan.is_new(kept):
-        actors.see(event)
+        actors.note(event)
     if not plan.traced:
         plan.traced = _needs_trace(plan, event, kept)
     if not plan.generated:

@@ -10,7 +10,7 @@ from ...common.times import rfc3339_short
 from ...common.values import dict_of, text_or_none
 from ..file import ANALYSIS_MEMBERS, NestedObjects, in_member_order, indented_json, json_string
 from ..trace import NATIVE, cddl_repair, extension, kept_by_reader, provider_family
-from .entry import CONTENTS, TYPES, needed, timestamp_of, token_usage, tool_of
+from .entry import CONTENTS, TYPES, needed_members, timestamp_of, token_usage, tool_of
 from .parties import vcs_environment
 from .plan import Plan
 
@@ -228,7 +228,7 @@ class _Entries:
             if self._plan.alone:
                 flat = bool(event.depth) and not left.get("level") and extension.DEPTH not in wanted
         else:
-            wanted = needed(event, entry)
+            wanted = needed_members(event, entry)
             made = self._ids_of(event)
             if self._looks_doubled(event):
                 wanted.add(extension.KIND)

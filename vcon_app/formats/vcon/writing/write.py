@@ -35,7 +35,7 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     _check(options)
     events = TrustedLog(events)
     plan = make_plan(session, events, options)
-    _lose(plan, losses)
+    _report_losses(plan, losses)
     yield from in_large_pieces(_pieces(plan, events, losses))
 
 
@@ -48,7 +48,7 @@ def _check(options: dict[str, Any]) -> None:
 
 def _pieces(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
     separator = b"{\n  "
-    for name, value in _top(plan, losses).items():
+    for name, value in _top_members(plan, losses).items():
         yield separator + indented_json(name, 0) + b": " + indented_json(value, 1)
         separator = b",\n  "
     for name, items in (
@@ -65,7 +65,7 @@ def _pieces(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
     yield b"\n}\n"
 
 
-def _top(plan: Plan, losses: Losses) -> dict[str, Json]:
+def _top_members(plan: Plan, losses: Losses) -> dict[str, Json]:
     """The members before the arrays, in the order of core s4.1."""
     old = dict_of(plan.record.get("top"))
     same = old.get("uuid") == plan.options["uuid"]
@@ -134,7 +134,7 @@ def _is_uuid(value: Json) -> bool:
         return False
 
 
-def _lose(plan: Plan, losses: Losses) -> None:
+def _report_losses(plan: Plan, losses: Losses) -> None:
     """What is already known not to survive, before anything is written."""
     record, session = plan.record, plan.session
     dialect = record.get("dialect")
