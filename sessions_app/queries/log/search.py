@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -15,6 +16,10 @@ SNIPPET = 300
 """Characters of a hit that are shown."""
 READ = 20_000
 """Characters of an event in which the words are marked; search.MAX_WORDS of them are indexed."""
+LONGEST_QUERY = 500
+"""Characters of what somebody searches for; the rest is not looked at."""
+NEGATIONS = re.compile(r'-(?:[^\w"]*-)+')
+"""Dashes with nothing between them that could be searched for: PostgreSQL 18 puts each on a stack of 32 places."""
 START, STOP = "\x02", "\x03"
 """Around a found word. No text of a log holds them: rendering shows control characters as pictures."""
 
@@ -51,14 +56,21 @@ class Found:
     later: bool
 
 
+def searchable(words: str) -> str:
+    """What somebody typed, as ``websearch_to_tsquery`` takes it without an error: ``--x`` is ``-x``."""
+    return NEGATIONS.sub("-", words.replace("\0", " ")[:LONGEST_QUERY])
+
+
+def web_search(words: str) -> SearchQuery:
+    """A query for all of the words, as in a web search: ``refund "order 4711" -test``."""
+    return SearchQuery(searchable(words), config="simple", search_type="websearch")
+
+
 def find(session_id: UUID, words: str, after: int = 0) -> Found:
-    """Events after ``after`` that say all of the words, as in a web search: ``refund "order 4711" -test``."""
-    words = words.replace("\0", " ")[:500]
-    said = EventText.objects.filter(
-        session_id=session_id, words=SearchQuery(words, config="simple", search_type="websearch")
-    )
-    seqs = list(said.filter(seq__gt=after).order_by("seq").values_list("seq", flat=True)[: HITS + 1])
-    return Found(_hits(session_id, words, seqs[:HITS]), said.count(), len(seqs) > HITS)
+    """Events after ``after`` that say all of the words, see ``web_search``."""
+    matching = EventText.objects.filter(session_id=session_id, words=web_search(words))
+    seqs = list(matching.filter(seq__gt=after).order_by("seq").values_list("seq", flat=True)[: HITS + 1])
+    return Found(_hits(session_id, searchable(words), seqs[:HITS]), matching.count(), len(seqs) > HITS)
 
 
 def _hits(session_id: UUID, words: str, seqs: list[int]) -> list[Hit]:

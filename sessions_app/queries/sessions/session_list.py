@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 from uuid import UUID
 
 import orjson
-from django.contrib.postgres.search import SearchQuery
 from django.db.models import Count, DateTimeField, Exists, F, OuterRef, Q, QuerySet, Sum, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 
 from sessions_app.models import EventText, Session, Turn
+
+from ..log.search import web_search
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -131,10 +132,8 @@ def _agent(value: str) -> Q:
 
 
 def _has_words(words: str) -> Q:
-    words = words.replace("\0", " ")
-    query = SearchQuery(words, config="simple", search_type="websearch")
-    texts = EventText.objects.filter(session_id=OuterRef("pk"), words=query)
-    return Q(Exists(texts)) | Q(title__icontains=words)
+    texts = EventText.objects.filter(session_id=OuterRef("pk"), words=web_search(words))
+    return Q(Exists(texts)) | Q(title__icontains=words.replace("\0", " "))
 
 
 def _costs_at_least(dollars: Decimal) -> Q:
