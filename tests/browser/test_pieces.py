@@ -16,6 +16,7 @@ from sessions_app.services.log.events import append
 from sessions_app.services.turns import in_flight, messages
 
 STANDING, ROWS = re.compile(r"/standing$"), re.compile(r"/rows\?only=")
+TAIL = re.compile(r"/rows\?tail=1")
 SLOW = 1_200
 """Milliseconds that an answer is held back: other news come meanwhile."""
 
@@ -54,6 +55,22 @@ def note(session: Session, key: str) -> None:
 
 def path_of(session: Session) -> str:
     return f"/dashboard/sub-agents/{session.agent_id}/chat/{session.pk}"
+
+
+def test_a_row_whose_request_fails_comes_while_the_stream_stays_open(open_page, scripted_session):
+    page = open_page(path_of(scripted_session))
+    failed: list[str] = []
+
+    def fail_twice(route: Route) -> None:
+        if len(failed) == 2:
+            return route.continue_()
+        failed.append(route.request.url)
+        return route.abort()
+
+    page.route(TAIL, fail_twice)
+    note(scripted_session, "news")
+    expect(page.locator("#timeline")).to_contain_text("news", timeout=15_000)
+    assert len(failed) == 2
 
 
 def test_a_click_while_the_line_is_fetched_is_not_lost(open_page, scripted_session):

@@ -3,17 +3,22 @@
 // One request at a time for each. A change that comes meanwhile leads to one more when the new part is there: htmx would
 // keep one request for an element that is gone by then, and drop it.
 const requested = new Map(); // key of a part being fetched -> whether it changed again
-export async function refresh(key, fetchPart) {
+const FIRST_RETRY = 1_000; // ms; each wait is twice the one before
+const LAST_RETRY = 30_000;
+export async function refresh(key, fetchPart, wait = FIRST_RETRY) {
   if (requested.has(key)) return requested.set(key, true);
   requested.set(key, false);
+  let failed = false;
   try {
     await fetchPart();
   } catch {
-    return requested.delete(key); // desk.js shows the error, and live.js asks again when the stream is back
+    failed = true; // desk.js shows the error
   }
   const again = requested.get(key);
   requested.delete(key);
-  if (again) await refresh(key, fetchPart);
+  // The stream may outlive a network that is away for a second, and then nothing else would ask for this part again.
+  if (failed) setTimeout(() => refresh(key, fetchPart, Math.min(2 * wait, LAST_RETRY)), wait);
+  else if (again) await refresh(key, fetchPart);
 }
 
 // The answer to what somebody has just sent is the newest state of its part, and goes into the element that is there.
