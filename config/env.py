@@ -94,7 +94,7 @@ def read(environ: Mapping[str, str] = os.environ) -> Environment:
         database_pool=integer(environ, "COUNTERSIGN_DATABASE_POOL", default=0, least=0),
         broker_url=url(environ, "CELERY_BROKER_URL", BROKER_SCHEMES),
         secret_key=secret(environ),
-        allowed_hosts=words(environ, "ALLOWED_HOSTS"),
+        allowed_hosts=word_list(environ, "ALLOWED_HOSTS"),
         host=text(environ, "COUNTERSIGN_HOST"),
         public_url=url(environ, "COUNTERSIGN_PUBLIC_URL", ("https", "http"), needs_host=True),
         debug=boolean(environ, "DEBUG", default=False),
@@ -136,7 +136,7 @@ def file(environ: Mapping[str, str], name: str) -> Path | None:
     return path
 
 
-def words(environ: Mapping[str, str], name: str) -> tuple[str, ...]:
+def word_list(environ: Mapping[str, str], name: str) -> tuple[str, ...]:
     """A list, separated by commas or blanks."""
     return tuple((text(environ, name) or "").replace(",", " ").split())
 
@@ -224,13 +224,13 @@ def check_names(environ: Mapping[str, str]) -> None:
         if name in OURS or name in COMMON:
             continue
         if name.startswith("COUNTERSIGN_"):
-            raise ConfigError(f"{name} is not a setting of Countersign: {_meant(name, OURS, 0.0)}")
+            raise ConfigError(f"{name} is not a setting of Countersign: {_did_you_mean(name, OURS, 0.0)}")
         meant = difflib.get_close_matches(name, COMMON, n=1, cutoff=0.9)
         if meant and not environ.get(meant[0]):
             raise ConfigError(f"{name} is not a setting of Countersign: did you mean {meant[0]}?")
 
 
-def _meant(name: str, known: tuple[str, ...], cutoff: float) -> str:
+def _did_you_mean(name: str, known: tuple[str, ...], cutoff: float) -> str:
     return f"did you mean {difflib.get_close_matches(name, known, n=1, cutoff=cutoff)[0]}?"
 
 

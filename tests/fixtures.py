@@ -27,7 +27,7 @@ def workspace(db) -> Workspace:
 @pytest.fixture
 def agent(workspace) -> Agent:
     """An agent that runs elsewhere: its sessions are imported or sent in."""
-    return agents.named(workspace.id, "Refund agent")
+    return agents.get_or_create_agent(workspace.id, "Refund agent")
 
 
 @pytest.fixture

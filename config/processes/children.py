@@ -99,12 +99,12 @@ class Child:
             return
         now = time.monotonic()
         if self._process is not None:
-            self._bury(self._process, now)
+            self._clean_up_and_schedule(self._process, now)
         if now >= self._due:
             self.restarts += 1
             self.start()
 
-    def _bury(self, ended: Process, now: float) -> None:
+    def _clean_up_and_schedule(self, ended: Process, now: float) -> None:
         self.kill()  # what it had started itself
         if now - self._started > SETTLED_SECONDS:
             self.restarts = 0

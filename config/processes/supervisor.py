@@ -127,12 +127,12 @@ class Supervisor:
         self._start(web)
         fault = self._first_page_fault()
         if fault:
-            say(f"{fault}: see {self._logs / 'web.log'}")
+            print_line(f"{fault}: see {self._logs / 'web.log'}")
             return
         for worker in workers:  # not earlier: on a busy machine they would take the first page's time
             self._start(worker)
         if self.host in ANY_ADDRESS and not (self.environment.allowed_hosts or self.environment.public_url):
-            say("other machines get 400 until ALLOWED_HOSTS names the host that they use")
+            print_line("other machines get 400 until ALLOWED_HOSTS names the host that they use")
         print(f"ready {self.address}/ sign in: {self.address}{link}", flush=True)
         while True:
             self._pause()
@@ -233,10 +233,10 @@ class Supervisor:
 
     def _keep_running(self) -> None:
         if self.forker and not self.forker.alive():
-            say("the process that parts are forked from has ended; one that starts now takes 50 MB more")
+            print_line("the process that parts are forked from has ended; one that starts now takes 50 MB more")
             self.forker = None
         if self.cluster and self.server and not self.server.alive():
-            say("PostgreSQL has ended; starting it again")
+            print_line("PostgreSQL has ended; starting it again")
             self._revive(self.cluster)
         for child in self.children:
             child.keep_running()
@@ -246,7 +246,7 @@ class Supervisor:
         try:
             self.server = postgres.revive(cluster)
         except ConfigError as fault:
-            say(str(fault))
+            print_line(str(fault))
             self._pause(1)
 
     def _first_page_fault(self) -> str | None:
@@ -313,6 +313,6 @@ def bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def say(message: str) -> None:
+def print_line(message: str) -> None:
     """One line for the person at the terminal."""
     print(f"countersign: {message}", file=sys.stderr, flush=True)

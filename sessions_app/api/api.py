@@ -50,8 +50,8 @@ FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
     UnreadablePostError: lambda error: Problem(400, "the body ended too early"),
     SuspiciousOperation: lambda error: Problem(400, f"the request cannot be understood: {error}"),
     DataError: lambda error: Problem(422, f"a value is out of range: {str(error).splitlines()[0]}"),
-    OperationalError: lambda error: _away_or_too_much(error),
-    InterfaceError: lambda error: _away(),
+    OperationalError: lambda error: _database_problem(error),
+    InterfaceError: lambda error: _database_unavailable(),
 }
 """What services, Django and the database may raise at bad input or in bad times, as problems."""
 
@@ -81,10 +81,10 @@ def build() -> NinjaAPI:
 def explain(api: NinjaAPI, faults: dict[type[Exception], Callable[[Any], Problem]]) -> None:
     """Answer these exceptions with the problems that the functions make of them."""
     for raised, problem in faults.items():
-        api.add_exception_handler(raised, _answering(problem))
+        api.add_exception_handler(raised, _handler_of(problem))
 
 
-def _answering(problem: Callable[[Any], Problem]) -> Callable[[HttpRequest, Any], HttpResponse]:
+def _handler_of(problem: Callable[[Any], Problem]) -> Callable[[HttpRequest, Any], HttpResponse]:
     return lambda request, error: problem(error).response()
 
 
@@ -114,12 +114,12 @@ def _fault(fault: dict[str, Any]) -> dict[str, str]:
     return {"pointer": pointer, "in": source, "detail": fault["msg"].removeprefix("Value error, ")}
 
 
-def _away_or_too_much(error: OperationalError) -> Problem:
+def _database_problem(error: OperationalError) -> Problem:
     """Class 54 of SQLSTATE is what PostgreSQL cannot hold: the row of an index, the words of a text."""
     if (getattr(error.__cause__, "sqlstate", None) or "").startswith("54"):
         return Problem(422, f"a value is more than the database can hold: {str(error).splitlines()[0]}")
-    return _away()
+    return _database_unavailable()
 
 
-def _away() -> Problem:
+def _database_unavailable() -> Problem:
     return Problem(503, "the database does not answer; try again in a moment", headers={"Retry-After": "5"})

@@ -24,7 +24,7 @@ from .paging import Limit
 from .parsing import reply
 from .schemas.approvals import Approval
 from .schemas.events import Appended, Event, EventPage, Kind, SentEvents
-from .sessions import session_read, shown
+from .sessions import session_read, session_schema
 
 router = Router(tags=["events"])
 seed_router = Router(tags=["events of a session"])
@@ -94,11 +94,11 @@ def _page(session: models.Session, after: int, limit: int, kind: str | None) -> 
 
 def _stream(session: models.Session, after: int, last_event_id: int | None) -> StreamingHttpResponse:
     start = after if last_event_id is None else last_event_id
-    frames = follow.stream(follow.Follower(session.id, start, _show))
+    frames = follow.stream(follow.Follower(session.id, start, _schema_of))
     return StreamingHttpResponse(frames, content_type="text/event-stream", headers=follow.HEADERS)
 
 
-def _show(row: queries.Shown | models.Approval | models.Session) -> BaseModel:
+def _schema_of(row: queries.Shown | models.Approval | models.Session) -> BaseModel:
     if isinstance(row, queries.Shown):
         return Event.from_row(row)
-    return Approval.from_row(row) if isinstance(row, models.Approval) else shown(row)
+    return Approval.from_row(row) if isinstance(row, models.Approval) else session_schema(row)

@@ -36,7 +36,7 @@ def list_sessions(request: HttpRequest, wanted: Query[SessionQuery], limit: Limi
 @router.get("/sessions/{uuid:session_id}", auth=reader, response=Session)
 def read_session(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """One session."""
-    return reply(shown(session_read(request, session_id)))
+    return reply(session_schema(session_read(request, session_id)))
 
 
 @router.get("/sessions/{uuid:session_id}/turns", auth=reader, response=Page[Turn])
@@ -59,7 +59,7 @@ def continue_session(request: HttpRequest, session_id: UUID, wanted: Continuatio
         source, agent, by=request.auth.actor, origin=_origin(request), after_turn=wanted.after_turn,
         message=wanted.message or "", handoff=wanted.handoff,
     )  # fmt: skip
-    return reply(shown(session_read(request, made.id)), 201)
+    return reply(session_schema(session_read(request, made.id)), 201)
 
 
 @seed_router.get("/{uuid:agent_id}/sessions", auth=reader, response=Page[Session])
@@ -77,13 +77,13 @@ def create_session(request: HttpRequest, agent_id: UUID, session: NewSession = N
     """Begin a session, with a first message or without."""
     agent, by = agent_read(request, agent_id), request.auth.actor
     made = messages.start_session(agent, session.message or "", by=by, origin=_origin(request), **session.values())
-    return reply(shown(session_read(request, made.id)), 201)
+    return reply(session_schema(session_read(request, made.id)), 201)
 
 
 @seed_router.get("/{uuid:agent_id}/sessions/{uuid:session_id}", auth=reader, response=Session)
 def read_agent_session(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """One session of an agent."""
-    return reply(shown(session_read(request, session_id, agent_id)))
+    return reply(session_schema(session_read(request, session_id, agent_id)))
 
 
 @seed_router.post("/{uuid:agent_id}/sessions/{uuid:session_id}/messages", auth=writer, response={202: Accepted})
@@ -99,14 +99,14 @@ def send_message(request: HttpRequest, agent_id: UUID, session_id: UUID, message
 def interrupt_session(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """Cancel the turn in flight, and what it asks. 409 when the session is archived."""
     messages.interrupt(session_read(request, session_id, agent_id).pk, by=request.auth.actor)
-    return reply(shown(session_read(request, session_id, agent_id)), 202)
+    return reply(session_schema(session_read(request, session_id, agent_id)), 202)
 
 
 @seed_router.post("/{uuid:agent_id}/sessions/{uuid:session_id}/archive", auth=writer, response=Session)
 def archive_session(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """Read-only from now on; a second time changes nothing."""
     sessions.archive(session_read(request, session_id, agent_id), by=request.auth.actor)
-    return reply(shown(session_read(request, session_id, agent_id)))
+    return reply(session_schema(session_read(request, session_id, agent_id)))
 
 
 def session_read(request: HttpRequest, session_id: UUID, agent_id: UUID | None = None) -> models.Session:
@@ -119,12 +119,12 @@ def session_read(request: HttpRequest, session_id: UUID, agent_id: UUID | None =
     return session
 
 
-def shown(session: models.Session) -> Session:
+def session_schema(session: models.Session) -> Session:
     """One session with where it came from."""
-    return _all_shown([session])[0]
+    return _session_schemas([session])[0]
 
 
-def _all_shown(found: Iterable[models.Session]) -> list[Session]:
+def _session_schemas(found: Iterable[models.Session]) -> list[Session]:
     rows = list(found)
     ids = [row.id for row in rows]
     known, others = provenance.provenance_of(ids), turn_state.queue_and_continuations_of(ids)
@@ -141,4 +141,4 @@ def _page(request: HttpRequest, wanted: queries.SessionFilter, limit: int, curso
         page = queries.page(found, wanted.sort, limit, cursor)
     except queries.BadFilter as bad:
         raise invalid(f"/{bad.field}", str(bad)) from None
-    return reply(Page(items=_all_shown(page.items), next_cursor=page.next_cursor))
+    return reply(Page(items=_session_schemas(page.items), next_cursor=page.next_cursor))

@@ -126,14 +126,14 @@ def create_webhook(request: HttpRequest, webhook: NewWebhook) -> HttpResponse:
 @router.get("/webhooks/{uuid:webhook_id}", auth=reader, response=Webhook)
 def read_webhook(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """One webhook endpoint."""
-    return _shown(request, webhook_id)
+    return _webhook_reply(request, webhook_id)
 
 
 @router.patch("/webhooks/{uuid:webhook_id}", auth=admin, response=Webhook)
 def change_webhook(request: HttpRequest, webhook_id: UUID, changes: WebhookChanges) -> HttpResponse:
     """Give it another agent (null: none), deactivate it, or activate it again."""
     webhook_endpoints.change(_webhook(request, webhook_id), _changes(request, changes), by=request.auth.actor)
-    return _shown(request, webhook_id)
+    return _webhook_reply(request, webhook_id)
 
 
 @router.delete("/webhooks/{uuid:webhook_id}", auth=admin, response={204: None})
@@ -227,24 +227,24 @@ def list_runs(
 @router.get("/trigger-runs/{uuid:run_id}", auth=reader, response=TriggerRun)
 def read_run(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """One trigger run."""
-    return reply(TriggerRun.from_row(_one(queries.runs(request.auth.workspace.id), run_id, "trigger run")))
+    return reply(TriggerRun.from_row(_found_or_404(queries.runs(request.auth.workspace.id), run_id, "trigger run")))
 
 
 def _schedule(request: HttpRequest, schedule_id: UUID) -> models.Schedule:
     found = models.Schedule.objects.filter(workspace=request.auth.workspace).select_related("agent")
-    return _one(found, schedule_id, "schedule")
+    return _found_or_404(found, schedule_id, "schedule")
 
 
 def _webhook(request: HttpRequest, webhook_id: UUID) -> models.WebhookEndpoint:
-    return _one(queries.endpoints(request.auth.workspace.id), webhook_id, "webhook endpoint")
+    return _found_or_404(queries.endpoints(request.auth.workspace.id), webhook_id, "webhook endpoint")
 
 
 def _delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> models.WebhookDelivery:
     found = queries.delivery(request.auth.workspace.id).filter(endpoint=webhook_id)
-    return _one(found, delivery_id, "delivery")
+    return _found_or_404(found, delivery_id, "delivery")
 
 
-def _one(found: Any, id_: UUID, noun: str) -> Any:
+def _found_or_404(found: Any, id_: UUID, noun: str) -> Any:
     row = found.filter(pk=id_).first()
     if row is None:
         raise not_found(noun)
@@ -260,7 +260,7 @@ def _changes(request: HttpRequest, changes: Any) -> dict[str, Any]:
     return sent
 
 
-def _shown(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
+def _webhook_reply(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     row = _webhook(request, webhook_id)
     return reply(Webhook.from_row(row, _url(request, row)))
 

@@ -15,7 +15,7 @@ from .paging import MOST, Page
 from .parsing import reply
 from .problems import Problem, not_found
 from .schemas.sessions import Session, Waiting
-from .sessions import session_read, shown
+from .sessions import session_read, session_schema
 
 seed_router = Router(tags=["sessions of an agent"])
 """Below ``/dashboard/agents``."""
@@ -43,7 +43,7 @@ def go_on(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpRespons
     """Send the messages that were held back for want of money, or while the agent was paused. 409 when none was."""
     if not messages.send_waiting(session_read(request, session_id, agent_id).pk):
         raise Problem(409, "no message is held back")
-    return reply(shown(session_read(request, session_id, agent_id)), 202)
+    return reply(session_schema(session_read(request, session_id, agent_id)), 202)
 
 
 @seed_router.post(f"{SESSION}/retry", auth=writer, response={202: Session})
@@ -51,4 +51,4 @@ def retry(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpRespons
     """Have the agent take its last turn up again, after an error or an interruption. 409 while one is in flight."""
     if not messages.retry(session_read(request, session_id, agent_id).pk, by=request.auth.actor):
         raise Problem(409, "no turn can be tried again: one is in flight, none was taken, or the agent runs elsewhere")
-    return reply(shown(session_read(request, session_id, agent_id)), 202)
+    return reply(session_schema(session_read(request, session_id, agent_id)), 202)

@@ -65,21 +65,23 @@ def list_budgets(
 def put_budget(request: HttpRequest, budget: NewBudget) -> HttpResponse:
     """Set what an agent, a session or the workspace may spend in a day or in all; replaces the one there was."""
     about = {
-        "agent": _own(request, models.Agent, budget.agent),
-        "session": _own(request, models.Session, budget.session),
+        "agent": _row_of_workspace(request, models.Agent, budget.agent),
+        "session": _row_of_workspace(request, models.Session, budget.session),
     }
-    kept = budgets.put(request.auth.workspace.id, budget.amount, budget.period, by=request.auth.actor, **about)
+    kept = budgets.set_budget(request.auth.workspace.id, budget.amount, budget.period, by=request.auth.actor, **about)
     return reply(Budget.from_row(budget_queries.BudgetState(kept, budget_queries.spent_of(kept))))
 
 
 @router.delete("/budgets/{uuid:budget_id}", auth=admin, response={204: None})
 def delete_budget(request: HttpRequest, budget_id: UUID) -> HttpResponse:
     """Let spending go on without it."""
-    budgets.remove(_own(request, models.Budget, budget_id), by=request.auth.actor)
+    budgets.remove(_row_of_workspace(request, models.Budget, budget_id), by=request.auth.actor)
     return HttpResponse(status=204)
 
 
-def _own(request: HttpRequest, model: type, id_: UUID | None) -> models.Agent | models.Session | models.Budget | None:
+def _row_of_workspace(
+    request: HttpRequest, model: type, id_: UUID | None
+) -> models.Agent | models.Session | models.Budget | None:
     """The row of the workspace; None for None, 404 for another workspace's."""
     if id_ is None:
         return None

@@ -31,7 +31,7 @@ class Follower:
         self._sent: dict[tuple[str, str], int] = {}
         self._caught_up = False
 
-    def take(self, step: Step) -> Iterator[str]:
+    def advance(self, step: Step) -> Iterator[str]:
         """Go a step on; the frames of it that are news to this reader."""
         self.seq = step.seq
         for frame in step.frames:
@@ -62,17 +62,17 @@ async def stream(follower: Follower) -> AsyncIterator[str]:
             pieces: list[Piece] = []
             while True:
                 more = changed is not None
-                for said in pieces:
-                    yield piece(said)
+                for written in pieces:
+                    yield piece(written)
                 if changed is None and not pieces:
                     yield ": still here\n\n"
                 while more:
                     step = await steps().after(follower.session_id, follower.seq, changed, follower.show)
                     changed, more = set(), step.more
-                    for text in follower.take(step):
+                    for text in follower.advance(step):
                         yield text
                 changed = await reader.wait(PING_SECONDS)
-                pieces = reader.said()
+                pieces = reader.written_pieces()
     except (OperationalError, InterfaceError) as error:
         log.warning("a stream ends, and its reader will come back: %s", error)
     finally:

@@ -29,7 +29,7 @@ OF_DJANGO = ("cursor_factory", "context", "prepare_threshold")
 """Parameters of Django's connections that a plain asynchronous one cannot take."""
 
 Piece = dict[str, Any]
-"""``{"request", "offset", "text"}``: a part of a message that is being written, see ``notify.said``."""
+"""``{"request", "offset", "text"}``: a part of a message that is being written, see ``notify.text_written``."""
 PIECES_KEPT = 500
 Topic = tuple[str, str]
 """Kind and id of an object: ``("session", "0198...")``; kinds are session, approval and import."""
@@ -39,39 +39,39 @@ class Reader:
     """Waits for changes of one topic."""
 
     def __init__(self) -> None:
-        self._woken = asyncio.Event()
+        self._has_news = asyncio.Event()
         self._changed: set[Topic] | None = None
-        self._said: deque[Piece] = deque(maxlen=PIECES_KEPT)
+        self._pieces: deque[Piece] = deque(maxlen=PIECES_KEPT)
 
     async def wait(self, seconds: float) -> set[Topic] | None:
         """What changed since the last call, as soon as something did; None when nothing did in that time.
 
         An empty set means "perhaps anything": the hub has (again) begun to listen. Text that is being written ends
-        the wait, too, and changes nothing: see ``said``.
+        the wait, too, and changes nothing: see ``written_pieces``.
         """
         try:
-            await asyncio.wait_for(self._woken.wait(), seconds)
+            await asyncio.wait_for(self._has_news.wait(), seconds)
         except TimeoutError:
             return None
-        self._woken.clear()
+        self._has_news.clear()
         changed, self._changed = self._changed, None
         return changed
 
-    def said(self) -> list[Piece]:
+    def written_pieces(self) -> list[Piece]:
         """Pieces of text since the last call. Of a reader that is too slow for them the oldest are lost: each piece
         says where it begins, so that a gap shows, and the log has the message when it is whole.
         """
-        pieces = list(self._said)
-        self._said.clear()
+        pieces = list(self._pieces)
+        self._pieces.clear()
         return pieces
 
-    def wake(self, changed: set[Topic]) -> None:
+    def note_changes(self, changed: set[Topic]) -> None:
         self._changed = (self._changed or set()) | changed
-        self._woken.set()
+        self._has_news.set()
 
-    def hear(self, piece: Piece) -> None:
-        self._said.append(piece)
-        self._woken.set()
+    def add_piece(self, piece: Piece) -> None:
+        self._pieces.append(piece)
+        self._has_news.set()
 
 
 class Hub:
@@ -114,7 +114,7 @@ class Hub:
                     await listening.execute(f"LISTEN {CHANNEL}")
                     self._wake_all()
                     async for notice in listening.notifies():
-                        self._tell(notice.payload)
+                        self._dispatch(notice.payload)
             except psycopg.Error as error:
                 log.warning("the live connection is gone, trying again: %s", str(error).strip())
             await asyncio.sleep(RECONNECT_SECONDS)
@@ -123,22 +123,22 @@ class Hub:
         for topic, readers in self._readers.items():
             self._changes[topic] += 1
             for reader in readers:
-                reader.wake(set())
+                reader.note_changes(set())
 
-    def _tell(self, payload: str) -> None:
+    def _dispatch(self, payload: str) -> None:
         message = orjson.loads(payload)
         if "said" in message:
             topic = ("session", message["session"])
             if topic in self._readers:
                 self._changes[topic] += 1
             for reader in self._readers.get(topic, ()):
-                reader.hear(message["said"])
+                reader.add_piece(message["said"])
             return
         topics = {(kind, message[kind]) for kind in ("session", "approval", "import") if kind in message}
         for topic in topics & self._readers.keys():
             self._changes[topic] += 1
             for reader in self._readers[topic]:
-                reader.wake(topics)
+                reader.note_changes(topics)
 
 
 def _parameters() -> dict[str, Any]:

@@ -72,7 +72,7 @@ def finish_call(turn: TurnRun, call: Event, execute: Execute, people: Collection
         return True
     arguments = call.arguments
     if said == "ask" or (call.tool_name in people and not call.tool_server):
-        approval = turn.ask(call, context=question(call))
+        approval = turn.request_approval(call, context=question(call))
         if approval.status == Status.PENDING:
             return False
         endings.mark_delivered(approval)

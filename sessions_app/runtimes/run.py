@@ -20,7 +20,7 @@ from sessions_app.services.turns import in_flight
 from sessions_app.services.turns.in_flight import LeaseLost
 
 PAGE = 500
-SAID_AT_ONCE = 2_000
+CHARACTERS_PER_NOTICE = 2_000
 """Characters in one notice of streamed text: NOTIFY takes 8,000 bytes, and JSON escapes make up to six of one."""
 
 
@@ -95,7 +95,7 @@ class TurnRun:
         with in_flight.owned(self.flight):
             in_flight.still_owned(self.flight).update(state=self.state)
 
-    def ask(self, call: Event, *, context: str = "", risk: str = "") -> Approval:
+    def request_approval(self, call: Event, *, context: str = "", risk: str = "") -> Approval:
         """The approval of a tool call: the one that exists, or a new one that now waits for a person."""
         question = requests.Question(
             call.tool_name or "", call.arguments, server=call.tool_server, context=context, risk=risk,
@@ -111,17 +111,19 @@ class TurnRun:
 
     # --- text as it is written ---
 
-    def say(self, text: str, request: str) -> None:
+    def stream_text(self, text: str, request: str) -> None:
         """Show a piece of the message that the model is writing. It is not in the log before it is whole."""
         if not text:
             return
         flight = self.flight
-        begun = flight.said if flight.said_request == request else ""
-        flight.said, flight.said_request = begun + text, request
+        before = flight.said if flight.said_request == request else ""
+        flight.said, flight.said_request = before + text, request
         if not in_flight.still_owned(flight).update(said=flight.said, said_request=request):
             raise LeaseLost
-        for start in range(0, len(text), SAID_AT_ONCE):
-            notify.said(self.session_id, request, len(begun) + start, text[start : start + SAID_AT_ONCE])
+        for start in range(0, len(text), CHARACTERS_PER_NOTICE):
+            notify.text_written(
+                self.session_id, request, len(before) + start, text[start : start + CHARACTERS_PER_NOTICE]
+            )
 
     def _clear_written(self) -> None:
         """Forget the text that was being written: the log has it now, and a page must not show it twice."""

@@ -79,7 +79,7 @@ def _say(turn: TurnRun, key: str, rest: str, prompt: str) -> None:
     words = text.split(" ")
     edges = [*range(0, len(words), WORDS_AT_ONCE), len(words)]
     for start, end in pairwise(edges):
-        turn.say(" ".join(words[start:end]) + (" " if end < len(words) else ""), key)
+        turn.stream_text(" ".join(words[start:end]) + (" " if end < len(words) else ""), key)
         if turn.pause(SECONDS_BETWEEN):
             text = " ".join(words[:end])
             break

@@ -51,7 +51,7 @@ def create(workspace_id: UUID, name: str, *, by: audit.Actor, **fields: Any) -> 
     return agent
 
 
-def named(workspace_id: UUID, name: str) -> Agent:
+def get_or_create_agent(workspace_id: UUID, name: str) -> Agent:
     """The agent of this name, made as an external one when there is none; two callers get the same one."""
     name = text(name)
     slug = slug_of(name)

@@ -14,7 +14,7 @@ def session_changed(session_id: UUID, last_seq: int) -> None:
     send({"session": str(session_id), "seq": last_seq})
 
 
-def said(session_id: UUID, request: str, offset: int, text: str) -> None:
+def text_written(session_id: UUID, request: str, offset: int, text: str) -> None:
     """A piece of a message that is being written, and where in it the piece begins. The log has it when it is whole."""
     send({"session": str(session_id), "said": {"request": request, "offset": offset, "text": text}})
 

@@ -40,7 +40,7 @@ def origin_of(url: str) -> str:
 
 
 @transaction.atomic
-def keep(
+def store_secret(
     workspace_id: UUID, name: str, value: str, origin: str, *, by: audit.Actor, replace: bool = True
 ) -> Secret:  # fmt: skip
     """Keep a secret, in place of one of the same name unless ``replace`` is False. Raises ``Refused``."""

@@ -14,7 +14,7 @@ from .client import ok, pointers, refused
 def three_calls(agent):
     first = ran(agent, tool="lookup", price="0.02")
     ran(agent, tool="refund", status="error")
-    ran(agents.named(agent.workspace_id, "Other"), tool="lookup")
+    ran(agents.get_or_create_agent(agent.workspace_id, "Other"), tool="lookup")
     return first
 
 

@@ -27,7 +27,7 @@ def test_pages_do_not_move_while_rows_are_added(api, agent):
 
 def test_the_default_page_has_50_rows(api, workspace):
     for number in range(51):
-        agents.named(workspace.id, f"Agent {number}")
+        agents.get_or_create_agent(workspace.id, f"Agent {number}")
     page = ok(api.get("agents"))
     assert len(page["items"]) == 50
     assert len(api.all("agents")) == 51
@@ -87,7 +87,7 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(api, workspace, agent
     _fill(agent, 1)
     few = _queries(api, path)
     _fill(agent, 5)
-    agents.named(workspace.id, "One more")
+    agents.get_or_create_agent(workspace.id, "One more")
     assert _queries(api, path) == few
 
 

@@ -178,7 +178,7 @@ def test_another_workspace_finds_nothing(stranger, key_for, other_workspace, pat
 
 
 def test_an_agent_of_another_workspace_is_not_found(admin, schedule, webhook, other_workspace):
-    theirs = str(agents.named(other_workspace.id, "Theirs").id)
+    theirs = str(agents.get_or_create_agent(other_workspace.id, "Theirs").id)
     refused(admin.post("schedules", CRON | {"name": "x", "agent_id": theirs}), 404)
     refused(admin.patch(f"schedules/{schedule['id']}", {"agent_id": theirs}), 404)
     refused(admin.post("webhooks", {"name": "theirs", "agent_id": theirs}), 404)

@@ -60,7 +60,7 @@ def test_unknown_wallet_is_not_found(admin):
 
 
 def test_only_an_admin_changes_money(api, viewer, agent):
-    budget = budgets.put(agent.workspace_id, Decimal(5), "day", by=BY)
+    budget = budgets.set_budget(agent.workspace_id, Decimal(5), "day", by=BY)
     for client in (api, viewer):
         refused(client.post("wallets/ai/credits", CREDIT), 403)
         refused(put(client, {"amount": "1"}), 403)
@@ -109,7 +109,7 @@ def test_a_budget_that_is_none_is_refused(admin, wrong):
 
 
 def test_wallets_of_another_workspace_are_not_found(stranger, agent, session):
-    budget = budgets.put(agent.workspace_id, Decimal(5), "day", by=BY)
+    budget = budgets.set_budget(agent.workspace_id, Decimal(5), "day", by=BY)
     ledger.credit(ledger.wallet_of(agent.workspace_id, "ai"), "trial", Decimal(1), by=BY)
     ran(agent, tool="lookup", price="0.1")
     for path in ("budgets", "wallets/ai/entries", "wallets/data/entries", "calls"):

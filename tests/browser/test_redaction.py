@@ -23,7 +23,7 @@ def address(connected) -> str:
 @pytest.fixture
 def session_with_secret(workspace) -> Session:
     new = [asked("p1", SECRET), said("m1", f"You said: {SECRET}. " + "wide" * 90)]
-    made = session_with(agents.named(workspace.id, "Refund agent"), new)
+    made = session_with(agents.get_or_create_agent(workspace.id, "Refund agent"), new)
     Session.objects.filter(pk=made.pk).update(phase="completed")
     return made
 

@@ -17,7 +17,7 @@ WIDTHS = "[document.documentElement.scrollWidth, innerWidth]"
 
 @pytest.fixture
 def agent_with_usage(workspace):
-    found = agents.named(workspace.id, "Refund agent")
+    found = agents.get_or_create_agent(workspace.id, "Refund agent")
     ran(found, "0.50", tool="lookup", price="0.02")
     return found
 

@@ -15,7 +15,7 @@ from tests.services.build import answer, user
 
 @pytest.fixture
 def session_with_usage(db):
-    agent = agents.named(workspaces.default_workspace().id, "Refund agent")
+    agent = agents.get_or_create_agent(workspaces.default_workspace().id, "Refund agent")
     made = sessions.create(agent, by=audit.SYSTEM)
     events.append(made.id, [user("Go"), answer("r", "m", input_tokens=3)])
     return made

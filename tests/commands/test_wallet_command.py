@@ -44,7 +44,12 @@ def test_a_credit_that_cannot_be_is_refused(db, arguments):
 
 
 def test_show_names_what_was_not_paid_to_the_cent(db, capsys):
-    session = ran(agents.named(workspaces.default_workspace().id, "Refund agent"), "0.50", tool="lookup", price="0.02")
+    session = ran(
+        agents.get_or_create_agent(workspaces.default_workspace().id, "Refund agent"),
+        "0.50",
+        tool="lookup",
+        price="0.02",
+    )
     call_command("wallet", "show")
     assert "gap" not in capsys.readouterr().out
     TurnUsage.objects.update(cost=Decimal("0.75"))

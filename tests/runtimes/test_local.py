@@ -195,8 +195,8 @@ def test_a_worker_that_dies_after_a_response_does_not_ask_for_it_again(local_ses
     say(local_session, "Hello")
     api.says(text("Hello yourself"), id="msg_fixed")
     asked: list[list] = []
-    of = events.of
-    monkeypatch.setattr(events, "of", lambda *given: asked.append(made := of(*given)) or made)
+    drafts_of = events.drafts_of_response
+    monkeypatch.setattr(events, "drafts_of_response", lambda *given: asked.append(made := drafts_of(*given)) or made)
     work(local_session)
     again = say(local_session, "Hello again")
     assert not again.queued
@@ -225,13 +225,13 @@ def test_no_database_connection_is_held_while_the_model_writes(local_session, ap
     from django.db import connection
 
     open_ones = []
-    wait = Model.ask.__globals__["wait"]
+    wait = Model.stream_response.__globals__["wait"]
 
     def waits(futures, timeout):
         open_ones.append(connection.connection is not None)
         return wait(futures, timeout=timeout)
 
-    monkeypatch.setitem(Model.ask.__globals__, "wait", waits)
+    monkeypatch.setitem(Model.stream_response.__globals__, "wait", waits)
     api.pace = 0.05
     api.says(text("one two three four five six seven eight nine ten"))
     say(local_session, "Count")

@@ -180,7 +180,7 @@ def test_tools_that_the_api_would_refuse_are_left_out_and_reported(ask, api, sho
 
 
 def test_a_secret_is_sent_in_a_header_and_never_logged(ask, api, shop):
-    secrets.keep(workspace_id(), "shop-token", "Bearer tok-123456", shop.url, by=BY)
+    secrets.store_secret(workspace_id(), "shop-token", "Bearer tok-123456", shop.url, by=BY)
     session = ask(at(shop, headers_secret={"Authorization": "shop-token"}), "shop__whoami")
     assert event(session, "tool_result").text == "you sent [secret]"
     everything = str([*Event.objects.filter(session=session).values()]) + str(api.requests)
@@ -188,7 +188,7 @@ def test_a_secret_is_sent_in_a_header_and_never_logged(ask, api, shop):
 
 
 def test_a_secret_goes_to_its_own_origin_alone(ask, shop):
-    secrets.keep(workspace_id(), "other", "Bearer tok-123456", "https://mcp.example.com/path", by=BY)
+    secrets.store_secret(workspace_id(), "other", "Bearer tok-123456", "https://mcp.example.com/path", by=BY)
     session = ask(at(shop, headers_secret={"Authorization": "other"}), "shop__whoami")
     [problem] = texts(session, "error")
     assert 'the secret "other" is for https://mcp.example.com and is not sent to http://127.0.0.1:' in problem

@@ -55,7 +55,7 @@ def wire(kind: str, id_: str = "sevt_7", **fields: Any) -> dict[str, Any]:
 
 
 def only(mapping: Mapping, told: dict[str, Any]) -> EventDraft:
-    (event,) = mapping.of(told)
+    (event,) = mapping.drafts_of(told)
     return event
 
 
@@ -84,7 +84,9 @@ def test_unknown_runtime_events_are_kept_whole(mapping):
 
 
 def test_unprocessed_user_events_are_not_logged(mapping):
-    assert list(mapping.of({"id": "sevt_1", "type": "user.message", "content": SAID, "processed_at": None})) == []
+    assert (
+        list(mapping.drafts_of({"id": "sevt_1", "type": "user.message", "content": SAID, "processed_at": None})) == []
+    )
 
 
 def test_an_event_without_an_id_is_known_by_what_it_says(mapping):

@@ -71,7 +71,9 @@ def test_a_failed_request_carries_its_tokens(managed, fake):
 
 def test_text_is_shown_while_it_is_written(managed, fake, monkeypatch):
     shown: list[tuple[str, str]] = []
-    monkeypatch.setattr("sessions_app.services.notify.said", lambda s, request, at, text: shown.append((request, text)))
+    monkeypatch.setattr(
+        "sessions_app.services.notify.text_written", lambda s, request, at, text: shown.append((request, text))
+    )
     fake.world.scripts.append([Say("abcdefghi", pieces=3, pause=0.5)])
     say(managed, "Hello")
     work(managed)

@@ -93,7 +93,7 @@ def test_a_wallet_that_runs_empty_in_the_middle_of_a_turn_ends_it_and_loses_noth
 
 def test_a_turn_elsewhere_is_stopped_when_the_money_is_gone(managed, fake):
     """Before the runtime states its cost the tokens count, at their price."""
-    budgets.put(managed.workspace_id, Decimal("0.0010"), "all", by=BY, session=managed)
+    budgets.set_budget(managed.workspace_id, Decimal("0.0010"), "all", by=BY, session=managed)
     fake.world.scripts.append([Say("One"), Say("Two"), Pause(5), Say("Never said")])
     say(managed, "Go")
     work(managed)

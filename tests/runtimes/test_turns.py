@@ -245,7 +245,7 @@ def test_a_decision_in_the_moment_a_turn_goes_to_rest_is_not_lost(scripted_sessi
     flight = in_flight.claim(scripted_session.pk)
     turn = run.TurnRun(flight)
     scripted._call(turn, f"scripted:{turn.turn}:0", "refund", "")
-    turn.ask(Event.objects.get(session=scripted_session, kind="tool_call"))
+    turn.request_approval(Event.objects.get(session=scripted_session, kind="tool_call"))
     decide(scripted_session, "approve")  # before the worker lets go
     in_flight.park(flight, 5)
     assert TurnInFlight.objects.get().rung_at is not None
@@ -294,11 +294,11 @@ def test_text_is_shown_as_it_is_written(scripted_session, django_capture_on_comm
     say(scripted_session, "one two three four five six")
     flight = in_flight.claim(scripted_session.pk)
     turn = run.TurnRun(flight)
-    turn.say("one ", "r1")
-    turn.say("two", "r1")
+    turn.stream_text("one ", "r1")
+    turn.stream_text("two", "r1")
     row = TurnInFlight.objects.get()
     assert (row.said, row.said_request) == ("one two", "r1")
-    turn.say("again", "r2")
+    turn.stream_text("again", "r2")
     assert TurnInFlight.objects.get().said == "again"
 
 

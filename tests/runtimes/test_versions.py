@@ -44,13 +44,13 @@ def test_a_version_that_is_not_kept_is_no_reason_to_stop(make_session):
 def test_text_being_written_is_cleared_once_its_event_is_logged(scripted_session):
     say(scripted_session, "Hello")
     turn = TurnRun(in_flight.claim(scripted_session.pk))
-    turn.say("You said", "r1")
+    turn.stream_text("You said", "r1")
     assert TurnInFlight.objects.get().said == "You said"
     turn.append(turn.event("reasoning", "t", "Hm"))
     assert TurnInFlight.objects.get().said == "You said"
     turn.append(turn.event("agent_message", "m", "You said: Hello"))
     assert (TurnInFlight.objects.get().said, TurnInFlight.objects.get().said_request) == ("", "")
-    turn.say("More", "r2")
+    turn.stream_text("More", "r2")
     assert TurnInFlight.objects.get().said == "More"
 
 

@@ -19,7 +19,7 @@ WRONG = "sk-ant-of-somebody-else"
 
 
 def keep(session: Session, key: str) -> None:
-    secrets.keep(session.workspace_id, secrets.PROVIDER_KEY, key, secrets.provider_origin(), by=BY)
+    secrets.store_secret(session.workspace_id, secrets.PROVIDER_KEY, key, secrets.provider_origin(), by=BY)
 
 
 @pytest.fixture

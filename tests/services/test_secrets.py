@@ -16,7 +16,7 @@ BY = audit.Actor("member", "m", "Ines")
 
 
 def test_a_secret_is_encrypted_at_rest_and_in_no_audit_entry(workspace):
-    secrets.keep(workspace.id, "crm", "Bearer tok-123456", "https://MCP.example.com:443/mcp", by=BY)
+    secrets.store_secret(workspace.id, "crm", "Bearer tok-123456", "https://MCP.example.com:443/mcp", by=BY)
     with connection.cursor() as cursor:
         cursor.execute("SELECT value FROM sessions_app_secret")
         assert "tok-123456" not in cursor.fetchone()[0]
@@ -25,8 +25,8 @@ def test_a_secret_is_encrypted_at_rest_and_in_no_audit_entry(workspace):
 
 
 def test_storing_a_secret_again_replaces_it(workspace):
-    secrets.keep(workspace.id, "crm", "one-1234", "https://a.example", by=BY)
-    secrets.keep(workspace.id, "crm", "two-1234", "https://b.example", by=BY)
+    secrets.store_secret(workspace.id, "crm", "one-1234", "https://a.example", by=BY)
+    secrets.store_secret(workspace.id, "crm", "two-1234", "https://b.example", by=BY)
     assert Secret.objects.get().origin == "https://b.example"
     assert list(AuditEntry.objects.order_by("seq").values_list("action", flat=True)) == [
         "secret.kept",
@@ -39,14 +39,14 @@ def test_storing_a_secret_again_replaces_it(workspace):
             "https://mcp.example.com@evil.example/", "https://evil.example/mcp.example.com"],
 )  # fmt: skip
 def test_secret_is_sent_to_no_other_origin(workspace, url):
-    secrets.keep(workspace.id, "crm", "tok-123456", "https://mcp.example.com", by=BY)
+    secrets.store_secret(workspace.id, "crm", "tok-123456", "https://mcp.example.com", by=BY)
     with pytest.raises(secrets.Refused, match="is for https://mcp.example.com and is not sent to") as refused:
         secrets.value_for(workspace.id, "crm", url)
     assert "tok-123456" not in str(refused.value)
 
 
 def test_secret_of_one_workspace_is_not_found_in_another(workspace):
-    secrets.keep(workspace.id, "crm", "tok-123456", "https://a.example", by=BY)
+    secrets.store_secret(workspace.id, "crm", "tok-123456", "https://a.example", by=BY)
     other = workspaces.create_workspace("other")
     with pytest.raises(secrets.Refused, match='there is no secret "crm"'):
         secrets.value_for(other.id, "crm", "https://a.example")
@@ -67,7 +67,7 @@ def test_secret_of_one_workspace_is_not_found_in_another(workspace):
 )
 def test_invalid_header_values_and_origins_are_refused(workspace, name, value, origin):
     with pytest.raises(secrets.Refused):
-        secrets.keep(workspace.id, name, value, origin, by=BY)
+        secrets.store_secret(workspace.id, name, value, origin, by=BY)
 
 
 def test_the_command_reads_the_value_from_standard_input_and_never_shows_it(workspace, monkeypatch):
@@ -85,7 +85,7 @@ def test_the_command_reads_the_value_from_standard_input_and_never_shows_it(work
 def test_a_workspace_asks_anthropic_with_its_own_key_and_its_neighbour_with_the_installations(workspace, settings):
     settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL = "sk-of-all-1234", None
     neighbour = workspaces.create_workspace("neighbour", "Neighbour")
-    secrets.keep(workspace.id, secrets.PROVIDER_KEY, "sk-of-ours-1234", "https://api.anthropic.com", by=BY)
+    secrets.store_secret(workspace.id, secrets.PROVIDER_KEY, "sk-of-ours-1234", "https://api.anthropic.com", by=BY)
     assert (secrets.provider_key(workspace.id), secrets.provider_key(neighbour.id)) == (
         "sk-of-ours-1234",
         "sk-of-all-1234",
@@ -94,7 +94,7 @@ def test_a_workspace_asks_anthropic_with_its_own_key_and_its_neighbour_with_the_
 
 def test_a_key_is_not_sent_to_another_place_nor_replaced_by_somebody_elses(workspace, settings):
     settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL = "sk-of-all-1234", None
-    secrets.keep(workspace.id, secrets.PROVIDER_KEY, "sk-of-ours-1234", "https://api.anthropic.com", by=BY)
+    secrets.store_secret(workspace.id, secrets.PROVIDER_KEY, "sk-of-ours-1234", "https://api.anthropic.com", by=BY)
     settings.ANTHROPIC_BASE_URL = "https://gateway.example/anthropic"
     with pytest.raises(secrets.Refused, match="is for https://api.anthropic.com and is not sent to"):
         secrets.provider_key(workspace.id)
@@ -104,7 +104,7 @@ def test_workspaces_with_a_key(workspace, settings):
     workspaces.create_workspace("neighbour", "Neighbour")
     settings.ANTHROPIC_API_KEY = None
     assert list(secrets.workspaces_with_provider_key()) == []
-    secrets.keep(workspace.id, secrets.PROVIDER_KEY, "sk-of-ours-1234", secrets.provider_origin(), by=BY)
+    secrets.store_secret(workspace.id, secrets.PROVIDER_KEY, "sk-of-ours-1234", secrets.provider_origin(), by=BY)
     assert list(secrets.workspaces_with_provider_key()) == [workspace]
     settings.ANTHROPIC_API_KEY = "sk-of-all-1234"
     assert secrets.workspaces_with_provider_key().count() == 2

@@ -20,7 +20,7 @@ def ours(workspace, agent) -> dict[str, str]:
     imported = import_jobs.start_import(workspace, "hush.json", [TRANSCRIPT], by=ASKER)
     key, _ = api_keys.create_api_key(workspace, "hush key", Role.VIEWER, by=audit.COMMAND)
     member = member_of(workspace, Role.VIEWER, "Hushpuppy")
-    secret = secrets.keep(workspace.id, "hush-token", "tok-123456", "https://mcp.example.com", by=audit.COMMAND)
+    secret = secrets.store_secret(workspace.id, "hush-token", "tok-123456", "https://mcp.example.com", by=audit.COMMAND)
     return {
         "session": f"/dashboard/sub-agents/{agent.id}/chat/{session.id}",
         "agent": f"/agents/{agent.slug}/",

@@ -30,7 +30,9 @@ def fill(workspace, start: int, stop: int) -> None:
     """In each list of the desk, rows from ``start`` to ``stop``."""
     document, _ = SourceDocument.objects.get_or_create(workspace=workspace, sha256="0" * 64, size=1)
     for number in range(start, stop):
-        session = session_of(agents.named(workspace.id, f"Agent {number}"), f"Session {number}", errors=number % 2)
+        session = session_of(
+            agents.get_or_create_agent(workspace.id, f"Agent {number}"), f"Session {number}", errors=number % 2
+        )
         asks(session)
         finding = {"rule": f"r{number}", "severity": "info", "path": "/a", "message": "odd"}
         imported = Import.objects.create(

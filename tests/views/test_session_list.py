@@ -19,7 +19,7 @@ def titles(response) -> list[str]:
 
 @pytest.fixture
 def three_sessions(workspace, agent) -> None:
-    clerk = agents.named(workspace.id, "Invoice clerk")
+    clerk = agents.get_or_create_agent(workspace.id, "Invoice clerk")
     session_of(agent, "Cheap", cost="0.01", tags=["vip"])
     session_of(agent, "Dear", cost="7.50", errors=2, status="archived")
     asks(session_of(clerk, "Waits", cost="0.50", status="running", origin="webhook"))

@@ -50,22 +50,22 @@ class _Reader:
     def item(self, depth: int) -> Json:
         if depth > DEEPEST:
             raise ValueError(f"CBOR nests deeper than {DEEPEST} levels")
-        first = self._take(1)[0]
+        first = self._read_bytes(1)[0]
         major, info = first >> 5, first & 31
         if major == 7:
             return self._simple(info)
         if major in (0, 1, 6):
-            return self._whole(major, self._size(info), depth)
+            return self._integer_or_tagged(major, self._size(info), depth)
         size = None if info == 31 else self._size(info)
         return (self._bytes, self._text, self._array, self._map)[major - 2](size, depth)
 
-    def _whole(self, major: int, size: int, depth: int) -> Json:
+    def _integer_or_tagged(self, major: int, size: int, depth: int) -> Json:
         """A number, or what a tag stands before; the tag itself says nothing here."""
         if major == 6:
             return self.item(depth + 1)
         return size if major == 0 else -1 - size
 
-    def _take(self, count: int) -> bytes:
+    def _read_bytes(self, count: int) -> bytes:
         if self.place + count > len(self.data):
             raise ValueError("CBOR ends in the middle of an item")
         self.place += count
@@ -76,25 +76,25 @@ class _Reader:
             return info
         if info > 27:
             raise ValueError(f"CBOR length code {info} is reserved")
-        return int.from_bytes(self._take(1 << (info - 24)), "big")
+        return int.from_bytes(self._read_bytes(1 << (info - 24)), "big")
 
     def _simple(self, info: int) -> Json:
         if info == 31:
             raise _Break
         if info in _FLOATS:
-            value = struct.unpack(_FLOATS[info], self._take(1 << (info - 24)))[0]
+            value = struct.unpack(_FLOATS[info], self._read_bytes(1 << (info - 24)))[0]
             return value if value == value and abs(value) != float("inf") else None
-        return _SIMPLE.get(self._take(1)[0] if info == 24 else info)
+        return _SIMPLE.get(self._read_bytes(1)[0] if info == 24 else info)
 
     def _chunks(self, size: int | None, depth: int) -> bytes:
         if size is not None:
-            return self._take(size)
+            return self._read_bytes(size)
         parts = []
         while self.data[self.place : self.place + 1] != b"\xff":
-            major, info = divmod(self._take(1)[0], 32)
+            major, info = divmod(self._read_bytes(1)[0], 32)
             if major not in (2, 3) or info == 31:
                 raise ValueError("CBOR string of indefinite length holds something else")
-            parts.append(self._take(self._size(info)))
+            parts.append(self._read_bytes(self._size(info)))
         self.place += 1
         return b"".join(parts)
 

@@ -32,12 +32,12 @@ def call(token: str, method: str, *, timeout: float = TIMEOUT, **parameters: Any
     try:
         return getattr(client, method)(**parameters).data
     except SlackApiError as error:
-        raise _meaning(method, error) from None  # its request holds the token
+        raise _exception_of(method, error) from None  # its request holds the token
     except (SlackClientError, OSError, ValueError) as error:
         raise Away(f"Slack could not be reached: {type(error).__name__}") from None
 
 
-def _meaning(method: str, error: Any) -> Away | Refused:
+def _exception_of(method: str, error: Any) -> Away | Refused:
     """Of a ``SlackApiError``."""
     status = getattr(error.response, "status_code", 0)
     headers = {name.lower(): value for name, value in dict(getattr(error.response, "headers", {})).items()}

@@ -44,19 +44,19 @@ def earlier(event: SlackEvent) -> str:
         return f"(What was said in this Slack thread before could not be read: {refused.code}.)"
     before = [message for message in page["messages"] if message.get("ts") != ts]
     chosen = before if len(before) <= MOST_MESSAGES else [before[0], *before[1 - MOST_MESSAGES :]]
-    return _told(event, chosen, len(before) - len(chosen), whole=not page.get("has_more"))
+    return _context_text(event, chosen, len(before) - len(chosen), whole=not page.get("has_more"))
 
 
-def _told(event: SlackEvent, messages: list[dict[str, Any]], left_out: int, *, whole: bool) -> str:
+def _context_text(event: SlackEvent, messages: list[dict[str, Any]], left_out: int, *, whole: bool) -> str:
     people, lines, unheard = _People(event), [], 0
     for message in messages:
-        said = clean(mrkdwn.to_plain(_text_of(message), bot=""))
+        line = clean(mrkdwn.to_plain(_text_of(message), bot=""))
         name = people.name_of(message)
         if name is None:
             unheard += 1
-        elif said:
-            cut = " …" if len(said) > MOST_CHARACTERS else ""
-            lines += f"{name}: {said[:MOST_CHARACTERS]}{cut}".splitlines()
+        elif line:
+            cut = " …" if len(line) > MOST_CHARACTERS else ""
+            lines += f"{name}: {line[:MOST_CHARACTERS]}{cut}".splitlines()
     if not lines:
         return ""
     notes = (

@@ -30,7 +30,7 @@ class Command(BaseCommand):
     def _set(self, workspace: Any, name: str, origin: str, **options: Any) -> None:
         value = getpass("Value: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
         try:
-            secrets.keep(workspace.id, name, value, origin, by=audit.COMMAND)
+            secrets.store_secret(workspace.id, name, value, origin, by=audit.COMMAND)
         except secrets.Refused as refused:
             raise CommandError(str(refused)) from None
 

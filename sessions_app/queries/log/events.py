@@ -31,7 +31,7 @@ class Shown:
 def page(session_id: UUID, *, after: int, limit: int, kind: str | None = None) -> list[Shown]:
     """Up to ``limit`` events after a ``seq``: fewer where they are large, but never none while there are some."""
     found = Event.objects.filter(session_id=session_id, seq__gt=after).order_by("seq")
-    seqs = _fitting(found.filter(kind=kind) if kind else found, limit)
+    seqs = _rows_within(found.filter(kind=kind) if kind else found, limit)
     return joined(session_id, Event.objects.filter(session_id=session_id, seq__in=seqs).order_by("seq"))
 
 
@@ -44,7 +44,7 @@ def joined(session_id: UUID, found: Iterable[Event]) -> list[Shown]:
     return [Shown(event, by_seq.get(event.seq), calls.get(event.seq)) for event in events]
 
 
-def _fitting(found: QuerySet[Event], limit: int) -> list[int]:
+def _rows_within(found: QuerySet[Event], limit: int) -> list[int]:
     seqs: list[int] = []
     characters = 0
     for seq, weight in found.annotate(weight=WEIGHT).values_list("seq", "weight")[:limit]:

@@ -217,20 +217,20 @@ class Timeline:
 
     def after(self, seq: int) -> Window:
         """The rows that follow ``seq``."""
-        entries, later = _take(self.rows().filter(seq__gt=seq).order_by("seq"), ROWS)
+        entries, later = _limited(self.rows().filter(seq__gt=seq).order_by("seq"), ROWS)
         earlier = seq > 0 and self.rows().filter(seq__lte=seq).exists()
         return self._complete(Window(entries, 0, earlier, later))
 
     def before(self, seq: int) -> Window:
         """The rows that end before ``seq``."""
-        entries, earlier = _take(self.rows().filter(seq__lt=seq).order_by("-seq"), ROWS)
+        entries, earlier = _limited(self.rows().filter(seq__lt=seq).order_by("-seq"), ROWS)
         later = self.rows().filter(seq__gte=seq).exists()
         return self._complete(Window(entries[::-1], len(entries), earlier, later))
 
     def around(self, seq: int) -> Window:
         """The rows around ``seq``, with a few before it to read it in context."""
-        above, earlier = _take(self.rows().filter(seq__lt=seq).order_by("-seq"), BEFORE)
-        below, later = _take(self.rows().filter(seq__gte=seq).order_by("seq"), ROWS - len(above))
+        above, earlier = _limited(self.rows().filter(seq__lt=seq).order_by("-seq"), BEFORE)
+        below, later = _limited(self.rows().filter(seq__gte=seq).order_by("seq"), ROWS - len(above))
         return self._complete(Window(above[::-1] + below, len(above), earlier, later))
 
     def only(self, seq: int) -> Window:
@@ -260,7 +260,7 @@ def read(found: QuerySet[Event]) -> list[Entry]:
     return [Entry(**row) for row in found.annotate(**CUT).values(*PLAIN, *CUT)]
 
 
-def _take(found: QuerySet[Event], limit: int) -> tuple[list[Entry], bool]:
+def _limited(found: QuerySet[Event], limit: int) -> tuple[list[Entry], bool]:
     taken = read(found[: limit + 1])
     return taken[:limit], len(taken) > limit
 

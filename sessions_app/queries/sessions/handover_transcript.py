@@ -60,7 +60,7 @@ def _transcript(session: Session, through: int, characters: int, head: str = "")
     fixed = "\n\n".join(filter(None, parts))
     room = min(OLDER, characters // 5)
     lines, first = _latest(session, through, characters - len(fixed) - room - 500)
-    older = _older(session, first, room) if first else ""
+    older = _older_events(session, first, room) if first else ""
     return "\n\n".join(filter(None, [fixed, older, "## Transcript", *lines]))[:characters]
 
 
@@ -125,7 +125,7 @@ def _decision(approval: WithAnnotations[Approval, Shown]) -> str:
 def _latest(session: Session, through: int, room: int) -> tuple[list[str], int | None]:
     """The last events that fit into ``room`` characters, and the turn they begin in; None when all of them fit."""
     lines: list[str] = []
-    for row in _backwards(session, through):
+    for row in _events_backwards(session, through):
         line = _line_of_event(row)
         if room < len(line):
             return [f"(turn {row['turn']} begins before this)", *lines[::-1]], row["turn"]
@@ -134,7 +134,7 @@ def _latest(session: Session, through: int, room: int) -> tuple[list[str], int |
     return lines[::-1], None
 
 
-def _backwards(session: Session, through: int) -> Iterator[Mapping[str, Any]]:
+def _events_backwards(session: Session, through: int) -> Iterator[Mapping[str, Any]]:
     """Events of the conversation from ``through`` back to the first, long values cut by PostgreSQL."""
     rows = Event.objects.filter(session=session, kind__in=KINDS, depth=0).order_by("-seq").values(
         "seq", "turn", "kind", "actor_kind", "actor_name", "tool_name", "tool_server", "tool_status",
@@ -161,7 +161,7 @@ def _line_of_event(row: Mapping[str, Any]) -> str:
     return f"{KINDS[kind] or 'agent'}: {_cut(text, MESSAGE)}"
 
 
-def _older(session: Session, first: int, room: int) -> str:
+def _older_events(session: Session, first: int, room: int) -> str:
     """Prompts of turns up to ``first``: the earliest and the latest, as many as fit into ``room`` characters."""
     turns = Turn.objects.filter(session=session, index__lte=first, index__gt=0)
     rows = turns.values_list("index", Left("prompt", 400), F("tool_calls"), F("errors")).order_by("index")

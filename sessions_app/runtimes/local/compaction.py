@@ -71,7 +71,7 @@ def compact(turn: TurnRun, model: Model) -> None:
         )
     )  # fmt: skip
     try:
-        reply = model.ask(turn, _request(turn, through), shown=False)
+        reply = model.stream_response(turn, _request(turn, through), shown=False)
     except TooLong:
         reply = None
     if reply is None or reply.whole:
@@ -100,7 +100,7 @@ def _event(turn: TurnRun, reply: Reply | None, through: int) -> EventDraft:
 
 def _last(turn: TurnRun) -> Event | None:
     """What tells how long the session is: the last response, or the summary after it."""
-    return _told(turn).order_by("-seq").first()
+    return _responses_and_summaries(turn).order_by("-seq").first()
 
 
 def _filled(last: Event | None) -> int:
@@ -111,9 +111,9 @@ def _filled(last: Event | None) -> int:
 
 def _responses(turn: TurnRun) -> int:
     """A number that is another one after each response: what is told once for each of them."""
-    return _told(turn).count()
+    return _responses_and_summaries(turn).count()
 
 
-def _told(turn: TurnRun) -> Any:
+def _responses_and_summaries(turn: TurnRun) -> Any:
     responses = Q(client_key__startswith="local:", output_tokens__isnull=False) | Q(kind="compaction")
     return Event.objects.filter(responses, session_id=turn.session_id, depth=0)

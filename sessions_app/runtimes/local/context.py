@@ -42,7 +42,7 @@ class Context:
         self._seq = 0
 
     def messages(self, *, paused: bool = False) -> list[Json]:
-        """For the next request. ``paused``: the model itself asked to be called again with what it has said so far."""
+        """For the next request. ``paused``: the model itself asked to be called again with what it said so far."""
         for event in self._turn.events(after=self._seq, kinds=KINDS):
             self._seq = event.seq
             if event.depth:
@@ -86,7 +86,7 @@ def conversation(events: Iterable[Event], model: str) -> list[Json]:
     making = _Making(results)
     for event in events:
         if event.kind in ("agent_message", "reasoning", "tool_call"):
-            making.assistant(event, _said(event, model))
+            making.assistant(event, _assistant_block(event, model))
         elif event.kind != "tool_result" and event.text.strip():
             making.user(_text(_SPOKEN.get(event.kind, "{}").format(event.text)))
     return making.done()
@@ -140,8 +140,8 @@ class _Making:
         self._messages[-1]["content"].append(block)
 
 
-def _said(event: Event, model: str) -> Json | None:
-    """What the model said, as it said it. Thinking goes back to the model that signed it and to no other."""
+def _assistant_block(event: Event, model: str) -> Json | None:
+    """A block as the model wrote it. Thinking goes back to the model that signed it and to no other."""
     match event.kind:
         case "agent_message":
             return _text(event.text) if event.text.strip() else None
@@ -161,8 +161,8 @@ def _said(event: Event, model: str) -> Json | None:
 def _result(event: Event | None) -> Json:
     if event is None:
         return {"content": [_text(NO_RESULT)], "is_error": True}
-    said = event.text if event.text or event.result is None else orjson.dumps(storable(event.result)).decode()
-    parts = [_text(limited(said) if said.strip() else "(no output)")]
+    output = event.text if event.text or event.result is None else orjson.dumps(storable(event.result)).decode()
+    parts = [_text(limited(output) if output.strip() else "(no output)")]
     if "arguments" in event.data:
         ran = orjson.dumps(event.data["arguments"], option=orjson.OPT_SORT_KEYS).decode()
         parts.append(_text(f"A person changed the arguments before it ran. It ran with: {ran}"))
@@ -175,11 +175,11 @@ def _known_as(call: Event) -> str:
 
 def _id(event: Event) -> str:
     """The call's id; one of another system may have characters that the API refuses."""
-    said = _known_as(event)
-    if _ID.fullmatch(said):
-        return said
-    return f"toolu_{hashlib.sha256(said.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
+    known = _known_as(event)
+    if _ID.fullmatch(known):
+        return known
+    return f"toolu_{hashlib.sha256(known.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
 
 
-def _text(said: str) -> Json:
-    return {"type": "text", "text": said}
+def _text(content: str) -> Json:
+    return {"type": "text", "text": content}

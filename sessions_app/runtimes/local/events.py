@@ -24,12 +24,12 @@ INTERRUPTED = "interrupted"
 """A stop reason of ours: a person stopped it."""
 
 
-def of(turn: TurnRun, reply: Reply, offers: Mapping[str, Offer]) -> list[EventDraft]:
+def drafts_of_response(turn: TurnRun, reply: Reply, offers: Mapping[str, Offer]) -> list[EventDraft]:
     """The events of a response. One that a person stopped keeps its text; calls that it was writing were never made."""
     message = reply.message
     if message is None:
         return []
-    *blocks, last = [*_blocks(turn, message, reply.whole, offers)] or [_nothing(turn, message)]
+    *blocks, last = [*_blocks(turn, message, reply.whole, offers)] or [_event_of_empty_response(turn, message)]
     ended = {"stop_reason": message.stop_reason if reply.whole else INTERRUPTED}
     if message.stop_details:
         ended["stop_details"] = message.stop_details.to_dict()
@@ -54,7 +54,7 @@ def _blocks(turn: TurnRun, message: Message, whole: bool, offers: Mapping[str, O
             case "redacted_thinking":
                 yield turn.event("reasoning", key, data={"redacted": block.data, "asked_of": turn.agent.model}, **about)
             case "tool_use" if whole and index != unfinished:
-                yield _call(turn, key, block, offers.get(block.name), about)
+                yield _tool_call_event(turn, key, block, offers.get(block.name), about)
             case "tool_use":
                 note = f"a call of {block.name} that was never made: the response ended while it was written"
                 yield turn.event("note", key, note, data=mark | {"unfinished_call": raw}, **about)
@@ -62,7 +62,7 @@ def _blocks(turn: TurnRun, message: Message, whole: bool, offers: Mapping[str, O
                 yield turn.event("unknown", key, data=mark | {"block": raw}, **about)
 
 
-def _call(turn: TurnRun, key: str, block: Any, offer: Offer | None, about: dict[str, Any]) -> EventDraft:
+def _tool_call_event(turn: TurnRun, key: str, block: Any, offer: Offer | None, about: dict[str, Any]) -> EventDraft:
     """The call by the names of its tool; what the model called it stands beside."""
     server, name = (offer.server, offer.name) if offer else (None, block.name)
     tool = ToolDraft(call_id=block.id, name=name, server=server, arguments=block.input)
@@ -70,7 +70,7 @@ def _call(turn: TurnRun, key: str, block: Any, offer: Offer | None, about: dict[
     return turn.event("tool_call", key, tool=tool, data=data if offer else data | {"no_such_tool": True}, **about)
 
 
-def _nothing(turn: TurnRun, message: Message) -> EventDraft:
+def _event_of_empty_response(turn: TurnRun, message: Message) -> EventDraft:
     """Of a response without a word; it cost something, and it ended for a reason."""
     return turn.event("model_request", f"local:{message.id}:0", model=message.model, request=message.id)
 

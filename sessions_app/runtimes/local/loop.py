@@ -59,33 +59,35 @@ class _Loop:
     def run(self) -> Outcome:
         turn = self.turn
         while not turn.interrupted:
-            said = self._said()
-            if said and (last := self._ended(said[-1])) is not None:
+            responses = self._last_events_of_responses()
+            if responses and (last := self._events_at_end(responses[-1])) is not None:
                 return Ended(last)
             self._refuse_unknown()
             if not calls.finish_open_calls(turn, self.tools.execute, self.tools.people):
                 return Waits()
             if turn.interrupted:
                 break
-            if len(said) >= MOST_REQUESTS:
-                raise Failed(f"the agent made {len(said)} model requests in this turn and was stopped; retry to go on")
+            if len(responses) >= MOST_REQUESTS:
+                raise Failed(
+                    f"the agent made {len(responses)} model requests in this turn and was stopped; retry to go on"
+                )
             turn.check_money()
-            paused = bool(said) and said[-1].data["stop_reason"] == "pause_turn"
-            if later := self._compact() if compaction.is_due(turn) else self._ask(paused=paused):
+            paused = bool(responses) and responses[-1].data["stop_reason"] == "pause_turn"
+            if later := self._compact() if compaction.is_due(turn) else self._request_response(paused=paused):
                 return later
         return Ended(calls.cancelled(turn))
 
-    def _said(self) -> list[Event]:
+    def _last_events_of_responses(self) -> list[Event]:
         """The last event of each response of this turn, since a person last asked to try again."""
-        said: list[Event] = []
+        responses: list[Event] = []
         for event in self.turn.events_of_turn():
             if "stop_reason" in event.data and event.client_key.startswith("local:"):
-                said.append(event)
+                responses.append(event)
             elif event.data.get("status") == "retry":
-                said = []
-        return said
+                responses = []
+        return responses
 
-    def _ended(self, response: Event) -> list[EventDraft] | None:
+    def _events_at_end(self, response: Event) -> list[EventDraft] | None:
         """The last events of the turn, if this response is its end."""
         stop = response.data["stop_reason"]
         if stop in GOES_ON:
@@ -96,31 +98,31 @@ class _Loop:
         why = WHY.get(stop, 'the response ended for a reason that is not known here: "{stop}"')
         details = response.data.get("stop_details") or {}
         because = ": " + " — ".join(filter(None, (details.get("category"), details.get("explanation"))))
-        told = why.format(max_tokens=_max_tokens(self.turn), because=because if len(because) > 2 else "", stop=stop)
-        return [*left, self._error(f"local:{response.request}:stopped", told)]
+        problem = why.format(max_tokens=_max_tokens(self.turn), because=because if len(because) > 2 else "", stop=stop)
+        return [*left, self._error(f"local:{response.request}:stopped", problem)]
 
     def _refuse_unknown(self) -> None:
         for call in calls.open_calls(self.turn):
             if call.data.get("no_such_tool"):
                 self.turn.append(self.turn.result(call, GONE, "error"))
 
-    def _ask(self, *, paused: bool) -> Retry | None:
-        """Append the next response; what is in the way of it is told once a turn."""
+    def _request_response(self, *, paused: bool) -> Retry | None:
+        """Request the next response and append it. Problems of the tools are appended once a turn, by their key."""
         turn = self.turn
         offers = self.tools.offers
         if self.tools.problems:
-            turn.append(*(self._error(f"local:{turn.turn}:{told}", told) for told in self.tools.problems))
+            turn.append(*(self._error(f"local:{turn.turn}:{problem}", problem) for problem in self.tools.problems))
         if turn.interrupted:
             return None
         try:
-            reply = self.model.ask(turn, self._request(paused))
+            reply = self.model.stream_response(turn, self._request(paused))
         except Later as later:
             return self._later(later)
         except TooLong as refused:
             if self.context.is_short:
                 raise Failed(f"{refused}; {BY_ITSELF}") from None
             return self._compact()
-        appended = turn.append(*events.of(turn, reply, offers))
+        appended = turn.append(*events.drafts_of_response(turn, reply, offers))
         if reply.whole and not appended.accepted:
             raise Failed(
                 f"the API gave the id {reply.message and reply.message.id} to two responses; is it the real one?"
@@ -165,5 +167,5 @@ class _Loop:
 
 
 def _max_tokens(turn: TurnRun) -> int:
-    said = turn.agent.environment.get("max_tokens")
-    return said if isinstance(said, int) and said > 0 else MAX_TOKENS
+    limit = turn.agent.environment.get("max_tokens")
+    return limit if isinstance(limit, int) and limit > 0 else MAX_TOKENS

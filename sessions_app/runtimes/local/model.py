@@ -74,7 +74,7 @@ class Model:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._open.close()
 
-    def ask(self, turn: TurnRun, request: dict[str, Any], *, shown: bool = True) -> Reply:
+    def stream_response(self, turn: TurnRun, request: dict[str, Any], *, shown: bool = True) -> Reply:
         """Stream a response, ``shown`` as it is written. Raises ``Later`` and ``Failed``; then nothing came of it."""
         reply = Reply()
         client = self._client(turn)
@@ -83,31 +83,31 @@ class Model:
         try:
             while not wait([future], timeout=SHOW_SECONDS).done and not turn.interrupted:
                 if shown:
-                    _show(turn, reply)
+                    _show_new_text(turn, reply)
             if not future.done():
                 future.cancel()
                 wait([future], timeout=CLOSE_SECONDS)
             if shown:
-                _show(turn, reply)
+                _show_new_text(turn, reply)
         finally:
             future.cancel()
         if future.cancelled() or turn.interrupted:
             return reply
         if error := future.exception():
-            raise _judged(error) from error
+            raise _exception_of(error) from error
         if not reply.whole:
             raise Later("the answer of the model broke off before its end")
         return reply
 
     def _client(self, turn: TurnRun) -> anthropic.AsyncAnthropic:
         if self._made is None:
-            opened = _opened(key_of(turn.session.workspace_id))
+            opened = _open_client(key_of(turn.session.workspace_id))
             self._made = self._open.enter_context(self._portal.wrap_async_context_manager(opened))
         return self._made
 
 
 @asynccontextmanager
-async def _opened(key: str) -> AsyncIterator[anthropic.AsyncAnthropic]:
+async def _open_client(key: str) -> AsyncIterator[anthropic.AsyncAnthropic]:
     place = settings.ANTHROPIC_BASE_URL
     async with anthropic.AsyncAnthropic(api_key=key, base_url=place, max_retries=0, timeout=TIMEOUT) as client:
         yield client
@@ -127,17 +127,19 @@ async def _read(client: anthropic.AsyncAnthropic, request: dict[str, Any], reply
                 reply.whole = True
 
 
-def _show(turn: TurnRun, reply: Reply) -> None:
+def _show_new_text(turn: TurnRun, reply: Reply) -> None:
     pieces = []
     while not reply.pieces.empty():
         pieces.append(reply.pieces.get())
-    said = text("".join(pieces))
-    if said and reply.message is not None:
-        turn.say(said if turn.flight.said_request == reply.message.id else said.lstrip("\n"), reply.message.id)
+    written = text("".join(pieces))
+    if written and reply.message is not None:
+        turn.stream_text(
+            written if turn.flight.said_request == reply.message.id else written.lstrip("\n"), reply.message.id
+        )
         connections.close_all()
 
 
-def _judged(error: BaseException) -> Exception:
+def _exception_of(error: BaseException) -> Exception:
     """What a failure means for the turn: later (``Later``), or not at all (``Failed``)."""
     if isinstance(error, anthropic.APIStatusError):
         return _refused(error)
@@ -159,7 +161,7 @@ def _refused(error: anthropic.APIStatusError) -> Exception:
             f"the API refuses the key ({status}: {words}){asked}; an admin has to check ANTHROPIC_API_KEY and what "
             "the key may use"
         )
-    if status == 413 or any(said in words for said in TOO_LONG):
+    if status == 413 or any(phrase in words for phrase in TOO_LONG):
         return TooLong(f"the API refuses the request ({status}): {words}{asked}")
     return Failed(f"the API refuses the request ({status if status != 200 else error.type}): {words}{asked}")
 

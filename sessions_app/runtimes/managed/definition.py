@@ -39,13 +39,16 @@ def agent_of(turn: TurnRun, metadata: dict[str, str]) -> Json:
     own = [entry for entry in others if not isinstance(entry, entries.McpEntry) and entry.name != ESCALATE]
     return {
         "name": agent.name,
-        "model": {"id": agent.model} | _these(agent.environment, MODEL),
+        "model": {"id": agent.model} | _selected(agent.environment, MODEL),
         "description": agent.description or None,
         "system": agent.instructions or None,
         "tools": [
             *_builtin(builtin, agent.policy),
             *(_mcp(entry, agent.policy) for entry in servers),
-            *(_custom(offer) for offer in [*(_offer(entry, turn) for entry in own), person_tools.escalation()]),
+            *(
+                _custom(offer)
+                for offer in [*(_offer_of_entry(entry, turn) for entry in own), person_tools.escalation()]
+            ),
         ],
         "mcp_servers": [
             {"type": "url", "name": entry.server, "url": _url(entry, agent.environment)} for entry in servers
@@ -56,23 +59,23 @@ def agent_of(turn: TurnRun, metadata: dict[str, str]) -> Json:
 
 def environment_of(environment: Json) -> tuple[str, Json]:
     """Name and config of the environment. The name holds a hash of the config: another config is another one."""
-    config = {"type": "cloud"} | (_these(environment, PLACE) or {"networking": {"type": "unrestricted"}})
+    config = {"type": "cloud"} | (_selected(environment, PLACE) or {"networking": {"type": "unrestricted"}})
     digest = hashlib.sha256(orjson.dumps(config, option=orjson.OPT_SORT_KEYS)).hexdigest()[:12]
     return f"countersign-{digest}", config
 
 
-def _these(environment: Json, names: tuple[str, ...]) -> Json:
+def _selected(environment: Json, names: tuple[str, ...]) -> Json:
     return {name: environment[name] for name in names if name in environment}
 
 
 def _split(tools: Any) -> tuple[list[str], list[entries.Entry]]:
     """Names of built-in tools, and what is like the tools of every runtime."""
-    told = tools if isinstance(tools, list) else []
-    is_builtin = [isinstance(tool, dict) and tool.get("type") == "builtin" for tool in told]
-    names = [str(tool.get("name")) for tool, builtin in zip(told, is_builtin, strict=True) if builtin]
+    listed = tools if isinstance(tools, list) else []
+    is_builtin = [isinstance(tool, dict) and tool.get("type") == "builtin" for tool in listed]
+    names = [str(tool.get("name")) for tool, builtin in zip(listed, is_builtin, strict=True) if builtin]
     if odd := [name for name in names if name not in BUILTIN]:
         raise Failed(f'Managed Agents have no built-in tool "{odd[0]}"; they have {", ".join(BUILTIN)}')
-    others, problems = entries.read([tool for tool, builtin in zip(told, is_builtin, strict=True) if not builtin])
+    others, problems = entries.read([tool for tool, builtin in zip(listed, is_builtin, strict=True) if not builtin])
     if problems:
         raise Failed(problems[0])
     return names, others
@@ -93,7 +96,7 @@ def _url(entry: entries.McpEntry, environment: Json) -> str:
     return entry.url
 
 
-def _offer(entry: entries.PythonEntry | entries.CustomEntry, turn: TurnRun) -> Offer:
+def _offer_of_entry(entry: entries.PythonEntry | entries.CustomEntry, turn: TurnRun) -> Offer:
     try:
         if isinstance(entry, entries.CustomEntry):
             return person_tools.offer(entry)
@@ -118,7 +121,7 @@ def _builtin(names: list[str], policy: Json) -> list[Json]:
 
 def _mcp(entry: entries.McpEntry, policy: Json) -> Json:
     """The toolset of a server. A tool that nothing names asks, or does what the default says."""
-    names = _named(policy, entry.server) if entry.tools is None else entry.tools
+    names = _tools_named_in(policy, entry.server) if entry.tools is None else entry.tools
     others = "deny" if entry.tools is not None else verdict(policy, "", entry.server)
     default = _config("", others)
     del default["name"]
@@ -130,7 +133,7 @@ def _mcp(entry: entries.McpEntry, policy: Json) -> Json:
     }
 
 
-def _named(policy: Json, server: str) -> list[str]:
+def _tools_named_in(policy: Json, server: str) -> list[str]:
     """Tools of a server that the policy names: as ``server/tool``, or by a name that may be any server's."""
     tools = policy.get("tools")
     split = [name.rpartition("/") for name in tools] if isinstance(tools, dict) else []
@@ -141,9 +144,13 @@ def _named(policy: Json, server: str) -> list[str]:
 
 def _custom(offer: Offer) -> Json:
     """The API takes no ``additionalProperties``, at any depth, and wants a description."""
-    told = offer.definition(offer.name)
-    schema = _without(told["input_schema"], "additionalProperties")
-    return told | {"type": "custom", "description": told["description"] or offer.name, "input_schema": schema}
+    definition = offer.definition(offer.name)
+    schema = _without(definition["input_schema"], "additionalProperties")
+    return definition | {
+        "type": "custom",
+        "description": definition["description"] or offer.name,
+        "input_schema": schema,
+    }
 
 
 def _without(value: Any, name: str) -> Any:

@@ -60,16 +60,16 @@ class Mapping:
     results: set[str] = field(default_factory=set)
     """Calls whose results came from here, so that the log has them already."""
 
-    def of(self, wire: Json, thread: str = "") -> Iterator[EventDraft]:
+    def drafts_of(self, wire: Json, thread: str = "") -> Iterator[EventDraft]:
         """Events of one event. ``thread``: on whose list it stood. What is only queued yet is nothing."""
         if is_queued(wire):
             return
-        said = _Said(self, wire, thread or _text(wire.get("session_thread_id")))
-        yield from HANDLERS.get(said.type, _unknown)(said)
+        source = _WireEvent(self, wire, thread or _text(wire.get("session_thread_id")))
+        yield from HANDLERS.get(source.type, _unknown)(source)
 
 
 @dataclass(slots=True)
-class _Said:
+class _WireEvent:
     """One event of the API, and where it stands."""
 
     mapping: Mapping
@@ -146,10 +146,10 @@ def cents_of(usage: Any) -> Decimal | None:
 
 
 def _attachment(block: Json) -> Json:
-    source = _dict(block.get("source"))
-    size = len(_text(source.get("data"))) * 3 // 4
+    block_source = _dict(block.get("source"))
+    size = len(_text(block_source.get("data"))) * 3 // 4
     told = {"type": _text(block.get("type")), "title": _text(block.get("title"))}
-    told |= {"media_type": _text(source.get("media_type")), "file_id": _text(source.get("file_id"))}
+    told |= {"media_type": _text(block_source.get("media_type")), "file_id": _text(block_source.get("file_id"))}
     return {key: value for key, value in told.items() if value} | ({"bytes": size} if size else {})
 
 
@@ -165,7 +165,7 @@ def _count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
-def _rest(wire: Json) -> Json:
+def _extra_fields(wire: Json) -> Json:
     """What an event says besides what every event says."""
     return {
         key: value for key, value in wire.items() if key not in ("id", "type", "processed_at") and value is not None
@@ -175,15 +175,15 @@ def _rest(wire: Json) -> Json:
 # --- messages ---
 
 
-def _user_message(said: _Said) -> Iterator[EventDraft]:
+def _user_message(source: _WireEvent) -> Iterator[EventDraft]:
     """One sent from here is in the log already, so its arrival is noted. One from elsewhere begins no turn here."""
-    wire = said.wire
-    if ours := said.mapping.mine.get(_text(wire.get("id"))):
+    wire = source.wire
+    if ours := source.mapping.mine.get(_text(wire.get("id"))):
         yield sent_note(wire, ours)
         return
     text, more = text_of(wire.get("content"))
     data = {"sent_elsewhere": True} | ({"attachments": more} if more else {})
-    yield said.event("injected_context", text, actor_kind="person", actor_name="", data=data)
+    yield source.event("injected_context", text, actor_kind="person", actor_name="", data=data)
 
 
 def sent_note(wire: Json, message: str) -> EventDraft:
@@ -194,86 +194,88 @@ def sent_note(wire: Json, message: str) -> EventDraft:
     )
 
 
-def _agent_message(said: _Said) -> Iterator[EventDraft]:
-    text, more = text_of(said.wire.get("content"))
+def _agent_message(source: _WireEvent) -> Iterator[EventDraft]:
+    text, more = text_of(source.wire.get("content"))
     redacted = sum(block.get("type") == "redacted" for block in more)
     files = [block for block in more if block.get("type") != "redacted"]
     data = ({"redacted": redacted} if redacted else {}) | ({"attachments": files} if files else {})
-    yield said.event("agent_message", text, request=_text(said.wire.get("id")) or None, model=said.model, data=data)
+    yield source.event(
+        "agent_message", text, request=_text(source.wire.get("id")) or None, model=source.model, data=data
+    )
 
 
-def _thinking(said: _Said) -> Iterator[EventDraft]:
+def _thinking(source: _WireEvent) -> Iterator[EventDraft]:
     """The API does not tell what was thought."""
-    yield said.event("reasoning", data={"not_recorded": True})
+    yield source.event("reasoning", data={"not_recorded": True})
 
 
-def _system_message(said: _Said) -> Iterator[EventDraft]:
-    yield said.event("injected_context", text_of(said.wire.get("content"))[0], actor_kind="system", actor_name="")
+def _system_message(source: _WireEvent) -> Iterator[EventDraft]:
+    yield source.event("injected_context", text_of(source.wire.get("content"))[0], actor_kind="system", actor_name="")
 
 
-def _outcome_wanted(said: _Said) -> Iterator[EventDraft]:
-    text = _text(said.wire.get("description"))
-    yield said.event("injected_context", text, actor_kind="person", actor_name="", data=_rest(said.wire))
+def _outcome_wanted(source: _WireEvent) -> Iterator[EventDraft]:
+    text = _text(source.wire.get("description"))
+    yield source.event("injected_context", text, actor_kind="person", actor_name="", data=_extra_fields(source.wire))
 
 
 # --- tools ---
 
 
-def _tool_use(said: _Said) -> Iterator[EventDraft]:
+def _tool_use(source: _WireEvent) -> Iterator[EventDraft]:
     """A call; where the runtime's own policy refused it, that too."""
-    wire, id_ = said.wire, _text(said.wire.get("id"))
+    wire, id_ = source.wire, _text(source.wire.get("id"))
     tool = ToolDraft(id_, _text(wire.get("name")), _text(wire.get("mcp_server_name")) or None, wire.get("input"))
-    said.mapping.calls[id_] = tool
+    source.mapping.calls[id_] = tool
     data = {key: wire[key] for key in ("evaluated_permission", "evaluation", "session_thread_id") if wire.get(key)}
-    yield said.event("tool_call", tool=tool, model=said.model, data=data)
+    yield source.event("tool_call", tool=tool, model=source.model, data=data)
     if wire.get("evaluated_permission") == "deny":
-        said.mapping.denied.add(id_)
+        source.mapping.denied.add(id_)
         verdict = _dict(_dict(wire.get("evaluation")).get("evaluated_permission"))
         reason = _text(verdict.get("reason_code")) or "the tool is not enabled"
         refused = {"decision": "denied", "by": "policy", "reason": reason}
-        yield said.event(
+        yield source.event(
             "approval", f"refused by the runtime's policy: {reason}", part=":policy", tool=tool, actor_kind="system",
             actor_name="", data=refused,
         )  # fmt: skip
 
 
-def _tool_result(said: _Said) -> Iterator[EventDraft]:
-    wire, id_ = said.wire, _text(said.wire.get(RESULTS[said.type]))
-    if id_ in said.mapping.results:
-        yield from _taken(said)
+def _tool_result(source: _WireEvent) -> Iterator[EventDraft]:
+    wire, id_ = source.wire, _text(source.wire.get(RESULTS[source.type]))
+    if id_ in source.mapping.results:
+        yield from _answer_taken(source)
         return
-    call = said.mapping.calls.get(id_, ToolDraft())
+    call = source.mapping.calls.get(id_, ToolDraft())
     text, more = text_of(wire.get("content"))
-    status = "ok" if wire.get("is_error") is not True else "denied" if id_ in said.mapping.denied else "error"
+    status = "ok" if wire.get("is_error") is not True else "denied" if id_ in source.mapping.denied else "error"
     tool = ToolDraft(call_id=id_, name=call.name, server=call.server, status=status)
-    yield said.event(
+    yield source.event(
         "tool_result", text, actor_kind="tool", actor_name=call.name or "", parent=f"managed:{id_}", tool=tool,
         data={"attachments": more} if more else {},
     )  # fmt: skip
 
 
-def _confirmation(said: _Said) -> Iterator[EventDraft]:
-    if said.wire.get("result") == "deny":
-        said.mapping.denied.add(_text(said.wire.get("tool_use_id")))
-    yield from _taken(said)
+def _confirmation(source: _WireEvent) -> Iterator[EventDraft]:
+    if source.wire.get("result") == "deny":
+        source.mapping.denied.add(_text(source.wire.get("tool_use_id")))
+    yield from _answer_taken(source)
 
 
-def _taken(said: _Said) -> Iterator[EventDraft]:
+def _answer_taken(source: _WireEvent) -> Iterator[EventDraft]:
     """An answer as the runtime took it; the approval or the result in the log tells who gave it."""
-    told = {key: value for key, value in _rest(said.wire).items() if key != "content"}
-    yield said.event("system", actor_kind="system", actor_name="", data={"status": "answer_taken"} | told)
+    told = {key: value for key, value in _extra_fields(source.wire).items() if key != "content"}
+    yield source.event("system", actor_kind="system", actor_name="", data={"status": "answer_taken"} | told)
 
 
 # --- what it took ---
 
 
-def _request_end(said: _Said) -> Iterator[EventDraft]:
+def _request_end(source: _WireEvent) -> Iterator[EventDraft]:
     """Tokens of one response; the cache counts stand beside ``input_tokens``. A failed one may have some, too."""
-    used = _dict(said.wire.get("model_usage"))
-    data = {key: said.wire[key] for key in ("is_error",) if said.wire.get(key)}
+    used = _dict(source.wire.get("model_usage"))
+    data = {key: source.wire[key] for key in ("is_error",) if source.wire.get(key)}
     data |= {"speed": used["speed"]} if used.get("speed") not in (None, "standard") else {}
-    request = _text(said.wire.get("model_request_start_id")) or _text(said.wire.get("id"))
-    yield said.event("model_request", usage=_tokens(used), request=request, model=said.model, data=data)
+    request = _text(source.wire.get("model_request_start_id")) or _text(source.wire.get("id"))
+    yield source.event("model_request", usage=_tokens(used), request=request, model=source.model, data=data)
 
 
 def _tokens(used: Json) -> Usage | None:
@@ -286,85 +288,85 @@ def _tokens(used: Json) -> Usage | None:
     return None if counts == Usage() else counts
 
 
-def _session_usage(said: _Said) -> Iterator[EventDraft]:
+def _session_usage(source: _WireEvent) -> Iterator[EventDraft]:
     """Cumulative, so the cost since the statement before is the difference; it covers sub-agents and run time."""
-    data = {key: said.wire[key] for key in ("usage", "budget") if said.wire.get(key)}
-    total = cents_of(said.wire.get("usage"))
-    if total is None or total < said.mapping.cents:
-        yield said.event("system", actor_kind="system", actor_name="", data=data)
+    data = {key: source.wire[key] for key in ("usage", "budget") if source.wire.get(key)}
+    total = cents_of(source.wire.get("usage"))
+    if total is None or total < source.mapping.cents:
+        yield source.event("system", actor_kind="system", actor_name="", data=data)
         return
-    cost, said.mapping.cents = (total - said.mapping.cents) / CENTS, total
-    request = _text(said.wire.get("id")) or None
+    cost, source.mapping.cents = (total - source.mapping.cents) / CENTS, total
+    request = _text(source.wire.get("id")) or None
     data["cost_covers"] = COVERS
-    yield said.event("system", actor_kind="system", actor_name="", request=request, cost=cost, data=data)
+    yield source.event("system", actor_kind="system", actor_name="", request=request, cost=cost, data=data)
 
 
-def _evaluated(said: _Said) -> Iterator[EventDraft]:
-    usage = _tokens(_dict(said.wire.get("usage")))
-    request = _text(said.wire.get("id")) if usage else None
-    text = _text(said.wire.get("explanation"))
-    yield said.event("status", text, usage=usage, request=request, model=said.model if usage else None,
-                     data=_rest(said.wire))  # fmt: skip
+def _evaluated(source: _WireEvent) -> Iterator[EventDraft]:
+    usage = _tokens(_dict(source.wire.get("usage")))
+    request = _text(source.wire.get("id")) if usage else None
+    text = _text(source.wire.get("explanation"))
+    yield source.event("status", text, usage=usage, request=request, model=source.model if usage else None,
+                     data=_extra_fields(source.wire))  # fmt: skip
 
 
 # --- how it stands ---
 
 
-def _idle(said: _Said) -> Iterator[EventDraft]:
+def _session_idle(source: _WireEvent) -> Iterator[EventDraft]:
     """The session rests; for a bad reason that is an error that a person has to see."""
-    stop, details = _dict(said.wire.get("stop_reason")), _dict(said.wire.get("stop_details"))
+    stop, details = _dict(source.wire.get("stop_reason")), _dict(source.wire.get("stop_details"))
     reason = _text(stop.get("type"))
-    data = {"status": "idle", "stop_reason": reason} | _rest(stop | {"stop_details": details or None})
+    data = {"status": "idle", "stop_reason": reason} | _extra_fields(stop | {"stop_details": details or None})
     if reason not in ENDS:
-        yield said.event("system", actor_kind="system", actor_name="", data=data)
+        yield source.event("system", actor_kind="system", actor_name="", data=data)
         return
     more = [part for part in (_text(details.get("category")), _text(details.get("explanation"))) if part]
-    yield said.event("error", ": ".join([ENDS[reason], *more]), actor_kind="system", data=data)
+    yield source.event("error", ": ".join([ENDS[reason], *more]), actor_kind="system", data=data)
 
 
-def _error(said: _Said) -> Iterator[EventDraft]:
-    error = _dict(said.wire.get("error"))
+def _error(source: _WireEvent) -> Iterator[EventDraft]:
+    error = _dict(source.wire.get("error"))
     retry = _text(_dict(error.get("retry_status")).get("type"))
     more = {"retrying": " (the runtime tries again)", "terminal": " (the session cannot go on)"}.get(retry, "")
     text = (_text(error.get("message")) or _text(error.get("type")) or "an error without words") + more
-    yield said.event("error", text, actor_kind="system", data={"error": error})
+    yield source.event("error", text, actor_kind="system", data={"error": error})
 
 
-def _thread_created(said: _Said) -> Iterator[EventDraft]:
+def _thread_created(source: _WireEvent) -> Iterator[EventDraft]:
     """A sub-agent begins; its events stand below this one."""
-    id_, name = _text(said.wire.get("session_thread_id")), _text(said.wire.get("agent_name"))
-    created = _Said(said.mapping, said.wire, "")
-    yield created.event("handoff", name, data=_rest(said.wire))
+    id_, name = _text(source.wire.get("session_thread_id")), _text(source.wire.get("agent_name"))
+    created = _WireEvent(source.mapping, source.wire, "")
+    yield created.event("handoff", name, data=_extra_fields(source.wire))
     if id_:
-        said.mapping.threads.setdefault(id_, Thread(key_of(said.wire), name))
+        source.mapping.threads.setdefault(id_, Thread(key_of(source.wire), name))
 
 
-def _between_threads(said: _Said) -> Iterator[EventDraft]:
+def _between_threads(source: _WireEvent) -> Iterator[EventDraft]:
     """The task of a sub-agent, or its answer."""
-    sent = said.type == "agent.thread_message_sent"
-    other = _text(said.wire.get("to_session_thread_id" if sent else "from_session_thread_id"))
-    text, _ = text_of(said.wire.get("content"))
-    if other not in said.mapping.threads:
-        yield said.event("handoff", text, data=_rest(said.wire) | {"content": None})
+    sent = source.type == "agent.thread_message_sent"
+    other = _text(source.wire.get("to_session_thread_id" if sent else "from_session_thread_id"))
+    text, _ = text_of(source.wire.get("content"))
+    if other not in source.mapping.threads:
+        yield source.event("handoff", text, data=_extra_fields(source.wire) | {"content": None})
         return
-    below = _Said(said.mapping, said.wire, other)
-    actor = {"actor_kind": "agent", "actor_name": said.mapping.agent} if sent else {}
+    below = _WireEvent(source.mapping, source.wire, other)
+    actor = {"actor_kind": "agent", "actor_name": source.mapping.agent} if sent else {}
     yield below.event("user_message" if sent else "agent_message", text, **actor)
 
 
-def _note(kind: str) -> Callable[[_Said], Iterator[EventDraft]]:
-    def handler(said: _Said) -> Iterator[EventDraft]:
-        yield said.event(kind, actor_kind="system", actor_name="", data=_rest(said.wire))
+def _note(kind: str) -> Callable[[_WireEvent], Iterator[EventDraft]]:
+    def handler(source: _WireEvent) -> Iterator[EventDraft]:
+        yield source.event(kind, actor_kind="system", actor_name="", data=_extra_fields(source.wire))
 
     return handler
 
 
-def _unknown(said: _Said) -> Iterator[EventDraft]:
-    yield said.event("unknown", data={"raw": said.wire})
+def _unknown(source: _WireEvent) -> Iterator[EventDraft]:
+    yield source.event("unknown", data={"raw": source.wire})
 
 
 STATES = ("running", "idle", "rescheduled", "terminated")
-HANDLERS: dict[str, Callable[[_Said], Iterator[EventDraft]]] = {
+HANDLERS: dict[str, Callable[[_WireEvent], Iterator[EventDraft]]] = {
     "user.message": _user_message,
     "user.define_outcome": _outcome_wanted,
     "user.interrupt": _note("system"),
@@ -379,7 +381,7 @@ HANDLERS: dict[str, Callable[[_Said], Iterator[EventDraft]]] = {
     **{f"session.status_{state}": _note("system") for state in ("running", "rescheduled")},
     "session.status_terminated": _note("status"),
     **{f"session.thread_status_{state}": _note("system") for state in STATES},
-    "session.status_idle": _idle,
+    "session.status_idle": _session_idle,
     "session.error": _error,
     "session.updated": _note("system"),
     "session.usage": _session_usage,

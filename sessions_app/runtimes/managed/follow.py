@@ -76,7 +76,7 @@ class Follower:
         history = list(self.port.events(self.id, **filters))
         self._listed = {(id_of(wire), is_queued(wire)) for wire in history if id_of(wire)}
         self.remote.forget()
-        new = self.take(history)
+        new = self.append_wire_events(history)
         if self.remote.status == "unknown":
             for wire in islice(self.port.events(self.id, types=STATUSES, order="desc"), 1):
                 self.remote.feed(wire)
@@ -103,7 +103,7 @@ class Follower:
         wire = self._stream.next(0)
         if wire or not seconds:
             return wire
-        self._say()
+        self._show_written()
         connections.close_all()  # the next event may be an hour away
         return self._stream.next(seconds)
 
@@ -117,7 +117,7 @@ class Follower:
 
     # --- events ---
 
-    def take(self, wires: Iterable[Json]) -> int:
+    def append_wire_events(self, wires: Iterable[Json]) -> int:
         """Feed events in their order, and append those that are new; their number."""
         wires = list(wires)
         new: list[EventDraft] = []
@@ -129,7 +129,7 @@ class Follower:
             if wire.get("type") == "session.usage" and self._threads:
                 accepted += self._append(new) + self._take_threads()
                 new = []
-            new += self.mapping.of(wire)
+            new += self.mapping.drafts_of(wire)
         accepted += self._append(new)
         for wire in wires:
             if wire.get("type") in ANSWERS:
@@ -170,20 +170,20 @@ class Follower:
         whole = [wire for wire in batch if wire.get("type") not in ("event_start", "event_delta")]
         ids = {id_of(wire) for wire in whole}
         self._written = [piece for piece in self._written if piece[0] not in ids]
-        self.take(whole)
+        self.append_wire_events(whole)
 
-    def _say(self) -> None:
+    def _show_written(self) -> None:
         """Show what was written since the last time, a message at a time."""
         pieces, self._written = self._written, []
         for id_ in dict.fromkeys(id_ for id_, _ in pieces):
-            self.turn.say("".join(text for other, text in pieces if other == id_), id_)
+            self.turn.stream_text("".join(text for other, text in pieces if other == id_), id_)
 
     # --- sub-agents ---
 
     def _note_thread(self, wire: Json) -> None:
-        told = [wire.get(f"{way}session_thread_id") for way in ("", "to_", "from_")]
+        named = [wire.get(f"{way}session_thread_id") for way in ("", "to_", "from_")]
         created = wire.get("type") == "session.thread_created"
-        self._threads |= {id_ for id_ in told if isinstance(id_, str) and (created or id_ in self.mapping.threads)}
+        self._threads |= {id_ for id_ in named if isinstance(id_, str) and (created or id_ in self.mapping.threads)}
 
     def _take_threads(self) -> int:
         """What sub-agents did stands on lists of their own. Taken before the statement of cost that covers it."""
@@ -192,7 +192,7 @@ class Follower:
             if thread:
                 thread.model = model_of(_dict(row.get("agent")))
         lists = ((id_, self.port.thread_events(self.id, id_)) for id_ in sorted(self._threads))
-        new = [event for id_, wires in lists for wire in wires for event in self.mapping.of(wire, id_)]
+        new = [event for id_, wires in lists for wire in wires for event in self.mapping.drafts_of(wire, id_)]
         return self._append(new)
 
     # --- calls and their answers ---
@@ -210,7 +210,7 @@ class Follower:
     def look_for_calls(self) -> None:
         """The latest calls, for one that the server waits for and that has not come on the stream."""
         recent = list(islice(self.port.events(self.id, types=CALLS, order="desc"), RECENT_CALLS))
-        self._append([event for wire in reversed(recent) for event in self.mapping.of(wire)])
+        self._append([event for wire in reversed(recent) for event in self.mapping.drafts_of(wire)])
 
     def look_for_answers(self) -> None:
         """All answers that the runtime has; for when it is not known whether one of ours arrived."""
@@ -292,9 +292,9 @@ def _listed_from(turn: TurnRun) -> Any:
 
 def unanswered(turn: TurnRun) -> Iterator[str]:
     """Calls of this turn that ask and have no result, for a server that does not say what it waits for."""
-    told = turn.events_of_turn("tool_call", "tool_result")
-    done = {event.call_id for event in told if event.kind == "tool_result"}
-    for event in told:
+    both = turn.events_of_turn("tool_call", "tool_result")
+    done = {event.call_id for event in both if event.kind == "tool_result"}
+    for event in both:
         asks = event.data.get("type") == "agent.custom_tool_use" or event.data.get("evaluated_permission") == "ask"
         if event.kind == "tool_call" and event.call_id and event.call_id not in done and asks:
             yield event.call_id

@@ -155,7 +155,7 @@ class _Turn:
                     return
                 self.turn.pause(seconds)
         self._note_sent(wire)
-        self.follower.take([wire])
+        self.follower.append_wire_events([wire])
 
     def _note_sent(self, wire: Json) -> None:
         id_ = str(wire["id"])
@@ -229,7 +229,7 @@ class _Turn:
     def _say_interrupt(self) -> None:
         wire = self.port.send(self.follower.id, {"type": "user.interrupt"})
         self.remote.interrupt = str(wire.get("id"))
-        self.follower.take([wire])
+        self.follower.append_wire_events([wire])
 
 
 # --- sessions that are archived here ---

@@ -51,11 +51,11 @@ class Toolbox:
     @cached_property
     def offers(self) -> dict[str, Offer]:
         """The tools by the names that the model knows them by, in an order that stays."""
-        found = [person_tools.escalation(), *self._own()]
+        found = [person_tools.escalation(), *self._own_offers()]
         for server in self._servers.values():
-            found += self._of(server)
-        names, told = named(found)
-        self.problems += told
+            found += self._offers_of_server(server)
+        names, problems = named(found)
+        self.problems += problems
         return names
 
     @property
@@ -72,9 +72,9 @@ class Toolbox:
     def execute(self, call: Event, arguments: Any) -> Result:
         """Run a call. Raises nothing but ``LeaseLost``: what goes wrong is a result."""
         names = {entry.name for entry in self._entries if isinstance(entry, entries.PythonEntry)}
-        return replace(self._tried(call, arguments), provider="python" if call.tool_name in names else "builtin")
+        return replace(self._run_safely(call, arguments), provider="python" if call.tool_name in names else "builtin")
 
-    def _tried(self, call: Event, arguments: Any) -> Result:
+    def _run_safely(self, call: Event, arguments: Any) -> Result:
         try:
             return self._run(call, arguments)
         except LeaseLost:
@@ -87,7 +87,7 @@ class Toolbox:
             return of_text(f"{broken}. {UNSURE}", "error", unknown_outcome=True)
         except Exception as error:  # a tool may fail in any way, and the agent has to hear of it
             log.info("the tool %s failed: %s", call.tool_name, type(error).__name__)
-            return of_text(self._hidden(call, str(error) or type(error).__name__), "error")
+            return of_text(self._without_secrets(call, str(error) or type(error).__name__), "error")
 
     def _run(self, call: Event, arguments: Any) -> Result:
         if call.tool_server is not None:
@@ -95,43 +95,45 @@ class Toolbox:
             if server is None:
                 return of_text(f'This agent has no MCP server "{call.tool_server}" any more.', "error")
             return server.call(call.tool_name or "", arguments)
-        own = next((offer for offer in (person_tools.escalation(), *self._own()) if offer.name == call.tool_name), None)
+        own = next(
+            (offer for offer in (person_tools.escalation(), *self._own_offers()) if offer.name == call.tool_name), None
+        )
         if own is None:
             return of_text(f'This agent has no tool "{call.tool_name}" any more.', "error")
         return own.run(arguments)
 
-    def _hidden(self, call: Event, said: str) -> str:
+    def _without_secrets(self, call: Event, message: str) -> str:
         server = self._servers.get(call.tool_server or "")
-        return server.hide(said) if server else said
+        return server.hide(message) if server else message
 
-    def _own(self) -> list[Offer]:
+    def _own_offers(self) -> list[Offer]:
         found = []
         for entry in self._entries:
             if isinstance(entry, entries.McpEntry):
                 continue
             try:
-                found.append(self._offer(entry))
+                found.append(self._offer_of_entry(entry))
             except Unusable as why:
-                self._tell(f'the tool "{entry.name}" cannot be used: {why}')
+                self._add_problem(f'the tool "{entry.name}" cannot be used: {why}')
         return found
 
-    def _offer(self, entry: entries.PythonEntry | entries.CustomEntry) -> Offer:
+    def _offer_of_entry(self, entry: entries.PythonEntry | entries.CustomEntry) -> Offer:
         if isinstance(entry, entries.CustomEntry):
             return person_tools.offer(entry)
         return python_tools.offer(entry, self._turn, self._portal)
 
-    def _of(self, server: mcp_tools.Server) -> list[Offer]:
+    def _offers_of_server(self, server: mcp_tools.Server) -> list[Offer]:
         try:
-            found, told = server.offers()
+            found, problems = server.offers()
         except mcp_tools.Down as down:
-            self._tell(f"{down}; its tools are missing in this turn")
+            self._add_problem(f"{down}; its tools are missing in this turn")
             return []
         except Stopped:
             return []
-        for problem in told:
-            self._tell(f"the MCP server {server.entry.server}: {problem}")
+        for problem in problems:
+            self._add_problem(f"the MCP server {server.entry.server}: {problem}")
         return found
 
-    def _tell(self, problem: str) -> None:
+    def _add_problem(self, problem: str) -> None:
         if problem not in self.problems:
             self.problems.append(problem)

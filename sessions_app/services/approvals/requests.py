@@ -69,7 +69,7 @@ def request_in_own_session(workspace_id: UUID, agent_name: str, question: Questi
     The same agent and ``client_id`` again is the same approval. Raises ``Conflict`` when the client id was used for
     another question.
     """
-    agent = agents.named(workspace_id, agent_name)
+    agent = agents.get_or_create_agent(workspace_id, agent_name)
     session = _session_asked_in(agent, question.client_id) if question.client_id else None
     if session is None:
         title = f"May it run {question.tool}?"

@@ -59,7 +59,7 @@ def record_reached(session: Session) -> None:
 
 
 @transaction.atomic
-def put(
+def set_budget(
     workspace_id: UUID, amount: Decimal, period: str, *, by: audit.Actor, agent: Agent | None = None,
     session: Session | None = None,
 ) -> Budget:  # fmt: skip

@@ -47,7 +47,7 @@ def change(endpoint: WebhookEndpoint, changes: dict[str, Any], *, by: audit.Acto
         setattr(endpoint, name, value)
     if changed:
         endpoint.save(update_fields=list(changed))
-        _audit(endpoint, by, "webhook.changed", **{name: _said(value) for name, value in changed.items()})
+        _audit(endpoint, by, "webhook.changed", **{name: _audited_value(value) for name, value in changed.items()})
     return endpoint
 
 
@@ -103,7 +103,7 @@ def _hook_id() -> str:
     return secrets.token_urlsafe(32)
 
 
-def _said(value: Any) -> Any:
+def _audited_value(value: Any) -> Any:
     return value.name if isinstance(value, Agent) else value
 
 

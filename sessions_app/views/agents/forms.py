@@ -237,4 +237,4 @@ def _set_budget(request: access.DeskRequest, agent: Agent, form: BudgetForm) -> 
     if amount is None and before:
         budgets.remove(before, by=by)
     elif amount is not None and (before is None or before.amount != amount):
-        budgets.put(agent.workspace_id, amount, Budget.Period.DAY, by=by, agent=agent)
+        budgets.set_budget(agent.workspace_id, amount, Budget.Period.DAY, by=by, agent=agent)

@@ -52,7 +52,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
         "agents": agent_choices(request), "origins": Session.Origin.choices,
     }  # fmt: skip
     if not asked.errors:
-        context |= _found(request, asked)
+        context |= _table_context(request, asked)
     status = 400 if asked.errors else 200
     return page_or_fragment(request, "usage/index.html", "usage/_usage.html", context, status=status)
 
@@ -63,8 +63,8 @@ def agent_choices(request: access.DeskRequest) -> QuerySet[Agent]:
     return found.order_by("name").only("name", "slug")[:500]
 
 
-def _found(request: access.DeskRequest, asked: Asked) -> dict[str, Any]:
-    period = _of(request, asked)
+def _table_context(request: access.DeskRequest, asked: Asked) -> dict[str, Any]:
+    period = _period_of(request, asked)
     days, _ = period.ranked("day", limit=ALL_ROWS)
     rows, count = _rows(period, asked, days)
     return {
@@ -80,7 +80,7 @@ def table_csv(request: access.DeskRequest) -> HttpResponse:
     asked = read(request.GET)
     if asked.errors:
         return HttpResponse("\n".join(f"{name}: {error}" for name, error in asked.errors.items()), "text/plain", 400)
-    period = _of(request, asked)
+    period = _period_of(request, asked)
     rows, _ = _rows(period, asked)
     total = period.total()
     lines = [_cells(asked, label, used) for label, used in [*((row.label, row.used) for row in rows), ("Total", total)]]
@@ -88,7 +88,7 @@ def table_csv(request: access.DeskRequest) -> HttpResponse:
     return csv_response(f"usage-by-{asked.by}.csv", head, lines)
 
 
-def _of(request: access.DeskRequest, asked: Asked) -> Period:
+def _period_of(request: access.DeskRequest, asked: Asked) -> Period:
     same = {name: asked.values[name] for name in ("agent", "origin", "tag")}
     return Period(request.member.workspace_id, asked.since, asked.until, **same)
 

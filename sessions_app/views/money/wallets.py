@@ -121,7 +121,9 @@ def set_budget(request: access.DeskRequest) -> HttpResponse:
     agent = access.agent_read(request, entered["agent"]) if entered["agent"] else None
     session = access.session_read(request, entered["session"]) if entered["session"] else None
     by = access.actor(request)
-    budgets.put(request.member.workspace_id, entered["amount"], entered["period"], by=by, agent=agent, session=session)
+    budgets.set_budget(
+        request.member.workspace_id, entered["amount"], entered["period"], by=by, agent=agent, session=session
+    )
     messages.success(request, f"The budget is {numbers.money(entered['amount'])} now.")
     return _back(request)
 

@@ -83,7 +83,7 @@ def _keep(
 ) -> Secret | None:  # fmt: skip
     """The secret, or None with the reason in the form."""
     try:
-        return secrets.keep(
+        return secrets.store_secret(
             request.member.workspace_id, name, value, origin, by=access.actor(request), replace=replace
         )  # fmt: skip
     except secrets.Refused as refused:

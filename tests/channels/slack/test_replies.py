@@ -181,7 +181,7 @@ def test_a_worker_that_dies_in_the_middle_of_a_turn_leaves_its_message_to_the_ne
         pass
 
     def die(turn):
-        turn.say("Half an ans", "r1")
+        turn.stream_text("Half an ans", "r1")
         raise Died
 
     ask(slack, client, "hello")

@@ -176,7 +176,7 @@ def test_a_compressed_file_is_read(workspace):
 
 
 def test_an_agent_that_is_named_takes_the_sessions(workspace):
-    night = agents.named(workspace.id, "Night shift")
+    night = agents.get_or_create_agent(workspace.id, "Night shift")
     drop(workspace, transcript(2), agent=night)
     assert Session.objects.get().agent == night
 

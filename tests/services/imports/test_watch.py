@@ -153,7 +153,7 @@ def test_a_large_file_is_imported_less_often_while_it_grows(folder, following, m
 
 
 def test_an_agent_that_is_named_takes_the_sessions(folder, workspace):
-    night = agents.named(workspace.id, "Night shift")
+    night = agents.get_or_create_agent(workspace.id, "Night shift")
     (folder / "a.jsonl").write_bytes(transcript(2))
     assert names(Watch(folder, workspace, agent=night).look(once=True)) == ["a.jsonl"]
     assert Session.objects.get().agent == night

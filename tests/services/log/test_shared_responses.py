@@ -159,7 +159,7 @@ def test_the_same_ids_at_other_times_with_other_words_or_in_another_workspace_ar
 
 
 def test_responses_that_agents_send_are_theirs_alone(workspace):
-    agent = agents.named(workspace.id, "Porter")
+    agent = agents.get_or_create_agent(workspace.id, "Porter")
     for _ in range(2):
         session = Session.objects.create(workspace=workspace, agent=agent)
         events.append(session.pk, [answer("resp-1", "claude-opus-4-5", output_tokens=5)])

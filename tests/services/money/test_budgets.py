@@ -20,7 +20,7 @@ MIDNIGHT = datetime(2026, 3, 3, tzinfo=UTC)
 @pytest.fixture
 def spending_of_two_days(workspace):
     """Of one agent $0.52 and, the day before, $1.00; of another $0.25; a failed call of $9 that nobody paid."""
-    one, other = (agents.named(workspace.id, name) for name in ("One", "Other"))
+    one, other = (agents.get_or_create_agent(workspace.id, name) for name in ("One", "Other"))
     today, before = ran(one, "0.50", tool="lookup", price="0.02"), ran(one, "1")
     ran(other, "0.25", tool="lookup", price="9", status="error")
     TurnUsage.objects.update(at=MIDNIGHT)
@@ -34,8 +34,8 @@ def spending_of_two_days(workspace):
     [("0.0001", "0.0001380000", "$0.000138 of $0.0001"), ("12", "12.3456", "$12.35 of $12.00"), ("0", "0", "$0.00 of")],
 )
 def test_spending_is_shown_with_the_digits_it_needs(workspace, amount, spent, said):
-    session = ran(agents.named(workspace.id, "One"), spent)
-    budgets.put(workspace.id, Decimal(amount), "all", by=BY)
+    session = ran(agents.get_or_create_agent(workspace.id, "One"), spent)
+    budgets.set_budget(workspace.id, Decimal(amount), "all", by=BY)
     with pytest.raises(budgets.Spent) as why:
         budgets.check(session)
     assert said in str(why.value)
@@ -47,7 +47,7 @@ def test_each_budget_counts_its_own_spending_in_its_period(workspace, spending_o
     about = {"workspace": {}, "agent": {"agent": one}, "today": {"session": today}, "before": {"session": before}}
     for of in about.values():
         for period in ("day", "all"):
-            budgets.put(workspace.id, Decimal(1), period, by=BY, **of)
+            budgets.set_budget(workspace.id, Decimal(1), period, by=BY, **of)
     expected = {
         (None, None, "day"): "0.77", (None, None, "all"): "1.77",
         (one, None, "day"): "0.52", (one, None, "all"): "1.52",
@@ -62,7 +62,7 @@ def test_each_budget_counts_its_own_spending_in_its_period(workspace, spending_o
 
 
 def test_a_budget_of_nothing_is_used_up(workspace):
-    budget = budgets.put(workspace.id, Decimal(0), "day", by=BY)
+    budget = budgets.set_budget(workspace.id, Decimal(0), "day", by=BY)
     state = queries.BudgetState(budget, queries.spent_of(budget))
     assert (state.used_up, state.percent) == (True, 100)
 
@@ -70,5 +70,5 @@ def test_a_budget_of_nothing_is_used_up(workspace):
 @pytest.mark.parametrize("amount", ["-0.01", "NaN", "Infinity", "10000001"])
 def test_invalid_budget_amount_is_refused(workspace, amount):
     with pytest.raises(budgets.NotABudget, match="0 or more"):
-        budgets.put(workspace.id, Decimal(amount), "day", by=BY)
+        budgets.set_budget(workspace.id, Decimal(amount), "day", by=BY)
     assert not Budget.objects.exists()

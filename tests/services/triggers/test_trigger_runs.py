@@ -45,7 +45,7 @@ def test_two_workspaces_may_have_the_same_key(scripted_agent):
 
 
 def test_an_agent_that_runs_elsewhere_gets_the_message_in_its_log(workspace):
-    run = fire(agents.named(workspace.id, "Elsewhere"))
+    run = fire(agents.get_or_create_agent(workspace.id, "Elsewhere"))
     assert (run.status, Event.objects.get(session=run.session).text) == ("started", TEXT)
     assert not TurnInFlight.objects.exists()
 

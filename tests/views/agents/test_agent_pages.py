@@ -192,5 +192,5 @@ def test_versions_cost_the_same_queries_however_many_there_are(admin, agent_with
 
 
 def test_an_agent_that_a_file_named_has_a_version_too(admin, workspace):
-    agents.named(workspace.id, "Imported")
+    agents.get_or_create_agent(workspace.id, "Imported")
     assert "made by a file or an event" in words(admin.get("/agents/imported/versions/"))

@@ -26,7 +26,7 @@ def three_calls(agent):
     """A call that succeeded, one that failed, and one of another agent without a price."""
     first = ran(agent, tool="lookup", price="0.02")
     ran(agent, tool="refund", price="0.05", status="error")
-    ran(agents.named(agent.workspace_id, "Other"), tool="lookup")
+    ran(agents.get_or_create_agent(agent.workspace_id, "Other"), tool="lookup")
     return first
 
 

@@ -58,7 +58,7 @@ def test_both_wallets_and_what_ran_elsewhere_stand_apart(viewer, agent):
 @pytest.mark.parametrize("by", ["day", "agent", "model", "tool", "session"])
 def test_every_grouping_adds_up_to_the_same(viewer, agent, by):
     ran(agent, "0.50", tool="lookup", price="0.02", model="m-1")
-    ran(agents.named(agent.workspace_id, "Other"), "0.25", here=False, title="Elsewhere", model="m-2")
+    ran(agents.get_or_create_agent(agent.workspace_id, "Other"), "0.25", here=False, title="Elsewhere", model="m-2")
     rows = download(viewer, f"?by={by}")
     money = [[Decimal(cell or 0) for cell in row[-5:-1]] for row in rows[1:]]
     assert [sum(column) for column in zip(*money[:-1], strict=True)] == money[-1]
@@ -123,7 +123,7 @@ def test_without_a_period_the_last_thirty_days_count(viewer, agent):
 
 def test_filters_are_those_of_the_session_list(viewer, agent):
     ran(agent, "1", origin="slack", tags=["late"])
-    ran(agents.named(agent.workspace_id, "Other"), "2", origin="chat")
+    ran(agents.get_or_create_agent(agent.workspace_id, "Other"), "2", origin="chat")
     for query, cost in (("agent=refund-agent", 1), ("agent=other", 2), ("origin=chat", 2), ("tag=late", 1)):
         assert table(viewer, f"?{query}")[-1][-1] == f"${cost}.00"
         assert sum(point["amounts"][0] for point in days(viewer, f"?{query}").values()) == cost
@@ -133,7 +133,7 @@ def test_filters_are_those_of_the_session_list(viewer, agent):
 def test_every_row_leads_to_its_sessions(viewer, agent, by):
     long_ago = timezone.now() - timedelta(days=40)
     ran(agent, title="Meant", tool="lookup", model="m-1")
-    ran(agents.named(agent.workspace_id, "Other"), title="Older", tool="other", model="m-2", at=long_ago)
+    ran(agents.get_or_create_agent(agent.workspace_id, "Other"), title="Older", tool="other", model="m-2", at=long_ago)
     html = viewer.get(f"/usage/?by={by}").content.decode()
     link = unescape(re.search(r'data-row class="untrusted" href="([^"]*)"', html).group(1))
     page = words(viewer.get(link))
@@ -166,7 +166,7 @@ def test_a_spreadsheet_runs_no_name_of_a_stranger(viewer, agent, title):
 
 def test_hostile_names_stay_text(viewer, agent):
     evil = HOSTILE.replace("\0", "")
-    ran(agents.named(agent.workspace_id, evil), tool=evil, model=evil, title=evil, price="0.01")
+    ran(agents.get_or_create_agent(agent.workspace_id, evil), tool=evil, model=evil, title=evil, price="0.01")
     for by in ("agent", "tool", "model", "session"):
         page = viewer.get(f"/usage/?by={by}")
         html = page.content.decode()
@@ -207,10 +207,20 @@ def test_queries_do_not_grow(viewer, agent):
         return len(captured)
 
     for number in range(2):
-        ran(agents.named(agent.workspace_id, f"A{number}"), tool=f"t{number}", price="0.01", title=f"S{number}")
+        ran(
+            agents.get_or_create_agent(agent.workspace_id, f"A{number}"),
+            tool=f"t{number}",
+            price="0.01",
+            title=f"S{number}",
+        )
     before = {by: count(by) for by in ("day", "agent", "model", "tool", "session")}
     for number in range(2, 20):
-        ran(agents.named(agent.workspace_id, f"A{number}"), tool=f"t{number}", price="0.01", title=f"S{number}")
+        ran(
+            agents.get_or_create_agent(agent.workspace_id, f"A{number}"),
+            tool=f"t{number}",
+            price="0.01",
+            title=f"S{number}",
+        )
     assert {by: count(by) for by in before} == before
     assert max(before.values()) <= 12
 

@@ -70,7 +70,7 @@ def test_unknown_wallet_is_not_found(admin):
 
 
 def test_only_an_admin_changes_money(reviewer, viewer, agent):
-    budget = budgets.put(agent.workspace_id, Decimal(5), "day", by=BY)
+    budget = budgets.set_budget(agent.workspace_id, Decimal(5), "day", by=BY)
     for path, form in (
         ("/usage/wallets/ai/credit/", CREDIT | {"confirmed": str(uuid7())}),
         ("/usage/budgets/", {"amount": "1", "period": "day"}),
@@ -158,7 +158,7 @@ def test_a_budget_of_a_session_and_the_way_back(admin, agent):
 def test_the_page_of_a_session_has_its_budgets_and_the_form_of_an_admin(admin, viewer, workspace):
     ours = agents.create(workspace.id, by=BY, name="Ours", runtime="scripted")
     session = ran(ours, "0.50")
-    budgets.put(workspace.id, Decimal(2), "all", by=BY, session=session)
+    budgets.set_budget(workspace.id, Decimal(2), "all", by=BY, session=session)
     path = f"/dashboard/sub-agents/{ours.id}/chat/{session.id}"
     page = admin.get(f"{path}/facts")
     assert "in all $2.00 $0.50 25 %" in words(page)
@@ -177,9 +177,9 @@ def test_a_budget_that_is_none_is_refused(admin, wrong):
 
 
 def test_a_budget_that_is_changed_is_told_of_again(agent):
-    budget = budgets.put(agent.workspace_id, Decimal(1), "day", by=BY)
+    budget = budgets.set_budget(agent.workspace_id, Decimal(1), "day", by=BY)
     Budget.objects.update(told_for="2026-03-02")
-    budgets.put(agent.workspace_id, Decimal(2), "day", by=BY)
+    budgets.set_budget(agent.workspace_id, Decimal(2), "day", by=BY)
     budget.refresh_from_db()
     assert budget.told_for == ""
 
@@ -187,7 +187,7 @@ def test_a_budget_that_is_changed_is_told_of_again(agent):
 def test_wallets_of_another_workspace_are_not_found(charlie, agent):
     session = ran(agent, title="Secret")
     put(agent.workspace, "5", note="secret note")
-    budget = budgets.put(agent.workspace_id, Decimal(5), "day", by=BY, agent=agent)
+    budget = budgets.set_budget(agent.workspace_id, Decimal(5), "day", by=BY, agent=agent)
     assert charlie.post(f"/usage/budgets/{budget.pk}/remove/").status_code == 404
     for about in ({"agent": agent.slug}, {"session": str(session.pk)}):
         assert charlie.post("/usage/budgets/", {"amount": "1", "period": "day"} | about).status_code == 404
@@ -205,12 +205,12 @@ def test_queries_do_not_grow(admin, agent):
 
     def more(start: int, stop: int) -> None:
         for number in range(start, stop):
-            other = agents.named(agent.workspace_id, f"A{number}")
+            other = agents.get_or_create_agent(agent.workspace_id, f"A{number}")
             session = ran(other, tool="lookup", price="0.01")
-            budgets.put(agent.workspace_id, Decimal(5), "day", by=BY, agent=other)
-            budgets.put(agent.workspace_id, Decimal(5), "all", by=BY, session=session)
+            budgets.set_budget(agent.workspace_id, Decimal(5), "day", by=BY, agent=other)
+            budgets.set_budget(agent.workspace_id, Decimal(5), "all", by=BY, session=session)
 
-    budgets.put(agent.workspace_id, Decimal(5), "day", by=BY)
+    budgets.set_budget(agent.workspace_id, Decimal(5), "day", by=BY)
     more(0, 2)
     paths = ("/usage/wallets/", "/usage/wallets/?wallet=data", "/usage/calls/", "/")
     before = {path: count(path) for path in paths}
@@ -222,9 +222,9 @@ def test_queries_do_not_grow(admin, agent):
 def test_home_shows_the_budget_of_today_and_what_is_used_up(viewer, agent):
     ran(agent, "1.50")
     assert "$1.50 of" not in words(viewer.get("/"))
-    budgets.put(agent.workspace_id, Decimal(3), "day", by=BY)
+    budgets.set_budget(agent.workspace_id, Decimal(3), "day", by=BY)
     assert "$1.50 of $3.00 a day spent by agents that run here, 50 %" in words(viewer.get("/"))
-    budgets.put(agent.workspace_id, Decimal(1), "all", by=BY, agent=agent)
+    budgets.set_budget(agent.workspace_id, Decimal(1), "all", by=BY, agent=agent)
     assert "1 budget used up" in words(viewer.get("/"))
 
 

@@ -69,7 +69,7 @@ def test_secret_is_removed(admin):
     ],
 )
 def test_invalid_secret_is_refused_without_showing_its_value(admin, workspace, changed, says):
-    secrets.keep(workspace.id, "crm", OTHER, "https://mcp.example.com", by=audit.COMMAND)
+    secrets.store_secret(workspace.id, "crm", OTHER, "https://mcp.example.com", by=audit.COMMAND)
     answer = admin.post("/settings/secrets/", ENTERED | changed)
     assert answer.status_code == 422
     assert says in words(answer)
@@ -78,7 +78,7 @@ def test_invalid_secret_is_refused_without_showing_its_value(admin, workspace, c
 
 
 def test_a_replacement_that_cannot_be_kept_changes_nothing(admin, workspace):
-    secret = secrets.keep(workspace.id, "crm", VALUE, "https://mcp.example.com", by=audit.COMMAND)
+    secret = secrets.store_secret(workspace.id, "crm", VALUE, "https://mcp.example.com", by=audit.COMMAND)
     for value in ("", "tok\u00e9"):
         assert admin.post(f"/settings/secrets/{secret.pk}/replace/", {"value": value}).status_code == 422
     assert Secret.objects.get().value == VALUE

@@ -106,7 +106,7 @@ def test_a_setup_that_is_wrong_is_kept_to_be_put_right(admin, installation, form
 
 def test_only_agents_that_run_in_this_workspace_can_answer(admin, installation, workspace, elsewhere):
     theirs = agents.create(elsewhere.id, "Owl", by=BY, runtime="scripted")
-    outside = agents.named(workspace.id, "Refund agent")
+    outside = agents.get_or_create_agent(workspace.id, "Refund agent")
     page = admin.get("/settings/slack/").content.decode()
     for agent in (theirs, outside):
         assert str(agent.pk) not in page

@@ -300,7 +300,7 @@ def test_queries_do_not_grow_with_rows(admin, runner, schedule, endpoint):
     def fill(start: int, stop: int) -> None:
         for number in range(start, stop):
             fields = {name: value for name, value in FORM.items() if name != "agent"} | {"name": f"Plan {number}"}
-            agent = agents.named(runner.workspace_id, f"Agent {number}")
+            agent = agents.get_or_create_agent(runner.workspace_id, f"Agent {number}")
             schedules.run_now(schedules.create(agent, by=audit.SYSTEM, **fields), by=audit.SYSTEM)
             schedules.run_now(schedule, by=audit.SYSTEM)
             post(

@@ -48,7 +48,7 @@ class Command(BaseCommand):
         self.as_json = options["json"]
         self.failed = False
         place = workspace_named(workspace)
-        owner = agents.named(place.id, agent) if agent and agent.strip() else None
+        owner = agents.get_or_create_agent(place.id, agent) if agent and agent.strip() else None
         files = list(_files(paths))
         if not files:
             raise CommandError(f"there are no files in {', '.join(str(path) for path in paths)}")

@@ -35,7 +35,7 @@ class Command(BaseCommand):
         if interval <= 0:
             raise CommandError(f"--interval must be more than 0 seconds, not {interval:g}")
         place = workspace_named(workspace)
-        owner = agents.named(place.id, agent) if agent and agent.strip() else None
+        owner = agents.get_or_create_agent(place.id, agent) if agent and agent.strip() else None
         watch = Watch(folder, place, agent=owner)
         try:
             if once:

@@ -185,7 +185,9 @@ class FileImporter:
             cursor.execute(f"SELECT {function}(hashtext('session'), hashtext(%s) %% {LOCKS})", [identity])
 
     def _create(self, draft: SessionDraft, external_id: str) -> Session:
-        agent = self.imported.agent or agents.named(self.workspace_id, draft.agent_name or self.format.SPEC.title)
+        agent = self.imported.agent or agents.get_or_create_agent(
+            self.workspace_id, draft.agent_name or self.format.SPEC.title
+        )
         session = Session.objects.create(
             workspace_id=self.workspace_id,
             agent=agent,

@@ -56,7 +56,7 @@ def start_import(
     if format != AUTO and format not in registry.readers():
         raise UnknownFormat(f'"{format}" is not a format; use auto or one of {", ".join(sorted(registry.readers()))}')
     if isinstance(agent, str):
-        agent = agents.named(workspace.id, agent)
+        agent = agents.get_or_create_agent(workspace.id, agent)
     document = documents.store(workspace, chunks)
     new = Import(
         workspace=workspace,
