@@ -1,4 +1,4 @@
-"""What ``manage.py`` does around a command: environment first, and a database for as long as the command takes."""
+"""Wrapper of every ``manage.py`` command: loads the environment and keeps a database running meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the environment, and refuses bad values by name.
+"""Settings from the environment: read, typed, and refused with their name when a value is bad.
 
 Everything that a person can set stands in :class:`Environment`; nothing else reads settings from
 ``os.environ``. Imports neither Django nor psycopg: the supervisor stays small because of it.
@@ -58,7 +58,7 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True)
 class Environment:
-    """What the environment says, typed. ``None`` means not set."""
+    """Typed settings of the environment. ``None`` means not set."""
 
     data_dir: Path
     database_url: str | None
@@ -114,19 +114,19 @@ def read(environ: Mapping[str, str] = os.environ) -> Environment:
 
 
 def default_data_dir() -> Path:
-    """Where the data goes unless told. Root's home is closed to the database's own user, so root has /var/lib."""
+    """Default data directory. Root's home is closed to the database's own user, so root has /var/lib."""
     if os.geteuid() == 0:
         return Path("/var/lib/countersign")
     return platformdirs.user_data_path("countersign")
 
 
 def text(environ: Mapping[str, str], name: str) -> str | None:
-    """The value without blanks around it; an empty one is as good as none."""
+    """Value of ``name`` without blanks around it; None when it is unset or empty."""
     return environ.get(name, "").strip() or None
 
 
 def file(environ: Mapping[str, str], name: str) -> Path | None:
-    """A file that must be there and readable; what stands in it is looked at when it is needed."""
+    """Path of a file that must exist and be readable; its content is checked where it is used."""
     value = text(environ, name)
     if value is None:
         return None
@@ -137,7 +137,7 @@ def file(environ: Mapping[str, str], name: str) -> Path | None:
 
 
 def word_list(environ: Mapping[str, str], name: str) -> tuple[str, ...]:
-    """A list, separated by commas or blanks."""
+    """List of words, separated by commas or blanks."""
     return tuple((text(environ, name) or "").replace(",", " ").split())
 
 
@@ -235,7 +235,7 @@ def _did_you_mean(name: str, known: tuple[str, ...], cutoff: float) -> str:
 
 
 def load_dotenv(path: Path = BASE_DIR / ".env", environ: MutableMapping[str, str] = os.environ) -> None:
-    """Take NAME=VALUE lines of a ``.env`` file; what the environment already says wins."""
+    """Load NAME=VALUE lines of a ``.env`` file; a variable that is already set wins."""
     if not path.is_file():
         return
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):

@@ -1,4 +1,4 @@
-"""What stands before Django in the web server: a bound on the body, and the static files.
+"""ASGI middleware in front of Django: a limit on the body's size, and the static files.
 
 Both sit outside of Django on purpose: Django stores a whole body before the first middleware sees it, and
 WhiteNoise's own middleware is synchronous, which would cost a thread per open stream.

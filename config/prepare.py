@@ -1,4 +1,4 @@
-"""What has to be true before the first request: tables, queues, static files, a first admin."""
+"""Preparation of an installation before its first request: tables, queues, static files."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ SECONDS = 0.05
 
 
 class Transport(pgmq.Transport):
-    """Takes the next message as soon as there is room for it.
+    """Transport that takes the next message as soon as a worker has room for it.
 
     kombu waits for a NOTIFY or ``polling_interval`` also when as many messages are out as may be, and no NOTIFY
     tells of one that was acknowledged: a backlog of short tasks went at 1 a second with two children (measured).
@@ -19,7 +19,7 @@ class Transport(pgmq.Transport):
 
     @property
     def polling_interval(self) -> float | None:
-        """Read once, as a wait begins."""
+        """Seconds between two polls; kombu reads it once, as a wait begins."""
         return self._interval if all(channel.qos.can_consume() for channel in self.channels or ()) else SECONDS
 
     @polling_interval.setter

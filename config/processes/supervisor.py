@@ -40,7 +40,7 @@ WARM_SECONDS = 4.0
 
 
 class Stopped(Exception):
-    """A signal asked us to stop."""
+    """Raised in the main thread when a signal asks for a stop."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -118,7 +118,7 @@ class Supervisor:
         return 1
 
     def _serve(self) -> None:
-        """Until Stopped; returns when a part would not start."""
+        """Serve until ``Stopped``; return when a part would not start."""
         self._await_forker()
         link = self._prepare()
         if link is None:
@@ -139,7 +139,7 @@ class Supervisor:
             self._keep_running()
 
     def _prepare(self) -> str | None:
-        """Migrations and the like, in a process that gives its memory back; the sign-in path, or None on a fault."""
+        """Run ``prepare`` in a process of its own, which frees its memory; the sign-in path, or None on a fault."""
         module = ["manage", "prepare", *(["--demo"] if self.demo else [])]
         ours, theirs = os.pipe()
         with os.fdopen(ours) as output:
@@ -170,7 +170,7 @@ class Supervisor:
         child.start()
 
     def _web(self) -> Child:
-        """uvicorn: one process, where granian keeps a second one of 20 MB beside its worker."""
+        """Command line of uvicorn: one process, where granian keeps a second one of 20 MB beside its worker."""
         command = [
             "uvicorn",
             "config.asgi:application",
@@ -250,7 +250,7 @@ class Supervisor:
             self._pause(1)
 
     def _first_page_fault(self) -> str | None:
-        """None as soon as the first page comes; else why it will not: an answer of 4xx or 5xx is final."""
+        """Wait for the first page: None when it comes, else why not (a 4xx or 5xx is final)."""
         deadline = time.monotonic() + READY_SECONDS
         while time.monotonic() < deadline:
             status = self._status("/healthz") and self._status("/")
@@ -309,10 +309,10 @@ def get(host: str, port: int, path: str, name: str) -> tuple[int, str]:
 
 
 def bracketed(host: str) -> str:
-    """An IPv6 address needs brackets in a URL."""
+    """Host as a URL has it: an IPv6 address in brackets."""
     return f"[{host}]" if ":" in host else host
 
 
 def print_line(message: str) -> None:
-    """One line for the person at the terminal."""
+    """Print one line for the person at the terminal."""
     print(f"countersign: {message}", file=sys.stderr, flush=True)

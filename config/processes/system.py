@@ -1,4 +1,4 @@
-"""What the operating system offers to keep processes together: locks, and a signal when the parent dies."""
+"""Functions of the operating system that keep processes together: locks, and a signal when the parent dies."""
 
 from __future__ import annotations
 

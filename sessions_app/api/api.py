@@ -79,7 +79,7 @@ def build() -> NinjaAPI:
 
 
 def explain(api: NinjaAPI, faults: dict[type[Exception], Callable[[Any], Problem]]) -> None:
-    """Answer these exceptions with the problems that the functions make of them."""
+    """Register handlers: each exception is answered with the problem that its function makes of it."""
     for raised, problem in faults.items():
         api.add_exception_handler(raised, _handler_of(problem))
 
@@ -89,7 +89,7 @@ def _handler_of(problem: Callable[[Any], Problem]) -> Callable[[HttpRequest, Any
 
 
 def _from_ninja(request: HttpRequest, error: HttpError) -> HttpResponse:
-    """The router's own errors. It wraps what the parser raises, which says more."""
+    """Answer to the router's own errors, which wrap what the parser raised: that one says more."""
     if isinstance(error.__cause__, Problem):
         return error.__cause__.response()
     return Problem(error.status_code, str(error)).response()
@@ -115,7 +115,7 @@ def _fault(fault: dict[str, Any]) -> dict[str, str]:
 
 
 def _database_problem(error: OperationalError) -> Problem:
-    """Class 54 of SQLSTATE is what PostgreSQL cannot hold: the row of an index, the words of a text."""
+    """Problem for a database error. SQLSTATE class 54: more than an index row or the words of a text can hold."""
     if (getattr(error.__cause__, "sqlstate", None) or "").startswith("54"):
         return Problem(422, f"a value is more than the database can hold: {str(error).splitlines()[0]}")
     return _database_unavailable()

@@ -1,4 +1,4 @@
-"""Who asks: an API key as bearer, or the browser session of a member. Each operation names the role it needs."""
+"""Authentication: an API key as bearer, or the browser session of a member. Each operation names the role it needs."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ View = Callable[..., HttpResponse]
 
 
 def once(view: View) -> View:
-    """Runs the view at most once per key, workspace and address; what it does is undone when it fails."""
+    """Decorator: runs the view at most once per key, workspace and address; what it does is undone when it fails."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

@@ -120,7 +120,7 @@ def session_read(request: HttpRequest, session_id: UUID, agent_id: UUID | None =
 
 
 def session_schema(session: models.Session) -> Session:
-    """One session with where it came from."""
+    """Session as the API answers it, with its provenance."""
     return _session_schemas([session])[0]
 
 

@@ -82,7 +82,7 @@ def delete_budget(request: HttpRequest, budget_id: UUID) -> HttpResponse:
 def _row_of_workspace(
     request: HttpRequest, model: type, id_: UUID | None
 ) -> models.Agent | models.Session | models.Budget | None:
-    """The row of the workspace; None for None, 404 for another workspace's."""
+    """Row of the request's workspace; None for None, 404 for another workspace's."""
     if id_ is None:
         return None
     found = model.objects.filter(workspace=request.auth.workspace, pk=id_).first()

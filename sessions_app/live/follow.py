@@ -22,7 +22,7 @@ STATES = ("session", "approval")
 
 
 class Follower:
-    """Where one reader of a session stands, and what it was sent."""
+    """Position of one reader of a session, and the states it was sent last."""
 
     def __init__(self, session_id: UUID, after: int, show: Show) -> None:
         self.session_id = session_id
@@ -32,7 +32,7 @@ class Follower:
         self._caught_up = False
 
     def advance(self, step: Step) -> Iterator[str]:
-        """Go a step on; the frames of it that are news to this reader."""
+        """Move to the end of a step; yield its frames that are new to this reader."""
         self.seq = step.seq
         for frame in step.frames:
             if self._is_news(frame):

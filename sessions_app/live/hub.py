@@ -1,4 +1,4 @@
-"""One LISTEN connection per process, and any number of readers that wait for what interests them.
+"""Hub of live changes: one LISTEN connection per process, and any number of readers that each wait for a topic.
 
 The hub says *that* something changed, never what: a reader then reads the database from where it stands. So a
 slow reader costs a flag and not a queue, and nothing is lost while the connection to the database is.
@@ -36,7 +36,7 @@ Topic = tuple[str, str]
 
 
 class Reader:
-    """Waits for changes of one topic."""
+    """A reader of one topic: it waits for changes."""
 
     def __init__(self) -> None:
         self._has_news = asyncio.Event()
@@ -44,7 +44,7 @@ class Reader:
         self._pieces: deque[Piece] = deque(maxlen=PIECES_KEPT)
 
     async def wait(self, seconds: float) -> set[Topic] | None:
-        """What changed since the last call, as soon as something did; None when nothing did in that time.
+        """Topics that changed since the last call, as soon as one did; None when none did in ``seconds``.
 
         An empty set means "perhaps anything": the hub has (again) begun to listen. Text that is being written ends
         the wait, too, and changes nothing: see ``written_pieces``.
@@ -75,7 +75,7 @@ class Reader:
 
 
 class Hub:
-    """Listens while somebody reads."""
+    """The hub of one event loop. It listens while it has readers."""
 
     def __init__(self) -> None:
         self._readers: defaultdict[Topic, set[Reader]] = defaultdict(set)
@@ -83,7 +83,7 @@ class Hub:
         self._task: asyncio.Task[None] | None = None
 
     def changes(self, kind: str, id_: Any) -> int:
-        """A number that is another one after each change: what was read at the same number need not be read again."""
+        """Number of changes of a topic: what was read at the same number need not be read again."""
         return self._changes[kind, str(id_)]
 
     def has_readers(self, kind: str, id_: Any) -> bool:

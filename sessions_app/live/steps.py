@@ -1,4 +1,4 @@
-"""What follows a place in a session's log, read and written as JSON once for all readers that stand there.
+"""Steps of a session's log: the events behind a ``seq``, read and written as JSON once for all readers there.
 
 Five hundred readers of one session stand at the same place nearly always: an event costs one read and not five hundred.
 """
@@ -36,7 +36,7 @@ class Frame(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Frames, the place they lead to, and whether there may be more behind that to be had at once."""
+    """Frames behind a place, the place they lead to, and whether more may be ready behind that."""
 
     frames: list[Frame]
     seq: int
@@ -68,7 +68,7 @@ class Steps:
         return self._kept[session_id][1]
 
     def forget(self, session_id: UUID) -> None:
-        """When nobody reads it any more."""
+        """Drop the steps of a session once nobody reads it any more."""
         if not hub().has_readers("session", session_id):
             self._kept.pop(session_id, None)
 
@@ -77,7 +77,7 @@ _steps: WeakKeyDictionary[asyncio.AbstractEventLoop, Steps] = WeakKeyDictionary(
 
 
 def steps() -> Steps:
-    """Those of the running event loop."""
+    """Steps of the running event loop."""
     return _steps.setdefault(asyncio.get_running_loop(), Steps())
 
 
@@ -99,7 +99,7 @@ def _approvals(session_id: UUID, ids: set[str] | frozenset[str], show: Show) -> 
 
 
 def _begun(session_id: UUID) -> Iterator[Frame]:
-    """The message that is being written, as far as it is: for a reader that comes in the middle of it."""
+    """Frame of the message that is being written, as far as it is: for a reader that comes in the middle of it."""
     found = TurnInFlight.objects.filter(session_id=session_id).exclude(said="")
     for request, text in found.values_list("said_request", "said"):
         yield Frame("said", "", piece({"request": request, "offset": 0, "text": text}))

@@ -1,4 +1,4 @@
-"""Database work out of the event loop, that gives its connection back at once.
+"""Threads for database work outside of the event loop; each gives its connection back at once.
 
 Django keeps a connection with the request's thread until the request ends, and a stream ends tomorrow.
 """

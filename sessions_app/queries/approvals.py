@@ -1,4 +1,4 @@
-"""What waits for a person in a workspace, and what was decided lately."""
+"""Approvals of a workspace: those that wait for a person, and the last decisions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RECENT = 20
 
 
 def waiting(workspace_id: UUID) -> QuerySet[Approval]:
-    """Everything that waits, the longest first, each with its session and agent."""
+    """Pending approvals, the oldest first, each with its session and agent."""
     found = Approval.objects.filter(workspace_id=workspace_id, status=Approval.Status.PENDING)
     return found.select_related("session__agent").order_by("requested_at", "id")
 

@@ -1,4 +1,4 @@
-"""What a person wants to know on coming in. Each list is short and says so; the session list has the rest."""
+"""Lists and sums of the home page. Each list is short and says so; the session list has the rest."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ def members(workspace_id: UUID) -> QuerySet[Member]:
 
 
 def api_keys(workspace_id: UUID) -> QuerySet[ApiKey]:
-    """Live keys first, the newest first."""
+    """API keys of a workspace: live ones first, the newest first."""
     return ApiKey.objects.filter(workspace_id=workspace_id).order_by("-revoked_at", "-created_at")
 
 

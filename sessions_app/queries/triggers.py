@@ -1,4 +1,4 @@
-"""Schedules and webhook endpoints with how they stand, and what their fires came to."""
+"""Schedules and webhook endpoints with their state, their trigger runs and their deliveries."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def runs(workspace_id: UUID) -> QuerySet[TriggerRun]:
 
 
 def schedules(workspace_id: UUID) -> QuerySet[ScheduleWithRun]:
-    """By name, each with its agent and ``last_run_id``."""
+    """Schedules by name, each with its agent and ``last_run_id``."""
     last = TriggerRun.objects.filter(schedule=OuterRef("pk")).order_by("-id").values("pk")[:1]
     found = Schedule.objects.filter(workspace_id=workspace_id).select_related("agent")
     return found.annotate(last_run_id=Subquery(last)).order_by("name")
@@ -60,7 +60,7 @@ def with_last_runs(found: Iterable[ScheduleWithRun]) -> list[ScheduleWithRun]:
 
 
 def endpoints(workspace_id: UUID) -> QuerySet[EndpointWithDelivery]:
-    """By name, each with its agent, ``has_secret``, ``last_delivery_id`` and ``waiting``: not acknowledged.
+    """Endpoints by name, each with its agent, ``has_secret``, ``last_delivery_id`` and ``waiting`` (not acknowledged).
 
     The secret stays encrypted: one that was encrypted under another ``SECRET_KEY`` must not take the page with it.
     """
@@ -94,7 +94,7 @@ def with_latest_runs(found: Iterable[WebhookDelivery]) -> list[WebhookDelivery]:
 
 
 def deliveries(endpoint: WebhookEndpoint, acknowledged: bool | None = None) -> QuerySet[WebhookDelivery]:
-    """What came to an endpoint, the newest first, each with its runs and without what was sent."""
+    """Deliveries to an endpoint, the newest first, each with its runs and without its content."""
     found = WebhookDelivery.objects.filter(endpoint=endpoint)
     if acknowledged is not None:
         found = found.filter(acknowledged_at__isnull=not acknowledged)

@@ -86,7 +86,7 @@ def finish_call(turn: TurnRun, call: Event, execute: Execute, people: Collection
 
 
 def question(call: Event) -> str:
-    """What the agent asks a person, where the call is a question."""
+    """Question of the agent to a person, where the call is one; empty otherwise."""
     asked = call.arguments.get("question") if call.tool_name == ESCALATE and isinstance(call.arguments, dict) else ""
     return asked if isinstance(asked, str) else ""
 

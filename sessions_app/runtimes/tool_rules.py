@@ -1,4 +1,4 @@
-"""What an agent's definition says of its tools: whether a call may run, and what it costs."""
+"""Rules for tools in an agent's definition: whether a call may run, and what it costs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ESCALATE = "escalate_to_human"
 
 
 def verdict(policy: dict[str, Any], tool: str, server: str | None) -> Verdict:
-    """What a policy ``{"default": ..., "tools": {"server/tool" | "tool": ...}}`` says of a call.
+    """Verdict of a policy ``{"default": ..., "tools": {"server/tool" | "tool": ...}}`` on a call.
 
     Anything unknown asks: it fails closed.
     """

@@ -95,7 +95,7 @@ def change(agent: Agent, changes: dict[str, Any], *, by: audit.Actor, seen: int 
 
 
 def definition_of(agent: Agent) -> dict[str, Any]:
-    """What a version keeps of an agent."""
+    """Definition of an agent: the fields that a version keeps."""
     return {name: getattr(agent, name) for name in DEFINED}
 
 
@@ -119,7 +119,7 @@ def as_of(agent: Agent, version: int) -> Agent:
 
 
 def differing(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """Names of what two definitions differ in, in the order of ``DEFINED``."""
+    """Names of the fields in which two definitions differ, in the order of ``DEFINED``."""
     return [name for name in DEFINED if old.get(name) != new.get(name)]
 
 
@@ -154,7 +154,7 @@ def _keep_version(agent: Agent, by: str) -> None:
 
 
 def _since(agent: Agent, seen: int) -> tuple[list[str], str]:
-    """What changed since a version, and who made the newest."""
+    """Names of the fields that changed since a version, and who made the newest."""
     kept = AgentVersion.objects.filter(agent=agent, version=seen).values_list("definition", flat=True).first()
     newest = AgentVersion.objects.filter(agent=agent, version=agent.version).values_list("changed_by", flat=True)
     return differing(kept or {}, definition_of(agent)), newest.first() or ""

@@ -68,7 +68,7 @@ def hash_of(entry: AuditEntry) -> str:
 
 
 def canonical_of(entry: AuditEntry) -> str:
-    """What an entry says, as JSON with sorted keys and without blanks (UTF-8)."""
+    """Canonical form of an entry: JSON with sorted keys and without blanks (UTF-8)."""
     body = {
         "workspace": str(entry.workspace_id),
         "seq": entry.seq,

@@ -1,4 +1,4 @@
-"""Any session goes on as a new one of an agent here: from its end, from one of its turns (a fork), or handed over."""
+"""Continuations of a session as a new one of an agent here: from its end, from a turn (a fork), or handed over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first answer to a POST with an ``Idempotency-Key``, which its repeats are given again."""
+"""Idempotent answers: the first answer to a POST with an ``Idempotency-Key``, given again to its repeats."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class KeyReused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What tells one request from another: ``route`` is method and path, ``body_sha256`` is in hex."""
+    """Identity of a request: ``route`` is method and path, ``body_sha256`` is in hex."""
 
     workspace: Workspace
     route: str

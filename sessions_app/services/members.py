@@ -60,7 +60,7 @@ def new_sign_in_path(member: Member, *, by: audit.Actor) -> str:
 
 @transaction.atomic
 def set_password(user: User, name: str, email: str, password: str) -> None:
-    """What a person chooses for themselves; the e-mail becomes the name they sign in with. Raises ``Refused``."""
+    """Set the name, e-mail and password of a user; they sign in with the e-mail. Raises ``Refused``."""
     email = email.strip().lower()
     if get_user_model().objects.filter(username=email).exclude(pk=user.pk).exists():
         raise Refused(f"{email} belongs to another account; use another e-mail")
@@ -72,7 +72,7 @@ def set_password(user: User, name: str, email: str, password: str) -> None:
 
 @transaction.atomic
 def change_role(member: Member, role: Role, *, by: audit.Actor) -> None:
-    """Raises ``Refused`` when the workspace would be left without an admin."""
+    """Change the role of a member. Raises ``Refused`` when the workspace would be left without an admin."""
     if member.role == Role.ADMIN and role != Role.ADMIN:
         _keep_an_admin(member)
     member.role = role
@@ -82,7 +82,7 @@ def change_role(member: Member, role: Role, *, by: audit.Actor) -> None:
 
 @transaction.atomic
 def remove_member(member: Member, *, by: audit.Actor) -> None:
-    """Raises ``Refused`` when the workspace would be left without an admin."""
+    """Remove a member. Raises ``Refused`` when the workspace would be left without an admin."""
     if member.role == Role.ADMIN:
         _keep_an_admin(member)
     audit.record(member.workspace_id, by, "member.removed", subject=("member", member.id), name=str(member))

@@ -1,4 +1,4 @@
-"""Tells other processes that something changed, in the transaction that changed it (PostgreSQL NOTIFY)."""
+"""Notices to other processes that something changed, in the transaction that changed it (PostgreSQL NOTIFY)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def session_changed(session_id: UUID, last_seq: int) -> None:
 
 
 def text_written(session_id: UUID, request: str, offset: int, text: str) -> None:
-    """A piece of a message that is being written, and where in it the piece begins. The log has it when it is whole."""
+    """Send a piece of a message that is being written, and its offset. The log has the message when it is whole."""
     send({"session": str(session_id), "said": {"request": request, "offset": offset, "text": text}})
 
 
@@ -24,6 +24,6 @@ def approval_changed(approval_id: UUID, session_id: UUID) -> None:
 
 
 def send(message: dict[str, object]) -> None:
-    """One notice: ``{KIND: ID, ...}``, at most 8,000 bytes as JSON (a limit of NOTIFY)."""
+    """Send one notice: ``{KIND: ID, ...}``, at most 8,000 bytes as JSON (a limit of NOTIFY)."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, orjson.dumps(message).decode()])

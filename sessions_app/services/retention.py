@@ -1,4 +1,4 @@
-"""What is not kept for ever: answers that a repeated POST is given, and what webhooks brought."""
+"""Retention: removes answers kept for repeated POSTs and the content of webhook deliveries once they are old."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _empty(ids: list[UUID]) -> int:
 
 
 def _in_batches(rows: QuerySet[Any], do: Callable[[list[UUID]], int]) -> int:
-    """In the order of the ids, so that no batch reads again what stands before it."""
+    """Work in batches in the order of the ids, so that no batch reads again what stands before it."""
     done, page = 0, rows
     while ids := list(page.order_by("pk").values_list("pk", flat=True)[:BATCH]):
         done += do(ids)

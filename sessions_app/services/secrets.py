@@ -43,7 +43,7 @@ def origin_of(url: str) -> str:
 def store_secret(
     workspace_id: UUID, name: str, value: str, origin: str, *, by: audit.Actor, replace: bool = True
 ) -> Secret:  # fmt: skip
-    """Keep a secret, in place of one of the same name unless ``replace`` is False. Raises ``Refused``."""
+    """Store a secret, in place of one of the same name unless ``replace`` is False. Raises ``Refused``."""
     if not _NAME.fullmatch(name):
         raise Refused(f"{name!r:.120} is no name for a secret; use up to 100 letters, digits, dots, dashes and _")
     if not value or len(value) > MAX_VALUE or not value.isascii() or not value.isprintable():
@@ -64,7 +64,7 @@ def store_secret(
 
 @transaction.atomic
 def forget(workspace_id: UUID, name: str, *, by: audit.Actor) -> bool:
-    """Throw a secret away. False when there is none of this name."""
+    """Delete a secret. False when there is none of this name."""
     secret = Secret.objects.filter(workspace_id=workspace_id, name=name).only("id").first()
     if secret is None:
         return False
@@ -102,7 +102,7 @@ def provider_key(workspace_id: UUID) -> str | None:
 
 
 def workspaces_with_provider_key() -> QuerySet[Workspace]:
-    """Those whose agents can ask the Anthropic API."""
+    """Ids of the workspaces with an Anthropic API key of their own."""
     if settings.ANTHROPIC_API_KEY:
         return Workspace.objects.all()
     return Workspace.objects.filter(secrets__name=PROVIDER_KEY)

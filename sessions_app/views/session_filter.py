@@ -1,4 +1,4 @@
-"""What the URL of the session list says, read strictly: each bad value gets a sentence, none is ignored."""
+"""Filter of the session list, read strictly from the URL: each bad value gets a sentence, none is ignored."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class ReadFilter:
 
     @property
     def problems(self) -> list[tuple[str, str]]:
-        """What is wrong, under the words that the form has for it."""
+        """Errors by the labels that the form has for the fields."""
         return [(LABELS.get(name, name.capitalize()), told) for name, told in self.errors.items()]
 
     @property
     def kept(self) -> list[tuple[str, str]]:
-        """What the form sends along unseen."""
+        """Values that the form sends along in hidden fields."""
         return [(name, self.values[name]) for name in WITHOUT_FIELD if self.values[name]]
 
     def query(self, **changes: str | None) -> str:
@@ -56,7 +56,7 @@ class ReadFilter:
 
 
 def read(query: QueryDict) -> ReadFilter:
-    """Never raises: what cannot be understood is left out of the filter and told in ``errors``."""
+    """Read the filter. Never raises: what cannot be understood is left out of it and explained in ``errors``."""
     values = {name: query.get(name, "").strip() for name in NAMES}
     wanted: dict[str, Any] = {}
     errors: dict[str, str] = {}

@@ -85,7 +85,7 @@ def value(session_id: UUID, seq: int, column: str, limit: int = SHOWN) -> Value 
 
 
 def card(session_id: UUID, seq: int) -> dict[str, Any] | None:
-    """What the body of a card is made of: its kind, tool name, text and JSON, or None.
+    """Kind, tool name, text and JSON of an event, for the body of its card; None when there is no such event.
 
     JSON is whole up to ``CARD`` bytes, so that the diff of a long edit is the whole diff.
     """
@@ -110,7 +110,7 @@ def tool_counts(session_id: UUID) -> list[dict[str, Any]]:
 
 
 def children(session_id: UUID) -> list[Session]:
-    """Sessions that this one started, the first first; at most 100."""
+    """Sessions that this one started, the oldest first; at most 100."""
     found = Session.objects.filter(parent_id=session_id).select_related("agent").defer("source_record", "metadata")
     return list(found.order_by("started_at", "id")[:100])
 

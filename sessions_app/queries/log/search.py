@@ -1,4 +1,4 @@
-"""Words in one session: found by PostgreSQL in everything that was said, asked and returned, folded or not."""
+"""Search in one session: by PostgreSQL, over messages, tool arguments and results, folded or not."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FROM sessions_app_event e WHERE e.session_id = %s AND e.seq = ANY(%s) ORDER BY e
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """An event that says the words. ``snippet`` is pieces of text, every second one a found word."""
+    """An event that holds the words. ``snippet`` is pieces of text, every second one a found word."""
 
     seq: int
     kind: str

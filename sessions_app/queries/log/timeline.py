@@ -1,4 +1,4 @@
-"""The events of a session as its page shows them: a window of rows, and all that belongs to those rows.
+"""Timeline of a session, as its page shows it: a window of rows, and everything that belongs to those rows.
 
 A window is bounded in rows and in bytes, and read in a number of queries that does not depend on either, nor on
 the size of the session. Long values are cut by PostgreSQL, so the middle of an 8 MB result never reaches Python.
@@ -160,7 +160,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Nested:
-    """What a sub-agent did right below an event: rows, and tokens and money of the responses among them."""
+    """Totals of what a sub-agent did right below an event: rows, tokens and money of the responses among them."""
 
     rows: int
     tool_calls: int
@@ -234,7 +234,7 @@ class Timeline:
         return self._complete(Window(above[::-1] + below, len(above), earlier, later))
 
     def only(self, seq: int) -> Window:
-        """One row again, as it is now, wherever it stands."""
+        """Window of one row, read again as it is now."""
         return self._complete(Window(read(Event.objects.filter(session_id=self.session_id, seq=seq)), 0, False, False))
 
     def _complete(self, window: Window) -> Window:

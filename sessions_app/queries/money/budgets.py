@@ -1,4 +1,4 @@
-"""What was spent of budgets: the cost of turns and of tool calls, in the budget's present period."""
+"""Budgets and what was spent of them: the cost of turns and of tool calls, in the budget's present period."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class BudgetState:
 
     @property
     def percent(self) -> int:
-        """Of the amount, rounded down; 100 at most."""
+        """Percent of the amount that is spent, rounded down; 100 at most."""
         return 100 if self.used_up else int(100 * self.spent / self.budget.amount)
 
 
@@ -58,7 +58,7 @@ def budgets_of(workspace_id: UUID, **about: UUID | None) -> QuerySet[Budget]:
 
 
 def budget_states(workspace_id: UUID, budgets: Iterable[Budget]) -> list[BudgetState]:
-    """What was spent of each, in six queries however many they are."""
+    """Budgets with what was spent of each, in six queries however many they are."""
     budgets = list(budgets)
     by_session = _sums(workspace_id, "session", {each.session_id for each in budgets if each.session_id})
     by_agent = _sums(workspace_id, "agent", {each.agent_id for each in budgets if each.agent_id})
@@ -85,19 +85,19 @@ class Today:
 
 
 def today(workspace_id: UUID) -> Today:
-    """Without the budgets of single sessions: who looks after one sees it there."""
+    """Today's budget of a workspace, without those of single sessions: who looks after one sees it there."""
     known = budget_states(workspace_id, budgets_of(workspace_id, session=None))
     days = (each for each in known if not each.budget.agent_id and each.budget.period == Budget.Period.DAY)
     return Today(next(days, None), sum(each.used_up for each in known))
 
 
 def _paid() -> tuple[QuerySet[TurnUsage], QuerySet[CallUsage]]:
-    """What is taken out of wallets: turns, and tool calls that succeeded."""
+    """Costs that wallets pay: of turns, and of tool calls that succeeded."""
     return TurnUsage.objects.all(), CallUsage.objects.filter(status="ok")
 
 
 def _sums(workspace_id: UUID, column: str, wanted: set[UUID]) -> dict[tuple[UUID, str], Decimal]:
-    """By id and period."""
+    """Sums by id and period."""
     sums: dict[tuple[UUID, str], Decimal] = {}
     if not wanted:
         return sums

@@ -1,4 +1,4 @@
-"""Entries of wallets with the balance after each, tool calls that were made, and whether all of it was paid."""
+"""Ledger entries with the balance after each, tool calls that were made, and gaps between usage and payments."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def with_balance(found: QuerySet[LedgerEntry], rows: list[LedgerEntry]) -> list[
 
 
 def every_balance(found: QuerySet[LedgerEntry], limit: int) -> QuerySet[LedgerEntry]:
-    """The same for the newest ``limit`` entries at once."""
+    """Ledger entries as in ``with_balance``: the newest ``limit`` at once."""
     running = Window(Sum("amount"), order_by=F("id").asc())
     # LedgerEntry declares the attribute, which with_balance sets
     return found.annotate(balance=running).order_by("-id")[:limit]  # type: ignore[no-redef]
 
 
 def place_of(entry: LedgerEntry) -> str:
-    """Where in its session the step is that an entry pays for: ``?turn=3``, ``?event=87``; empty for other entries."""
+    """Query string of the step that an entry pays for: ``?turn=3``, ``?event=87``; empty for other entries."""
     step, _, rest = entry.event.partition(":")
     number = rest.rpartition(":")[2].partition("#")[0]
     return f"?{STEPS[step]}={number}" if step in STEPS and number.isdecimal() else ""
@@ -102,7 +102,7 @@ def calls(workspace_id: UUID, wanted: CallFilter) -> QuerySet[CallUsage]:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """Who made tool calls: how many, how many did not succeed, how long they took on average, what they cost."""
+    """Provider of tool calls: their number, failures, average time and cost."""
 
     name: str
     calls: int
@@ -112,7 +112,7 @@ class Provider:
 
 
 def providers(found: QuerySet[CallUsage]) -> list[Provider]:
-    """Of the calls that ``calls`` found, those with the most calls first; twenty at most."""
+    """Providers of the calls that ``calls`` found, those with the most calls first; twenty at most."""
     succeeded = Q(status="ok")
     sums = {
         "calls": Count("pk"), "failed": Count("pk", filter=~succeeded), "took": Avg("latency_ms"),
@@ -161,7 +161,7 @@ ORDER BY 1
 
 
 def gaps(workspace_id: UUID) -> Iterator[Gap]:
-    """Where the ledger and what was used do not agree. What erased sessions were paid stays and is no gap."""
+    """Gaps between the ledger and the usage. Payments for erased sessions stay, and are no gap."""
     with connection.cursor() as cursor:
         cursor.execute(GAPS, {"workspace": workspace_id})
         yield from (Gap(*row) for row in cursor.fetchall())

@@ -191,7 +191,7 @@ class Used:
 
     @classmethod
     def from_row(cls, row: tuple[Any, ...]) -> Used:
-        """From a row of ``COUNTS`` and ``SUMS``."""
+        """Usage from a row of ``COUNTS`` and ``SUMS``."""
         plain, here, elsewhere = row[:-10], row[-10:-5], row[-5:]
         values: tuple[Any, ...] = (*plain, Part(*here), Part(*elsewhere))
         return cls(*values)
@@ -218,7 +218,7 @@ class Period:
     tag: str = ""
 
     def total(self) -> Used:
-        """Everything in the period."""
+        """Total usage of the period."""
         return Used.from_row(self._read(f"{PERIOD}{BY_TURN} SELECT NULL, NULL, {COUNTS}, {SUMS} FROM spent", {})[0])
 
     def groups(self, by: str, *, limit: int, after: tuple[bool, str] | None = None) -> list[Used]:

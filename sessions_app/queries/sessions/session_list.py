@@ -60,7 +60,7 @@ class BadFilter(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SessionFilter:
-    """What the URL of the session list says. Empty means "all"."""
+    """Filter of the session list. An empty value means "all"."""
 
     agent: str = ""
     """An agent's id or slug."""
@@ -198,7 +198,7 @@ def _decode(cursor: str, sort: str) -> tuple[Any, UUID]:
 
 
 def totals(found: QuerySet[Session]) -> dict[str, Any]:
-    """Over all sessions that pass: how many, tokens, money, errors, turns."""
+    """Totals of all sessions that pass: their number, tokens, money, errors, turns."""
     sums = {name: Sum(name) for name in (
         "input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens",
         "cost_recorded", "cost_priced", "unpriced_tokens", "turn_count", "tool_call_count", "error_count",

@@ -85,7 +85,7 @@ def _request(turn: TurnRun, through: int) -> dict[str, Any]:
 
 
 def _event(turn: TurnRun, reply: Reply | None, through: int) -> EventDraft:
-    """The summary; where the model gave none, the end of the record itself."""
+    """Event of the summary; where the model gave none, with the end of the transcript itself."""
     message = reply.message if reply else None
     said = "\n\n".join(block.text for block in message.content if block.type == "text").strip() if message else ""
     about: dict[str, Any] = {}
@@ -99,7 +99,7 @@ def _event(turn: TurnRun, reply: Reply | None, through: int) -> EventDraft:
 
 
 def _last(turn: TurnRun) -> Event | None:
-    """What tells how long the session is: the last response, or the summary after it."""
+    """Last response, whose tokens tell how long the session is, or the summary after it."""
     return _responses_and_summaries(turn).order_by("-seq").first()
 
 
@@ -110,7 +110,7 @@ def _filled(last: Event | None) -> int:
 
 
 def _responses(turn: TurnRun) -> int:
-    """A number that is another one after each response: what is told once for each of them."""
+    """Number of responses and summaries so far; as part of a key, it makes a note unique to each of them."""
     return _responses_and_summaries(turn).count()
 
 

@@ -42,7 +42,7 @@ class Context:
         self._seq = 0
 
     def messages(self, *, paused: bool = False) -> list[Json]:
-        """For the next request. ``paused``: the model itself asked to be called again with what it said so far."""
+        """Messages for the next request. ``paused``: the model asked to be called again with what it said so far."""
         for event in self._turn.events(after=self._seq, kinds=KINDS):
             self._seq = event.seq
             if event.depth:

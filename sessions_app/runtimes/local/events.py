@@ -63,7 +63,7 @@ def _blocks(turn: TurnRun, message: Message, whole: bool, offers: Mapping[str, O
 
 
 def _tool_call_event(turn: TurnRun, key: str, block: Any, offer: Offer | None, about: dict[str, Any]) -> EventDraft:
-    """The call by the names of its tool; what the model called it stands beside."""
+    """Event of a tool call, under the names of its tool; the name that the model used is kept in ``data``."""
     server, name = (offer.server, offer.name) if offer else (None, block.name)
     tool = ToolDraft(call_id=block.id, name=name, server=server, arguments=block.input)
     data = {"shown_as": block.name} if block.name != name else {}
@@ -71,12 +71,12 @@ def _tool_call_event(turn: TurnRun, key: str, block: Any, offer: Offer | None, a
 
 
 def _event_of_empty_response(turn: TurnRun, message: Message) -> EventDraft:
-    """Of a response without a word; it cost something, and it ended for a reason."""
+    """Event of a response without content: it has a cost and a stop reason all the same."""
     return turn.event("model_request", f"local:{message.id}:0", model=message.model, request=message.id)
 
 
 def tokens_of(used: AnthropicUsage, *, whole: bool = True) -> Usage:
-    """As counted at the end. Of an interrupted response only the beginning is known: less than what is billed."""
+    """Tokens as counted at the end. Of an interrupted response only the first count is known: less than is billed."""
     split, details = used.cache_creation, used.output_tokens_details
     return Usage(
         input_tokens=used.input_tokens,

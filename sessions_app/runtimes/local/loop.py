@@ -42,7 +42,7 @@ WHY = {
 
 
 def advance(turn: TurnRun) -> Outcome:
-    """As far as it goes without a person. See ``runtimes``."""
+    """Advance a turn as far as it goes without a person. See ``runtimes``."""
     if not turn.agent.model:
         raise Failed("this agent has no model; edit it and name one, for example claude-opus-5-5")
     with start_blocking_portal() as portal, Toolbox(turn, portal) as tools, Model(portal) as model:
@@ -145,7 +145,7 @@ class _Loop:
         return Retry(patience(failures) if later.seconds is None else later.seconds, str(later))
 
     def _request(self, paused: bool) -> dict[str, Any]:
-        """Everything that stays the same stands first, and is cached."""
+        """Body of the next request. Everything that stays the same stands first, and is cached."""
         agent, tools = self.turn.agent, self.tools.definitions
         tools[-1]["cache_control"] = CACHED
         request: dict[str, Any] = {

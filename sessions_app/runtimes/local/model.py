@@ -53,7 +53,7 @@ class TooLong(Failed):
 
 @dataclass
 class Reply:
-    """What came of a request: a message, whole or as far as it was when a person stopped it."""
+    """Reply to a request: a message, whole or as far as it was when a person stopped it."""
 
     message: Message | None = None
     whole: bool = False
@@ -114,7 +114,7 @@ async def _open_client(key: str) -> AsyncIterator[anthropic.AsyncAnthropic]:
 
 
 async def _read(client: anthropic.AsyncAnthropic, request: dict[str, Any], reply: Reply) -> None:
-    """Runs in the event loop. ``message`` grows as the SDK puts the response together."""
+    """Read the stream, in the event loop. ``message`` grows as the SDK puts the response together."""
     async with client.messages.stream(**request) as stream:
         async for event in stream:
             if event.type == "message_start":
@@ -140,7 +140,7 @@ def _show_new_text(turn: TurnRun, reply: Reply) -> None:
 
 
 def _exception_of(error: BaseException) -> Exception:
-    """What a failure means for the turn: later (``Later``), or not at all (``Failed``)."""
+    """Exception for a failure of the SDK: ``Later`` when trying again may help, else ``Failed``."""
     if isinstance(error, anthropic.APIStatusError):
         return _refused(error)
     if isinstance(error, anthropic.APIConnectionError | httpx2.HTTPError | OSError):

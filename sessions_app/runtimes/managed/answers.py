@@ -150,7 +150,7 @@ def _give_up(follower: Follower, id_: str, approval: Approval | None, stale: Rej
 
 
 def reply(call: Event, approval: Approval, id_: str) -> Json:
-    """The decision on a tool of the runtime's, in its words."""
+    """Body of the decision on a tool of the provider, as its API has it."""
     made = approval.decision or {}
     by = made.get("by") or "A reviewer"
     if approval.tool_name == UNSEEN and approval.status in (Status.APPROVED, Status.APPROVED_EDITED):

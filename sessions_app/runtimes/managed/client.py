@@ -105,7 +105,7 @@ class Port:
         return self._do(self._client.beta.sessions.with_raw_response.retrieve, session_id)
 
     def sessions(self, agent_id: str) -> Iterator[Json]:
-        """Of an agent, the newest first."""
+        """Sessions of an agent, the newest first."""
         return self._pages(self._client.beta.sessions.with_raw_response.list, agent_id=agent_id, limit=100)
 
     def archive(self, session_id: str) -> Json:
@@ -118,7 +118,7 @@ class Port:
     # --- events ---
 
     def events(self, session_id: str, **filters: Any) -> Iterator[Json]:
-        """In the order of ``processed_at``; filters as the SDK names them."""
+        """Events in the order of ``processed_at``; filters as the SDK names them."""
         return self._pages(self._client.beta.sessions.events.with_raw_response.list, session_id, limit=PAGE, **filters)
 
     def thread_events(self, session_id: str, thread_id: str) -> Iterator[Json]:
@@ -126,7 +126,7 @@ class Port:
         return self._pages(events.list, thread_id, session_id=session_id, limit=PAGE)
 
     def send(self, session_id: str, event: Json) -> Json:
-        """The event as it was taken, with its id. Not idempotent: after ``Unavailable`` list before sending again."""
+        """Send an event; it comes back with its id. Not idempotent: after ``Unavailable`` list before sending again."""
         sent = self._do(self._client.beta.sessions.events.with_raw_response.send, session_id, events=[event])
         taken = next(iter(sent.get("data") or ()), None)
         if not isinstance(taken, dict) or not taken.get("id"):
@@ -135,7 +135,7 @@ class Port:
 
     @contextmanager
     def stream(self, session_id: str) -> Iterator[Stream]:
-        """What happens from now on; there is no replay, so list after this is open."""
+        """Stream of events from now on; there is no replay, so list the earlier ones after this is open."""
         self._before()
         timeout = anthropic.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS, read=SILENCE_SECONDS)
         events = self._client.beta.sessions.events.with_streaming_response

@@ -46,7 +46,7 @@ class Thread:
 
 @dataclass(slots=True)
 class Mapping:
-    """What events before this one said. ``cents`` is the cost of the session at its last statement."""
+    """Mapping of wire events, with what earlier ones said. ``cents`` is the session's cost at its last statement."""
 
     agent: str
     model: str | None = None
@@ -61,7 +61,7 @@ class Mapping:
     """Calls whose results came from here, so that the log has them already."""
 
     def drafts_of(self, wire: Json, thread: str = "") -> Iterator[EventDraft]:
-        """Events of one event. ``thread``: on whose list it stood. What is only queued yet is nothing."""
+        """Drafts for one wire event. ``thread``: on whose list it stood. A message that is only queued yields none."""
         if is_queued(wire):
             return
         source = _WireEvent(self, wire, thread or _text(wire.get("session_thread_id")))
@@ -70,7 +70,7 @@ class Mapping:
 
 @dataclass(slots=True)
 class _WireEvent:
-    """One event of the API, and where it stands."""
+    """One event of the API, with the mapping and the thread that it belongs to."""
 
     mapping: Mapping
     wire: Json
@@ -91,7 +91,7 @@ class _WireEvent:
     def event(
         self, kind: str, text: str = "", *, part: str = "", data: Json | None = None, **fields: Any
     ) -> EventDraft:
-        """At the place of this event; of the agent or sub-agent, if nothing else is said."""
+        """Draft at the place of this wire event; its actor is the agent or sub-agent unless ``fields`` name another."""
         below = self.of_thread
         actor = ("subagent", below.name) if below else ("agent", self.mapping.agent)
         fields = {"actor_kind": actor[0], "actor_name": actor[1]} | fields
@@ -112,7 +112,7 @@ def id_of(wire: Json) -> str:
 
 
 def key_of(wire: Json) -> str:
-    """The natural key: of an event without an id a hash of all it says."""
+    """Natural key of a wire event: its id, or a hash of its content where it has none."""
     if id_ := id_of(wire):
         return f"managed:{id_}"
     raw = orjson.dumps(wire, option=orjson.OPT_SORT_KEYS)
@@ -166,7 +166,7 @@ def _count(value: Any) -> int | None:
 
 
 def _extra_fields(wire: Json) -> Json:
-    """What an event says besides what every event says."""
+    """Fields of a wire event besides those that every event has."""
     return {
         key: value for key, value in wire.items() if key not in ("id", "type", "processed_at") and value is not None
     }
@@ -187,7 +187,7 @@ def _user_message(source: _WireEvent) -> Iterator[EventDraft]:
 
 
 def sent_note(wire: Json, message: str) -> EventDraft:
-    """That the message with this key has reached the runtime."""
+    """Note that the message with this key has reached the runtime."""
     data = {"type": "user.message", "status": "sent", "message": message}
     return EventDraft(
         "system", key_of(wire), at=time_of(wire), actor_kind="system", text="sent to the runtime", data=data
@@ -205,7 +205,7 @@ def _agent_message(source: _WireEvent) -> Iterator[EventDraft]:
 
 
 def _thinking(source: _WireEvent) -> Iterator[EventDraft]:
-    """The API does not tell what was thought."""
+    """Reasoning without its text: the API does not send what was thought."""
     yield source.event("reasoning", data={"not_recorded": True})
 
 
@@ -289,7 +289,7 @@ def _tokens(used: Json) -> Usage | None:
 
 
 def _session_usage(source: _WireEvent) -> Iterator[EventDraft]:
-    """Cumulative, so the cost since the statement before is the difference; it covers sub-agents and run time."""
+    """Statement of cost. It is cumulative, so the event carries the difference; it covers sub-agents and run time."""
     data = {key: source.wire[key] for key in ("usage", "budget") if source.wire.get(key)}
     total = cents_of(source.wire.get("usage"))
     if total is None or total < source.mapping.cents:
@@ -313,7 +313,7 @@ def _evaluated(source: _WireEvent) -> Iterator[EventDraft]:
 
 
 def _session_idle(source: _WireEvent) -> Iterator[EventDraft]:
-    """The session rests; for a bad reason that is an error that a person has to see."""
+    """End of the provider's work; with a bad stop reason, an error that a person has to see."""
     stop, details = _dict(source.wire.get("stop_reason")), _dict(source.wire.get("stop_details"))
     reason = _text(stop.get("type"))
     data = {"status": "idle", "stop_reason": reason} | _extra_fields(stop | {"stop_details": details or None})

@@ -118,7 +118,7 @@ class Follower:
     # --- events ---
 
     def append_wire_events(self, wires: Iterable[Json]) -> int:
-        """Feed events in their order, and append those that are new; their number."""
+        """Feed events to the state in their order, and append the new ones to the log; the number of those."""
         wires = list(wires)
         new: list[EventDraft] = []
         accepted = 0
@@ -160,7 +160,7 @@ class Follower:
         )  # fmt: skip
 
     def _live(self, batch: list[Json]) -> None:
-        """Pieces of a message are shown as they come; the whole message replaces them."""
+        """Handle events of the stream: pieces of a message are shown as they come; the whole message replaces them."""
         for wire in batch:
             if wire.get("type") == "event_start":
                 self._previews.add(str(_dict(wire.get("event")).get("id")))
@@ -186,7 +186,7 @@ class Follower:
         self._threads |= {id_ for id_ in named if isinstance(id_, str) and (created or id_ in self.mapping.threads)}
 
     def _take_threads(self) -> int:
-        """What sub-agents did stands on lists of their own. Taken before the statement of cost that covers it."""
+        """Append events of sub-agents, which have lists of their own, before the statement of cost that covers them."""
         for row in self.port.threads(self.id):
             thread = self.mapping.threads.get(str(row.get("id")))
             if thread:
@@ -284,7 +284,7 @@ def _cents_so_far(turn: TurnRun) -> Any:
 
 
 def _listed_from(turn: TurnRun) -> Any:
-    """From when on events have to be listed again; None: from the beginning. A time of the server's clock."""
+    """Time, by the server's clock, from which events have to be listed again; None: from the beginning."""
     rows = Event.objects.filter(session_id=turn.session_id, turn__lt=turn.turn, client_key__startswith="managed:")
     last = rows.exclude(at=None).order_by("-seq").values_list("at", flat=True).first()
     return last - OVERLAP if last else None

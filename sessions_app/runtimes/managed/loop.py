@@ -142,7 +142,7 @@ class _Turn:
             self._note_sent(wire)
 
     def _send_message(self) -> None:
-        """Once. While the session waits for answers it takes no message: then people have to give those first."""
+        """Send the message once. While the session waits for answers it takes none: people have to give those first."""
         content = [{"type": "text", "text": text} for text in (*self._context(), self.prompt.text)]
         self.turn.save_state(sending=True)
         for seconds in (*UNPARK_SECONDS, None):
@@ -164,7 +164,7 @@ class _Turn:
         self.remote.sent(id_)
 
     def _context(self) -> list[str]:
-        """What was put into the log for the agent to know (an earlier transcript) since the last message to it."""
+        """Context that was put into the log for the agent (an earlier transcript) since the last message to it."""
         rows = Event.objects.filter(session_id=self.turn.session_id, seq__lt=self.prompt.seq)
         last = rows.filter(kind="system", data__type="user.message").order_by("-seq").first()
         given = rows.filter(kind="injected_context", seq__gt=last.seq if last else 0, depth=0).order_by("seq")

@@ -35,7 +35,7 @@ class Remote:
     """The interrupt was taken up: it stops nothing that is sent from now on."""
 
     def forget(self) -> None:
-        """Before the events are listed again from the beginning of the turn."""
+        """Reset the state, before the events are listed again from the beginning of the turn."""
         self.status, self.waits_for, self.taken, self.done = "unknown", [], False, False
 
     def sent(self, id_: str) -> None:

@@ -25,7 +25,7 @@ UNSURE = "Whether it took effect is not known: find out before you repeat it."
 
 
 class Toolbox:
-    """Opens what is needed when it is needed, and closes it at the end of the ``with`` block."""
+    """Tools of an agent. MCP servers are opened when first needed, and closed at the end of the ``with`` block."""
 
     def __init__(self, turn: TurnRun, portal: BlockingPortal) -> None:
         self._turn = turn
@@ -60,7 +60,7 @@ class Toolbox:
 
     @property
     def definitions(self) -> list[dict[str, Any]]:
-        """For the Messages API."""
+        """Definitions of the tools, for the Messages API."""
         return [offer.definition(name) for name, offer in self.offers.items()]
 
     @cached_property

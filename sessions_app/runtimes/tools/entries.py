@@ -1,4 +1,4 @@
-"""What an agent's definition says of its tools, for the ``local`` runtime: see ``docs/agents.md``."""
+"""Tool entries of an agent's definition, for the ``local`` runtime: see ``docs/agents.md``."""
 
 from __future__ import annotations
 
@@ -78,5 +78,5 @@ def read(tools: Any) -> tuple[list[Entry], list[str]]:
 
 
 def _why(error: ValidationError) -> str:
-    """What is wrong, without the values: somebody may have written a key where a secret's name belongs."""
+    """Sentence on what is wrong, without the values: somebody may have written a key where a secret's name belongs."""
     return "; ".join(f"{'.'.join(map(str, e['loc'])) or 'it'}: {e['msg']}" for e in error.errors(include_input=False))

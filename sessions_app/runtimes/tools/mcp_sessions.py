@@ -28,7 +28,7 @@ MAX_MESSAGE = 16 * 1024 * 1024
 
 @asynccontextmanager
 async def over_http(url: str, headers: dict[str, str]) -> AsyncIterator[Any]:
-    """Streamable HTTP; a redirect is followed only to the same origin, so that headers stay there."""
+    """Client over Streamable HTTP; a redirect is followed only to the same origin, so that headers stay there."""
     async with (
         create_mcp_http_client(headers=headers) as http,
         streamable_http_client(url, http_client=http, max_sse_event_size=MAX_MESSAGE) as ends,
@@ -37,7 +37,7 @@ async def over_http(url: str, headers: dict[str, str]) -> AsyncIterator[Any]:
 
 
 def of_command(line: tuple[str, ...]) -> Any:
-    """A process; what it says on standard error goes where the worker's own goes."""
+    """Client of a process; its standard error goes where the worker's own goes."""
     return stdio_client(StdioServerParameters(command=line[0], args=list(line[1:])), errlog=sys.__stderr__)
 
 
@@ -52,7 +52,7 @@ class Connection:
         self._host = portal.start_task_soon(self._hold, transport)
 
     def client(self, turn: TurnRun) -> Client:
-        """Raises what connecting raises, and as ``waiting.outcome``."""
+        """Client of the open session. Raises what connecting raises, and as ``waiting.outcome``."""
         return outcome(self._ready, turn, CONNECT_SECONDS)
 
     def close(self) -> None:

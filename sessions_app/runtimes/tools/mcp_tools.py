@@ -51,7 +51,7 @@ class Server:
         self._headers: dict[str, str] = {}
 
     def offers(self) -> tuple[list[Offer], list[str]]:
-        """Its tools by name, and a sentence for each that cannot be used. Raises ``Down`` and ``Stopped``."""
+        """Offers of its tools by name, and a sentence for each that cannot be used. Raises ``Down`` and ``Stopped``."""
         try:
             listed = self._do(CONNECT_SECONDS, _list)
         except (Stopped, LeaseLost, Down):
@@ -97,7 +97,7 @@ class Server:
         return Offer(tool.name, self.entry.server, tool.description or "", schema_of(tool.input_schema), run)
 
     def _do(self, seconds: float, work: Callable[[Client], Awaitable[Any]]) -> Any:
-        """Something with the session. A failure of the session itself closes it, and the next call opens another."""
+        """Do something with the session. A failure of the session itself closes it, and the next call opens another."""
         client = self._client()
         try:
             return outcome(self._portal.start_task_soon(work, client), self._turn, seconds)
@@ -148,7 +148,7 @@ def _headers(entry: McpEntry, workspace_id: UUID, url: str) -> dict[str, str]:
 
 
 def _allowed(entry: McpEntry) -> tuple[str, ...]:
-    """Only what the operator listed, word for word: arguments can make almost any program run another."""
+    """Whether the operator listed this command, word for word: arguments can make almost any program run another."""
     line = tuple(entry.command or ())
     if line in settings.MCP_COMMANDS:
         return line
@@ -159,7 +159,7 @@ def _allowed(entry: McpEntry) -> tuple[str, ...]:
 
 
 def _why(error: BaseException) -> str:
-    """The first cause, in its own words."""
+    """Text of the first cause of an error."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return f"{type(error).__name__}: {error}"[:500]

@@ -29,7 +29,7 @@ class Offer:
     by_person: bool = False
 
     def definition(self, shown: str) -> dict[str, Any]:
-        """For the Messages API."""
+        """Definition of the tool for the Messages API, under ``name``."""
         described = (text(self.description) or "")[:MAX_DESCRIPTION]
         return {"name": shown, "description": described, "input_schema": self.schema}
 
@@ -51,7 +51,7 @@ def schema_of(schema: Any) -> dict[str, Any]:
 
 
 def shown_name(server: str | None, name: str, taken: Iterable[str] = ()) -> str:
-    """What the model calls a tool: ``server__tool``, told apart by a hash where that is too long, strange or taken."""
+    """Name of a tool for the model: ``server__tool``, with a hash where that is too long, strange or taken."""
     plain = f"{server}__{name}" if server else name
     fitting = re.sub(r"[^A-Za-z0-9_-]", "_", plain)
     if plain == fitting and len(plain) <= MAX_NAME and plain not in taken:
@@ -61,7 +61,7 @@ def shown_name(server: str | None, name: str, taken: Iterable[str] = ()) -> str:
 
 
 def named(offers: Iterable[Offer]) -> tuple[dict[str, Offer], list[str]]:
-    """Each tool under the name that the model knows it by, and a sentence for each name that two would have had."""
+    """Offers by the name that the model knows them by, and a sentence for each name that two would have had."""
     names: dict[str, Offer] = {}
     told: list[str] = []
     for offer in offers:

@@ -22,12 +22,12 @@ DESCRIPTION = "Ask a person a question and wait for the answer. Use it when you 
 
 
 def _approved(arguments: Any) -> Result:
-    """A person approved instead of answering."""
+    """Result of a question that a person approved instead of answering."""
     return Result("A person read this and approved, without another word.")
 
 
 def escalation() -> Offer:
-    """The question that every agent can ask."""
+    """Offer of the question that every agent can ask a person."""
     return Offer(ESCALATE, None, DESCRIPTION, QUESTION, _approved, by_person=True)
 
 

@@ -27,7 +27,7 @@ GROUP = "countersign.tools"
 
 
 def offer(entry: PythonEntry, turn: TurnRun, portal: BlockingPortal) -> Offer:
-    """The function as a tool. Raises ``Unusable`` when it is not there or cannot be described."""
+    """Offer of the function as a tool. Raises ``Unusable`` when it is not there or cannot be described."""
     function = _function(entry.name)
     try:
         schema = TypeAdapter(function).json_schema()

@@ -1,4 +1,4 @@
-"""What a tool gave back, as text for the model and the log: bounded, and told where something is left out."""
+"""Results of tools as text for the model and the log: bounded, with a note where something is left out."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def of_text(said: str, status: str = "ok", **data: Any) -> Result:
 
 
 def of_value(value: Any) -> Result:
-    """What a Python function returned: text as it is, everything else as JSON."""
+    """Result that a Python function returned: text as it is, everything else as JSON."""
     if isinstance(value, str):
         return of_text(value)
     try:
@@ -40,7 +40,7 @@ def of_value(value: Any) -> Result:
 
 
 def of_mcp(said: CallToolResult) -> Result:
-    """Text and structured content, each once; everything that is no text is named."""
+    """Result of an MCP tool: text and structured content, each once; everything that is no text is named."""
     parts = [_part(block) for block in said.content]
     structured = said.structured_content
     if structured is not None and not any(_is(structured, part) for part in parts):

@@ -1,4 +1,4 @@
-"""Decisions that a file tells of become approvals that nobody can decide here: they were settled where it came from."""
+"""Approvals from the decisions in a file. Nobody can decide them here: they were decided where it came from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written when an approval is requested or ends: log, audit log, the session's count, notices to readers."""
+"""Records of a request or an end of an approval: log, audit log, the session's count, notices to readers."""
 
 from __future__ import annotations
 

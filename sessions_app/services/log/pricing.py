@@ -1,4 +1,4 @@
-"""What a model response costs, from ``genai-prices`` (bundled data, never updated over the network).
+"""Prices of model responses, from ``genai-prices`` (bundled data, never updated over the network).
 
 Each request is priced by itself, at its own date: long-context tiers apply per request, and prices change.
 An unknown model has no price, never that of its family and never 0.

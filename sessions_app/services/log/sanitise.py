@@ -1,4 +1,4 @@
-"""What PostgreSQL can hold of what a transcript may say: every value as near to the truth as a column goes."""
+"""Sanitising of values for PostgreSQL: each is kept as exactly as its column can hold it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def text(value: str) -> str: ...
 @overload
 def text(value: str | None) -> str | None: ...
 def text(value: str | None) -> str | None:
-    """PostgreSQL refuses NUL in text and UTF-8 refuses lone surrogates; both become U+FFFD."""
+    """Text that a column can hold: NUL (refused by PostgreSQL) and lone surrogates (by UTF-8) become U+FFFD."""
     if value is None:
         return None
     if len(value) > MAX_TEXT:

@@ -1,4 +1,4 @@
-"""Responses that several sessions hold: a resumed or forked session begins with a copy of the one it goes on from.
+"""Owners of shared responses: a resumed or forked session begins with a copy of the one that it continues.
 
 Each is counted once in a workspace. Which session owns it follows from what the files say, never from which was
 imported first. The same response is one with the same id that begins with the same words at the same moment: a copied

@@ -30,7 +30,7 @@ class Spent(ValueError):
 
 
 def check(session: Session, *, running: int | None = None) -> None:
-    """Raises ``Spent`` when a budget of the session, its agent or its workspace is used up, or the AI wallet is empty.
+    """Check that a turn may begin. Raises ``Spent`` when one of its budgets is used up or the AI wallet is empty.
 
     ``running`` is a turn in flight, whose cost so far counts although it is not booked yet.
     """
@@ -117,7 +117,7 @@ def _why(budget: Budget, spent: Decimal) -> str:
 
 
 def _dollars(amount: Decimal) -> str:
-    """To the cent; what is less than a dollar more exactly, as a budget of a hundredth of a cent is not $0.00."""
+    """Amount to the cent; below a dollar more exactly, as a budget of a hundredth of a cent is not $0.00."""
     whole, _, part = f"{amount:.{2 if amount >= 1 else 6}f}".partition(".")
     return f"${whole}.{part.rstrip('0'):0<2}"
 

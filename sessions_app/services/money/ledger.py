@@ -1,4 +1,4 @@
-"""Two wallets for each workspace, and the append-only entries that their balances are sums of."""
+"""Ledger: two wallets for each workspace, and the append-only entries that their balances are sums of."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def wallet_of(workspace_id: UUID, kind: str) -> Wallet:
 
 
 def balance(wallet: Wallet) -> Decimal:
-    """US dollars left; below zero is owed."""
+    """Balance of a wallet in US dollars; below zero is owed."""
     return wallet.entries.aggregate(sum=Sum("amount", default=ZERO))["sum"]
 
 
 def balances(wallet: Wallet) -> dict[str, Decimal]:
-    """The same by source, in the order in which they are drained."""
+    """Balances of a wallet by source, in the order in which they are drained."""
     rows = dict(wallet.entries.values_list("source").annotate(sum=Sum("amount")).values_list("source", "sum"))
     return {source.value: rows.get(source, ZERO) for source in DRAIN}
 

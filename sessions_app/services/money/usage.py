@@ -1,4 +1,4 @@
-"""What turns and tool calls of agents of ours used, booked as they end."""
+"""Usage of turns and tool calls of agents that run here, booked as they end."""
 
 from __future__ import annotations
 

@@ -37,12 +37,12 @@ class Team:
 
 
 def connected() -> QuerySet[SlackInstallation]:
-    """Those that are connected, without their secrets."""
+    """Connected installations, without their secrets."""
     return SlackInstallation.objects.filter(revoked_at=None).defer(*SECRETS)
 
 
 def of_workspace(workspace_id: UUID) -> QuerySet[SlackInstallation]:
-    """The connected ones of a workspace, with their agents, the oldest first."""
+    """Connected installations of a workspace, with their agents, the oldest first."""
     return connected().filter(workspace_id=workspace_id).select_related("agent").order_by("installed_at")
 
 
@@ -75,7 +75,7 @@ def configure(
     installation: SlackInstallation, *, agent: Agent | None, escalation_channel: str, outsiders: str,
     allow_list: Collection[str], by: audit.Actor,
 ) -> None:  # fmt: skip
-    """Who answers, where people are asked, and who may talk to the agent."""
+    """Configure which agent answers, where people are asked, and who may talk to the agent."""
     changes: dict[str, Any] = {
         "agent_id": agent.pk if agent else None, "escalation_channel": escalation_channel, "outsiders": outsiders,
         "allow_list": list(allow_list),

@@ -39,14 +39,14 @@ class Invalid(Refused):
 
 
 def checked(cron: str, timezone: str) -> tuple[str, str]:
-    """Both as they are kept: the expression with single blanks. Raises ``Invalid`` with a sentence."""
+    """Expression and zone as they are kept, the expression with single blanks. Raises ``Invalid`` with a sentence."""
     cron = " ".join(cron.split())
     next(times(cron, timezone, datetime.now(UTC)))
     return cron, timezone
 
 
 def times(cron: str, timezone: str, after: datetime) -> Iterator[datetime]:
-    """Every time after a moment, in UTC, each later than the one before it. Raises ``Invalid``.
+    """Times after a moment, in UTC, each later than the one before it. Raises ``Invalid``.
 
     It ends when nothing comes for 50 years, which only happens beyond the first.
     """
@@ -67,7 +67,7 @@ def upcoming(cron: str, timezone: str, after: datetime, count: int = 5) -> list[
 
 
 def in_words(cron: str) -> str:
-    """What an expression says, in English. Raises ``Invalid``."""
+    """Description of an expression in English. Raises ``Invalid``."""
     return _simulated(cron, datetime.now(UTC)).explain()
 
 

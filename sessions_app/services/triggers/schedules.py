@@ -67,7 +67,7 @@ def change(schedule: Schedule, changes: dict[str, Any], *, by: audit.Actor) -> S
 
 @transaction.atomic
 def delete(schedule: Schedule, *, by: audit.Actor) -> None:
-    """It fires no more; its runs stay, with its name."""
+    """Delete a schedule; its runs stay, with its name."""
     audit.record(
         schedule.workspace_id, by, "schedule.deleted", subject=("schedule", schedule.pk), **_audited(schedule)
     )  # fmt: skip
@@ -76,7 +76,7 @@ def delete(schedule: Schedule, *, by: audit.Actor) -> None:
 
 @transaction.atomic
 def run_now(schedule: Schedule, *, by: audit.Actor) -> TriggerRun:
-    """Fire it once more, also while it is paused or its last session runs: somebody wants it now."""
+    """Fire a schedule now, also while it is paused or its last session runs."""
     audit.record(schedule.workspace_id, by, "schedule.run_now", subject=("schedule", schedule.pk), name=schedule.name)
     return _fire(schedule, f"{schedule.pk}#{uuid4()}", cause=f"run now by {by.name}")
 
@@ -232,7 +232,7 @@ def _fire(schedule: Schedule, fire_key: str, **more: Any) -> TriggerRun:
 
 
 def _still_runs(schedule: Schedule) -> str:
-    """Why this fire is held back, or nothing."""
+    """Reason why this fire is skipped; empty when it is not."""
     if schedule.overlap == Overlap.ALLOW:
         return ""
     last = schedule.runs.filter(session__isnull=False).select_related("session").order_by("-id").first()

@@ -1,4 +1,4 @@
-"""A webhook comes in: checked, kept once, and given to an agent, in one transaction."""
+"""Webhook deliveries: checked, kept once, and given to an agent, in one transaction."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class NoAgent(ValueError):
 
 
 class Emptied(ValueError):
-    """What was sent is not kept any more."""
+    """The content of a delivery is not kept any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Posted:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """What became of it. ``challenge`` is for Slack, which checks an address before it uses it: nothing is kept."""
+    """Result of ``receive``. ``challenge`` is for Slack, which checks an address before it uses it: nothing is kept."""
 
     delivery: WebhookDelivery | None
     session_id: UUID | None
@@ -151,7 +151,7 @@ def is_emptied(delivery: WebhookDelivery) -> bool:
 
 
 def message_of(delivery: WebhookDelivery) -> str:
-    """The first message: the JSON, indented where that is not too long, and no longer than an agent can be given."""
+    """First message of the session: the JSON, indented unless that is too long, cut to what an agent can be given."""
     written = orjson.dumps(delivery.payload, option=orjson.OPT_INDENT_2).decode()
     if len(written) > messages.MAX_MESSAGE:
         written = orjson.dumps(delivery.payload).decode()

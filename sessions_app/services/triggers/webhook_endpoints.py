@@ -53,7 +53,7 @@ def change(endpoint: WebhookEndpoint, changes: dict[str, Any], *, by: audit.Acto
 
 @transaction.atomic
 def rotate(endpoint: WebhookEndpoint, *, by: audit.Actor, secret: str = "") -> str:
-    """Another secret from now on, the given one or a new one; of an unsigned endpoint another address.
+    """Rotate the secret to the given or a new one; an unsigned endpoint gets another address.
 
     Returns the secret if it was made here. Raises ``Refused``.
     """
@@ -69,7 +69,7 @@ def rotate(endpoint: WebhookEndpoint, *, by: audit.Actor, secret: str = "") -> s
 
 
 def url_of(endpoint: WebhookEndpoint, here: str) -> str:
-    """Its address; ``here`` is where the desk was met, for installations that nobody has given a public address."""
+    """URL of an endpoint; ``here`` is the desk's address in this request, where ``PUBLIC_URL`` is not set."""
     return f"{(settings.PUBLIC_URL or here).rstrip('/')}/hooks/{endpoint.hook_id}"
 
 

@@ -1,4 +1,4 @@
-"""What a webhook brought: its JSON, the sender's id for it, what it is about, and the headers worth keeping."""
+"""Payloads of webhooks: the JSON, the sender's id of the delivery, its topic, and the headers worth keeping."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _twilio_id(body: bytes) -> str:
 
 
 def topic(payload: Any, headers: Mapping[str, str]) -> str:
-    """What it is about, in a word of the sender: ``push``, ``invoice.paid``; empty when nothing says so."""
+    """Topic of a delivery, in a word of the sender: ``push``, ``invoice.paid``; empty when nothing says so."""
     said = next((headers[name] for name in TOPICS if headers.get(name)), None)
     if said is None and isinstance(payload, dict):
         event = payload.get("event")

@@ -47,7 +47,7 @@ def check(scheme: str, secret: str, request: Request) -> None:
 
 
 def generic(secret: bytes, timestamp: str, body: bytes) -> str:
-    """What a sender of our own scheme puts into ``X-Countersign-Signature``."""
+    """Signature of our own scheme, as a sender puts it into ``X-Countersign-Signature``."""
     return f"sha256={_hmac(secret, timestamp.encode() + b'.' + body).hex()}"
 
 
@@ -113,7 +113,7 @@ def _generic(secret: bytes, request: Request) -> None:
 
 
 def _none(secret: bytes, request: Request) -> None:
-    """Whoever knows the address may send."""
+    """Check of an unsigned endpoint, which accepts everything: whoever knows the address may send."""
 
 
 CHECKS: dict[str, Callable[[bytes, Request], None]] = {

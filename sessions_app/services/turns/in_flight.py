@@ -48,7 +48,7 @@ def claim(session_id: UUID) -> TurnInFlight | None:
 
 
 def still_owned(flight: TurnInFlight) -> QuerySet[TurnInFlight]:
-    """The row, as long as the caller still owns it; no row once another worker claimed it."""
+    """Query of the row while the caller still owns it; empty once another worker claimed it."""
     return TurnInFlight.objects.filter(session_id=flight.session_id, worker=flight.worker)
 
 
@@ -63,7 +63,7 @@ def owned(flight: TurnInFlight) -> Iterator[None]:
 
 @transaction.atomic
 def park(flight: TurnInFlight, busy_ms: int) -> None:
-    """Let go of a turn that waits for a person. If everything was decided meanwhile, it is enqueued again."""
+    """Park a turn that waits for a person. If everything was decided meanwhile, it is enqueued again."""
     sessions.lock(flight.session_id)
     waits = Approval.objects.filter(session_id=flight.session_id, status=Approval.Status.PENDING).exists()
     interrupted = TurnInFlight.objects.filter(session_id=flight.session_id).exclude(interrupted_at=None)
@@ -172,7 +172,7 @@ def _begin_next(session: Session) -> None:
 
 
 def _why_not(session: Session) -> str:
-    """Why the session may begin no turn now; empty when it may."""
+    """Reason why the session may begin no turn now; empty when it may."""
     if session.agent.status != Agent.Status.ACTIVE:
         return f"{session.agent.name} is {session.agent.status}: the next message waits"
     try:

@@ -1,4 +1,4 @@
-"""What people and triggers do with a session: send a message, interrupt, take a message back, try again."""
+"""Messages to a session, from people and triggers: send one, take it back, interrupt the turn, try again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Define an agent and change its definition. What people type is checked here; each change is a new version."""
+"""Forms that define an agent and change its definition. Input is checked here; each change is a new version."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def _definition(form: AgentForm, rows: list[tuple[str, str]], before: dict[str, 
 
 
 def policy_of(entered: dict[str, Any], rows: list[tuple[str, str]], before: dict[str, Any]) -> dict[str, Any]:
-    """The policy; what was not said before and is not said now stays unsaid, so that it makes no new version."""
+    """Policy of the form. Defaults that were and are left out stay left out, so that no new version is made."""
     policy = dict(before)
     policy |= {"default": entered["policy_default"], "tools": dict(rows)}
     if entered["expires_minutes"]:
@@ -230,7 +230,7 @@ def _daily(agent: Agent) -> Budget | None:
 
 
 def _set_budget(request: access.DeskRequest, agent: Agent, form: BudgetForm) -> None:
-    """Money is for admins; of others the field is not read."""
+    """Set the daily budget. Money is for admins; of others the field is not read."""
     if request.member.role != Role.ADMIN:
         return
     amount, before, by = form.cleaned_data["budget"], _daily(agent), access.actor(request)

@@ -1,4 +1,4 @@
-"""Tokens and money of a period: a picture of its days, and the table that adds up to it."""
+"""Usage page: tokens and money of a period as a chart of its days, and the table that adds up to it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HEAD = (
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the table, and where its sessions are."""
+    """Row of the table, with the URL of its sessions."""
 
     label: str
     url: str
@@ -128,7 +128,7 @@ def _cells(asked: Asked, label: str, used: Used) -> list[Any]:
 
 
 def _groups(asked: Asked) -> list[tuple[str, bool, str]]:
-    """What the table can be grouped by: words, whether it is, where to."""
+    """Choices of grouping: label, whether it is chosen, URL."""
     return [(text, name == asked.by, asked.query(by=name)) for name, text in GROUPS.items()]
 
 

@@ -1,4 +1,4 @@
-"""What the URL of the usage page says, read strictly: each bad value gets a sentence, none is ignored."""
+"""Filter of the usage page, read strictly from the URL: each bad value gets a sentence, none is ignored."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EVER = "ever"
 
 @dataclass
 class Asked:
-    """What the URL says, and what is wrong with it by field name."""
+    """Values of the URL, and what is wrong with them by field name."""
 
     values: dict[str, str]
     since: datetime | None = None
@@ -59,7 +59,7 @@ class Asked:
 
 
 def read(query: QueryDict) -> Asked:
-    """Never raises: what cannot be understood is told in ``errors``."""
+    """Read the filter. Never raises: what cannot be understood is explained in ``errors``."""
     asked = Asked({name: query.get(name, "").strip() for name in NAMES})
     asked.values["by"] = asked.by or "day"
     for name, value in asked.values.items():

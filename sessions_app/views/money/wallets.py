@@ -92,7 +92,7 @@ def _entry_cells(entry: LedgerEntry) -> tuple[Any, ...]:
 @require_POST
 @access.admin
 def credit(request: access.DeskRequest, kind: str) -> HttpResponse:
-    """Asked for first, then, with ``confirmed``, done: once, however often the button is pressed."""
+    """Credit a wallet: asks first; with ``confirmed`` it is done once, however often the button is pressed."""
     form = CreditForm(request.POST)
     if not form.is_valid():
         return page(request, 422, credit_form=form, credit_kind=_kind(kind))
@@ -143,7 +143,7 @@ def _kind(kind: str) -> str:
 
 
 def _back(request: access.DeskRequest) -> HttpResponse:
-    """To the page that the form stood on."""
+    """Redirect to the page that the form stood on."""
     wanted = request.POST.get("next", "")
     if url_has_allowed_host_and_scheme(wanted, allowed_hosts=None):
         return redirect(wanted)
