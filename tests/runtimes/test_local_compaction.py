@@ -64,7 +64,7 @@ def test_before_the_window_is_full_the_agent_writes_a_summary_and_goes_on_from_i
 def test_the_summary_is_paid_and_not_said_as_a_message(small_window_session, api, monkeypatch):
     fill(small_window_session, api)
     shown = []
-    monkeypatch.setattr("sessions_app.runtimes.run.TurnRun.say", lambda self, said, request: shown.append(said))
+    monkeypatch.setattr("sessions_app.runtimes.run.TurnRun.stream_text", lambda self, said, request: shown.append(said))
     api.says(text("They wait."))
     talk(small_window_session, api, "And now?")
     assert "They wait." not in "".join(shown)
