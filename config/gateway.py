@@ -80,6 +80,7 @@ class StaticFiles(WhiteNoise):  # type: ignore[misc]  # a class without types
             root,
             prefix,
             allow_all_origins=False,
+            # HashedFilesStorage puts 12 hex digits of the content's hash into the name, so such a file never changes.
             immutable_file_test=r"^.+\.[0-9a-f]{12}\..+$",
             add_headers_function=lambda headers, path, url: headers.add_header("X-Content-Type-Options", "nosniff"),
         )
@@ -88,6 +89,7 @@ class StaticFiles(WhiteNoise):  # type: ignore[misc]  # a class without types
         file = self.files.get(scope["path"]) if scope["type"] == "http" else None
         if file is None:
             return await self.application(scope, receive, send)
+        # In a thread: reading a file would block the event loop, and with it every live page.
         response, body = await sync_to_async(_read, thread_sensitive=False)(file, scope)
         headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in response.headers]
         await _answer(send, response.status, headers, body)

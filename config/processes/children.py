@@ -87,6 +87,7 @@ class Child:
             self._process = self._launch(self.name, self.module, self.env, theirs, theirs)
         finally:
             os.close(theirs)
+            # A thread and not the main loop: a child blocks when nobody reads its pipe.
             threading.Thread(target=self._copy_lines, args=(os.fdopen(ours, "rb"),), daemon=True).start()
 
     def alive(self) -> bool:
@@ -122,6 +123,7 @@ class Child:
         if self._process is None:
             return
         with suppress(ProcessLookupError):
+            # The group, because a pool's children do not end with their parent.
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 

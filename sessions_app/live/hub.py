@@ -22,6 +22,7 @@ from sessions_app.services.notify import CHANNEL
 
 log = logging.getLogger(__name__)
 
+# All readers are woken after a reconnect (``_wake_all``), so nothing is lost meanwhile.
 RECONNECT_SECONDS = 1.0
 KEEPALIVE = {"keepalives": 1, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 """A host that vanished is noticed within a minute; with the system's defaults after two hours."""
@@ -30,6 +31,7 @@ OF_DJANGO = ("cursor_factory", "context", "prepare_threshold")
 
 Piece = dict[str, Any]
 """``{"request", "offset", "text"}``: a part of a message that is being written, see ``notify.text_written``."""
+# A bound, so that a reader who stopped reading costs no growing memory; lost pieces are in the log at the end.
 PIECES_KEPT = 500
 Topic = tuple[str, str]
 """Kind and id of an object: ``("session", "0198...")``; kinds are session, approval and import."""
@@ -104,6 +106,7 @@ class Hub:
                 del self._readers[topic]
                 self._changes.pop(topic, None)
             if not self._readers:
+                # Nobody reads: give the connection back to PostgreSQL.
                 self._task.cancel()
                 self._task = None
 
@@ -121,6 +124,7 @@ class Hub:
 
     def _wake_all(self) -> None:
         for topic, readers in self._readers.items():
+            # What changed while the connection was away is unknown, so every topic counts as changed.
             self._changes[topic] += 1
             for reader in readers:
                 reader.note_changes(set())
@@ -146,6 +150,7 @@ def _parameters() -> dict[str, Any]:
     return {name: value for name, value in parameters.items() if name not in OF_DJANGO} | KEEPALIVE
 
 
+# By loop, because asyncio objects belong to one loop, and tests run many in one process.
 _hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()
 
 

@@ -118,6 +118,7 @@ class TurnRun:
         flight = self.flight
         before = flight.said if flight.said_request == request else ""
         flight.said, flight.said_request = before + text, request
+        # Saved as well as sent: a page that is opened now shows the text from its beginning.
         if not in_flight.still_owned(flight).update(said=flight.said, said_request=request):
             raise LeaseLost
         for start in range(0, len(text), CHARACTERS_PER_NOTICE):

@@ -22,6 +22,7 @@ def _sha256(secret: str) -> str:
 @transaction.atomic
 def create_api_key(workspace: Workspace, name: str, role: Role, *, by: audit.Actor) -> tuple[ApiKey, str]:
     """A new key and its secret, which cannot be read again."""
+    # The prefix stays readable in the list, so that a key in somebody's script can be told from the others.
     secret = f"cs_{secrets.token_urlsafe(32)}"
     key = ApiKey.objects.create(workspace=workspace, name=name, role=role, prefix=secret[:10], sha256=_sha256(secret))
     audit.record(workspace.id, by, "api_key.created", subject=("api_key", key.id), name=name, role=role)
@@ -38,6 +39,7 @@ def find_api_key(secret: str) -> ApiKey | None:
     """The live key with this secret; its ``last_used_at`` is kept to the minute."""
     key = ApiKey.objects.select_related("workspace").filter(sha256=_sha256(secret), revoked_at=None).first()
     now = timezone.now()
+    # At most one UPDATE a minute and key: an agent may send many requests a second.
     if key and (key.last_used_at is None or now - key.last_used_at > timedelta(minutes=1)):
         ApiKey.objects.filter(pk=key.pk).update(last_used_at=now)
     return key

@@ -78,6 +78,7 @@ def canonical_of(entry: AuditEntry) -> str:
         "subject": [entry.subject_kind, entry.subject_id],
         "details": entry.details,
     }
+    # One spelling for one content: with any freedom left here, a row that nobody changed would fail its hash.
     return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -91,4 +92,5 @@ def broken_rows(workspace_id: UUID) -> Iterator[tuple[int, str]]:
             yield entry.seq, "does not follow the entry before it"
         if entry.hash != hash_of(entry):
             yield entry.seq, "its content was changed"
+        # Go on from the stored hash, not the computed one: one changed row is then reported once and not to the end.
         previous, expected = entry.hash, entry.seq + 1

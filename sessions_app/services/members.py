@@ -39,6 +39,7 @@ def add_member(workspace: Workspace, email: str, name: str, role: Role, *, by: a
     email = email.strip().lower()
     user, new = get_user_model().objects.get_or_create(username=email, defaults={"email": email, "first_name": name})
     if new:
+        # Until the sign-in link is used and a password chosen, there is nothing to guess.
         user.set_unusable_password()
         user.save(update_fields=["password"])
     member, created = Member.objects.get_or_create(workspace=workspace, user=user, defaults={"role": role})
@@ -90,6 +91,7 @@ def remove_member(member: Member, *, by: audit.Actor) -> None:
 
 
 def _keep_an_admin(member: Member) -> None:
+    # Locked: else two admins who remove each other at once would both find another one left.
     admins = Member.objects.select_for_update().filter(workspace=member.workspace_id, role=Role.ADMIN)
     if not any(other.pk != member.pk for other in admins):
         raise Refused(f"{member} is the only admin of this workspace; make another member admin first")
@@ -106,6 +108,7 @@ def use_sign_in_link(token: str) -> User | None:
     """The person a link signs in, if it is unused and in time; a link works once even for two at once."""
     now = timezone.now()
     links = SignInLink.objects.filter(sha256=_sha256(token), used_at=None, expires_at__gt=now)
+    # UPDATE ... WHERE used_at IS NULL decides: of two requests at once one gets a row, the other none.
     if links.update(used_at=now) != 1:
         return None
     return SignInLink.objects.select_related("user").get(sha256=_sha256(token)).user

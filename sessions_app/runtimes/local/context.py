@@ -71,6 +71,7 @@ def _is_kept(event: Event, compaction: Event) -> bool:
 
 def with_breakpoints(messages: list[Json]) -> list[Json]:
     """Cache up to the last two user messages: the API looks back only 20 blocks for what it has cached before."""
+    # The one before the last is what the previous request wrote to the cache, the last is for the next one.
     for message in [message for message in messages if message["role"] == "user"][-2:]:
         message["content"][-1]["cache_control"] = CACHED
     return messages

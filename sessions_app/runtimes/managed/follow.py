@@ -112,6 +112,7 @@ class Follower:
         self._cuts += 1
         if self._cuts > MOST_CUTS:
             raise broken
+        # 0.2 s after the first cut, 3.2 s after the fifth.
         if not self.turn.pause(0.1 * 2**self._cuts):
             self.connect()
 
@@ -126,6 +127,7 @@ class Follower:
             self.remote.feed(wire)
             self._note_thread(wire)
             self.asks_model |= wire.get("type") == "span.model_request_start"
+            # The statement covers the sub-agents, too: their responses have to be in the log before their cost.
             if wire.get("type") == "session.usage" and self._threads:
                 accepted += self._append(new) + self._take_threads()
                 new = []

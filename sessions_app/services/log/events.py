@@ -52,6 +52,8 @@ def key_of(natural_key: str) -> UUID:
 
 
 def _hex_key(natural_key: str) -> str:
+    # A hash of 16 bytes, as a uuid column holds it, because natural keys come from files and can have any length.
+    # "surrogatepass": they may hold lone surrogates, too, which strict UTF-8 refuses.
     return hashlib.blake2b(natural_key.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
@@ -68,6 +70,7 @@ def append(
     ``document`` is the SHA-256 of the source they were read from. ``on_progress`` is told the number of
     events seen so far after each batch. Raises ``Session.DoesNotExist``.
     """
+    # One writer a session: the lock is what makes ``seq`` gapless and in the order of the log.
     session = Session.objects.select_for_update().only("id", "last_seq", "last_turn").get(pk=session_id)
     log = _Log(session, document)
     seen = 0
@@ -114,11 +117,13 @@ class _Log:
         with connection.wrap_database_errors, connection.cursor() as cursor, cursor.copy(COPY) as copy:
             for new, id_ in zip(fresh, ids, strict=True):
                 copy.write_row(self._row(new, plausible(new.event), id_))
+        # The oldest first: nearly all parents are near. A forgotten one is looked up in the log.
         while len(self._seqs) > PARENTS_REMEMBERED:
             self._seqs.popitem(last=False)
 
     def _only_new(self, batch: list[EventDraft]) -> list[_Fresh]:
         keys = [_hex_key(event.key) for event in batch]
+        # An empty log holds no key yet, so the first batch of an import needs no query.
         known = self._lookup(keys).keys() if self.seq else ()
         fresh = []
         for key, event in zip(keys, batch, strict=True):
@@ -150,6 +155,7 @@ class _Log:
     def _row(self, new: _Fresh, event: EventDraft, id_: str) -> tuple[Any, ...]:
         """What ``COPY`` takes; times and money as text, which PostgreSQL reads and psycopg need not look at."""
         self.seq += 1
+        # A turn begins with a message to the main agent; the prompts of its sub-agents (depth > 0) are part of it.
         if event.kind == "user_message" and event.depth == 0:
             self.turn += 1
         at, cost, tool, usage = event.at, event.cost, event.tool, event.usage

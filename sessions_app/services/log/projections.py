@@ -18,6 +18,7 @@ from sessions_app.models import Event, EventText, ModelRequest, Session, ToolCal
 from ..approvals import imported
 from . import pricing, search_index, shared_responses
 
+# From so many new events on the planner gets new statistics first, see ``_are_many``.
 MANY = 5_000
 EVERYTHING = 2**31 - 1
 """A ``seq`` after which there is nothing: no event is new."""

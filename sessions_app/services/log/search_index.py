@@ -11,6 +11,7 @@ from sessions_app.models import Session
 
 SMALL = 500
 """Up to so many new events are indexed in the transaction that appends them; more are left to a task."""
+# Events of one transaction, so that a long import becomes searchable piece by piece.
 CHUNK = 2_000
 MAX_WORDS = 20_000
 """Characters of one field that are indexed: a tsvector may hold 1 MB, and nobody looks for the middle of a dump."""

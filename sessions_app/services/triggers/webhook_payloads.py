@@ -20,6 +20,7 @@ MAX_DEPTH = 100
 MOST_FIELDS = 1_000
 CHARSETS = ("utf-8", "ascii", "iso8859-1", "iso8859-15", "cp1252", "utf-16", "shift_jis", "gb18030")
 """Python knows more, of which some take minutes for a megabyte (punycode)."""
+# An idempotency token identifies a delivery and opens nothing, so it may be kept.
 SECRET_HEADERS = re.compile(r"authorization|cookie|secret|password|credential|api-?key|(?<!idempotency-)token")
 NOT_KEPT = "(not kept)"
 HEADERS_OF_ID = {
@@ -38,6 +39,7 @@ def unpacked(body: bytes, encoding: str, most: int) -> bytes:
         return body
     unzip = zlib.decompressobj(wbits=31)
     try:
+        # One byte more than allowed tells a body that is too long, without unpacking all of a bomb.
         plain = unzip.decompress(body, most + 1)
     except zlib.error:
         return body

@@ -52,12 +52,15 @@ def generic(secret: bytes, timestamp: str, body: bytes) -> str:
 
 
 def _github(secret: bytes, request: Request) -> None:
+    # GitHub signs no time, so a repeat shows by its delivery id alone.
     _same([request.header("X-Hub-Signature-256")], f"sha256={_hmac(secret, request.body).hex()}")
 
 
 def _stripe(secret: bytes, request: Request) -> None:
     """While a secret is rolled there are several ``v1``; one that fits is enough."""
     pairs = [part.strip().partition("=") for part in request.header("Stripe-Signature").split(",")]
+    # The time is part of what is signed (``t.body``), so an old request cannot be sent again with a new one.
+    # https://docs.stripe.com/webhooks#verify-manually
     timestamp = next((value for name, _, value in pairs if name == "t"), "")
     _in_time(timestamp, request.now)
     given = [value for name, _, value in pairs if name == "v1"]
@@ -67,6 +70,7 @@ def _stripe(secret: bytes, request: Request) -> None:
 def _slack(secret: bytes, request: Request) -> None:
     timestamp = request.header("X-Slack-Request-Timestamp")
     _in_time(timestamp, request.now)
+    # https://docs.slack.dev/authentication/verifying-requests-from-slack
     signed = b"v0:" + timestamp.encode() + b":" + request.body
     _same([request.header("X-Slack-Signature")], f"v0={_hmac(secret, signed).hex()}")
 

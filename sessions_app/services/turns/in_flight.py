@@ -41,6 +41,7 @@ def claim(session_id: UUID) -> TurnInFlight | None:
     free = Q(worker=None) | Q(heartbeat_at__lt=now - LEASE)
     token = uuid4()
     claimed = TurnInFlight.objects.filter(free, session_id=session_id)
+    # Compare-and-set in one UPDATE: of two workers at once only one changes the row.
     if not claimed.update(worker=token, heartbeat_at=now, attempt=F("attempt") + 1):
         return None
     rows = TurnInFlight.objects.select_related("session__agent").defer("session__source_record")
@@ -66,6 +67,7 @@ def park(flight: TurnInFlight, busy_ms: int) -> None:
     """Park a turn that waits for a person. If everything was decided meanwhile, it is enqueued again."""
     sessions.lock(flight.session_id)
     waits = Approval.objects.filter(session_id=flight.session_id, status=Approval.Status.PENDING).exists()
+    # A person may have decided or interrupted after the runtime looked and before the session was locked.
     interrupted = TurnInFlight.objects.filter(session_id=flight.session_id).exclude(interrupted_at=None)
     goes_on = not waits or interrupted.exists()
     parked = still_owned(flight).update(
@@ -105,6 +107,7 @@ def sweep() -> int:
     )
     ids = list(lost.values_list("session_id", flat=True))
     for session_id in ids:
+        # Twice is harmless: the second message finds the row claimed.
         task_queue.enqueue(task_queue.RUN_TURN, session_id)
     return len(ids)
 

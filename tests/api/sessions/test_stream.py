@@ -233,11 +233,11 @@ def test_text_is_streamed_as_it_is_written_and_whoever_comes_later_gets_all_of_i
         path = f"/api/v1/sessions/{made.id}/stream"
         async with stream(api, path) as early:
             await early.next("session")
-            await elsewhere(turn.say, "You said: ", "r1")
+            await elsewhere(turn.stream_text, "You said: ", "r1")
             first = await early.next("said")
             async with stream(api, path) as late:
                 begun = await late.next("said")
-                await elsewhere(turn.say, "Hello", "r1")
+                await elsewhere(turn.stream_text, "Hello", "r1")
                 return first.data, begun.data, (await early.next("said")).data, (await late.next("said")).data
 
     first, begun, rest, same = asyncio.run(run())
