@@ -264,7 +264,7 @@ def usage_of(usage: dict[str, Any]) -> Usage | None:
 
 def _parts_of(message: dict[str, Any]) -> tuple[list[str], list[str], list[Part]]:
     """Texts, thoughts and calls of an answer."""
-    parts = [part for said in messages_of(message, "assistant") for part in said.parts]
+    parts = [part for answer in messages_of(message, "assistant") for part in answer.parts]
     texts = [part.text for part in parts if part.kind == "text"]
     thoughts = [part.text for part in parts if part.kind == "reasoning"]
     return texts, thoughts, [_command(part) for part in parts if part.kind == "call"]
@@ -304,8 +304,8 @@ def _command(part: Part) -> Part:
 
 def _status(text: str, extra: dict[str, Any]) -> str | None:
     """By the return code: in the text, before messages had extras."""
-    told = RETURNED.match(text)
-    code = extra.get("returncode", int(told[1]) if told else None)
+    match = RETURNED.match(text)
+    code = extra.get("returncode", int(match[1]) if match else None)
     if extra.get("exception_info"):
         return "cancelled" if extra["exception_info"] == NOT_RUN else "error"
     return None if not isinstance(code, int) else "ok" if code == 0 else "error"

@@ -185,14 +185,14 @@ def assistant(reading: QwenReading, line: Line) -> Iterator[EventDraft]:
 
 def _groups(parts: list[dict[str, Any]]) -> Iterator[tuple[int, list[dict[str, Any]]]]:
     """Parts with the index of the first; pieces of one text, or of one thought, are together."""
-    held: list[dict[str, Any]] = []
+    group: list[dict[str, Any]] = []
     for index, part in enumerate(parts):
-        if held and (_kind(part) != _kind(held[0]) or not _kind(part)):
-            yield index - len(held), held
-            held = []
-        held.append(part)
-    if held:
-        yield len(parts) - len(held), held
+        if group and (_kind(part) != _kind(group[0]) or not _kind(part)):
+            yield index - len(group), group
+            group = []
+        group.append(part)
+    if group:
+        yield len(parts) - len(group), group
 
 
 def _kind(part: dict[str, Any]) -> str:
@@ -226,11 +226,11 @@ def _called(reading: QwenReading, line: Line, call: dict[str, Any], place: dict[
 def tool_result(reading: QwenReading, line: Line) -> Iterator[EventDraft]:
     """What the model was given, and what the screen showed."""
     parts = parts_of(dict_of(line.value.get("message")).get("parts"))
-    told = dict_of(line.value.get("toolCallResult"))
+    shown = dict_of(line.value.get("toolCallResult"))
     answers = [(i, found) for i, part in enumerate(parts) if (found := dict_of(part.get("functionResponse")))]
     for index, answer in answers or [(0, {})]:
         place = {"part": f":{index}" if index else "", "at_path": f"/message/parts/{index}" if answers else ""}
-        yield from _returned(reading, line, answer, told if len(answers) <= 1 else {}, attachments_in(parts), place)
+        yield from _returned(reading, line, answer, shown if len(answers) <= 1 else {}, attachments_in(parts), place)
 
 
 def _returned(

@@ -152,22 +152,22 @@ class Run(Document):
         line = self.part(self._line, step, f"/trajectory/{index}", f"step-{index}", essence=essence)
         action = text_of(step.get("action"))
         called = functions.get(action.strip())
-        said = text_of(step.get("thought")) or ("" if action else text_of(step.get("response")))
-        yield from self._answer(line, said, step, called.pop(0) if called else None)
+        text = text_of(step.get("thought")) or ("" if action else text_of(step.get("response")))
+        yield from self._answer(line, text, step, called.pop(0) if called else None)
         if step.get("observation") or self._last:
             state = scalars_of(dict_of(parsed_if_json(step.get("state"))))
             data = scalars_of({"execution_time": step.get("execution_time")}) | ({"state": state} if state else {})
             yield self._observation(line, _text(step.get("observation")), [], data)
 
     def _answer(
-        self, line: Line, said: str, message: dict[str, Any], function: Part | None = None
+        self, line: Line, text: str, message: dict[str, Any], function: Part | None = None
     ) -> Iterator[EventDraft]:
         self._last = None
         action = text_of(message.get("action"))
         calls = [call_of(call) for call in list_of(message.get("tool_calls")) if isinstance(call, dict)]
         function = function or (calls[0] if calls else None)
-        if said or not (action or function):
-            yield line.event("agent_message", said, actor=AGENT)
+        if text or not (action or function):
+            yield line.event("agent_message", text, actor=AGENT)
         if not action.strip() and not function:
             return
         name, arguments = (

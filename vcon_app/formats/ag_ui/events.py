@@ -30,18 +30,18 @@ def begin(reading: Reading, line: Line, what: What) -> Iterable[EventDraft]:
 
 
 def piece(reading: Reading, line: Line, what: What) -> Iterable[EventDraft]:
-    """A piece of it."""
+    """A further piece of an open message, thought or call."""
     reading.fold.add(what, text_of(line.value.get(IDS[what])), line, line.value.get("delta"))
     return ()
 
 
 def end(reading: Reading, line: Line, what: What) -> Iterable[EventDraft]:
-    """It is complete; an end without a beginning tells nothing."""
+    """The end of a message, thought or call. An end without a beginning makes no event."""
     return reading.closed(reading.fold.end(what, text_of(line.value.get(IDS[what]))))
 
 
 def chunk(reading: Reading, line: Line) -> Iterable[EventDraft]:
-    """A piece that begins what is not open, and leaves it open for the next."""
+    """A chunk event: the first one opens the message or call, which stays open for the next."""
     value, (what, _) = line.value, CHUNKS[line.value["type"]]
     id = reading.fold.chunk_id(line)
     opened = reading.fold.begin(what, id, line, _about(value), chunk=not reading.fold.has(what, id))
@@ -50,7 +50,7 @@ def chunk(reading: Reading, line: Line) -> Iterable[EventDraft]:
 
 
 def thinking_begins(reading: Reading, line: Line) -> Iterator[EventDraft]:
-    """Before 1.0 thoughts had no ids; one that has text ends where the next begins."""
+    """The start of a thought without an id (AG-UI before 1.0); it ends an open thought that has text."""
     if reading.fold.has("reasoning", THOUGHT) and line.value["type"] == "THINKING_START":
         yield from reading.closed(reading.fold.end("reasoning", THOUGHT))
     reading.fold.begin("reasoning", THOUGHT, line, {"title": line.value.get("title")})

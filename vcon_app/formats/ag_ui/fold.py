@@ -35,14 +35,14 @@ class Open:
 
 
 class Fold:
-    """What is open, by kind and id."""
+    """The open messages, thoughts and calls, by kind and id."""
 
     def __init__(self) -> None:
         self._open: dict[tuple[What, str], Open] = {}
         self._chunked: tuple[What, str] | None = None
 
     def begin(self, what: What, id: str, line: Line, about: dict[str, Any], *, chunk: bool = False) -> Open:
-        """Something starts; what was open under its id goes on."""
+        """Open something; what is already open under its id goes on."""
         found = self._open.setdefault((what, id), Open(what, id, line))
         found.about |= {key: value for key, value in about.items() if value}
         if chunk:
@@ -50,15 +50,15 @@ class Fold:
         return found
 
     def add(self, what: What, id: str, line: Line, piece: Any) -> None:
-        """A piece of it; one that was never begun begins here."""
+        """Append a piece; something that was never begun is opened here."""
         self.begin(what, id, line, {}).pieces.append(text_of(piece))
 
     def has(self, what: What, id: str) -> bool:
-        """Whether it is open."""
+        """Whether something of this kind and id is open."""
         return (what, id) in self._open
 
     def end(self, what: What, id: str) -> Open | None:
-        """It is complete."""
+        """Close it and return it, with all of its pieces."""
         if self._chunked == (what, id):
             self._chunked = None
         return self._open.pop((what, id), None)
@@ -70,7 +70,7 @@ class Fold:
         return text_of(line.value.get(key)) or before
 
     def ended_by(self, line: Line) -> Open | None:
-        """What chunks opened ends with the first event that is no chunk of it."""
+        """Close what chunks opened, when an event comes that is no chunk of it."""
         if self._chunked is None:
             return None
         kind = line.value.get("type")
@@ -80,7 +80,7 @@ class Fold:
         return self.end(*self._chunked)
 
     def close_all(self) -> list[Open]:
-        """Everything that is open, oldest first; nothing is any more."""
+        """Close everything that is open; returned with the oldest first."""
         found = list(self._open.values())
         self._open.clear()
         self._chunked = None

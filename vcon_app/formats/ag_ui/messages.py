@@ -25,7 +25,7 @@ LISTED = 100
 
 
 def whole_messages(reading: Reading, line: Line, messages: Any, path: str) -> Iterator[EventDraft]:
-    """Those of the messages that were not told yet, in their order."""
+    """Events of those messages that have none yet, in their order."""
     counts: Counter[str] = Counter()
     for index, value in enumerate(list_of(messages)):
         if not isinstance(value, dict):
@@ -42,7 +42,7 @@ def whole_messages(reading: Reading, line: Line, messages: Any, path: str) -> It
 
 
 def message_event(line: Line, role: str, text: str, name: Any = None, **more: Any) -> EventDraft:
-    """A message of that role."""
+    """The event of a message of this role."""
     kind = KINDS.get(role, "agent_message")
     actor = ACTORS.get(kind) or (line.agent[0], text_of(name)[:ID_LIMIT] or line.agent[1])
     return line.event(kind, text, actor=actor, **more)
@@ -57,8 +57,8 @@ def _message(reading: Reading, line: Line, role: str) -> Iterator[EventDraft]:
     elif role not in KINDS:
         yield unknown_event(reading.findings, line, f"message of role {role[:100]!r}")
     elif not calls or value.get("content"):
-        text, held = _readable(value.get("content"))
-        data: dict[str, Any] = {"attachments": held} if held else {}
+        text, attachments = _readable(value.get("content"))
+        data: dict[str, Any] = {"attachments": attachments} if attachments else {}
         if role == "activity":
             data = {
                 "type": text_of(value.get("activityType"))[:100],
@@ -120,8 +120,8 @@ def _readable(content: Any) -> tuple[str, list[dict[str, Any]]]:
         return content, []
     parts = [dict_of(part) for part in list_of(content)]
     texts = [text_of(part.get("text")) for part in parts if part.get("type") == "text"]
-    held = [_media(part) for part in parts if part.get("type") != "text"]
-    return "\n".join(texts), held[:LISTED]
+    attachments = [_media(part) for part in parts if part.get("type") != "text"]
+    return "\n".join(texts), attachments[:LISTED]
 
 
 def _media(part: dict[str, Any]) -> dict[str, Any]:

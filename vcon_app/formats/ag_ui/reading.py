@@ -69,11 +69,11 @@ class Reading:
         yield from self._close_file()
 
     def assign_key(self, line: Line, name: str) -> None:
-        """Give a line its key, once what it tells is complete."""
+        """Set the key of a line, when the thing it tells of is complete."""
         line.key = self._keys.derived(name, line)
 
     def remember_message(self, role: str, id: str, content: Any) -> None:
-        """A message was told: it is known by its id, and by what it says when it comes again without one."""
+        """Remember a message by its id and by its content, because it may come again without the id."""
         for known in filter(None, (by_id(id), by_content(role, content))):
             self.told[known] = self.told.get(known, 0) + 1
 
@@ -87,7 +87,7 @@ class Reading:
             yield from self._closers[ended.what](self, line, ended)
 
     def close_all(self) -> Iterator[EventDraft]:
-        """A run is over, and with it all that was open."""
+        """Close a run, and all that is open in it."""
         for ended in self.fold.close_all():
             yield from self.closed(ended)
 
@@ -172,12 +172,12 @@ class Reading:
 
 
 def by_id(id: str) -> str:
-    """By what a message with an id is known when it comes again."""
+    """The key of a message with an id, by which a repeat is recognized."""
     return f"id {id}" if id else ""
 
 
 def by_content(role: str, content: Any) -> str:
-    """By what a message without one is."""
+    """The key of a message without an id, by which a repeat is recognized."""
     return f"content {digest(dumps([role, content]))}"
 
 

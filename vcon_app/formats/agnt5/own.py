@@ -21,7 +21,7 @@ PHASES = ("active", "completed", "crashed", "timed_out")
 
 def session_member(session: SessionDraft) -> dict[str, Json]:
     """The session as the first line tells it."""
-    told: dict[str, Json] = {
+    members: dict[str, Json] = {
         **{name: getattr(session, name) for name in TEXTS},
         "started_at": rfc3339(session.started_at) if session.started_at else None,
         "ended_at": rfc3339(session.ended_at) if session.ended_at else None,
@@ -31,28 +31,28 @@ def session_member(session: SessionDraft) -> dict[str, Json]:
         "parent_session_id": session.parent_external_id,
         "metadata": session.metadata,
     }
-    return {name: value for name, value in told.items() if value}
+    return {name: value for name, value in members.items() if value}
 
 
 def session_in(line: dict[str, Any]) -> dict[str, Any]:
-    """What a line tells of the session, ``{}`` for one that does not."""
+    """The session as stated on a line, ``{}`` for a line without it."""
     return dict_of(dict_of(line.get(KEY)).get("session"))
 
 
-def restored(draft: SessionDraft, told: dict[str, Any]) -> SessionDraft:
+def restored(draft: SessionDraft, members: dict[str, Any]) -> SessionDraft:
     """The session as it was written; without ``told`` as the lines show it."""
-    if not told:
+    if not members:
         return draft
     return replace(
         draft,
-        **{name: text_of(told.get(name)) for name in TEXTS},
-        started_at=parse(told.get("started_at"))[0],
-        ended_at=parse(told.get("ended_at"))[0],
-        phase=told.get("phase") if told.get("phase") in PHASES else None,
-        model=text_of(told.get("model")) or None,
-        tags=tuple(tag for tag in list_of(told.get("tags")) if isinstance(tag, str)),
-        parent_external_id=text_of(told.get("parent_session_id")) or None,
-        metadata=dict_of(told.get("metadata")),
+        **{name: text_of(members.get(name)) for name in TEXTS},
+        started_at=parse(members.get("started_at"))[0],
+        ended_at=parse(members.get("ended_at"))[0],
+        phase=members.get("phase") if members.get("phase") in PHASES else None,
+        model=text_of(members.get("model")) or None,
+        tags=tuple(tag for tag in list_of(members.get("tags")) if isinstance(tag, str)),
+        parent_external_id=text_of(members.get("parent_session_id")) or None,
+        metadata=dict_of(members.get("metadata")),
     )
 
 
@@ -94,11 +94,11 @@ def events_in(line: Line, seen: set[str]) -> list[EventDraft]:
 
 
 def _first_entry(line: Line) -> dict[str, Json]:
-    """What the first event of a line has in the line's own keys."""
+    """Fields of a line's first event that stand in the line's own keys."""
     stamp = {"timestamp": line.value["timestamp"]} if line.value.get("timestamp") else {}
     return {"content": text_of(line.value.get("message")), **stamp}
 
 
 def member(events: Sequence[EventDraft], session: SessionDraft | None) -> dict[str, Json]:
-    """What stands under ``KEY``."""
+    """The value of ``KEY`` on a line."""
     return {"events": entries_of(events), **({"session": session_member(session)} if session else {})}

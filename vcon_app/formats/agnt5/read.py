@@ -7,6 +7,7 @@ from typing import Any, BinaryIO
 
 from ...drafts import Draft, EventDraft, Finding, Kind, SessionDraft, ToolDraft
 from ..common import reading
+from ..common.apis.openai import arguments_of, cost_of, readable, usage_of
 from ..common.calls import ID_LIMIT, Call, Calls, id_of, server_of
 from ..common.facts import Facts
 from ..common.head import Head
@@ -16,8 +17,6 @@ from ..common.records import records
 from ..common.times import from_epoch, parse
 from ..common.values import bounded, dict_of, list_of, text_of
 from ..contract import Spec
-from ..openai_chat.pieces import arguments_of, readable
-from ..openai_chat.usage import cost_of, usage_of
 from . import own
 
 NAME = "agnt5-jsonl"
@@ -75,8 +74,8 @@ class Reading(reading.Reading):
         self._facts.note_line(line)
         self._own = self._own or own.session_in(line.value)
         metadata = dict_of(line.value.get("metadata"))
-        told = (text_of(place.get(key)) for place in (metadata, line.value) for key in IDS)
-        self._facts.session = self._facts.session or next(filter(None, told), "")[:ID_LIMIT]
+        ids = (text_of(place.get(key)) for place in (metadata, line.value) for key in IDS)
+        self._facts.session = self._facts.session or next(filter(None, ids), "")[:ID_LIMIT]
         self._facts.agent = self._facts.agent or _agent(line)
         return bool(self._facts.session and self._facts.agent)
 
@@ -109,20 +108,20 @@ class Reading(reading.Reading):
             yield self.unknown(line, f"role {role[:100]!r}" if role not in SPEAKERS else "message that is no text")
 
     def _spoken(self, line: Line, kind: Kind) -> Iterator[EventDraft]:
-        """The text, then the calls; what the response took stands on the last of them."""
+        """Events of a response: its text, then its calls. Tokens and cost are on the last of them."""
         value, metadata = line.value, dict_of(line.value.get("metadata"))
         calls = [dict_of(call) for call in list_of(value.get("tool_calls"))]
-        text, held = _text(value.get("message"))
+        text, attachments = _text(value.get("message"))
         billing = self._billing(metadata)
-        data = _data(line) | ({"attachments": held} if held else {})
-        if text or held or not calls:
+        data = _data(line) | ({"attachments": attachments} if attachments else {})
+        if text or attachments or not calls:
             actor: Actor = (
                 line.agent if kind == "agent_message" else ("person", "") if kind == "user_message" else ("system", "")
             )
             yield line.event(kind, text, actor=actor, data=data, **({} if calls else billing))
         for index, call in enumerate(calls):
             last = index == len(calls) - 1
-            more = {"data": {} if text or held or index else data} | (billing if last else {})
+            more = {"data": {} if text or attachments or index else data} | (billing if last else {})
             yield from self._call(line, call, f":call-{index}", f"/tool_calls/{index}", more)
 
     def _call(
@@ -153,10 +152,10 @@ class Reading(reading.Reading):
     def _outcome(
         self, line: Line, call_id: str | None, call: Call, told: Any, status: str | None, part: str, path: str
     ) -> EventDraft:
-        text, held = _text(told)
+        text, attachments = _text(told)
         structured = bounded(told, len(line.raw)) if _is_strange(told) and told is not None else None
         tool = ToolDraft(call_id, call.name or None, call.server, None, structured, status)
-        data = (_data(line) if not part else {}) | ({"attachments": held} if held else {})
+        data = (_data(line) if not part else {}) | ({"attachments": attachments} if attachments else {})
         return line.event(
             "tool_result", text, part=f"{part}:result" if part else "", at_path=path, actor=("tool", call.name),
             parent=call.key or None, tool=tool, data=data,
@@ -181,7 +180,7 @@ def _text(message: Any) -> tuple[str, list[dict[str, Any]]]:
 
 
 def _is_strange(message: Any) -> bool:
-    """An object without a text in it, or something that is no text at all."""
+    """Whether a value is an object without a text in it, or no text at all."""
     if isinstance(message, dict):
         return not any(isinstance(message.get(key), (str, list)) for key in ("content", "text"))
     return message is not None and not isinstance(message, (str, list))

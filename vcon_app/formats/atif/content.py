@@ -1,4 +1,4 @@
-"""Parts of steps that are alike wherever they stand."""
+"""Texts, media and references in steps and results."""
 
 from __future__ import annotations
 
@@ -29,6 +29,6 @@ def references(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def name_of(reference: dict[str, Any]) -> str:
-    """By what a sub-agent's trajectory is found: its id, else its session's, else where its file lies."""
+    """Name of a sub-agent's trajectory: its id, else its session's id, else the path of its file."""
     names = (reference.get("trajectory_id"), reference.get("session_id"), reference.get("trajectory_path"))
     return next((name[:200] for name in names if isinstance(name, str) and name), "")

@@ -38,18 +38,18 @@ class Step:
         if self._step.get("is_copied_context") is True:
             yield self._copied()
             return
-        said = self._agent_events()
+        answer = self._agent_events()
         results = list(self._results())
-        if not said and not results:
-            said = [self._spoken("agent_message", "")]
-        if said:
-            said[0] = with_data(said[0], self._facts())
-            said[-1] = self._counted(said[-1])
-        yield from said
+        if not answer and not results:
+            answer = [self._spoken("agent_message", "")]
+        if answer:
+            answer[0] = with_data(answer[0], self._facts())
+            answer[-1] = self._counted(answer[-1])
+        yield from answer
         yield from results
 
     def _copied(self) -> EventDraft:
-        """Context of an earlier trajectory that was given to this one; it was said, called and billed there."""
+        """The event of a step copied from an earlier trajectory as context; it was said, called and billed there."""
         text, _ = readable(self._step.get("message"))
         kept = {name: self._step.get(name) for name in ("source", "tool_calls", "observation") if self._step.get(name)}
         return self._line.event("injected_context", text, data={"copied": True, **bounded(kept, len(self._line.raw))})
@@ -139,6 +139,6 @@ class Step:
         return scalars_of(self._step, TOLD) | self._extra(self._step)
 
     def _extra(self, value: dict[str, Any]) -> dict[str, Any]:
-        """What a producer adds; some put whole requests there, which stay in the file."""
+        """Small values of ``extra``. Whole requests, which some producers put there, stay in the file."""
         extra = value.get("extra")
         return {"extra": bounded(extra, 0)} if extra and len(dumps(extra)) <= RAW_LIMIT else {}

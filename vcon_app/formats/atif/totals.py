@@ -43,7 +43,7 @@ def usage_of_final_metrics(stated: dict[str, Any]) -> Usage | None:
 
 @dataclass(slots=True)
 class Totals:
-    """What the events of a trajectory add up to."""
+    """Sums of tokens and cost over the events of a trajectory."""
 
     prompt: int = 0
     completion: int = 0
@@ -68,18 +68,18 @@ class Totals:
         return line.event("model_request", actor=line.agent, usage=usage, cost=cost)
 
     def doubt(self, stated: dict[str, Any]) -> str:
-        """How the stated totals differ from those of the steps, "" when they do not.
+        """The difference between the stated totals and the sums over the steps, in words; "" for none.
 
         They do where a file continues another one, or summaries were made by helpers with files of their own.
         """
-        told = []
+        differences = []
         for what, sum_, total in (
             ("prompt tokens", self.prompt, count_of(stated.get("total_prompt_tokens"))),
             ("completion tokens", self.completion, count_of(stated.get("total_completion_tokens"))),
         ):
             if total is not None and total != sum_:
-                told.append(f"{total:,} {what} where its steps have {sum_:,}")
+                differences.append(f"{total:,} {what} where its steps have {sum_:,}")
         cost = dollars(stated.get("total_cost_usd"))
         if cost is not None and abs(cost - self.cost) >= EXACT:
-            told.append(f"${cost:.4f} where its steps have ${self.cost:.4f}")
-        return f"final_metrics states {', '.join(told)}; the steps are counted" if told else ""
+            differences.append(f"${cost:.4f} where its steps have ${self.cost:.4f}")
+        return f"final_metrics states {', '.join(differences)}; the steps are counted" if differences else ""

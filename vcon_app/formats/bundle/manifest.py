@@ -1,4 +1,4 @@
-"""What a manifest says, as a stranger may have written it."""
+"""Reading of a manifest, which a stranger may have written."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The bytes that are signed, and what they say."""
+    """A parsed manifest, with the bytes that the signature covers."""
 
     data: bytes
     value: dict[str, Any]

@@ -40,7 +40,10 @@ class Packing:
         self._zip = zipfile.ZipFile(self._pieces, "w")  # type: ignore[arg-type]  # it needs nothing but write and flush
 
     def add(self, path: str, media_type: str, chunks: Iterable[bytes], size: int | None = None) -> Iterator[bytes]:
-        """Pieces of the archive. ``size`` is needed for what may be larger than 2 GB, before it is read."""
+        """Pieces of the archive with this member.
+
+        ``size`` is needed for what may be larger than 2 GB, before it is read.
+        """
         stream = iter(chunks)
         first = next(stream, b"")
         info = zipfile.ZipInfo(path, self._time)
@@ -64,7 +67,7 @@ class Packing:
 
 
 class _Pieces:
-    """What ``zipfile`` writes to; it cannot be sought, so sizes stand behind each member."""
+    """Output buffer for ``zipfile``. It cannot be sought, so ``zipfile`` writes sizes behind each member."""
 
     def __init__(self) -> None:
         self._waiting: list[bytes] = []
@@ -74,7 +77,7 @@ class _Pieces:
         return len(data)
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """No-op: ``zipfile`` asks for it, and every write is already in the buffer."""
 
     def take_pieces(self) -> Iterator[bytes]:
         waiting, self._waiting = self._waiting, []

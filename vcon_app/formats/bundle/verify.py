@@ -29,7 +29,7 @@ SIGNATURE_BYTES = 256 * 1024
 
 @dataclass(slots=True)
 class Report:
-    """What came of a check. ``signature`` is ``invalid`` as soon as anything is not what was signed."""
+    """Result of a check. ``signature`` is ``invalid`` as soon as anything is not what was signed."""
 
     signature: Signature
     findings: list[Finding] = field(default_factory=list)
@@ -46,10 +46,10 @@ def is_bundle(archive: Archive) -> bool:
 def session_in(archive: Archive) -> ZipInfo:
     """The member that the session is read from: the original, else the vCon. Raises ``FormatError``."""
     _refuse(archive)
-    told = manifest.read(archive)
-    path = told.text("original", "path") or told.text("vcon", "path")
+    declared = manifest.read(archive)
+    path = declared.text("original", "path") or declared.text("vcon", "path")
     member = archive.member(path)
-    if member is None or path not in told.members:
+    if member is None or path not in declared.members:
         raise FormatError(f"the bundle is refused: {path[:100]!r} is missing, from which its session would be read")
     return member
 
@@ -60,20 +60,20 @@ def verify(archive: Archive, anchors: Sequence[Anchor], at: datetime) -> Report:
     Raises ``FormatError`` for an archive with members that no honest tool writes, or whose manifest cannot be read.
     """
     _refuse(archive)
-    told = manifest.read(archive)
-    report = Report(*_signature(archive, told, anchors, at), list(_facts(told)))
+    declared = manifest.read(archive)
+    report = Report(*_signature(archive, declared, anchors, at), list(_facts(declared)))
     faults = [
-        *_members(archive, told),
-        *_extra(archive, told),
-        *_audit_and_original(archive, told),
-        *_inner(archive, told, anchors, at, report.facts.append),
+        *_members(archive, declared),
+        *_extra(archive, declared),
+        *_audit_and_original(archive, declared),
+        *_inner(archive, declared, anchors, at, report.facts.append),
     ]
     report.findings += faults
     wrong = [fault for fault in faults if fault.severity == "error"]
     if wrong:
         first = f"{wrong[0].path}: {wrong[0].message}"
-        said = f"{first[:300]}{f', and {len(wrong) - 1} more faults' if len(wrong) > 1 else ''}"
-        report.signature = replace(report.signature, state="invalid", detail=f"It is not what was signed: {said}.")
+        detail = f"{first[:300]}{f', and {len(wrong) - 1} more faults' if len(wrong) > 1 else ''}"
+        report.signature = replace(report.signature, state="invalid", detail=f"It is not what was signed: {detail}.")
     return report
 
 
@@ -84,33 +84,33 @@ def _refuse(archive: Archive) -> None:
 
 
 def _signature(
-    archive: Archive, told: Manifest, anchors: Sequence[Anchor], at: datetime
+    archive: Archive, declared: Manifest, anchors: Sequence[Anchor], at: datetime
 ) -> tuple[Signature, list[Finding]]:
-    """Over the bytes of the manifest; of one that was changed no other word counts."""
+    """The signature over the bytes of the manifest. A changed manifest is believed in nothing else."""
     if archive.member(SIGNATURE) is None:
         return Signature("unsigned", detail=f"There is no {SIGNATURE} in it."), []
     try:
         data = manifest.small_member(archive, SIGNATURE, SIGNATURE_BYTES)
     except FormatError as error:
         return Signature("invalid", detail=f"{SIGNATURE} cannot be read: {error}."), [_fault(SIGNATURE, str(error))]
-    signature, findings = detached.check(data, told.data, anchors, at)
+    signature, findings = detached.check(data, declared.data, anchors, at)
     if signature.state == "invalid":
         signature = replace(signature, detail=f"{MANIFEST} is not what {SIGNATURE} signs. {signature.detail}")
         findings = [_fault(MANIFEST, signature.detail)]
     return signature, [replace(finding, path=finding.path.replace("/signatures/0", SIGNATURE)) for finding in findings]
 
 
-def _facts(told: Manifest) -> Iterator[str]:
-    by = told.text("exported", "by") or "somebody unnamed"
-    yield f"exported at {told.text('exported', 'at') or 'an unknown time'} by {by}"
-    yield f"session {told.text('session', 'id')}, {told.text('session', 'title') or 'without a title'}"
-    original = told.text("original", "path")
+def _facts(declared: Manifest) -> Iterator[str]:
+    by = declared.text("exported", "by") or "somebody unnamed"
+    yield f"exported at {declared.text('exported', 'at') or 'an unknown time'} by {by}"
+    yield f"session {declared.text('session', 'id')}, {declared.text('session', 'title') or 'without a title'}"
+    original = declared.text("original", "path")
     yield f"original: {original}" if original else "original: none, the session was not read from a file"
-    yield f"{len(told.members)} members in the manifest"
+    yield f"{len(declared.members)} members in the manifest"
 
 
-def _members(archive: Archive, told: Manifest) -> Iterator[Finding]:
-    for path, expected in told.members.items():
+def _members(archive: Archive, declared: Manifest) -> Iterator[Finding]:
+    for path, expected in declared.members.items():
         member = archive.member(path)
         fault = (
             _differs(archive, member, expected) if member else "the member is in the manifest, but not in the archive"
@@ -120,7 +120,7 @@ def _members(archive: Archive, told: Manifest) -> Iterator[Finding]:
 
 
 def _differs(archive: Archive, member: ZipInfo, expected: Member) -> str:
-    """What is not as the manifest says; "" when nothing is."""
+    """The first difference between a member and its row of the manifest, "" for none."""
     if member.file_size != expected.size:
         return f"the member has {member.file_size:,} bytes, and the manifest says {expected.size:,}"
     digest = hashlib.sha256()
@@ -135,50 +135,50 @@ def _differs(archive: Archive, member: ZipInfo, expected: Member) -> str:
     )
 
 
-def _extra(archive: Archive, told: Manifest) -> Iterator[Finding]:
-    known = {*told.members, MANIFEST, SIGNATURE}
+def _extra(archive: Archive, declared: Manifest) -> Iterator[Finding]:
+    known = {*declared.members, MANIFEST, SIGNATURE}
     for member in archive.members:
         if member.filename not in known:
             yield _fault(member.filename, "the member is in the archive, but not in the manifest")
 
 
-def _audit_and_original(archive: Archive, told: Manifest) -> Iterator[Finding]:
+def _audit_and_original(archive: Archive, declared: Manifest) -> Iterator[Finding]:
     taken_in: set[str] = set()
     member = archive.member(AUDIT)
     if member:
         try:
             with archive.open(member) as lines:
-                for fault in audit_rows.faults(lines, told.part("audit").get("rows"), taken_in):
+                for fault in audit_rows.faults(lines, declared.part("audit").get("rows"), taken_in):
                     yield _fault(AUDIT, fault)
         except FormatError:  # told where the members are
             return
-    yield from _original(told, taken_in)
+    yield from _original(declared, taken_in)
 
 
-def _original(told: Manifest, taken_in: set[str]) -> Iterator[Finding]:
+def _original(declared: Manifest, taken_in: set[str]) -> Iterator[Finding]:
     """The original is the file that the records of the session say was taken in, or was in that archive."""
-    path, document = told.text("original", "path"), told.text("original", "document")
+    path, document = declared.text("original", "path"), declared.text("original", "document")
     if not path:
         return
-    listed = told.members.get(path)
-    if listed is None or listed.sha256 != told.text("original", "sha256"):
+    listed = declared.members.get(path)
+    if listed is None or listed.sha256 != declared.text("original", "sha256"):
         yield _fault(path, "the manifest gives two hashes of the original")
-    elif document != listed.sha256 and not told.text("original", "member"):
+    elif document != listed.sha256 and not declared.text("original", "member"):
         yield _fault(path, "its hash is not that of the document that the session was read from")
     if document not in taken_in:
         yield _fault(path, f"no audit record says that a file with SHA-256 {document[:64]} was taken in")
 
 
 def _inner(
-    archive: Archive, told: Manifest, anchors: Sequence[Anchor], at: datetime, tell: Callable[[str], None]
+    archive: Archive, declared: Manifest, anchors: Sequence[Anchor], at: datetime, tell: Callable[[str], None]
 ) -> Iterator[Finding]:
     """The vCon's own signature."""
     member = archive.member(VCON)
     if member is None:
         return
-    why = f" ({reason[:200]})" if (reason := told.text("vcon", "why_not")) else ""
+    why = f" ({reason[:200]})" if (reason := declared.text("vcon", "why_not")) else ""
     if member.file_size > VCON_BYTES:
-        if told.part("vcon").get("signed") is True:
+        if declared.part("vcon").get("signed") is True:
             yield _fault(VCON, f"its own signature is not checked: it has more than {VCON_BYTES:,} bytes")
         tell(f"{VCON}: its own signature was not looked for{why}")
         return
@@ -190,7 +190,7 @@ def _inner(
         return
     if signature.state == "invalid":
         yield _fault(VCON, f"its own signature is invalid. {signature.detail}".rstrip("."))
-    elif told.part("vcon").get("signed") is True and signature.state == "unsigned":
+    elif declared.part("vcon").get("signed") is True and signature.state == "unsigned":
         yield _fault(VCON, "the manifest says that it is signed, and it is not")
     by = f", by {signature.signer}" if signature.signer else ""
     tell(f"{VCON}: {signature.state.replace('_', ' ')}{by}{why}")

@@ -50,7 +50,7 @@ class AuditRow:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a bundle is made of besides the log; ``options["parts"]`` of :func:`write`."""
+    """Content of a bundle besides the event log; ``options["parts"]`` of :func:`write`."""
 
     session_id: str = ""
     original: Original | None = None
@@ -64,7 +64,7 @@ class Parts:
 
 @dataclass(slots=True)
 class _Told:
-    """What the manifest says besides the list of members."""
+    """Statements of the manifest besides the list of members."""
 
     original: dict[str, Any] | None = None
     vcon: dict[str, Any] = field(default_factory=dict)
@@ -77,17 +77,17 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     Without a signer there is no signature, and the manifest says nothing of one.
     """
     parts: Parts = options.get("parts") or Parts()
-    packing, told = Packing(options["created_at"]), _Told()
+    packing, stated = Packing(options["created_at"]), _Told()
     yield from _readme(session, parts, packing, options)
     if parts.original:
-        yield from _original(parts.original, packing, told)
-    yield from _vcon(session, events, losses, packing, told, options)
-    yield from _audit(parts, packing, told)
+        yield from _original(parts.original, packing, stated)
+    yield from _vcon(session, events, losses, packing, stated, options)
+    yield from _audit(parts, packing, stated)
     rows = {"format": vcon.NAME, "items": losses.rows()}
     yield from packing.add(layout.LOSSES, "application/json", [_pretty(rows)])
     if parts.signer:
         yield from packing.add(layout.SIGNER, "application/x-pem-file", [parts.signer.public_pem])
-    yield from _seal(parts, packing, _manifest(session, events, parts, packing, told, options))
+    yield from _seal(parts, packing, _manifest(session, events, parts, packing, stated, options))
     yield from packing.finish()
 
 
@@ -103,18 +103,23 @@ def _place(original: Original) -> str:
     return f"{layout.ORIGINALS}{layout.safe_name(original.name)}"
 
 
-def _original(original: Original, packing: Packing, told: _Told) -> Iterator[bytes]:
+def _original(original: Original, packing: Packing, stated: _Told) -> Iterator[bytes]:
     yield from packing.add(_place(original), "application/octet-stream", original.chunks(), original.size)
     packed = packing.members[-1]
-    told.original = {"path": packed.path, "name": original.name, "sha256": packed.sha256, "document": original.document}
+    stated.original = {
+        "path": packed.path,
+        "name": original.name,
+        "sha256": packed.sha256,
+        "document": original.document,
+    }
     if original.member:
-        told.original["member"] = original.member
+        stated.original["member"] = original.member
 
 
 def _vcon(
-    session: SessionDraft, events: Events, losses: Losses, packing: Packing, told: _Told, options: dict[str, Any]
+    session: SessionDraft, events: Events, losses: Losses, packing: Packing, stated: _Told, options: dict[str, Any]
 ) -> Iterator[bytes]:
-    """Written aside first: whether it is signed by itself depends on its size."""
+    """The vCon member. It is written to a temporary file first: whether it is signed by itself depends on its size."""
     parts: Parts = options.get("parts") or Parts()
     with SpooledTemporaryFile(max_size=IN_MEMORY) as file:
         for chunk in vcon.write(session, events, losses, options=options):
@@ -122,9 +127,9 @@ def _vcon(
         size = file.tell()
         file.seek(0)
         reason = parts.unsigned_vcon or _too_much(size) or _no_key(parts.signer)
-        told.vcon = {"path": layout.VCON, "uuid": options["uuid"], "signed": not reason}
+        stated.vcon = {"path": layout.VCON, "uuid": options["uuid"], "signed": not reason}
         if reason or parts.signer is None:
-            told.vcon["why_not"] = reason
+            stated.vcon["why_not"] = reason
             yield from packing.add(layout.VCON, vcon.SPEC.media_type, _chunks(file), size)
             return
         signed = vcon.sign(file.read(), parts.signer, options["created_at"], options)
@@ -146,7 +151,7 @@ def _chunks(file: IO[bytes]) -> Iterator[bytes]:
         yield chunk
 
 
-def _audit(parts: Parts, packing: Packing, told: _Told) -> Iterator[bytes]:
+def _audit(parts: Parts, packing: Packing, stated: _Told) -> Iterator[bytes]:
     """A line for each entry, with the text that its hash is of: nobody has to write JSON as we do to check it."""
     rows = list(parts.audit)
     lines = (
@@ -154,11 +159,11 @@ def _audit(parts: Parts, packing: Packing, told: _Told) -> Iterator[bytes]:
         for row in rows
     )
     yield from packing.add(layout.AUDIT, "application/x-ndjson", lines)
-    told.audit = {"path": layout.AUDIT, "rows": len(rows)}
+    stated.audit = {"path": layout.AUDIT, "rows": len(rows)}
 
 
 def _manifest(
-    session: SessionDraft, events: Events, parts: Parts, packing: Packing, told: _Told, options: dict[str, Any]
+    session: SessionDraft, events: Events, parts: Parts, packing: Packing, stated: _Told, options: dict[str, Any]
 ) -> bytes:
     exported_at = parts.exported_at or options["created_at"]
     return _pretty({
@@ -170,9 +175,9 @@ def _manifest(
             "id": parts.session_id, "external_id": session.external_id, "title": session.title,
             "agent": session.agent_name, "events": len(events),
         },
-        "original": told.original,
-        "vcon": told.vcon,
-        "audit": told.audit,
+        "original": stated.original,
+        "vcon": stated.vcon,
+        "audit": stated.audit,
         "members": [member.row() for member in packing.members],
     })  # fmt: skip
 

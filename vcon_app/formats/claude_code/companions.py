@@ -1,4 +1,4 @@
-"""Small files beside the transcripts of sub-agents, which tell what no line of a transcript does.
+"""Companion files beside sub-agents' transcripts, with facts that no line of a transcript has.
 
 ``<session>/subagents/agent-<id>.meta.json`` describes one sub-agent; ``journal.jsonl`` in
 ``<session>/subagents/workflows/<run>/`` has a ``started`` and a ``result`` line for each sub-agent of a workflow.

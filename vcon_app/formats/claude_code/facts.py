@@ -41,7 +41,7 @@ class Titles:
             self._wanted[leaf] = text
 
     def note_line_id(self, uuid: str) -> None:
-        """A line of this file: does a summary name it?"""
+        """Remember the id of a line, in case a summary names it."""
         if self._wanted and uuid in self._wanted:
             self.summary = self._wanted[uuid]
         self._seen[uuid] = None

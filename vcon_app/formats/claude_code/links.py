@@ -1,4 +1,4 @@
-"""What the latest lines said about calls and sub-agents; old entries fall out, so memory stays flat."""
+"""Calls and sub-agents named in the latest lines; old entries fall out, so memory stays flat."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Links:
         return self._calls.get(call_id) if isinstance(call_id, str) else None
 
     def agent(self, agent_id: Any, call_id: Any) -> None:
-        """A progress line or a result told which call started a sub-agent."""
+        """Remember which call started a sub-agent, as a progress line or a result states it."""
         if isinstance(agent_id, str) and (call := self.get(call_id)):
             _remember(self._agents, agent_id, call)
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from ...drafts import EventDraft, ToolDraft
+from ..common.apis.anthropic import attachment
 from ..common.calls import server_of
 from ..common.lines import Line
 from ..common.values import bounded, dict_of, text_of
-from .blocks import attachment
 from .prompts import injected_line, pieces_of, prompt_events
 from .reading import Reading
 from .results import server_result, tool_result

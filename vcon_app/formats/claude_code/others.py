@@ -1,4 +1,4 @@
-"""Every other type of line: notes of Claude Code about itself. Small facts of each are kept, none is dropped."""
+"""Handlers of all other line types: notes of Claude Code about itself. Small facts of each are kept."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...drafts import EventDraft, Kind
+from ..common.apis.anthropic import readable
 from ..common.lines import Line
 from ..common.values import LABEL_LIMIT, bounded, dict_of, scalars_of, text_of
 from .prompts import Piece, pieces_of, prompt_events
 from .reading import Reading
-from .results import readable
 
 TEXT_LIMIT = 16 * 1024
 """Characters kept of a text that Claude Code gave the model besides the conversation."""
@@ -59,16 +59,16 @@ def title(reading: Reading, line: Line) -> Iterator[EventDraft]:
 
 def attachment_line(reading: Reading, line: Line) -> Iterator[EventDraft]:
     """``attachment`` lines: queued prompts, hooks, and what was put before the model beside the conversation."""
-    held = dict_of(line.value.get("attachment"))
-    kind = text_of(held.get("type"))[:100]
+    attached = dict_of(line.value.get("attachment"))
+    kind = text_of(attached.get("type"))[:100]
     if kind == "queued_command":
-        yield from _queued(reading, line, held)
+        yield from _queued(reading, line, attached)
         return
     data = {"type": "attachment", "attachment_type": kind} | scalars_of(
-        held, frozenset({"type", "content", "stdout", "stderr", "snippet"})
+        attached, frozenset({"type", "content", "stdout", "stderr", "snippet"})
     )
-    call = reading.links.get(held.get("toolUseID"))
-    yield line.event(_attachment_kind(kind), _attachment_text(held), data=data, parent=call.key if call else None)
+    call = reading.links.get(attached.get("toolUseID"))
+    yield line.event(_attachment_kind(kind), _attachment_text(attached), data=data, parent=call.key if call else None)
 
 
 def progress(reading: Reading, line: Line) -> Iterator[EventDraft]:
@@ -106,18 +106,22 @@ def pull_request(reading: Reading, line: Line) -> Iterator[EventDraft]:
 
 
 def setting_event(reading: Reading, line: Line) -> Iterator[EventDraft]:
-    """Types that only change a setting or remember a place: their scalars are all there is."""
+    """Event of a type that only changes a setting or marks a place: its scalars are all its content."""
     yield line.event("system", data={"type": line.value["type"]} | scalars_of(line.value, COMMON))
 
 
 PAYLOADS = frozenset({"type", "output", "fullOutput", "message", "normalizedMessages", "prompt"})
 
 
-def _queued(reading: Reading, line: Line, held: dict[str, Any]) -> Iterator[EventDraft]:
-    text, attachments = readable(held.get("prompt"))
-    whole = "" if held.get("commandMode") in ("prompt", "bash", None) and not held.get("isMeta") else "queued_command"
+def _queued(reading: Reading, line: Line, attached: dict[str, Any]) -> Iterator[EventDraft]:
+    text, attachments = readable(attached.get("prompt"))
+    whole = (
+        ""
+        if attached.get("commandMode") in ("prompt", "bash", None) and not attached.get("isMeta")
+        else "queued_command"
+    )
     pieces = list(pieces_of(text, path="/attachment/prompt")) if text else []
-    if held.get("commandMode") == "bash":
+    if attached.get("commandMode") == "bash":
         pieces = [Piece(f"<bash-input>{text}</bash-input>", "", path="/attachment/prompt")]
     yield from prompt_events(reading, line, pieces, attachments, whole)
 
@@ -128,9 +132,9 @@ def _attachment_kind(kind: str) -> Kind:
     return "system" if kind.startswith("hook_") and kind != "hook_additional_context" else "injected_context"
 
 
-def _attachment_text(held: dict[str, Any]) -> str:
+def _attachment_text(attached: dict[str, Any]) -> str:
     for key in ("content", "snippet", "stdout", "stderr", "blockingError"):
-        value = held.get(key)
+        value = attached.get(key)
         text = (
             readable(value)[0]
             or text_of(dict_of(value).get("blockingError"))

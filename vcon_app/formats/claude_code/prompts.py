@@ -1,4 +1,4 @@
-"""What stands in the user's place: a person's words, a typed command, or text put in by Claude Code."""
+"""User lines: a person's words, a typed command, or text put in by Claude Code."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ UNWRITTEN = Piece("", "", ":a", "/message/content")
 
 
 def injected_line(value: dict[str, Any]) -> str:
-    """What put a whole line into the user's place, or ``""``."""
+    """Name of the mechanism that wrote a whole user line, ``""`` for a person."""
     if value.get("isCompactSummary") is True:
         return "compact_summary"
     if value.get("isMeta") is True:
@@ -54,7 +54,7 @@ def injected_line(value: dict[str, Any]) -> str:
 
 
 def pieces_of(text: str, part: str = "", path: str = "") -> Iterator[Piece]:
-    """A text in its pieces: reminders before and behind a prompt are no part of it."""
+    """Split a text into the prompt and the reminders before and behind it."""
     if text.startswith(INTERRUPTED):
         yield Piece(text, "interrupted", part, path)
         return
@@ -117,7 +117,7 @@ def _prompt(reading: Reading, line: Line, said: list[Piece], attachments: list[d
 
 
 def _speaker(reading: Reading, line: Line, text: str, origin: str) -> Actor:
-    """Who talks: a sub-agent's prompt comes from the agent that started it."""
+    """The actor of a user line: a sub-agent's prompt comes from the agent that started it."""
     if line.depth or reading.facts.agent_id:
         return "agent", ""
     return ("agent", "") if origin in OTHER_AGENTS or TEAMMATE.match(text) else ("person", "")
@@ -145,7 +145,7 @@ def _context(reading: Reading, line: Line, piece: Piece, whole: str, attachments
 
 
 def _without_reminders(text: str) -> tuple[str, list[str]]:
-    """The text between the reminders at its two ends, and those."""
+    """Split a text into what stands between the reminders at its two ends, and those reminders."""
     before: list[str] = []
     behind: list[str] = []
     text = text.strip()

@@ -1,4 +1,4 @@
-"""One pass over the lines of a file: gives each its place in the session and asks who reads its type."""
+"""One pass over the lines of a file: each gets its place in the session and goes to the handler of its type."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Reading(reading.Reading):
         self._prompts: dict[str, str] = {}
 
     def note_session(self, line: Line) -> bool:
-        """A summary may stand before the first line that tells the session."""
+        """Collect session facts and titles: a summary may stand before the first line that tells the session."""
         self.facts.note_line(line)
         value = line.value
         return bool(self.facts.session and (value.get("cwd") or value.get("type") in ("user", "assistant")))
@@ -70,7 +70,7 @@ class Reading(reading.Reading):
         self._nest(line)
 
     def rewound(self, before: str, key: str) -> str | None:
-        """The prompt that a later one of the same parent took the place of: the person went back to before it.
+        """The prompt that a later one with the same parent replaced: the person went back to before it.
 
         Tool results and progress lines have such siblings too, prompts only when somebody rewound or edited.
         """

@@ -10,10 +10,10 @@ import re
 from typing import Any
 
 from ...drafts import EventDraft, ToolDraft
+from ..common.apis.anthropic import readable
 from ..common.calls import server_of
 from ..common.lines import Line
 from ..common.values import bounded, dict_of, scalars_of, text_of
-from .blocks import attachment
 from .reading import Reading
 
 REPEATED = frozenset({
@@ -86,15 +86,6 @@ def status_of(block: dict[str, Any], text: str, structured: Any) -> str:
     if not block.get("is_error"):
         return "ok"
     return "denied" if text.startswith(REFUSED) or NOT_ALLOWED.match(text) else "error"
-
-
-def readable(content: Any) -> tuple[str, list[dict[str, Any]]]:
-    """Text of a result, and what is in it that is no text (without payloads)."""
-    if isinstance(content, str):
-        return content, []
-    blocks = [dict_of(block) for block in content] if isinstance(content, list) else []
-    texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
-    return "\n".join(texts), [attachment(block) for block in blocks if not isinstance(block.get("text"), str)]
 
 
 def _useful(structured: Any, text: str, size: int) -> Any:

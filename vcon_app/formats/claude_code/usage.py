@@ -1,4 +1,4 @@
-"""Tokens of a response, and whether the recorder told the truth about them."""
+"""Tokens of a response, and a check of the stated output against the text in the file."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def _attached(line: Line, attachments: list[dict[str, Any]]) -> Iterator[EventDr
 def _answer(chat: ChatState, line: Line, blocks: list[dict[str, Any]]) -> Iterator[EventDraft]:
     data = scalars_of(line.value, FLAT)
     if files := _files(line.value):
-        data["attachments"] = [{"type": "file"} | scalars_of(held) for held in files[:LISTED]]
+        data["attachments"] = [{"type": "file"} | scalars_of(file) for file in files[:LISTED]]
     if not blocks:  # the person stopped it before the first word
         yield line.event("agent_message", actor=AGENT, data=data)
     for index, block in enumerate(blocks):
@@ -171,7 +171,7 @@ def _thought(block: dict[str, Any]) -> dict[str, Any]:
 def _files(message: dict[str, Any]) -> list[dict[str, Any]]:
     """Files and synced sources; ``files_v2`` repeats ``files`` with more about each."""
     lists = (message.get("files_v2") or message.get("files"), message.get("sync_sources"))
-    return [held if isinstance(held, dict) else {"file_name": held} for files in lists for held in list_of(files)]
+    return [file if isinstance(file, dict) else {"file_name": file} for files in lists for file in list_of(files)]
 
 
 def _content(attachment: dict[str, Any]) -> str:

@@ -152,18 +152,20 @@ def sub_agent(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> I
 
 def goal(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
     """A goal that the session works towards over many turns."""
-    told = dict_of(payload.get("goal"))
-    yield line.event("system", text_of(told.get("objective")), data={"type": payload["type"]} | scalars_of(told))
+    goal_object = dict_of(payload.get("goal"))
+    yield line.event(
+        "system", text_of(goal_object.get("objective")), data={"type": payload["type"]} | scalars_of(goal_object)
+    )
 
 
 def setting_event(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
-    """Settings and stages: their scalars are all there is."""
+    """Event of a setting or a stage: its scalars are all its content."""
     settings = scalars_of(dict_of(payload.get("thread_settings")))
     yield line.event("system", data={"type": payload["type"]} | scalars_of(payload, COMMON) | settings)
 
 
 def item_completed(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterable[EventDraft]:
-    """The same once more, in the words of the app server; only plans stand nowhere else."""
+    """A repeat of an item in the words of the app server; only plans stand nowhere else and become events."""
     item = dict_of(payload.get("item"))
     kind = text_of(item.get("type"))
     texts = [text for block in blocks_of(item.get("content")) if (text := block_text(block))]
@@ -184,7 +186,7 @@ def item_completed(reading: RolloutReading, line: Line, payload: dict[str, Any])
 
 
 def outcome_of(payload: dict[str, Any]) -> dict[str, Any]:
-    """Exit code, duration in milliseconds, status: what an output does not always say."""
+    """Exit code, duration in milliseconds and status of a call; its output does not always have them."""
     facts = scalars_of(
         {key: payload.get(key) for key in ("exit_code", "status", "success", "saved_path", "process_id")}
     )
@@ -248,7 +250,7 @@ def _named(side: str, path: str) -> str:
 
 
 def _subject(payload: dict[str, Any]) -> dict[str, Any]:
-    """What a call was about, for one that has no item."""
+    """Subject of a call that has no item."""
     told = scalars_of(payload, COMMON | PAYLOADS)
     command = [text_of(word)[:1000] for word in list_of(payload.get("command"))[:50]]
     invocation = scalars_of(dict_of(payload.get("invocation")))

@@ -49,7 +49,7 @@ def message(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Ite
 def prompt_event(
     reading: RolloutReading, line: Line, side: str, text: str, attachments: list[dict[str, Any]]
 ) -> EventDraft:
-    """What a person asked, or where it was told before, that it stands here again."""
+    """The event of a prompt or, when it was told before, of its repeat."""
     data: dict[str, Any] = {"attachments": attachments} if attachments else {}
     if text and reading.said.repeats_other_side(side, "user", text):
         return line.event("system", data={"type": "user_message", "repeated": True} | data)
@@ -57,7 +57,7 @@ def prompt_event(
 
 
 def answered(reading: RolloutReading, line: Line, side: str, text: str, data: dict[str, Any]) -> EventDraft:
-    """What the agent said, or where it was told before, that it stands here again."""
+    """The event of an answer or, when it was told before, of its repeat."""
     if text and reading.said.repeats_other_side(side, "agent", text):
         return line.event("system", data={"type": "agent_message", "repeated": True} | data)
     return line.event("agent_message", text, actor=reading.agent, model=reading.facts.model, data=data)

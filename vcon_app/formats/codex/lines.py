@@ -19,8 +19,8 @@ def session_meta(reading: RolloutReading, line: Line, payload: dict[str, Any]) -
     data = {"type": "session_meta"} | scalars_of(payload, frozenset({"instructions", "base_instructions"}))
     git = scalars_of(dict_of(payload.get("git")))
     yield line.event("system", data=data | ({"git": git} if git else {}))
-    told = payload.get("base_instructions") or payload.get("instructions")
-    if text := text_of(told) or text_of(dict_of(told).get("text")):
+    instructions = payload.get("base_instructions") or payload.get("instructions")
+    if text := text_of(instructions) or text_of(dict_of(instructions).get("text")):
         yield line.event("injected_context", text[:TEXT_LIMIT], part=":instructions", data={"type": "instructions"})
 
 

@@ -26,7 +26,7 @@ class Replay:
         """The file's own ``session_meta`` was seen; behind a second one, of the parent, lines are copied."""
 
     def begin(self, session: str, timestamp: Any, parent: str) -> None:
-        """The file says that it goes on from ``parent``. When it was made, its id tells, else its first time."""
+        """Start: the file goes on from ``parent``. Its time of creation is that in its id, else its first time."""
         at, _ = parse(timestamp)
         self.parent = parent[:200]
         self._began = _time_of_uuid7(session) or (int(at.timestamp() * 1000) if at else None)

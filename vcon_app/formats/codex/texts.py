@@ -21,7 +21,7 @@ RECENT = 256
 
 
 def injected(text: str) -> str:
-    """What put a text into the user's place, or ``""`` for a person."""
+    """Name of the mechanism that wrote a text as the user, ``""`` for a person."""
     found = INJECTED.match(text)
     return (found[1] or found[2]) if found else ""
 
@@ -56,7 +56,7 @@ def attachment(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def text_in(payload: dict[str, Any]) -> str:
-    """Whatever is said in a line, wherever it stands."""
+    """All text of a line, wherever it stands."""
     for key in ("content", "message", "text", "summary"):
         parts = [text for block in blocks_of(payload.get(key)) if (text := block_text(block))]
         if parts:
@@ -65,7 +65,7 @@ def text_in(payload: dict[str, Any]) -> str:
 
 
 class Said:
-    """Notices what is said twice: Codex writes most texts as an item for the model and as an event for the screen.
+    """Recognizes repeated texts: Codex writes most as an item for the model and as an event for the screen.
 
     Whichever comes first is told. The same words from the same side again are said again.
     """

@@ -1,1 +1,1 @@
-"""What several formats share: bytes to JSON, lines, times, findings, keys. No format stands in here."""
+"""Shared helpers of the formats: bytes to JSON, lines, times, findings, keys. No format stands in here."""

@@ -1,4 +1,4 @@
-"""What a file that no format claims seems to be, in words for the person who dropped it."""
+"""Description of a file that no format claims, in words for the person who dropped it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What readers of whole documents share: parts with keys of their own, doubts about times, stated dollars.
+"""Helpers of readers of whole documents: parts with keys of their own, doubts about times, stated dollars.
 
 A document is rewritten whole when its session goes on, and the importer compares keys place by place: a key is
 the natural id of a part with a fingerprint of what it says.
@@ -75,7 +75,7 @@ class Document:
 
 
 def fingerprint(content: bytes) -> str:
-    """What tells this content from other content in the same place."""
+    """A fingerprint that tells this content from other content in the same place."""
     return digest(content)[:FINGERPRINT]
 
 
@@ -86,5 +86,5 @@ def dollars(value: Any) -> Decimal | None:
 
 
 def with_data(event: EventDraft, data: dict[str, Any]) -> EventDraft:
-    """The event with more to say; what it says itself stays."""
+    """The event with ``data`` added; members that it has already win."""
     return replace(event, data=data | event.data) if data else event

@@ -1,4 +1,4 @@
-"""What the lines of a transcript say about the session as a whole, as far as tools tell it alike."""
+"""Session facts that the lines of a transcript state, as far as tools state them alike."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Facts:
         self.at(line.at)
 
     def at(self, moment: datetime | None) -> None:
-        """Something of the session happened then."""
+        """Widen the session's time span to include this moment."""
         if moment is None:
             return
         if self.started is None or moment < self.started:

@@ -101,7 +101,7 @@ def json_documents(source: BinaryIO, name: str, *, packed: bool = False) -> Iter
 
 
 def named(name: str, items: Iterable[Item]) -> Iterator[Item]:
-    """The items with the format's name before the rules of its findings."""
+    """Items with the format's name put before the rules of its findings."""
     for item in items:
         yield replace(item, rule=f"{name}.{item.rule}") if isinstance(item, Finding) else item
 
@@ -124,7 +124,7 @@ def _lines(source: BinaryIO, packed: bool) -> Iterator[Item]:
 
 
 def _documents(source: BinaryIO, packed: bool) -> Iterator[Item]:
-    held, begin, first, number, offset, tries, indented = bytearray(), 0, 0, 0, 0, 0, False
+    buffer, begin, first, number, offset, tries, indented = bytearray(), 0, 0, 0, 0, 0, False
     while raw := source.readline(MAX_LINE + 1):
         number += 1
         if packed and offset > MAX_UNPACKED:
@@ -132,27 +132,27 @@ def _documents(source: BinaryIO, packed: bool) -> Iterator[Item]:
                 f"unpacked it is larger than {MAX_UNPACKED // 1024**2:,} MB; unpack it and split it first"
             )
         begins = indented and raw[:1] in (b"{", b"[")  # a new document, although the one before has not ended
-        if held and (begins or len(held) > MAX_LINE or tries > MAX_TRIES):
-            yield from objects(bytes(held).strip(_BLANK), f"L{first}", None if packed else begin, last=False)
-            held.clear()
-        if not held:
+        if buffer and (begins or len(buffer) > MAX_LINE or tries > MAX_TRIES):
+            yield from objects(bytes(buffer).strip(_BLANK), f"L{first}", None if packed else begin, last=False)
+            buffer.clear()
+        if not buffer:
             start = len(raw) - len(raw.lstrip(_BLANK + BOM))
             begin, first, tries, indented = offset + start, number, 0, False
-            held += raw[start:]
+            buffer += raw[start:]
         else:
             indented |= raw[:1] in (b" ", b"\t")
-            held += raw
-        if held and _ends(raw, held, first == number):
+            buffer += raw
+        if buffer and _ends(raw, buffer, first == number):
             tries += 1
-            if document := _document(bytes(held), f"L{first}", None if packed else begin):
+            if document := _document(bytes(buffer), f"L{first}", None if packed else begin):
                 yield from document
-                held.clear()
+                buffer.clear()
         offset += len(raw)
-    if rest := bytes(held).strip(_BLANK):
+    if rest := bytes(buffer).strip(_BLANK):
         yield from objects(rest, f"L{first}", None if packed else begin, last=True)
 
 
-def _ends(raw: bytes, held: bytearray, alone: bool) -> bool:
+def _ends(raw: bytes, buffer: bytearray, alone: bool) -> bool:
     """Whether a document may end with this line: its last bracket stands at the start of the line, or on the first."""
     return raw.rstrip(_BLANK)[-1:] in (b"}", b"]") and (alone or raw[:1] in (b"}", b"]"))
 

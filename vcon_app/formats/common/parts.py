@@ -26,7 +26,7 @@ def parts_of(content: Any) -> list[Part]:
 
 
 def text_in(content: Any, joint: str = "") -> str:
-    """The text of parts that is no thought."""
+    """Text of the parts, without thoughts."""
     return joint.join(text_of(part.get("text")) for part in parts_of(content) if part.get("thought") is not True)
 
 

@@ -28,7 +28,7 @@ REMEMBERED = 4096
 
 
 class Findings:
-    """Passes findings on, at most ``FINDINGS_PER_RULE`` of a rule, and counts the others."""
+    """Filter for findings: passes at most ``FINDINGS_PER_RULE`` of a rule on and counts the others."""
 
     def __init__(self, name: str) -> None:
         """``name`` is the format's, with which its rules begin."""
@@ -74,22 +74,22 @@ class Reading:
         self.findings = Findings(self.name)
 
     def note_session(self, line: Line) -> bool:
-        """Take from a line what it says of the session; whether the session and its place are known now."""
+        """Take session facts from a line. Returns whether the session and its place are known now."""
         raise NotImplementedError
 
     def fix_session_id(self) -> None:
-        """The first events are about to go out: the id of the session does not change any more."""
+        """Fix the session's id, because the first events are about to go out."""
 
     def assign_key(self, line: Line) -> Iterable[Finding]:
         """Give a line its key, and its depth where it has one."""
         raise NotImplementedError
 
     def events(self, line: Line) -> Iterable[Draft]:
-        """What happened, as far as this line tells."""
+        """Events that a line tells of."""
         raise NotImplementedError
 
     def closing(self) -> Iterable[Finding]:
-        """What can only be said at the end of the file."""
+        """Findings that can only be made at the end of the file."""
         return ()
 
     def session(self, *, complete: bool) -> SessionDraft:
@@ -127,7 +127,7 @@ class Reading:
         return line.event("unknown", actor=("unknown", ""), data=data, **place)
 
     def _first_items(self, items: Iterator[Item]) -> Iterator[Item]:
-        """The first items, up to a line that tells the session and where it runs."""
+        """First items, up to a line that tells the session and where it runs."""
         size = 0
         for count, item in enumerate(items, 1):
             yield item
@@ -150,7 +150,7 @@ class Reading:
             yield from self.events(item)
 
     def timed(self, line: Line) -> Iterator[Finding]:
-        """Give a line its time, and tell what is wrong with it."""
+        """Set the time of a line; yields a finding when the time is doubtful."""
         if stamp := line.value.get("timestamp"):
             line.at, doubt = parse(stamp)
             if doubt:
@@ -203,5 +203,5 @@ class FactsReading(Reading):
 
 
 def unknown_type(kind: Any) -> str:
-    """What to call a line of that type in a finding."""
+    """Name of a line type in a finding."""
     return f"line type {kind[:100]!r}" if isinstance(kind, str) else "line without a type"

@@ -144,24 +144,24 @@ def _record(value: Any, pointer: str) -> Iterator[Item]:
 
 def _server_sent(source: BinaryIO, packed: bool) -> Iterator[Item]:
     """The payloads of an event stream; a payload is an object on one line, or on several ``data:`` lines."""
-    held: list[bytes] = []
+    buffer: list[bytes] = []
     offset, number, first, at = 0, 0, 0, 0
     while raw := source.readline(MAX_LINE + 1):
         number += 1
         field, _, value = raw.removeprefix(BOM).strip(BLANK).partition(b":")
         value = value.strip(BLANK)
         if field == b"data" and value != DONE:
-            if not held:
+            if not buffer:
                 first, at = number, offset + raw.index(value)
-            held.append(value)
-        payload = b"\n".join(held)
+            buffer.append(value)
+        payload = b"\n".join(buffer)
         ended = field != b"data" or (payload.endswith(b"}") and _value(payload) is not None)
-        if held and ended:
-            whole = None if packed or len(held) > 1 else at
+        if buffer and ended:
+            whole = None if packed or len(buffer) > 1 else at
             yield from objects(payload, f"L{first}", whole, last=False)
-            held = []
+            buffer = []
         offset += len(raw)
         if offset > MAX_UNPACKED:
             raise FormatError(f"it is larger than {MAX_UNPACKED // 1024**2:,} MB; split it first")
-    if held:
-        yield from objects(b"\n".join(held), f"L{first}", None if packed else at, last=True)
+    if buffer:
+        yield from objects(b"\n".join(buffer), f"L{first}", None if packed else at, last=True)

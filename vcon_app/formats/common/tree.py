@@ -33,14 +33,14 @@ class Branches:
         self._forks: dict[str, str | None] = {}
 
     def begin_message(self, line: Line, node: Node, branch: str) -> None:
-        """Before the events of a message: events of a branch have depth 1, so they open no turns."""
+        """Set depth and parent of a message's line, before its events. Depth 1 on a branch: it opens no turns."""
         before = self._tips[node.id] = self._tips.get(node.parent or "")
         if branch:
             line.depth, line.data = 1, {"branch": branch[:ID_LIMIT]}
             line.parent = self._forks.setdefault(branch, before)
 
     def end_message(self, node: Node, drafts: Iterable[Draft]) -> None:
-        """Behind the events of a message."""
+        """Remember the last event of a message as the one that answers to it follow."""
         for draft in drafts:
             if isinstance(draft, EventDraft):
                 self._tips[node.id] = draft.key

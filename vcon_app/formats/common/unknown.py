@@ -1,4 +1,4 @@
-"""What a reader does not know: kept raw, counted, and told once for each type."""
+"""Unknown records: kept raw, counted, and reported once for each type."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def uncached(prompt: int | None, *cached: int | None) -> int | None:
 
 
 def uncached_if_inside(prompt: int | None, *cached: int | None) -> int | None:
-    """The same where recorders differ: more cached than prompted tells that the recorder counts them apart."""
+    """Uncached tokens where recorders differ: more cached than prompted means that they are counted apart."""
     inside = sum(count or 0 for count in cached)
     return prompt if prompt is None or inside > prompt else prompt - inside
 

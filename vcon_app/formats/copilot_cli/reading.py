@@ -108,7 +108,7 @@ class EventsReading(FactsReading):
         return self.facts.draft(complete=complete)
 
     def set_model(self, model: Any) -> None:
-        """From here on this model answers."""
+        """Set the model of the responses that follow."""
         if named := text_of(model)[:ID_LIMIT]:
             self.model = self.facts.model = named
 
@@ -125,20 +125,20 @@ class EventsReading(FactsReading):
 
 
 def user_message(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterator[EventDraft]:
-    """What was typed, then what was sent in its place. Skills and the like speak with a ``source``."""
+    """The typed prompt, then what was sent in its place. Skills and the like have a ``source``."""
     text, sent, source = (
         text_of(data.get("content")),
         text_of(data.get("transformedContent")),
         text_of(data.get("source")),
     )
-    told: dict[str, Any] = scalars_of({"agent_mode": data.get("agentMode")})
+    facts: dict[str, Any] = scalars_of({"agent_mode": data.get("agentMode")})
     if found := [attachment(dict_of(item)) for item in list_of(data.get("attachments"))[:50]]:
-        told["attachments"] = found
+        facts["attachments"] = found
     if source not in ("", "user"):
-        yield line.event("injected_context", text or sent, data={"type": source[:100]} | told)
+        yield line.event("injected_context", text or sent, data={"type": source[:100]} | facts)
         return
     asks: Actor = ("agent", "") if line.depth else ("person", "")
-    yield line.event("user_message", text or sent, at_path="/data/content", actor=asks, data=told)
+    yield line.event("user_message", text or sent, at_path="/data/content", actor=asks, data=facts)
     if text and sent.strip() not in ("", text.strip()):
         yield line.event(
             "injected_context", sent, part=":sent", at_path="/data/transformedContent", data={"type": "sent"}
@@ -222,7 +222,7 @@ def tool_start(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iter
 
 
 def tool_complete(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterator[EventDraft]:
-    """What came back. A refusal stands in its error."""
+    """The result of a call. A refusal stands in its error."""
     call_id = id_of(data.get("toolCallId"))
     call = reading.calls.get(call_id)
     name, parent = (call.name if call else ""), call.key if call else None
@@ -289,7 +289,7 @@ def aborted(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterato
 
 
 def rewound(reading: EventsReading, line: Line, data: dict[str, Any]) -> Iterator[EventDraft]:
-    """The person went back. What lies between has happened, so it stays."""
+    """A rewind: the person went back. Events in between have happened, so they stay."""
     yield line.event("status", actor=("person", ""), data={"type": "rewind"} | scalars_of(data))
 
 

@@ -1,4 +1,4 @@
-"""What came back of a call: its text, how it went, and what the text does not say."""
+"""Results of calls: text, outcome, and facts that the text does not have."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Result:
 
 
 def result_of(data: dict[str, Any], size: int) -> Result:
-    """Of a ``tool.execution_complete`` event. ``size`` is that of its line."""
+    """The result of a ``tool.execution_complete`` event. ``size`` is that of its line, in bytes."""
     result, error = dict_of(data.get("result")), dict_of(data.get("error"))
     text = text_of(result.get("content")) or text_of(error.get("message")) or text_of(data.get("error"))
     detailed = text_of(result.get("detailedContent"))

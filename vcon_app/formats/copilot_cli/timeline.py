@@ -76,7 +76,7 @@ class TimelineReading(FactsReading):
         return ()
 
     def events(self, line: Line) -> Iterator[Draft]:
-        """The timeline is what was shown. The messages of the API repeat it; they stand in where it is missing."""
+        """Events of the timeline (what was shown). The API's messages repeat it and stand in where it is missing."""
         timeline = list_of(line.value.get("timeline"))
         for index, value in enumerate(timeline):
             entry = dict_of(value)

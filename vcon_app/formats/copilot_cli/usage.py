@@ -23,7 +23,7 @@ Counts = dict[str, int]
 
 
 class Leg:
-    """What the responses since the start or the last resume stated, by model."""
+    """Token counts stated by the responses since the start or the last resume, by model."""
 
     def __init__(self) -> None:
         self._counted: dict[str, Counts] = {}
@@ -55,7 +55,7 @@ class Leg:
         return found
 
     def _not_counted(self, total: int | None, name: str, *counted: Counts) -> int | None:
-        """What of a total was not counted; what it takes from the responses is used up for the next model."""
+        """Part of a total that no response stated. What the responses did state is used up for the next model."""
         for held in counted:
             if total is not None:
                 taken = min(total, held.get(name, 0))

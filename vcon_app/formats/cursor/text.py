@@ -23,16 +23,16 @@ def is_text(data: bytes) -> bool:
 
 def text_lines(source: BinaryIO, *, packed: bool) -> Iterator[Item]:
     """The sections as the lines of a newer transcript; pointers name the line that a section begins on."""
-    role, held, begin, first, offset = "", bytearray(), 0, 0, 0
+    role, section, begin, first, offset = "", bytearray(), 0, 0, 0
     for number, raw in enumerate(iter(lambda: source.readline(MAX_SECTION), b""), 1):
         found = HEADS.get(raw.removeprefix(b"\xef\xbb\xbf").strip())
-        if found or len(held) > MAX_SECTION:
-            yield from _section(role, bytes(held), first, None if packed else begin)
+        if found or len(section) > MAX_SECTION:
+            yield from _section(role, bytes(section), first, None if packed else begin)
             role, begin, first = found or role, offset, number
-            held.clear()
-        held += raw
+            section.clear()
+        section += raw
         offset += len(raw)
-    yield from _section(role, bytes(held), first, None if packed else begin)
+    yield from _section(role, bytes(section), first, None if packed else begin)
 
 
 def _section(role: str, raw: bytes, number: int, offset: int | None) -> Iterator[Line]:
@@ -45,17 +45,17 @@ def _section(role: str, raw: bytes, number: int, offset: int | None) -> Iterator
 
 def _blocks(text: str) -> Iterator[dict[str, Any]]:
     """Text, thoughts and calls of an answer. A result holds only the name of its tool."""
-    kind, name, held = "text", "", list[str]()
+    kind, name, lines = "text", "", list[str]()
     for line in text.split("\n"):
         if mark := MARK.match(line):
-            yield from _block(kind, name, held)
-            kind, name, held = mark[1], mark[2].strip(), [mark[2]] if mark[1] == "Thinking" else []
+            yield from _block(kind, name, lines)
+            kind, name, lines = mark[1], mark[2].strip(), [mark[2]] if mark[1] == "Thinking" else []
         elif not line.strip() and kind != "text":
-            yield from _block(kind, name, held)
-            kind, name, held = "text", "", []
+            yield from _block(kind, name, lines)
+            kind, name, lines = "text", "", []
         else:
-            held.append(line)
-    yield from _block(kind, name, held)
+            lines.append(line)
+    yield from _block(kind, name, lines)
 
 
 def _block(kind: str, name: str, lines: list[str]) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What stands around the events: the head of the page, the session's facts, the outline, the turns' heads."""
+"""The page around the events: its head, the session's facts, the outline, the turns' heads."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def head(session: SessionDraft) -> str:
 
 
 def header(session: SessionDraft, total: Tally, turns: int) -> str:
-    """What, who, when, how much, what went wrong."""
+    """The session's title, actors, times, totals and errors."""
     summary = f'<div class="text summary">{markdown.render(session.summary)}</div>' if session.summary.strip() else ""
     facts = "".join(
         f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in _facts(session, total, turns) if value

@@ -16,23 +16,23 @@ Numbered = tuple[int, EventDraft]
 def paired(events: Iterable[EventDraft]) -> Iterator[tuple[int, EventDraft, Numbered | None]]:
     """``(seq, event, (seq, result))``; results that went with their call are left out. Holds ``AHEAD`` events."""
     waiting: deque[Numbered] = deque()
-    told: set[int] = set()
+    shown: set[int] = set()
     for numbered in enumerate(events, start=1):
         waiting.append(numbered)
         if len(waiting) > AHEAD:
-            yield from _next(waiting, told)
+            yield from _next(waiting, shown)
     while waiting:
-        yield from _next(waiting, told)
+        yield from _next(waiting, shown)
 
 
-def _next(waiting: deque[Numbered], told: set[int]) -> Iterator[tuple[int, EventDraft, Numbered | None]]:
+def _next(waiting: deque[Numbered], shown: set[int]) -> Iterator[tuple[int, EventDraft, Numbered | None]]:
     seq, event = waiting.popleft()
-    if seq in told:
-        told.remove(seq)
+    if seq in shown:
+        shown.remove(seq)
         return
-    result = next((item for item in waiting if _answers(item, event) and item[0] not in told), None)
+    result = next((item for item in waiting if _answers(item, event) and item[0] not in shown), None)
     if result:
-        told.add(result[0])
+        shown.add(result[0])
     yield seq, event, result
 
 

@@ -49,7 +49,7 @@ class Tally:
         return (self.ended_at - self.started_at).total_seconds() * 1000
 
     def count(self, event: EventDraft) -> None:
-        """Count what an event says by itself."""
+        """Count an event: errors, calls, times and the like that need no other event."""
         self.events += 1
         self.errors += event.kind == "error" or (event.kind == "tool_result" and _failed(event))
         if event.kind == "tool_call":

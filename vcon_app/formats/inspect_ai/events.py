@@ -96,8 +96,8 @@ class Telling:
     def score(self, line: Line, name: str, score: Any) -> EventDraft:
         """A score as a note: its value, then why."""
         value = dict_of(score) or {"value": score}
-        said = value.get("value")
-        text = f"{name}: {said if isinstance(said, (str, int, float)) else dumps(said).decode()}"
+        answer = value.get("value")
+        text = f"{name}: {answer if isinstance(answer, (str, int, float)) else dumps(answer).decode()}"
         why = self._text(value.get("explanation")) or self._text(value.get("answer"))
         data = {"type": "score", "name": name} | scalars_of(value, frozenset({"explanation", "answer"}))
         return line.event("note", f"{text}\n{why}" if why else text, data=data)
@@ -162,8 +162,8 @@ class Telling:
         """What an approver decided about a call; a model or a rule decides where no person does."""
         value = line.value
         call = call_of(dict_of(value.get("call")), self._sample.attachments)
-        told, by = text_of(value.get("decision")), text_of(value.get("approver"))
-        data = {"type": "approval", "decision": DECISIONS.get(told, told or None), "answer": told, "by": by}
+        decision, by = text_of(value.get("decision")), text_of(value.get("approver"))
+        data = {"type": "approval", "decision": DECISIONS.get(decision, decision or None), "answer": decision, "by": by}
         changed = call_of(dict_of(value.get("modified")), self._sample.attachments)
         if changed.name or changed.value:
             data["modified"] = {"name": changed.name, "arguments": bounded(changed.value, len(line.raw))}

@@ -1,4 +1,4 @@
-"""What is known of a sample while its events are read: its values, and the messages that its events name."""
+"""State of a sample while its events are read: its values, and the messages that its events name."""
 
 from __future__ import annotations
 

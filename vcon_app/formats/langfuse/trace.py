@@ -35,13 +35,13 @@ LATEST = datetime.max.replace(tzinfo=UTC)
 class Trace(Document):
     """Reads one trace; its state ends with it."""
 
-    def __init__(self, line: Line, value: dict[str, Any], held: list[Line], findings: Findings) -> None:
+    def __init__(self, line: Line, value: dict[str, Any], observations: list[Line], findings: Findings) -> None:
         """``value`` is the trace itself and ``held`` its observations, wherever in the file they stand."""
         super().__init__(FORMAT, findings)
         self._line = line
         self._trace = value
         self._observations: dict[str, Line] = {}
-        for item in held:
+        for item in observations:
             id = _id(item)
             self._observations[id if id and id not in self._observations else item.pointer] = item
         kinds = {id: KINDS.get(text_of(item.value.get("type")), "other") for id, item in self._observations.items()}
@@ -128,16 +128,16 @@ class Trace(Document):
     def _request(self, id: str, line: Line) -> Iterator[EventDraft]:
         """A generation. Inside of another one it only counts: that one tells what was said, as frameworks wrap it."""
         value = line.value
-        said = [], []
+        messages = [], []
         if not self._forest.requests_around(id):
-            said = messages_of(value.get("input"), "user"), messages_of(value.get("output"), "assistant")
+            messages = messages_of(value.get("input"), "user"), messages_of(value.get("output"), "assistant")
         usage, cost = usage_of(value), cost_of(value)
         agent_key = tuple(self._forest.starters(id)[-1:])
         details = {
             name: found for name in ("usageDetails", "costDetails") if (found := scalars_of(dict_of(value.get(name))))
         }
         yield from self._teller.new_events(
-            line, agent_key, *said, parse(value.get("endTime"))[0], usage=usage, cost=cost,
+            line, agent_key, *messages, parse(value.get("endTime"))[0], usage=usage, cost=cost,
             model=id_of(value.get("model")), request=id[:ID_LIMIT] if usage or cost is not None else None,
             data=self._named(value) | details,
         )  # fmt: skip
@@ -220,9 +220,9 @@ def _attributes(value: dict[str, Any]) -> dict[str, Any]:
 
 def _called(value: dict[str, Any]) -> tuple[str | None, str | None]:
     """Id and name of the call that a tool's observation is of; names of spans have a verb before the tool's."""
-    told = _attributes(value)
-    call_id = id_of(told.get("gen_ai.tool.call.id")) or id_of(told.get("ai.toolCall.id"))
-    named = id_of(told.get("gen_ai.tool.name")) or id_of(value.get("name")) or ""
+    attributes = _attributes(value)
+    call_id = id_of(attributes.get("gen_ai.tool.call.id")) or id_of(attributes.get("ai.toolCall.id"))
+    named = id_of(attributes.get("gen_ai.tool.name")) or id_of(value.get("name")) or ""
     return call_id, named.removeprefix("execute_tool ").removeprefix("running tool: ") or None
 
 

@@ -23,7 +23,7 @@ def key_of(pointer: str, value: Json) -> str:
 
 
 def kind_name(value: Any) -> str:
-    """What JSON calls a value."""
+    """JSON's name of a value's type."""
     names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
     return names.get(type(value), "a number")
 

@@ -32,7 +32,7 @@ def position_of(item: Json) -> int | None:
 
 
 def repeats(item: Json) -> str | None:
-    """The key of the trace entry that this output says again."""
+    """Key of the trace entry that this output repeats."""
     extra = item.get(EXTRA) if isinstance(item, dict) else None
     return text_of(extra.get("repeats")) or None if isinstance(extra, dict) else None
 
@@ -111,7 +111,7 @@ def answer_of(item: Json, pointer: str, agent: str) -> EventDraft | None:
 
 
 def _decision(item: dict[str, Json]) -> dict[str, Json]:
-    """Our words for theirs; a key of theirs that has our name and means something else goes under ``extra``."""
+    """The decision under our names. A key of theirs with one of our names but another meaning goes under ``extra``."""
     dated = EXTRA not in item
     named = {name: value for name, value in item.items() if name != EXTRA and not (dated and name == "timestamp")}
     decision: dict[str, Json] = {}

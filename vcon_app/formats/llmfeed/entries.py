@@ -98,7 +98,7 @@ def event_of(entry: Json, pointer: str, findings: list[Finding]) -> EventDraft:
 
 
 def unknown(raw: Json, pointer: str) -> EventDraft:
-    """What is none of the things expected at its place, kept whole."""
+    """Event of a value that is not of the expected type, kept whole."""
     return EventDraft("unknown", key_of(pointer, raw), text=text_of(raw), data={"raw": raw}, pointer=pointer)
 
 

@@ -1,4 +1,4 @@
-"""Values on their way into a file that may be signed, is read by other languages, and is handed to other people."""
+"""Portable JSON values, for a file that may be signed, is read by other languages, and is handed to other people."""
 
 from __future__ import annotations
 

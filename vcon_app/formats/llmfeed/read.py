@@ -146,13 +146,13 @@ def _placed(feed: Feed) -> dict[int, _Place]:
 
 
 def _texts_of_role(feed: Feed, role: str) -> set[str]:
-    """Everything the trace has of one role."""
+    """All texts of one role in the trace."""
     entries = (entry for entry in feed.list_at("conversation_trace") if isinstance(entry, dict))
     return {text_of(entry.get("content")) for entry in entries if text_of(entry.get("role")).lower() == role}
 
 
 def _strange_blocks(feed: Feed) -> Iterator[Finding]:
-    """Blocks that no layout has: kept for the way out, and said (L12)."""
+    """Blocks that no layout has: kept for a re-export, and reported (L12)."""
     for name in _unknown_block_names(feed):
         message = f"The block {name[:60]!r} is in no layout of a session; kept as it is."
         yield Finding("L12", "info", f"/{token(name)}", message)

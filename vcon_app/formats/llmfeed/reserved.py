@@ -32,7 +32,7 @@ def blocks_with_their_endpoint(blocks: dict[str, Json], said: dict[str, Json]) -
 
 
 def shown_blocks(feed: Feed, said: dict[str, Json]) -> dict[str, Json]:
-    """What a person sees of them, as text."""
+    """The reserved blocks as text for a person."""
     blocks = blocks_with_their_endpoint(feed.blocks, said)
     found = {name: value for name in NAMES if (value := blocks.get(name)) not in (None, "", [], {})}
     return {name: value for name, value in found.items() if name == REPLAY or len(dumps(value)) <= SHOWN_BYTES}

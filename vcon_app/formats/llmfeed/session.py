@@ -33,28 +33,33 @@ _FIELDS = (
 
 def draft_of(feed: Feed) -> SessionDraft:
     """The session as the feed tells it."""
-    said = _metadata(feed)
+    stated_metadata = _metadata(feed)
     results = text_of(feed.object_at("results").get("status")).lower()
-    phase = said.get("phase") if said.get("phase") in PHASES else _PHASE_OF_STATUS.get(results)
-    title = _title(feed, said)
-    record = {"feed_type": feed.blocks.get("feed_type"), "layouts": layouts(feed), "blocks": _kept(feed, said, title)}
+    phase = stated_metadata.get("phase") if stated_metadata.get("phase") in PHASES else _PHASE_OF_STATUS.get(results)
+    title = _title(feed, stated_metadata)
+    record = {
+        "feed_type": feed.blocks.get("feed_type"),
+        "layouts": layouts(feed),
+        "blocks": _kept(feed, stated_metadata, title),
+    }
     return SessionDraft(
-        external_id=_identity(feed, said),
+        external_id=_identity(feed, stated_metadata),
         title=title,
         agent_name=_agent(feed),
-        started_at=_time(said, "started_at", "created_at", "created") or parse(feed.blocks.get("session_date"))[0],
-        ended_at=_time(said, "ended_at"),
+        started_at=_time(stated_metadata, "started_at", "created_at", "created")
+        or parse(feed.blocks.get("session_date"))[0],
+        ended_at=_time(stated_metadata, "ended_at"),
         phase=phase,
-        model=first_text(said.get("model"), feed.object_at("api_execution").get("model")) or None,
-        user_id=text_of(said.get("user_id")),
+        model=first_text(stated_metadata.get("model"), feed.object_at("api_execution").get("model")) or None,
+        user_id=text_of(stated_metadata.get("user_id")),
         summary=summary_of(feed.blocks.get("session_summary"), title) or _other_summary(feed),
         tags=tuple(
             tag
-            for tag in _list(said.get("tags")) or _list(feed.object_at("data").get("topics"))
+            for tag in _list(stated_metadata.get("tags")) or _list(feed.object_at("data").get("topics"))
             if isinstance(tag, str)
         ),
-        parent_external_id=text_of(said.get("parent_session_id")) or None,
-        metadata=_shown(feed, said),
+        parent_external_id=text_of(stated_metadata.get("parent_session_id")) or None,
+        metadata=_shown(feed, stated_metadata),
         record={FORMAT: record},
     )
 
@@ -130,26 +135,29 @@ def _metadata(feed: Feed) -> dict[str, Json]:
     return {**{name: feed.blocks[name] for name in top if name in feed.blocks}, **restored(feed.object_at("metadata"))}
 
 
-def _identity(feed: Feed, said: dict[str, Json]) -> str:
+def _identity(feed: Feed, stated_metadata: dict[str, Json]) -> str:
     """The sender's own id; else a digest of what names the feed, or of the whole file where nothing does."""
     stated = first_text(
-        said.get("session_id"), feed.object_at("session_state").get("session_id"), said.get("execution_id")
+        stated_metadata.get("session_id"),
+        feed.object_at("session_state").get("session_id"),
+        stated_metadata.get("execution_id"),
     )
     if stated:
         return stated[:200]
     when = first_text(
-        *(said.get(name) for name in ("created_at", "created", "generated_at")), feed.blocks.get("session_date")
+        *(stated_metadata.get(name) for name in ("created_at", "created", "generated_at")),
+        feed.blocks.get("session_date"),
     )
-    name = [said.get("origin") or feed.blocks.get("project"), said.get("title"), when]
+    name = [stated_metadata.get("origin") or feed.blocks.get("project"), stated_metadata.get("title"), when]
     digest = sha256(dumps(name)).hexdigest() if when else feed.digest
     return f"llmfeed-{digest[:32]}"
 
 
-def _title(feed: Feed, said: dict[str, Json]) -> str:
+def _title(feed: Feed, stated_metadata: dict[str, Json]) -> str:
     data, summary = feed.object_at("data"), feed.object_at("session_summary")
-    stated = said.get("title")
+    stated = stated_metadata.get("title")
     return first_text(
-        stated if stated != _untitled(text_of(said.get("session_id"))) else None,
+        stated if stated != _untitled(text_of(stated_metadata.get("session_id"))) else None,
         data.get("main_topic"),
         data.get("block_name"),
         summary.get("topic"),
@@ -185,17 +193,17 @@ def _other_summary(feed: Feed) -> str:
     )
 
 
-def _shown(feed: Feed, said: dict[str, Json]) -> dict[str, Json]:
-    """What the page shows beside the fields; a field's value that is none stays here as it came."""
-    shown = {name: value for name, value in said.items() if name not in _FIELDS or _is_misfit(name, value)}
-    if isinstance(said.get("session"), dict):
-        shown.update(said["session"])
+def _shown(feed: Feed, stated_metadata: dict[str, Json]) -> dict[str, Json]:
+    """Metadata shown beside the fields. A value that does not fit its field stays here as it came."""
+    shown = {name: value for name, value in stated_metadata.items() if name not in _FIELDS or _is_misfit(name, value)}
+    if isinstance(stated_metadata.get("session"), dict):
+        shown.update(stated_metadata["session"])
     for name in ("origin", "generated_at"):
-        if value := said.get(f"source_{name}", said.get(name)):
+        if value := stated_metadata.get(f"source_{name}", stated_metadata.get(name)):
             shown[name] = value
     if feed.list_at("imports"):
         shown["imports"] = feed.list_at("imports")
-    return shown | reserved.shown_blocks(feed, said)
+    return shown | reserved.shown_blocks(feed, stated_metadata)
 
 
 def _is_misfit(name: str, value: Json) -> bool:
@@ -206,11 +214,11 @@ def _is_misfit(name: str, value: Json) -> bool:
     return not isinstance(value, str) or (name == "phase" and value not in PHASES)
 
 
-def _kept(feed: Feed, said: dict[str, Json], title: str) -> list[list[str]]:
-    """As text: a database that orders keys anew, or rounds numbers, would change what a signature covered."""
+def _kept(feed: Feed, stated_metadata: dict[str, Json], title: str) -> list[list[str]]:
+    """The blocks to keep, as text: a database that orders keys anew, or rounds numbers, would change signed bytes."""
     kept = {
         name: value
-        for name, value in reserved.blocks_with_their_endpoint(feed.blocks, said).items()
+        for name, value in reserved.blocks_with_their_endpoint(feed.blocks, stated_metadata).items()
         if name not in _CONSUMED
     }
     if is_plain_summary(kept.get("session_summary"), title):
@@ -232,8 +240,8 @@ def _is_field(name: str, value: Json) -> bool:
     return name in ("user_input", "agent_profile") and isinstance(value, str)
 
 
-def _time(said: dict[str, Json], *names: str) -> datetime | None:
-    return next((at for name in names if (at := parse(said.get(name))[0])), None)
+def _time(stated_metadata: dict[str, Json], *names: str) -> datetime | None:
+    return next((at for name in names if (at := parse(stated_metadata.get(name))[0])), None)
 
 
 def _list(value: Json) -> list[Json]:

@@ -1,4 +1,4 @@
-"""What a feed says of its own trustworthiness: told as claims. Its signature is checked by ``verify``."""
+"""Claims of a feed about its own trustworthiness, told as claims. Its signature is checked by ``verify``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIGNING_FIELDS = (
 
 
 def signature_of(feed: Feed) -> Signature:
-    """That there is a signature, or none; ``verify`` tells more."""
+    """The state of the signature before a check: uncheckable where there is one, else none."""
     if "signature" in feed.blocks and feed.blocks["signature"] is not None:
         return Signature("uncheckable", detail="There is a signature; it is not checked while reading.")
     claimed = _signed_blocks(feed)

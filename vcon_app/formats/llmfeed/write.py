@@ -64,7 +64,7 @@ def _block(name: str, value: Json) -> bytes:
 
 @dataclass(slots=True)
 class _Seen:
-    """What the first walk over the events found."""
+    """Results of the first walk over the events."""
 
     prompt: str = ""
     prompts: list[int] = field(default_factory=list)

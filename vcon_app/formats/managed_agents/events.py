@@ -1,4 +1,4 @@
-"""What each type of event says."""
+"""Handlers of the event types."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from ...drafts import EventDraft, Kind, ToolDraft
-from ..claude_code.results import readable
+from ..common.apis.anthropic import readable
 from ..common.calls import Call, id_of
 from ..common.lines import Actor, Line
 from ..common.values import bounded, dict_of, list_of, scalars_of, short_text, text_of
@@ -23,10 +23,10 @@ LISTED = 100
 
 def message(reading: Reading, line: Line, kind: Kind, person: bool) -> Iterator[EventDraft]:
     """A message, of a person, of the agent, or put in by the operator."""
-    text, held = readable(line.value.get("content"))
+    text, attachments = readable(line.value.get("content"))
     data = _facts(line)
-    redacted = [block for block in held if block["type"] == "redacted"]
-    if files := [block for block in held if block not in redacted]:
+    redacted = [block for block in attachments if block["type"] == "redacted"]
+    if files := [block for block in attachments if block not in redacted]:
         data["attachments"] = files
     if redacted:
         data["redacted"] = len(redacted)
@@ -91,7 +91,7 @@ def tool_result(reading: Reading, line: Line) -> Iterator[EventDraft]:
     value = line.value
     call_id = next((id for name in ASKED if (id := id_of(value.get(name)))), None)
     call = reading.calls.get(call_id)
-    text, held = readable(value.get("content"))
+    text, attachments = readable(value.get("content"))
     status = "error" if value.get("is_error") is True else "ok"
     if call and call.key in reading.denied:
         reading.denied.discard(call.key)
@@ -99,7 +99,7 @@ def tool_result(reading: Reading, line: Line) -> Iterator[EventDraft]:
     tool = ToolDraft(call_id, call.name if call else None, call.server if call else None, status=status)
     yield line.event(
         "tool_result", text, actor=("tool", tool.name or ""), parent=call.key if call else None, tool=tool,
-        data={"attachments": held} if held else {},
+        data={"attachments": attachments} if attachments else {},
     )  # fmt: skip
 
 
@@ -140,7 +140,7 @@ def idle(reading: Reading, line: Line) -> Iterator[EventDraft]:
 
 
 def state(reading: Reading, line: Line, phase: Any = None) -> Iterator[EventDraft]:
-    """The session runs, is put off, or ended. One that failed and was then ended has failed."""
+    """A change of phase: running, rescheduled, or ended. A session that failed and was then ended has failed."""
     if phase and not (phase == "completed" and reading.facts.phase == "crashed"):
         reading.facts.phase = phase
     yield line.event("status", data=_facts(line))
@@ -171,8 +171,10 @@ def updated(reading: Reading, line: Line) -> Iterator[EventDraft]:
 def snapshot(reading: Reading, line: Line) -> Iterator[EventDraft]:
     """Cumulative totals; never added up. Those of the last one are compared with the sum of the requests."""
     reading.set_usage(dict_of(line.value.get("usage")))
-    held = {key: bounded(line.value.get(key), len(line.raw)) for key in ("usage", "budget") if line.value.get(key)}
-    yield line.event("system", data={"type": "session.usage"} | held)
+    attachments = {
+        key: bounded(line.value.get(key), len(line.raw)) for key in ("usage", "budget") if line.value.get(key)
+    }
+    yield line.event("system", data={"type": "session.usage"} | attachments)
 
 
 def thread_created(reading: Reading, line: Line) -> Iterator[EventDraft]:
@@ -198,7 +200,7 @@ def between_threads(reading: Reading, line: Line, other: str, kind: Kind) -> Ite
 
 
 def setting_event(reading: Reading, line: Line, kind: Kind = "system") -> Iterator[EventDraft]:
-    """Types whose scalars are all there is."""
+    """Event of a type whose scalars are all its content."""
     yield line.event(kind, data=_facts(line))
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..common.apis.openai import readable
 from ..common.values import dict_of, list_of, text_of
-from .pieces import Piece, call, message_piece, readable, refusal_of, result, texts_of, thought, unknown_piece
+from .pieces import Piece, call, message_piece, refusal_of, result, texts_of, thought, unknown_piece
 
 SETTINGS = ("system", "developer")
 THOUGHTS = ("reasoning_content", "reasoning", "thinking")
@@ -19,8 +20,8 @@ def message_pieces(message: dict[str, Any], path: str) -> Iterator[Piece]:
     if role in ("tool", "function"):
         yield result(message.get("tool_call_id"), message.get("content"), path, name=message.get("name"))
     elif role == "user" or role in SETTINGS:
-        text, held = readable(message.get("content"))
-        yield message_piece(text_of(role), text, path, held, name=message.get("name"))
+        text, attachments = readable(message.get("content"))
+        yield message_piece(text_of(role), text, path, attachments, name=message.get("name"))
     elif role == "assistant":
         yield from _answer(message, path)
     else:
@@ -51,10 +52,10 @@ def _answer(message: dict[str, Any], path: str) -> Iterator[Piece]:
         hidden = any(dict_of(item).get("type") == "reasoning.encrypted" for item in details)
         yield thought(thoughts or texts_of(details), path, encrypted=hidden)
     calls = list(_calls(message, path))
-    text, held = readable(message.get("content"))
+    text, attachments = readable(message.get("content"))
     refusal = text_of(message.get("refusal")) or refusal_of(message.get("content"))
-    if text or held or not (calls or refusal):
-        yield message_piece("assistant", text, path, held, name=message.get("name"))
+    if text or attachments or not (calls or refusal):
+        yield message_piece("assistant", text, path, attachments, name=message.get("name"))
     if refusal:
         yield message_piece("assistant", refusal, path, [], refusal=True)
     if audio := dict_of(message.get("audio")):

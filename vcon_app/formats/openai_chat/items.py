@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...drafts import ToolDraft
+from ..common.apis.openai import LISTED, readable
 from ..common.calls import id_of
 from ..common.values import dict_of, list_of, scalars_of, text_of
 from .pieces import (
-    LISTED,
     Piece,
     call,
     message_piece,
-    readable,
     refusal_of,
     result,
     texts_of,

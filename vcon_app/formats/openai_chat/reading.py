@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from ...drafts import Draft, EventDraft, Finding
+from ..common.apis.openai import cost_of, doubt_of, usage_of
 from ..common.calls import ID_LIMIT
 from ..common.jsonio import dumps
 from ..common.lines import Item, Line
@@ -24,7 +25,6 @@ from .run_state import read_state
 from .session import START, Billing, Session, positions
 from .shapes import body_of, kind_of
 from .streams import CUT, Chunks, Events
-from .usage import cost_of, doubt_of, usage_of
 
 HELD = 200_000
 """Events kept until the end of the file, in which a conversation may go on between others."""

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...drafts import ToolDraft, Usage
+from ..common.apis.openai import usage_of
 from ..common.calls import ID_LIMIT, id_of
 from ..common.jsonio import dumps
 from ..common.lines import Line, digest
@@ -18,7 +19,6 @@ from ..common.values import dict_of, list_of, scalars_of, text_of
 from .items import item_pieces
 from .pieces import Piece, call, message_piece
 from .session import Billing, Session
-from .usage import usage_of
 
 CACHED = ("cache_read_tokens", "cache_write_tokens")
 COUNTS = ("input_tokens", *CACHED, "output_tokens", "reasoning_tokens")

@@ -1,4 +1,4 @@
-"""Conversations in a file of requests and responses, each of which says again what was said before.
+"""Conversations in a file of requests and responses, each of which repeats the history before it.
 
 A conversation is known by what came from outside (the person's messages, the tools' results): the hash of all of
 that so far is a position. A request goes on with the conversation whose last position it contains; the model's
@@ -37,7 +37,7 @@ def positions(pieces: Iterable[Piece], start: str = START) -> list[str]:
 
 @dataclass(slots=True)
 class Billing:
-    """What a response states of itself; it stands on the last of its events that is known."""
+    """Tokens, cost and model of a response; they go on the last of its events that is known."""
 
     request: str | None = None
     model: str | None = None

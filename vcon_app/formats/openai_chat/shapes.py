@@ -1,4 +1,4 @@
-"""What a record is: a request, a response, a piece of a stream, a message, an item, or a log entry around those."""
+"""Kind of a record: a request, a response, a piece of a stream, a message, an item, or a log entry around those."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the documents of a file hold: an export holds a whole session, a dump one thing each."""
+"""Content of the documents of a file: an export holds a whole session, a dump one record each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Found = tuple[str, dict[str, Any], str]
 
 @dataclass(slots=True)
 class Message:
-    """What a message says of its parts."""
+    """Facts of a message that its parts need."""
 
     role: str = ""
     model: str | None = None
@@ -29,14 +29,14 @@ NOBODY = Message()
 
 def is_ours(value: dict[str, Any]) -> bool:
     """A message or a part, alone or in the envelope of a run or an export."""
-    told = dict_of(value.get("info")) or dict_of(value.get("part")) or value
-    if not isinstance(told.get("sessionID") or value.get("sessionID"), str):
+    record = dict_of(value.get("info")) or dict_of(value.get("part")) or value
+    if not isinstance(record.get("sessionID") or value.get("sessionID"), str):
         return False
-    return "messageID" in told or told.get("role") in ("user", "assistant") or "part" in value
+    return "messageID" in record or record.get("role") in ("user", "assistant") or "part" in value
 
 
 def found_in(value: dict[str, Any]) -> Iterator[Found]:
-    """What a document holds, parts before the message that they belong to: a message tells how they ended."""
+    """Records in a document, parts before the message that they belong to: the message states how they ended."""
     info, messages = dict_of(value.get("info")), value.get("messages")
     if info and isinstance(messages, list):
         yield "session", info, "/info"

@@ -1,4 +1,4 @@
-"""Parts: what was asked, thought, said and done, and what each step cost."""
+"""Parts of messages: prompts, thoughts, answers, tool calls, and the cost of each step."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ def ended(line: Line, *moments: Any) -> Line:
     return replace(line, at=next((at for moment in moments if (at := from_epoch(moment, 1000))), None))
 
 
-def part(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterable[EventDraft]:
+def part(reading: OpenCodeReading, line: Line, record: dict[str, Any], path: str) -> Iterable[EventDraft]:
     """Parts by their type."""
-    kind, message = text_of(told.get("type")).replace("_", "-"), reading.message_of(told)
-    times = dict_of(told.get("time"))
-    line = ended(line, times.get("start"), times.get("created"), told.get("at"), message.created)
+    kind, message = text_of(record.get("type")).replace("_", "-"), reading.message_of(record)
+    times = dict_of(record.get("time"))
+    line = ended(line, times.get("start"), times.get("created"), record.get("at"), message.created)
     if handler := PARTS.get(kind):
-        return handler(reading, line, told, path)
-    place = f":{fingerprint(told)}"
-    return [reading.unknown(line, f"part type {kind[:100]!r}", told, part=place, at_path=path)]
+        return handler(reading, line, record, path)
+    place = f":{fingerprint(record)}"
+    return [reading.unknown(line, f"part type {kind[:100]!r}", record, part=place, at_path=path)]
 
 
-def _text(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
-    text, message = text_of(told.get("text")), reading.message_of(told)
+def _text(reading: OpenCodeReading, line: Line, record: dict[str, Any], path: str) -> Iterator[EventDraft]:
+    text, message = text_of(record.get("text")), reading.message_of(record)
     place: dict[str, Any] = {"part": f":{fingerprint(text)}", "at_path": path}
-    if message.role == "assistant" or "at" in told:
+    if message.role == "assistant" or "at" in record:
         yield line.event("agent_message", text, actor=reading.agent, model=message.model, **place)
-    elif told.get("synthetic") is True or told.get("ignored") is True or reading.asked == told.get("messageID"):
+    elif record.get("synthetic") is True or record.get("ignored") is True or reading.asked == record.get("messageID"):
         yield line.event(
-            "injected_context", text, data={"type": "synthetic" if told.get("synthetic") else "more"}, **place
+            "injected_context", text, data={"type": "synthetic" if record.get("synthetic") else "more"}, **place
         )
     else:
-        reading.asked = told.get("messageID") or ""
+        reading.asked = record.get("messageID") or ""
         by: Actor = ("agent", "") if reading.agent[0] == "subagent" else ("person", "")
         yield line.event("user_message", text, actor=by, **place)
 
 
-def _reasoning(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
-    text, metadata = text_of(told.get("text")), dict_of(told.get("metadata"))
+def _reasoning(reading: OpenCodeReading, line: Line, record: dict[str, Any], path: str) -> Iterator[EventDraft]:
+    text, metadata = text_of(record.get("text")), dict_of(record.get("metadata"))
     sealed = any("reasoningEncryptedContent" in dict_of(value) for value in metadata.values())
     data = {"encrypted": True} if sealed else {} if text else {"not_recorded": True}
     yield line.event(
@@ -65,31 +65,31 @@ def _reasoning(reading: OpenCodeReading, line: Line, told: dict[str, Any], path:
         part=f":{fingerprint(text)}",
         at_path=path,
         actor=reading.agent,
-        model=reading.message_of(told).model,
+        model=reading.message_of(record).model,
         data=data,
     )
 
 
-def _tool(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
+def _tool(reading: OpenCodeReading, line: Line, record: dict[str, Any], path: str) -> Iterator[EventDraft]:
     """A call and, once it has ended, its result."""
-    state, call_id, name = dict_of(told.get("state")), id_of(told.get("callID")), text_of(told.get("tool"))[:200]
+    state, call_id, name = dict_of(record.get("state")), id_of(record.get("callID")), text_of(record.get("tool"))[:200]
     times = dict_of(state.get("time"))
     arguments = bounded(state.get("input"), len(line.raw))
     call = f":call:{fingerprint(arguments)}"
     line = ended(line, times.get("start")) if times else line
     yield line.event(
-        "tool_call", part=call, at_path=path, actor=reading.agent, model=reading.message_of(told).model,
+        "tool_call", part=call, at_path=path, actor=reading.agent, model=reading.message_of(record).model,
         tool=ToolDraft(call_id, name or None, None, arguments), data=scalars_of({"title": state.get("title")}),
     )  # fmt: skip
     if text_of(state.get("status")) in STATUSES:
         line = ended(line, times.get("end"), times.get("start"))
-        yield from _tool_result(line, told, state, path, line.key + call)
+        yield from _tool_result(line, record, state, path, line.key + call)
 
 
 def _tool_result(
-    line: Line, told: dict[str, Any], state: dict[str, Any], path: str, parent: str
+    line: Line, record: dict[str, Any], state: dict[str, Any], path: str, parent: str
 ) -> Iterator[EventDraft]:
-    call_id, name = id_of(told.get("callID")), text_of(told.get("tool"))[:200]
+    call_id, name = id_of(record.get("callID")), text_of(record.get("tool"))[:200]
     text = text_of(state.get("output")) or text_of(state.get("error"))
     metadata = dict_of(state.get("metadata"))
     facts = _facts_of_result(metadata, len(line.raw))
@@ -123,17 +123,17 @@ def _facts_of_result(metadata: dict[str, Any], size: int) -> dict[str, Any]:
     return facts
 
 
-def _step_finish(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
+def _step_finish(reading: OpenCodeReading, line: Line, record: dict[str, Any], path: str) -> Iterator[EventDraft]:
     """One response of the model: its tokens and what OpenCode says it cost."""
-    message = reading.message_of(told)
-    line = ended(line, message.completed, told.get("at"), message.created)
-    data = scalars_of({"reason": told.get("reason")})
-    yield billed(reading, line, told, path, message.model, data)
+    message = reading.message_of(record)
+    line = ended(line, message.completed, record.get("at"), message.created)
+    data = scalars_of({"reason": record.get("reason")})
+    yield billed(reading, line, record, path, message.model, data)
 
 
-def _file(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
-    source = dict_of(dict_of(told.get("source")).get("text"))
-    data = {"type": "file", "attachments": [_attachment(told)]}
+def _file(reading: OpenCodeReading, line: Line, record: dict[str, Any], path: str) -> Iterator[EventDraft]:
+    source = dict_of(dict_of(record.get("source")).get("text"))
+    data = {"type": "file", "attachments": [_attachment(record)]}
     yield line.event(
         "injected_context", text_of(source.get("value")), part=f":{fingerprint(data)}", at_path=path, data=data
     )
@@ -150,34 +150,38 @@ def _attachment(file: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def _patch(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
+def _patch(reading: OpenCodeReading, line: Line, record: dict[str, Any], path: str) -> Iterator[EventDraft]:
     """Files that a step changed; the diffs stand with the calls."""
-    files = [text_of(name)[:1000] for name in list_of(told.get("files"))[:200]]
-    data = {"type": "patch", "path": files[0] if files else "", "paths": files} | scalars_of({"hash": told.get("hash")})
+    files = [text_of(name)[:1000] for name in list_of(record.get("files"))[:200]]
+    data = {"type": "patch", "path": files[0] if files else "", "paths": files} | scalars_of(
+        {"hash": record.get("hash")}
+    )
     yield line.event("file_change", part=f":{fingerprint(data)}", at_path=path, actor=reading.agent, data=data)
 
 
-def _compaction(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
-    yield line.event("compaction", at_path=path, data={"type": "compaction"} | scalars_of(told, IDS))
+def _compaction(reading: OpenCodeReading, line: Line, record: dict[str, Any], path: str) -> Iterator[EventDraft]:
+    yield line.event("compaction", at_path=path, data={"type": "compaction"} | scalars_of(record, IDS))
 
 
-def _subtask(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
+def _subtask(reading: OpenCodeReading, line: Line, record: dict[str, Any], path: str) -> Iterator[EventDraft]:
     """A task that a person gave to another agent directly."""
     yield line.event(
         "handoff",
-        text_of(told.get("prompt")),
+        text_of(record.get("prompt")),
         at_path=path,
-        data={"type": "subtask"} | scalars_of(told, IDS | {"prompt"}),
+        data={"type": "subtask"} | scalars_of(record, IDS | {"prompt"}),
     )
 
 
-def _retry(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
-    text = failure_in(told.get("error"))
-    yield line.event("error", text, at_path=path, data={"type": "retry"} | scalars_of({"attempt": told.get("attempt")}))
+def _retry(reading: OpenCodeReading, line: Line, record: dict[str, Any], path: str) -> Iterator[EventDraft]:
+    text = failure_in(record.get("error"))
+    yield line.event(
+        "error", text, at_path=path, data={"type": "retry"} | scalars_of({"attempt": record.get("attempt")})
+    )
 
 
-def _note(reading: OpenCodeReading, line: Line, told: dict[str, Any], path: str) -> Iterator[EventDraft]:
-    yield line.event("system", at_path=path, data=scalars_of(told, IDS))
+def _note(reading: OpenCodeReading, line: Line, record: dict[str, Any], path: str) -> Iterator[EventDraft]:
+    yield line.event("system", at_path=path, data=scalars_of(record, IDS))
 
 
 PARTS: dict[str, Handler] = {

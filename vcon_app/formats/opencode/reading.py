@@ -97,51 +97,51 @@ class OpenCodeReading(Reading):
         kind, told, path = found
         yield from self._handlers[kind](self, replace(line, key=_key(kind, told)), told, path)
 
-    def _session(self, session: str, told: dict[str, Any] | None = None) -> Facts:
+    def _session(self, session: str, value: dict[str, Any] | None = None) -> Facts:
         facts = self.sessions.setdefault(session[:ID_LIMIT], Facts(self.name, self.title, session=session))
-        if told is not None:
-            times = dict_of(told.get("time"))
+        if value is not None:
+            times = dict_of(value.get("time"))
             facts.at(from_epoch(times.get("created"), 1000))
             facts.at(from_epoch(times.get("updated"), 1000))
-            facts.title, facts.version = text_of(told.get("title")), text_of(told.get("version"))
-            facts.parent = text_of(told.get("parentID"))[:ID_LIMIT] or None
-            facts.set_environment(cwd=told.get("directory"))
-            if summary := scalars_of(dict_of(told.get("summary"))):
+            facts.title, facts.version = text_of(value.get("title")), text_of(value.get("version"))
+            facts.parent = text_of(value.get("parentID"))[:ID_LIMIT] or None
+            facts.set_environment(cwd=value.get("directory"))
+            if summary := scalars_of(dict_of(value.get("summary"))):
                 facts.more["changes"] = summary
         return facts
 
-    def _message(self, told: dict[str, Any]) -> None:
-        message = self.messages.setdefault(text_of(told.get("id"))[:ID_LIMIT], Message())
-        times, chosen = dict_of(told.get("time")), dict_of(told.get("model"))
-        message.role = text_of(told.get("role"))
-        message.model = text_of(told.get("modelID") or chosen.get("modelID"))[:200] or None
+    def _message(self, value: dict[str, Any]) -> None:
+        message = self.messages.setdefault(text_of(value.get("id"))[:ID_LIMIT], Message())
+        times, chosen = dict_of(value.get("time")), dict_of(value.get("model"))
+        message.role = text_of(value.get("role"))
+        message.model = text_of(value.get("modelID") or chosen.get("modelID"))[:200] or None
         message.created, message.completed = times.get("created"), times.get("completed")
-        facts = self._session(text_of(told.get("sessionID")))
+        facts = self._session(text_of(value.get("sessionID")))
         facts.at(from_epoch(message.created, 1000))
         facts.at(from_epoch(message.completed, 1000))
-        facts.set_environment(cwd=dict_of(told.get("path")).get("cwd"))
+        facts.set_environment(cwd=dict_of(value.get("path")).get("cwd"))
         if message.role == "assistant":
             facts.model = message.model or facts.model
 
-    def _part(self, told: dict[str, Any]) -> None:
+    def _part(self, value: dict[str, Any]) -> None:
         """Parts that only an answer has tell the role of a message that is not in the file."""
-        message = self.messages.setdefault(text_of(told.get("messageID"))[:ID_LIMIT], Message())
-        kind = text_of(told.get("type"))
-        message.stepped = message.stepped or (kind == "step-finish" and isinstance(told.get("tokens"), dict))
-        if not message.role and (kind in ANSWERS or (kind == "text" and "time" in told)):
+        message = self.messages.setdefault(text_of(value.get("messageID"))[:ID_LIMIT], Message())
+        kind = text_of(value.get("type"))
+        message.stepped = message.stepped or (kind == "step-finish" and isinstance(value.get("tokens"), dict))
+        if not message.role and (kind in ANSWERS or (kind == "text" and "time" in value)):
             message.role = "assistant"
 
     @property
     def agent(self) -> Actor:
-        """Who answers in the session that is being told."""
+        """Actor of the answers in the current session."""
         return "subagent" if self._session(self.current).parent else "agent", self.title
 
-    def message_of(self, told: dict[str, Any]) -> Message:
-        """What is known of the message that a part belongs to."""
-        return self.messages.get(text_of(told.get("messageID"))[:ID_LIMIT], NOBODY)
+    def message_of(self, value: dict[str, Any]) -> Message:
+        """Facts of the message that a part belongs to."""
+        return self.messages.get(text_of(value.get("messageID"))[:ID_LIMIT], NOBODY)
 
 
-def _key(kind: str, told: dict[str, Any]) -> str:
+def _key(kind: str, value: dict[str, Any]) -> str:
     """The id of what it is; a project is told again by each session of it."""
-    own = id_of(told.get("id"))
+    own = id_of(value.get("id"))
     return own if own and kind in ("part", "message", "session") else f"{kind}:{own or ''}"

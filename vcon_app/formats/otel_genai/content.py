@@ -1,4 +1,4 @@
-"""What a span says of itself in the dialects of instrumentations: its operation, its messages, its tokens.
+"""Operation, messages and tokens of a span, in the dialects of the instrumentations.
 
 OpenTelemetry's conventions for generative AI (1.28 to 1.37 and after), OpenLLMetry before them, OpenInference, and
 the AI SDK's own names.
@@ -43,16 +43,16 @@ SPOKEN = ("gen_ai.system.message", "gen_ai.user.message", "gen_ai.assistant.mess
 
 def operation(span: Span) -> str:
     """The operation in the words of the conventions, "" for a span that is none of theirs."""
-    if told := span.text("gen_ai.operation.name"):
-        return told
-    if told := OPENINFERENCE.get(span.text("openinference.span.kind").upper(), ""):
-        return told
-    if told := span.text("ai.operationId"):
-        return "chat" if told.endswith((".doGenerate", ".doStream")) else AI_SDK.get(told, "chain")
+    if name := span.text("gen_ai.operation.name"):
+        return name
+    if name := OPENINFERENCE.get(span.text("openinference.span.kind").upper(), ""):
+        return name
+    if name := span.text("ai.operationId"):
+        return "chat" if name.endswith((".doGenerate", ".doStream")) else AI_SDK.get(name, "chain")
     if span.text("llm.request.type") in ("chat", "completion"):
         return "chat"
-    if told := OPENLLMETRY.get(span.text("traceloop.span.kind"), ""):
-        return told
+    if name := OPENLLMETRY.get(span.text("traceloop.span.kind"), ""):
+        return name
     return _by_attributes(span)
 
 
@@ -147,5 +147,5 @@ def _first(span: Span, names: tuple[str, ...]) -> Any:
 
 def exceptions(span: Span) -> str:
     """The message of an exception that was recorded with the span."""
-    told = (text_of(event.get("exception.message")) for event in span.events if event["event.name"] == "exception")
-    return next(filter(None, told), "")
+    messages = (text_of(event.get("exception.message")) for event in span.events if event["event.name"] == "exception")
+    return next(filter(None, messages), "")

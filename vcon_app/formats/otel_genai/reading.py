@@ -182,9 +182,9 @@ class Conversation:
         usage, cost = (None, None) if repeating else (usage_of(span), cost_of(span))
         counted = usage is not None or cost is not None
         request = (id_of(span.attributes.get("gen_ai.response.id")) or span.key) if counted else None
-        said = ([], []) if span.key in self._outer else (request_messages(span), answered(span))
+        messages = ([], []) if span.key in self._outer else (request_messages(span), answered(span))
         yield from self._teller.new_events(
-            span.line, tuple(self._starters[span.key][-1:]), *said, span.end,
+            span.line, tuple(self._starters[span.key][-1:]), *messages, span.end,
             usage=usage, cost=cost, model=_model(span), request=request, data=self._data(span),
         )  # fmt: skip
         if span.failed:

@@ -45,12 +45,12 @@ class Span:
 
     @property
     def key(self) -> str:
-        """What it is known by: a span id is unique in its trace only."""
+        """Key of the span, with the trace's id: a span id is unique in its trace only (OTLP)."""
         return f"{self.trace}:{self.id}"
 
     def text(self, *names: str) -> str:
         """The first of these attributes that is text."""
-        return next((told for name in names if (told := text_of(self.attributes.get(name)))), "")
+        return next((value for name in names if (value := text_of(self.attributes.get(name)))), "")
 
 
 def spans_of(line: Line, order: int) -> Iterator[Span]:
@@ -69,10 +69,10 @@ def is_span(value: dict[str, Any]) -> bool:
     return bool(_id(_first(value, "spanId", "span_id") or _first(context, "span_id", "spanId")))
 
 
-def _of_resource(line: Line, held: dict[str, Any], path: str, order: int) -> Iterator[Span]:
-    resource = plain(dict_of(held.get("resource")).get("attributes"))
+def _of_resource(line: Line, record: dict[str, Any], path: str, order: int) -> Iterator[Span]:
+    resource = plain(dict_of(record.get("resource")).get("attributes"))
     for name in SCOPES:
-        for number, scope in enumerate(map(dict_of, list_of(held.get(name)))):
+        for number, scope in enumerate(map(dict_of, list_of(record.get(name)))):
             for index, value in enumerate(list_of(scope.get("spans"))):
                 if isinstance(value, dict):
                     place = f"{path}/{name}/{number}/spans/{index}"
@@ -114,13 +114,13 @@ def _time(value: Any) -> datetime | None:
 
 def _id(value: Any) -> str | None:
     """Hexadecimal as the JSON mapping of OTLP says, or base64 as protobuf's own; zeros are no id."""
-    told = text_of(value)[:ID_LIMIT].removeprefix("0x")
-    if told.endswith("=") or (len(told) in (12, 24) and not _is_hex(told)):
+    text = text_of(value)[:ID_LIMIT].removeprefix("0x")
+    if text.endswith("=") or (len(text) in (12, 24) and not _is_hex(text)):
         try:
-            told = base64.b64decode(told, validate=True).hex()
+            text = base64.b64decode(text, validate=True).hex()
         except (binascii.Error, ValueError):
-            return told
-    return told if told.strip("0") else None
+            return text
+    return text if text.strip("0") else None
 
 
 def _is_hex(text: str) -> bool:

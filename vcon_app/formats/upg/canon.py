@@ -37,7 +37,7 @@ def seal(product: Json, nodes: list[Any], edges: list[Any]) -> str:
 
 
 def sealed(body: dict[str, Json]) -> str:
-    """The same of what is canonical already."""
+    """The seal of a body that is canonical already."""
     return hashlib.sha256(dump(body).encode("utf-8", "replace")).hexdigest()[:32]
 
 

@@ -1,4 +1,4 @@
-"""Approvals in a graph: what was asked is a ``review_gate``, each answer an ``approval_record`` behind it.
+"""Approvals in a graph: the question is a ``review_gate``, each answer an ``approval_record`` behind it.
 
 The catalog (core 0.41.0) joins the two; no typed edge joins a gate with a session, so the wildcard
 ``node_constrains_node`` leads from the gate to the session that had to wait for it.
@@ -51,28 +51,28 @@ def events_of(gate: Gate) -> Iterator[EventDraft]:
     """One event for each answer; for a gate without any, what its status says."""
     for record in gate.records:
         approved = record.properties.get("approved")
-        told = text_of(record.properties.get(f"{TOOL}:decision"))
-        yield _event(gate.node, record, told or {True: "approved", False: "denied"}.get(approved, "unknown"))
+        decision = text_of(record.properties.get(f"{TOOL}:decision"))
+        yield _event(gate.node, record, decision or {True: "approved", False: "denied"}.get(approved, "unknown"))
     if not gate.records:
         words = {"approved": "approved", "rejected": "denied", "pending": "pending"}
         yield _event(gate.node, gate.node, words.get(text_of(gate.node.raw.get("status")), "unknown"))
 
 
-def _event(gate: Node, told: Node, decision: str) -> EventDraft:
-    own = {**gate.properties, **told.properties}
+def _event(gate: Node, record: Node, decision: str) -> EventDraft:
+    own = {**gate.properties, **record.properties}
     by = text_of(own.get(f"{TOOL}:by")) or ("auto" if own.get("gate_type") == "automated_check" else "")
-    comment, at = text_of(own.get("comment")), own.get("approved_at") or told.raw.get("created_at")
+    comment, at = text_of(own.get("comment")), own.get("approved_at") or record.raw.get("created_at")
     data: dict[str, Json] = {"decision": decision, **({"by": by} if by else {})}
     return EventDraft(
         "approval",
-        f"{told.id}:{fingerprint(dumps([comment, canon.ordered(data), at]))}",
+        f"{record.id}:{fingerprint(dumps([comment, canon.ordered(data), at]))}",
         at=parse(at)[0],
         actor_kind="unknown" if decision in ("pending", "unknown") else "system" if by in RULES else "person",
         actor_name="" if by in RULES else by,
         text=comment,
         tool=ToolDraft(text_of(own.get(f"{TOOL}:call_id")) or gate.id, gate.title or None),
-        data={**data, "upg": {"id": told.id}},
-        pointer=told.pointer,
+        data={**data, "upg": {"id": record.id}},
+        pointer=record.pointer,
     )
 
 

@@ -32,7 +32,7 @@ LAST = datetime.max.replace(tzinfo=UTC)
 
 
 class Around(NamedTuple):
-    """What the edges of a session lead to."""
+    """Neighbours of a session in the graph."""
 
     definitions: list[Node]
     models: list[Node]
@@ -62,7 +62,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
         yield from _without_a_run(graph)
         return
     around = {node.id: _around(node, graph) for node in sessions}
-    split = Split(graph, {id: {id, *(node.id for node in held.all())} for id, held in around.items()})
+    split = Split(graph, {id: {id, *(node.id for node in neighbours.all())} for id, neighbours in around.items()})
     for node in sessions:
         record, finding = split.record(node.id)
         yield from [finding] if finding else ()
@@ -146,14 +146,14 @@ def _metadata(node: Node, agent: Node | None, around: Around, graph: Graph) -> d
               if isinstance(node.properties.get(name), (str, int, float))}  # fmt: skip
     beside = ("description", "status", "slug", "archived", "external_tool", "external_ref", "external_id")
     stated |= {name: node.raw[name] for name in beside if isinstance(node.raw.get(name), (str, bool))}
-    told: dict[str, Json] = {
+    metadata: dict[str, Json] = {
         "upg": stated,
         "tools_invoked": tools_of(node, around),
         "definition": {"title": agent.title, **agent.properties} if agent else None,
         "product": text_of(graph.product.get("title")),
         "recorder": _recorder(graph),
     }
-    return {name: value for name, value in told.items() if value}
+    return {name: value for name, value in metadata.items() if value}
 
 
 def _recorder(graph: Graph) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What is odd in a product graph, after the reference validator (core 0.41.0), and what it does not look at.
+"""Findings about a product graph, after the reference validator (core 0.41.0), and some that it does not make.
 
 Errors are its errors. Its warnings are warnings here, but for node types: of the 327 types of the catalog only those
 that tell of agents have a meaning here, and the others are kept and told as that. Wrong direction, a status outside

@@ -70,15 +70,15 @@ def _version(options: dict[str, Any]) -> tuple[int, ...]:
     return tuple(int(part) for part in str(options.get("target_version") or canon.SPEC_VERSION).split("."))
 
 
-def _header(body: dict[str, Any], held: dict[str, Any], options: dict[str, Any]) -> dict[str, Json]:
+def _header(body: dict[str, Any], header: dict[str, Any], options: dict[str, Any]) -> dict[str, Json]:
     product = body["product"]
-    summary = text_of(held.get("summary")) or text_of(product.get("description")).partition("\n")[0]
+    summary = text_of(header.get("summary")) or text_of(product.get("description")).partition("\n")[0]
     version, made_at = text_of(options.get("product_version")), options["created_at"]
     named = {name: product[name] for name in ("id", "title", "stage") if name in product}
     return {
         "format_version": canon.FORMAT_VERSION,
         "spec_version": str(options.get("target_version") or canon.SPEC_VERSION),
-        **{name: held[name] for name in ("kind", "member_kind") if name in held},
+        **{name: header[name] for name in ("kind", "member_kind") if name in header},
         "product": named,
         **({"summary": summary} if summary else {}),
         "counts": {"nodes": len(body["nodes"]), "edges": len(body["edges"])},
@@ -156,7 +156,7 @@ def _new_to_session(items: list[Any], known: set[str]) -> list[Any]:
 
 
 class _Own:
-    """What one session adds to the graph."""
+    """Nodes and edges that one session adds to the graph."""
 
     def __init__(self, graph: _Graph, session: SessionDraft, record: dict[str, Any]) -> None:
         self.graph, self.session, self.record = graph, session, record
@@ -279,7 +279,7 @@ def _updated(raw: dict[str, Any], session: SessionDraft) -> dict[str, Any]:
 
 
 def _linked(raw: dict[str, Any], session: SessionDraft, options: dict[str, Any]) -> dict[str, Json]:
-    """The way back to our page, unless the node names another tool's."""
+    """A node with a link to our page, unless it names another tool's."""
     page = text_of(options.get("session_url"))
     place = page if page.startswith("http") else text_of(options.get("origin"))
     if "external_tool" in raw or not place:

@@ -150,8 +150,8 @@ def _claimed(protected: Json) -> str:
     except ValueError:
         return " Its protected header cannot be read."
     claims = dict_of(header.get("15"))
-    told = [f"{name} {shown(value)}" for name, value in (("by", claims.get("1")), ("for", claims.get("2"))) if value]
-    return f" It claims to be {' '.join(told)}." if told else ""
+    parts = [f"{name} {shown(value)}" for name, value in (("by", claims.get("1")), ("for", claims.get("2"))) if value]
+    return f" It claims to be {' '.join(parts)}." if parts else ""
 
 
 def _check_hash(data: bytes, claims: dict[str, Json], notes: Notes) -> None:

@@ -40,7 +40,7 @@ def _run(trace: Trace) -> SessionMaterial:
 
 
 def _facts(opened: OpenedRecord, trace: Trace) -> FileFacts:
-    """What a vCon would tell around the trace: nothing."""
+    """Facts of a file around the trace: none, as there is no vCon."""
     item = {"type": "agent_trace", "body": opened.record}
     vcon = Container({}, [], [], [item], [])
     around = OpenedVcon({}, forms=opened.forms, elided=opened.elided)

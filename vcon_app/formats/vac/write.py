@@ -48,21 +48,21 @@ class Entries:
 
 
 def _is_vac_entry(event: EventDraft) -> bool:
-    """Was it an entry, of one of the six types that VAC knows?"""
-    left = kept_by_reader(event)
-    raw = event.data.get("raw") if event.kind == "unknown" and extension.KIND not in left.get("own", ()) else None
-    return "id" in left and (raw is None or text_of(dict_of(raw).get("type")) in REQUIRED_MEMBERS)
+    """Whether an event was an entry of one of the six types that VAC knows (s3.8)."""
+    kept = kept_by_reader(event)
+    raw = event.data.get("raw") if event.kind == "unknown" and extension.KIND not in kept.get("own", ()) else None
+    return "id" in kept and (raw is None or text_of(dict_of(raw).get("type")) in REQUIRED_MEMBERS)
 
 
 def _titled(plan: Plan) -> Plan:
     """The agent as a reader will name it, and what a vCon would have told of the session."""
     record, session = trace_frame(plan)
-    told: dict[str, Json] = {name: value for name in extension.NAMES if (value := getattr(plan.session, name))}
+    members: dict[str, Json] = {name: value for name in extension.NAMES if (value := getattr(plan.session, name))}
     plan.people = _people(record, session)
-    if plan.people.agent and plan.people.agent.name == told.get("agent_name"):
-        del told["agent_name"]
-    if told:
-        session = {**session, extension.SESSION: {**dict_of(session.get(extension.SESSION)), **told}}
+    if plan.people.agent and plan.people.agent.name == members.get("agent_name"):
+        del members["agent_name"]
+    if members:
+        session = {**session, extension.SESSION: {**dict_of(session.get(extension.SESSION)), **members}}
         plan.record = {
             **plan.record,
             "trace": {**dict_of(plan.record.get("trace")), "record": record, "session": session},

@@ -1,1 +1,1 @@
-"""What traces of requests to models have in common, whoever recorded them: messages, a tree, repeated histories."""
+"""Shared reading of traces of model requests, whoever recorded them: messages, a tree, repeated histories."""

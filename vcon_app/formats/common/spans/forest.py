@@ -25,7 +25,7 @@ class Node:
 
 
 class Forest:
-    """Answers where a span runs. Missing parents make roots; circles are cut."""
+    """Tree of spans by their parents. Missing parents make roots; circles are cut."""
 
     def __init__(self, nodes: list[Node]) -> None:
         self._nodes = {node.id: node for node in nodes}

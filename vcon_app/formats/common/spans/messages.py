@@ -40,8 +40,8 @@ class Message:
     @cached_property
     def print(self) -> str:
         """The same for a message that is sent again; histories leave thoughts out."""
-        told = [identity_bytes(part) for part in self.parts if part.kind != "reasoning"]
-        return digest(dumps(self.role) + b"".join(told))
+        prints = [identity_bytes(part) for part in self.parts if part.kind != "reasoning"]
+        return digest(dumps(self.role) + b"".join(prints))
 
 
 def messages_of(value: Any, role: str, level: int = 0) -> list[Message]:
@@ -133,8 +133,8 @@ def _content(value: dict[str, Any], role: str) -> list[Part]:
 def _role(value: dict[str, Any], role: str) -> str:
     """The role that a message names; span events name it in theirs: ``gen_ai.user.message``."""
     event = text_of(value.get("event.name")).split(".")
-    told = text_of(value.get("role")) or (event[1] if len(event) == 3 else "")
-    return ROLES.get(told.lower(), "") if told else role
+    name = text_of(value.get("role")) or (event[1] if len(event) == 3 else "")
+    return ROLES.get(name.lower(), "") if name else role
 
 
 def _has_results(parts: Any) -> bool:

@@ -72,7 +72,7 @@ def call_of(item: dict[str, Any]) -> Part:
 
 
 def result_of(item: dict[str, Any]) -> Part:
-    """What a tool brought back, in the same words."""
+    """A tool's result, written in any of the same ways."""
     inner = dict_of(_first(item, "functionResponse", "function_response"))
     call_id = id_of(_first(item, "tool_call_id", "tool_use_id", "call_id", "toolCallId", "id") or inner.get("id"))
     name = id_of(_first(item, "name", "toolName") or inner.get("name"))
@@ -110,7 +110,7 @@ def parsed_if_json(value: Any) -> Any:
 
 
 def identity_bytes(part: Part) -> bytes:
-    """What makes two parts the same when a history is sent again."""
+    """Bytes that are equal for two parts that are the same when a history is sent again."""
     return dumps([part.kind, part.text.strip(), part.call_id, part.name, part.value])
 
 

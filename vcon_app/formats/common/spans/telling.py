@@ -25,7 +25,7 @@ SPOKEN: dict[str, tuple[Kind, Actor]] = {
 
 
 class Histories:
-    """What each agent has seen and said so far, by fingerprints of messages."""
+    """History of each agent: fingerprints of the messages that it has sent and received."""
 
     def __init__(self) -> None:
         self._by_agent: dict[Any, list[list[str]]] = {}
@@ -60,7 +60,7 @@ class Histories:
 
 
 def _shared(known: list[str], fingerprints: list[str]) -> int:
-    """How many of the first are equal. Mostly one begins with all of the other, and lists compare fast."""
+    """Length of the common beginning. Mostly one begins with all of the other, and lists compare fast."""
     length = min(len(known), len(fingerprints))
     if known[:length] == fingerprints[:length]:
         return length
@@ -82,11 +82,11 @@ class Teller:
         self._ran: set[str] = set()
 
     def note_call_span(self, call_id: str | None, name: str | None) -> None:
-        """A span told of this call (of this tool, where it names no call), so messages need not."""
+        """Note that a span tells of this call (of this tool, where it names no call), so messages need not."""
         self._ran.add(call_id or f"name:{name}")
 
     def context(self, line: Line, agent_key: Any, sent: list[Message]) -> Iterator[EventDraft]:
-        """What is new in a history that no request was made of."""
+        """Events of what is new in a history that no request was made of."""
         yield from self._new_requests(line, agent_key, sent, [message.print for message in sent])
 
     def _new_requests(
@@ -99,7 +99,7 @@ class Teller:
         self, line: Line, agent_key: Any, sent: list[Message], answered: list[Message], ended: datetime | None = None,
         **billing: Any,
     ) -> Iterator[EventDraft]:  # fmt: skip
-        """What is new in the request, then the answer at the time ``ended``.
+        """Events of what is new in the request, then of the answer at the time ``ended``.
 
         ``billing`` (usage, cost, request, model, data) stands with the last event of the answer.
         """
@@ -180,7 +180,7 @@ def _parts_of_kind(message: Message, kind: str) -> list[Part]:
 
 
 def _spoken_by(line: Line, role: str) -> tuple[Kind, Actor]:
-    """What a message of this role is, and whose; a sub-agent's user is the agent above it."""
+    """Event kind and actor of a message of this role; a sub-agent's user is the agent above it."""
     kind, actor = SPOKEN.get(role, ("injected_context", ("unknown", "")))
     if role == "assistant":
         return kind, line.agent
@@ -188,7 +188,7 @@ def _spoken_by(line: Line, role: str) -> tuple[Kind, Actor]:
 
 
 def _call_key(piece: Part) -> str:
-    """By what a result finds its call: the id, or the name where a vendor gives no ids."""
+    """Key by which a result finds its call: the id, or the name where a vendor gives no ids."""
     return piece.call_id or f"name:{piece.name}"
 
 

@@ -1,4 +1,4 @@
-"""What the body of a dialog, analysis or attachment holds (core s2.3), however its encoding is written."""
+"""Content of a dialog, analysis or attachment (core s2.3), however its encoding is written."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ SEALED = "This vCon is encrypted (JWE) and cannot be opened here."
 
 
 def encrypted(value: dict[str, Any]) -> Signature:
-    """Of an encrypted vCon only the unprotected ``uuid`` and ``cty`` can be told (core s5.3)."""
+    """Description of an encrypted vCon: only the unprotected ``uuid`` and ``cty`` can be read (core s5.3)."""
     unprotected = value.get("unprotected")
     told = unprotected if isinstance(unprotected, dict) else {}
     facts = [f"{name} {shown(told[key])}" for name, key in (("uuid", "uuid"), ("content", "cty")) if told.get(key)]
@@ -208,7 +208,7 @@ def encrypted(value: dict[str, Any]) -> Signature:
 
 
 def payload_of(jws: dict[str, Any], opened: OpenedVcon, notes: Notes) -> Json:
-    """What a JWS holds, unzipped; moves ``opened.pointer`` into it. Raises ``FormatError``."""
+    """Payload of a JWS, unzipped; moves ``opened.pointer`` into it. Raises ``FormatError``."""
     try:
         data = decode_base64(jws["payload"])[0]
     except ValueError as error:

@@ -79,16 +79,16 @@ def json_string(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 def in_large_pieces(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """The same bytes in pieces of a useful size."""
-    held: list[bytes] = []
+    buffered: list[bytes] = []
     size = 0
     for piece in pieces:
-        held.append(piece)
+        buffered.append(piece)
         size += len(piece)
         if size >= PIECE:
-            yield b"".join(held)
-            held, size = [], 0
-    if held:
-        yield b"".join(held)
+            yield b"".join(buffered)
+            buffered, size = [], 0
+    if buffered:
+        yield b"".join(buffered)
 
 
 class NestedObjects:

@@ -57,7 +57,7 @@ def verify(source: BinaryIO, anchors: Sequence[Anchor], at: datetime) -> tuple[S
 
 
 def _inside(value: dict[str, Any], opened: forms.OpenedVcon, notes: Notes, signature: Signature) -> Json:
-    """What was signed; nothing where the signature is broken and the payload with it, so that this is told."""
+    """The signed payload; empty where both the signature and the payload are broken, so that this is reported."""
     try:
         return forms.payload_of(value, opened, notes)
     except FormatError:

@@ -165,10 +165,10 @@ def session_of(
         steps = insert_attachments(steps, _transcripts(facts)) + _unread(facts.vcon)
     _name(steps)
     report_removed_text(steps, notes)
-    told = session_draft(run.id, run.dialect, run.traces, number, facts, steps, models)
+    session = session_draft(run.id, run.dialect, run.traces, number, facts, steps, models)
     steps.reverse()
     released = map(steps.pop, repeat(-1, len(steps)))  # each step goes when it has become an event
-    return chain((told,), notes.drain(), map(Step.freeze, released))  # a generator would be asked for every event
+    return chain((session,), notes.drain(), map(Step.freeze, released))  # a generator would be asked for every event
 
 
 def _name(steps: list[Step]) -> None:
@@ -211,7 +211,7 @@ def _merge_artifacts(steps: list[Step], attachments: list[Step]) -> list[Step]:
 
 
 def _transcripts(facts: FileFacts) -> list[tuple[int, Step]]:
-    """What was said in a recording, as far as an analysis tells it; the analysis itself stays with the writer."""
+    """Transcripts of recordings, out of analyses; the analyses themselves stay with the writer."""
     found = []
     for index, (item, content) in enumerate(zip(facts.vcon.analysis, facts.contents, strict=True)):
         words = _transcript_text(content) if item.get("type") in TRANSCRIPTS else ""
@@ -222,7 +222,7 @@ def _transcripts(facts: FileFacts) -> list[tuple[int, Step]]:
                 actor=("system", text_or_none(item.get("vendor")) or ""),
                 text=words,
                 data={"type": item["type"]},
-                left={"source": "analysis"},
+                for_writer={"source": "analysis"},
             )
             found.append((next(iter(indices(item.get("dialog"), len(facts.vcon.dialog))), -1), step))
     return found
@@ -235,7 +235,7 @@ def _unread(vcon: Container) -> list[Step]:
         for index, part in enumerate(parts if isinstance(parts := vcon.top.get(name), list) else ()):
             pointer, size = vcon.at(name, index), len(dumps(part))
             data = {"type": name, "raw": part if size <= LONG_STRING else Elided(pointer, size)}
-            found.append(Step("unknown", pointer, data=data, left={"source": "top"}))
+            found.append(Step("unknown", pointer, data=data, for_writer={"source": "top"}))
     return found
 
 

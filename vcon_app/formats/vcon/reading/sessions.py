@@ -1,4 +1,4 @@
-"""What is told with a session, and what the writer needs beside its events to rebuild the vCon."""
+"""Facts told with a session, and those that the writer needs beside its events to rebuild the vCon."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NOT_KEPT = ("entries", "messages", "tool_calls", "recording-agent", "recording_a
 
 @dataclass(slots=True)
 class FileFacts:
-    """What a vCon tells beside its dialogs and traces."""
+    """Facts of a vCon beside its dialogs and traces."""
 
     vcon: Container
     opened: OpenedVcon
@@ -95,15 +95,15 @@ def _times(trace: Trace | None, steps: list[Step]) -> tuple[datetime | None, dat
     end = moment_of(member_of(trace.session, "session-end", "ended-at")).at if trace else None
     if start and end:
         return start, end
-    known = [step.at for step in steps if step.at is not None and step.left.get("source") != "attachment"]
+    known = [step.at for step in steps if step.at is not None and step.for_writer.get("source") != "attachment"]
     return start or min(known, default=None), end or max(known, default=None)
 
 
 def _phase(steps: list[Step], is_agent: bool) -> Literal["completed", "crashed"] | None:
     """Only for runs of an agent: a call that nobody answered is incomplete, too, and did not crash."""
-    told = [step for step in steps if step.kind in ("system", "status")]
-    types = {text_of(step.data.get("event_type")) for step in told if step.kind == "system"}
-    failed = any(step.kind == "status" and step.left.get("source") == "dialog" for step in told)
+    status_steps = [step for step in steps if step.kind in ("system", "status")]
+    types = {text_of(step.data.get("event_type")) for step in status_steps if step.kind == "system"}
+    failed = any(step.kind == "status" and step.for_writer.get("source") == "dialog" for step in status_steps)
     if is_agent and (failed or "run-incomplete" in types):
         return "crashed"
     return "completed" if types & {"session-end", "session_end"} else None
@@ -135,10 +135,10 @@ def _metadata(dialect: str, trace: Trace | None, models: list[str], facts: FileF
         "file_attribution": dict_of(member_of(trace.record, "file-attribution")).get("files") if trace else None,
         "analyses": [_analysis_facts(item) for item in vcon.analysis if item and item.get("type") != "agent_trace"],
     }
-    told = {key: value for key, value in parts.items() if value}
-    if len(dumps(told)) <= SHOWN_BYTES:  # one writing instead of one for each part: 2 µs of 200 for a small vCon
-        return told
-    return {key: _small(value) for key, value in told.items()}
+    metadata = {key: value for key, value in parts.items() if value}
+    if len(dumps(metadata)) <= SHOWN_BYTES:  # one writing instead of one for each part: 2 µs of 200 for a small vCon
+        return metadata
+    return {key: _small(value) for key, value in metadata.items()}
 
 
 def _container_facts(dialect: str, facts: FileFacts) -> dict[str, Json]:
@@ -165,10 +165,10 @@ def _small(value: Json) -> Json:
 
 def _recorder_of(agent: Party | None) -> dict[str, str]:
     """``meta.agent_session.recording_agent`` of the agent: ``name/version``."""
-    told = text_or_none(_agent_session(agent.raw).get("recording_agent")) if agent else None
-    if not told:
+    recorder = text_or_none(_agent_session(agent.raw).get("recording_agent")) if agent else None
+    if not recorder:
         return {}
-    name, _, version = told.partition("/")
+    name, _, version = recorder.partition("/")
     return {key: value for key, value in (("name", name), ("version", version)) if value}
 
 
@@ -200,7 +200,7 @@ def environment(trace: Trace | None, facts: FileFacts) -> dict[str, Json]:
 
 
 def _record(dialect: str, traces: list[Trace], number: int, facts: FileFacts) -> dict[str, Json]:
-    """For the writer. Of several sessions in one vCon only the first carries what belongs to the file as a whole."""
+    """The record for the writer. Of several sessions in one vCon only the first carries that of the whole file."""
     vcon = facts.vcon
     whole = (
         {

@@ -1,4 +1,4 @@
-"""After a redaction: does anything that was removed still stand somewhere in the file?"""
+"""Check after a redaction: whether anything that was removed still stands somewhere in the file."""
 
 from __future__ import annotations
 

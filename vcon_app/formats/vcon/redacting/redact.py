@@ -1,4 +1,4 @@
-"""What goes, and a session without it: the writer is given events and a draft that never held what was removed.
+"""Selection of parts to remove, and the session without them. The writer never gets what was removed.
 
 Core s4.1.8 wants placeholders, so that indices hold. An event that goes whole leaves one: its kind, its actor and its
 ids stay, for dialogs and trace entries are joined by them. Of an event that loses its words, the time, the tool and
@@ -38,7 +38,7 @@ FROM_TRACE = ("id", "source", "level", "parent_id", "was")
 
 @dataclass(frozen=True)
 class Selection:
-    """What a reviewer removes. Numbers are places in the log, from 1; indices those of the imported file."""
+    """Parts that a reviewer removes. Numbers are places in the log, from 1; indices those of the imported file."""
 
     type: str
     parts: dict[int, frozenset[str]] = field(default_factory=dict)
@@ -73,7 +73,7 @@ def _has(event: EventDraft, part: str) -> bool:
 
 
 class Redacted:
-    """The log without what goes. As often walked as the writer likes; it never holds more than one event."""
+    """The log without the removed parts. It may be walked several times and never holds more than one event."""
 
     def __init__(self, events: Events, selection: Selection, people: dict[str, str]) -> None:
         """``people``: the name of each person -> what stands for it; empty when names stay."""
@@ -85,9 +85,9 @@ class Redacted:
     def __iter__(self) -> Iterator[EventDraft]:
         below = 1
         for number, event in enumerate(self._events, 1):
-            left = kept_by_reader(event)
-            is_block = bool(left.get("derived"))
-            level = left.get("level", below if is_block else 0)
+            notes = kept_by_reader(event)
+            is_block = bool(notes.get("derived"))
+            level = notes.get("level", below if is_block else 0)
             below = level if is_block else level + 1
             gone = self._selection.parts_of(number, event)
             yield self._renamed(without_removed_parts(event, gone, level) if gone else _without_copies(event, level))
@@ -128,7 +128,7 @@ def _tool(tool: ToolDraft, gone: frozenset[str]) -> ToolDraft:
 
 
 def _kept_for_writer(event: EventDraft, gone: frozenset[str], level: int) -> dict[str, Any]:
-    """What the writer still has to know: where the event stood, and nothing of what it said."""
+    """The writer's notes without content: where the event stood, and nothing of what it said."""
     old = kept_by_reader(event)
     kept = {name: old[name] for name in FROM_TRACE if name in old}
     kept |= {REMOVED_PARTS: sorted(gone), HAD_WORDS: bool(event.text)}
@@ -162,16 +162,16 @@ def _outcome(event: EventDraft) -> dict[str, Json]:
 
 def _without_copies(event: EventDraft, level: int) -> EventDraft:
     """An event that stays. Messages hold copies of the calls and results beside them, as blocks: those go."""
-    left = kept_by_reader(event)
-    if not left.keys() & {"content", "wrapper", "derived"}:
+    notes = kept_by_reader(event)
+    if not notes.keys() & {"content", "wrapper", "derived"}:
         return event
-    kept = {name: value for name, value in left.items() if name != "derived"}
-    if left.get("derived"):
+    kept = {name: value for name, value in notes.items() if name != "derived"}
+    if notes.get("derived"):
         kept["level"] = level
-    if "wrapper" in left:
-        kept["wrapper"] = _frame(left["wrapper"])
-    if isinstance(left.get("content"), list):
-        kept["content"] = _plain(left["content"])
+    if "wrapper" in notes:
+        kept["wrapper"] = _frame(notes["wrapper"])
+    if isinstance(notes.get("content"), list):
+        kept["content"] = _plain(notes["content"])
     return replace(event, data=event.data | {NATIVE: kept})
 
 

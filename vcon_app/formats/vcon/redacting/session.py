@@ -27,7 +27,7 @@ PLACES = ("vcs", "file-attribution")
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a writer is given instead of the session and its log, and what to look for in what it wrote."""
+    """Input of a writer in place of the session and its log, and the words to look for in what it wrote."""
 
     session: SessionDraft
     events: Redacted
@@ -48,7 +48,7 @@ def prepare(session: SessionDraft, events: Events, selection: Selection) -> Prep
 
 
 class _Survey:
-    """What goes, seen once as a whole."""
+    """First walk over a session: counts and collects the parts to be removed."""
 
     def __init__(self, selection: Selection) -> None:
         self.selection = selection
@@ -81,7 +81,7 @@ class _Survey:
         self.selection = replace(self.selection, **more)
 
     def people(self, session: SessionDraft) -> dict[str, str]:
-        """What stands for each name: persons stay apart, and nobody takes it for a name."""
+        """Pseudonym of each name: persons stay apart, and nobody takes it for a name."""
         record = dict_of(session.record.get(NATIVE))
         named = [
             name_of(raw)
@@ -203,7 +203,7 @@ def _trace(trace: dict[str, Any], whole: frozenset[str]) -> dict[str, Any]:
 
 
 def name_of(raw: dict[str, Json]) -> str:
-    """What a party is called by events."""
+    """Name of a party in events."""
     return next((value for key in ("name", *IDENTIFIERS) if (value := text_or_none(raw.get(key)))), "")
 
 

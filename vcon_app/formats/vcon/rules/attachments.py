@@ -18,7 +18,7 @@ FILE_CHANGE_MEMBERS = ("path", "operation", "contributor", "line_range", "commit
 
 @dataclass(slots=True)
 class Attachments:
-    """What the attachments of a vCon come to."""
+    """Attachments of a vCon, sorted into events and facts of the session."""
 
     steps: list[tuple[int, Step]] = field(default_factory=list)
     """With the index of the dialog each belongs to, -1 when it says none."""
@@ -47,7 +47,7 @@ def read_attachments(vcon: Container, parties: Parties, notes: Notes) -> Attachm
         stated = None if dict_of(item.get("meta")).get("start_source") == "created_at" else item.get("start")
         step.at = clock.date(stated, point(pointer, "start")).at
         step.actor = _actor(step, item, parties)
-        step.left = {"source": "attachment", "attachment": _kept(index, item, step)}
+        step.for_writer = {"source": "attachment", "attachment": _kept(index, item, step)}
         found.steps.append((next(iter(indices(item.get("dialog"), len(vcon.dialog))), -1), step))
     return found
 
@@ -62,7 +62,7 @@ def _actor(step: Step, item: dict[str, Any], parties: Parties) -> tuple[ActorKin
 
 
 def _keep_with_session(found: Attachments, index: int, item: dict[str, Any], purpose: str, content: Content) -> None:
-    """What is told with the session rather than as an event of it."""
+    """Keep an attachment as a fact of the session rather than as an event of it."""
     if purpose in GRANTS:
         found.grants.append((index, purpose, content))
     elif purpose in EVIDENCE:
@@ -93,8 +93,8 @@ def _change(content: Content, item: dict[str, Any]) -> Step:
 def _artifact(content: Content, item: dict[str, Any], purpose: str) -> Step:
     """A system prompt is context; everything else that is attached is an artifact."""
     step = Step("injected_context" if purpose == "system-prompt" else "artifact", "", text=content.text)
-    told = {"purpose": purpose, "name": text_or_none(item.get("filename")), "mediatype": mediatype(item)}
-    step.data = {name: value for name, value in told.items() if value}
+    facts = {"purpose": purpose, "name": text_or_none(item.get("filename")), "mediatype": mediatype(item)}
+    step.data = {name: value for name, value in facts.items() if value}
     _place_of_content(step, content, item)
     return step
 
@@ -127,8 +127,8 @@ def insert_attachments(steps: list[Step], attachments: list[tuple[int, Step]]) -
     """Each attachment behind the turn it belongs to, never before one that stands earlier in the array."""
     if not attachments:
         return steps
-    anchors = {step.left["dialog"]["i"]: index for index, step in enumerate(steps) if "dialog" in step.left}
-    entries = {step.id: index for index, step in enumerate(steps) if step.left.get("id")}
+    anchors = {step.for_writer["dialog"]["i"]: index for index, step in enumerate(steps) if "dialog" in step.for_writer}
+    entries = {step.id: index for index, step in enumerate(steps) if step.for_writer.get("id")}
     before: dict[int, list[Step]] = {}
     floor = 0
     for dialog, step in attachments:
@@ -145,5 +145,5 @@ def insert_attachments(steps: list[Step], attachments: list[tuple[int, Step]]) -
 
 
 def _entry_before(step: Step) -> str:
-    item = dict_of(dict_of(step.left.get("attachment")).get("item"))
+    item = dict_of(dict_of(step.for_writer.get("attachment")).get("item"))
     return text_or_none(dict_of(item.get("meta")).get(extension.AFTER)) or ""

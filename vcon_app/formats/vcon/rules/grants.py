@@ -63,7 +63,7 @@ def _check(body: dict[str, Any], pointer: str, vcon: Container, notes: Notes) ->
 
 
 def _check_purposes(grants: Json, where: str, notes: Notes) -> None:
-    """What is not plainly granted is not granted (lawful-basis s6.4)."""
+    """Check the purposes: what is not plainly granted is not granted (lawful-basis s6.4)."""
     if not isinstance(grants, list):
         notes.warn("R98", where, "purpose_grants is missing or no array: nothing is granted.")
         return

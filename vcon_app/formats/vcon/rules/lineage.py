@@ -1,4 +1,4 @@
-"""What a vCon says of its other versions: redacted, amended, group; and that a part of it was taken out."""
+"""Other versions of a vCon (redacted, amended, group), and marks of text that was taken out."""
 
 from __future__ import annotations
 
@@ -123,10 +123,10 @@ def _fault(token: Json) -> str:
 def report_removed_text(steps: Iterable[Step], notes: Notes) -> None:
     """Marks of removed text are told; their absence proves nothing (rule R109)."""
     for step in steps if notes.marked else ():
-        said = (
+        texts = (
             [step.text] if step.tool is None else [step.text, _as_text(step.tool.arguments), _as_text(step.tool.result)]
         )
-        if mark := next((found for words in said if (found := _MARK.search(words))), None):
+        if mark := next((found for words in texts if (found := _MARK.search(words))), None):
             notes.info("R109", step.pointer, f"Something was removed here and marked {mark.group()}.", "mark")
 
 

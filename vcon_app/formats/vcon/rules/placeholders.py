@@ -1,4 +1,4 @@
-"""What stays of a dialog or an attachment whose content a redaction removed (core s4.1.8: indices must hold).
+"""Placeholders of dialogs and attachments whose content a redaction removed (core s4.1.8: indices must hold).
 
 A *shell* keeps time, people and media of what lost its words (draft-rosenberg-vcon-redaction); a *placeholder* keeps
 only what the core schema requires and what the object is joined by.
@@ -34,15 +34,15 @@ def shell_of(item: dict[str, Json], whole: bool) -> dict[str, Json]:
     """A dialog or an attachment without its content, or (``whole``) the placeholder of one."""
     if not item:
         return {}
-    kept = {name: item[name] for name in (PLACE if whole else SHELL) if name in item}
+    members = {name: item[name] for name in (PLACE if whole else SHELL) if name in item}
     if not (item.get("url") or (item.get("encoding") == "base64url" and len(str(item.get("body"))) >= LARGE)):
-        kept.pop("content_hash", None)
+        members.pop("content_hash", None)
     if whole and "type" in item:
-        kept["type"] = "text"  # core s4.3.1: a dialog of this type alone is a placeholder
+        members["type"] = "text"  # core s4.3.1: a dialog of this type alone is a placeholder
     if whole and item.get("purpose") in KNOWN:
-        kept["purpose"] = item["purpose"]
+        members["purpose"] = item["purpose"]
     after = text_or_none(dict_of(item.get("meta")).get(extension.AFTER))
-    return {**kept, "meta": {extension.AFTER: after}} if after else kept
+    return {**members, "meta": {extension.AFTER: after}} if after else members
 
 
 def shell_of_new(event: EventDraft) -> dict[str, Json]:

@@ -1,4 +1,4 @@
-"""What breaks the rules of core in a vCon: findings only, and one reason not to read it at all (rules R4 to R59)."""
+"""Rules of core that a vCon may break: findings only, and one reason not to read it at all (rules R4 to R59)."""
 
 from __future__ import annotations
 
@@ -208,11 +208,11 @@ def _check_history(item: dict[str, Any], pointer: str, vcon: Container, notes: N
     history = item.get("party_history")
     for index, event in enumerate(history if isinstance(history, list) else ()):
         where = point(pointer, "party_history", index)
-        told = dict_of(event)
-        Clock(notes).date(told.get("time"), point(where, "time"))
-        if told.get("party") is None:
+        entry = dict_of(event)
+        Clock(notes).date(entry.get("time"), point(where, "time"))
+        if entry.get("party") is None:
             notes.error("R25", where, f"{shown(event)} tells of no party (core s4.3.9).", "history")
-        check_reference(told, "party", len(vcon.parties), "party", where, notes)
+        check_reference(entry, "party", len(vcon.parties), "party", where, notes)
 
 
 def _check_content(item: dict[str, Any], pointer: str, notes: Notes) -> None:

@@ -1,4 +1,4 @@
-"""What a record has to be for the CDDL of VAC-00 (s3): a member that came in another type stands aside.
+"""Repair of a record to the CDDL of VAC-00 (s3): a member that came in another type is set aside.
 
 Maps are open there but for ``file-attribution``, so nothing is lost: ``timestamp: "noon"`` is written as
 ``x-found-timestamp``. Only what stands in no vCon is mended; in one it leaves as it came.

@@ -55,4 +55,4 @@ class Clock:
             return
         step.at, _, plain = self.read(stated, point(step.pointer, "timestamp"))
         if not plain:
-            step.left["timestamp"] = stated
+            step.for_writer["timestamp"] = stated

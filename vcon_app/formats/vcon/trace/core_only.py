@@ -88,7 +88,7 @@ def _thoughts(vcon: Container, count: int, parties: Parties) -> dict[int, list[S
                 text=item["body"],
                 actor=parties.agent.actor if parties.agent else ("agent", ""),
             )
-            step.left = {"source": "thought"}
+            step.for_writer = {"source": "thought"}
             found.setdefault(indices(item["dialog"], count)[0], []).append(step)
     return found
 
@@ -109,7 +109,7 @@ def _make_call(step: Step, dialog: Dialog, name: str, given: Json, body: dict[st
     step.tool = ToolDraft(text_or_none(body.get("id")), name, arguments=given)
     extra = {key: value for key, value in body.items() if key not in ("tool", "name", "input", "id")}
     step.data = {"details": extra} if extra else {}
-    step.left = {"source": "dialog", "was": dialog.index}
+    step.for_writer = {"source": "dialog", "was": dialog.index}
 
 
 def _make_result(step: Step, dialog: Dialog, waiting: list[Step]) -> None:
@@ -135,7 +135,7 @@ def _make_result(step: Step, dialog: Dialog, waiting: list[Step]) -> None:
         result=body if is_structured else None,
         status="error" if details.get("error") or details.get("is_error") is True else None,
     )
-    step.left = {"source": "dialog", "was": dialog.index}
+    step.for_writer = {"source": "dialog", "was": dialog.index}
 
 
 def _call_answered(call_id: str | None, waiting: list[Step]) -> Step | None:

@@ -120,7 +120,7 @@ def step_of(dialog: Dialog) -> Step:
     step = Step(
         kind, dialog.pointer, text_or_none(dialog.item.get("message_id")) or "", at=dialog.at, actor=actor, text=words
     )
-    step.left = {"source": "dialog", "dialog": dialog.kept(words)}
+    step.for_writer = {"source": "dialog", "dialog": dialog.kept(words)}
     step.data = _facts(dialog) if kind in ("artifact", "handoff", "status", "note") else {}
     if isinstance(dialog.content.value, Elided):
         step.data["elided"] = dict(dialog.content.value)

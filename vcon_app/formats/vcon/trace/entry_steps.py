@@ -1,4 +1,4 @@
-"""One maker per entry type: what the entry says becomes text, tool and data of its step."""
+"""Makers, one per entry type: content of the entry becomes text, tool and data of its step."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def make(step: Step, entry: dict[str, Any], above: Step | None, parties: Parties
     if above is None and alone.issuperset(entry):
         return
     if parent_id := text_or_none(entry.get("parent-id")):
-        step.left["parent_id"] = parent_id
+        step.for_writer["parent_id"] = parent_id
     native = unknown_members(entry) if kind else {}
     agent_id = text_or_none(entry.get("agent-id"))
     _nest(
@@ -47,7 +47,7 @@ def make(step: Step, entry: dict[str, Any], above: Step | None, parties: Parties
     if agent_id:
         native["agent-id"] = agent_id
     if native:
-        step.left["native"] = native
+        step.for_writer["native"] = native
 
 
 def _nest(step: Step, native: dict[str, Json], above: Step | None, named: Step | None, sub: Any) -> None:
@@ -66,7 +66,7 @@ def _nest(step: Step, native: dict[str, Json], above: Step | None, named: Step |
 
 
 def _actor(step: Step, kind: str, agent_id: str | None, parties: Parties) -> Any:
-    """Who an entry is from that may be nested, or name its agent."""
+    """Actor of an entry, which may be nested or name its agent."""
     if kind == "tool-result":
         return "tool", (step.tool.name if step.tool else None) or ""
     if kind == "system-event" or step.kind in INSERTED:
@@ -106,7 +106,7 @@ def _message(step: Step, entry: dict[str, Any]) -> None:
     if step.kind in INSERTED:
         step.actor = "system", ""
     if step.kind in INSERTED or step.kind == "unknown":
-        step.left["type"] = "user"
+        step.for_writer["type"] = "user"
     if type(content) is not str:
         _keep_content(step, entry, content)
 
@@ -114,16 +114,16 @@ def _message(step: Step, entry: dict[str, Any]) -> None:
 def _keep_content(step: Step, entry: dict[str, Any], content: Json) -> None:
     """Native content is kept unless the text alone tells it."""
     if "content" not in entry:
-        step.left["bare"] = True
+        step.for_writer["bare"] = True
     elif (
         isinstance(content, list)
         and len(content) == 1
         and isinstance(content[0], dict)
         and (content[0].keys() == {"type", "text"} and content[0]["text"] == step.text and step.text)
     ):
-        step.left["blocks"] = content[0]["type"]
+        step.for_writer["blocks"] = content[0]["type"]
     else:
-        step.left["content"] = content
+        step.for_writer["content"] = content
 
 
 def _reasoning(step: Step, entry: dict[str, Any]) -> None:
@@ -133,7 +133,7 @@ def _reasoning(step: Step, entry: dict[str, Any]) -> None:
     if subject := text_or_none(entry.get("subject")):
         step.data["subject"] = subject
     if entry.get("encrypted") is not None:
-        step.left["encrypted"] = entry["encrypted"]
+        step.for_writer["encrypted"] = entry["encrypted"]
         step.data["encrypted"] = True
     if type(content) is not str:
         _keep_content(step, entry, content)
@@ -144,7 +144,7 @@ def _call(step: Step, entry: dict[str, Any]) -> None:
     given = entry.get("input")
     given, parsed = arguments(given) if type(given) is str else (given, False)
     if parsed:
-        step.left["input"] = entry["input"]
+        step.for_writer["input"] = entry["input"]
     call_id, name = entry.get("call-id"), entry.get("name")
     if type(call_id) is not str or type(name) is not str:
         _keep_odd(step, entry, "name")
@@ -160,29 +160,29 @@ def _result(step: Step, entry: dict[str, Any]) -> None:
     step.tool = ToolDraft(text_or_none(call_id), name or None, None, None, structured, outcome(entry))
     step.actor = "tool", name
     if name:
-        step.left["named"] = True
+        step.for_writer["named"] = True
     if "status" in entry:
-        step.left["status"] = entry["status"]
+        step.for_writer["status"] = entry["status"]
     if "is-error" in entry:
-        step.left["is_error"] = entry["is-error"]
+        step.for_writer["is_error"] = entry["is-error"]
     if type(call_id) is not str:
         _keep_odd(step, entry)
     if output is None:
-        step.left.setdefault("odd", {})["output"] = None
+        step.for_writer.setdefault("odd", {})["output"] = None
 
 
 def _keep_odd(step: Step, entry: dict[str, Any], *more: str) -> None:
     """Members that should be strings and are not."""
     for member in ("call-id", *more):
         if member in entry and not isinstance(entry[member], str):
-            step.left.setdefault("odd", {})[member] = entry[member]
+            step.for_writer.setdefault("odd", {})[member] = entry[member]
 
 
 def _event(step: Step, entry: dict[str, Any]) -> None:
     event_type = text_of(entry.get("event-type"))
     step.kind = "handoff" if event_type == "agent-handoff" else "system"
     if step.kind == "handoff":
-        step.left["type"] = "system-event"
+        step.for_writer["type"] = "system-event"
     step.data["event_type"] = event_type
     details = entry.get("data")
     if details is not None:

@@ -50,24 +50,24 @@ TOOL_FIELDS = ("call_id", "name", "server", "arguments", "result", "status")
 
 def session_member(session: SessionDraft) -> dict[str, Json]:
     """The value of ``x-session``."""
-    told = {name: getattr(session, name) for name in TEXTS}
-    told |= {"tags": list(session.tags), "metadata": session.metadata}
-    return {name: value for name, value in told.items() if value}
+    members = {name: getattr(session, name) for name in TEXTS}
+    members |= {"tags": list(session.tags), "metadata": session.metadata}
+    return {name: value for name, value in members.items() if value}
 
 
 def restore_session(draft: SessionDraft, value: Json) -> SessionDraft:
     """The draft with what ``x-session`` says of it."""
-    told = dict_of(value)
-    if not told:
+    members = dict_of(value)
+    if not members:
         return draft
-    given: dict[str, Any] = {name: told[name] for name in (*TEXTS, *NAMES) if text_or_none(told.get(name))}
+    given: dict[str, Any] = {name: members[name] for name in (*TEXTS, *NAMES) if text_or_none(members.get(name))}
     if given.get("phase") not in (None, *PHASES):
         del given["phase"]
-    if isinstance(tags := told.get("tags"), list):
+    if isinstance(tags := members.get("tags"), list):
         given["tags"] = tuple(tag for tag in tags if isinstance(tag, str))
     carried = {
         name: value
-        for name, value in dict_of(told.get("metadata")).items()
+        for name, value in dict_of(members.get("metadata")).items()
         if name in CARRIED or name not in (*draft.metadata, *NOT_CARRIED)
     }
     return replace(draft, **given, metadata=draft.metadata | carried)
@@ -79,7 +79,7 @@ def restore(step: Step, native: dict[str, Json]) -> None:
         reader = _READERS.get(name)
         if reader is not None and reader(step, native[name]):
             del native[name]
-            step.left.setdefault("own", []).append(name)
+            step.for_writer.setdefault("own", []).append(name)
 
 
 def _kind(step: Step, value: Json) -> bool:
@@ -118,7 +118,7 @@ def _data(step: Step, value: Json) -> bool:
     """What another format had to say replaces what was read; the entry's own words stay with the writer."""
     if not isinstance(value, dict):
         return False
-    step.left |= {name: step.data[name] for name in ("event_type", "details") if name in step.data}
+    step.for_writer |= {name: step.data[name] for name in ("event_type", "details") if name in step.data}
     step.data = dict(value)
     return True
 

@@ -29,31 +29,33 @@ def join_dialogs(steps: list[Step], ids: dict[str, Step], dialogs: list[Dialog],
         notes.info("R75", "", "The dialogs are exactly 1 second apart: their times look made up.")
     if len(pairs) == len(dialogs):
         return steps
-    left = [dialog for dialog in dialogs if dialog not in pairs and dialog.item and dialog.type in ("text", "")]
-    if pairs and left:
-        which = "This dialog is" if len(left) == 1 else f"{len(left)} of {len(dialogs)} dialogs are"
+    unmatched = [dialog for dialog in dialogs if dialog not in pairs and dialog.item and dialog.type in ("text", "")]
+    if pairs and unmatched:
+        which = "This dialog is" if len(unmatched) == 1 else f"{len(unmatched)} of {len(dialogs)} dialogs are"
         notes.info(
-            "R74", left[0].pointer, f"{which} not in the agent trace; shown where order and time of the dialogs say."
+            "R74",
+            unmatched[0].pointer,
+            f"{which} not in the agent trace; shown where order and time of the dialogs say.",
         )
     return _insert(steps, dialogs, pairs)
 
 
 def match_dialogs(steps: list[Step], ids: dict[str, Step], dialogs: list[Dialog]) -> dict[Dialog, Step]:
     """By message_id, else by equal text of the same kind of speaker: near in time first, then in order."""
-    taken: set[int] = set()
+    used: set[int] = set()
     pairs: dict[Dialog, Step] = {}
     for dialog in dialogs:
         name = dialog.item.get("message_id")
         step = ids.get(name) if isinstance(name, str) else None
-        if step is not None and step.kind in MESSAGES and id(step) not in taken:
-            taken.add(id(step))
+        if step is not None and step.kind in MESSAGES and id(step) not in used:
+            used.add(id(step))
             pairs[dialog] = step
-    left = [dialog for dialog in dialogs if dialog not in pairs and dialog.text]
-    if not left:
+    unmatched = [dialog for dialog in dialogs if dialog not in pairs and dialog.text]
+    if not unmatched:
         return pairs
-    shelf = _Shelf(steps, taken)
+    shelf = _Shelf(steps, used)
     for choose in (shelf.same_words_near_in_time, shelf.next_with_same_words):
-        for dialog in left:
+        for dialog in unmatched:
             if dialog not in pairs and (step := choose(dialog)):
                 pairs[dialog] = step
     return pairs
@@ -62,8 +64,8 @@ def match_dialogs(steps: list[Step], ids: dict[str, Step], dialogs: list[Dialog]
 class _Shelf:
     """Messages by their text, each to be taken once; look-ups stay cheap when thousands of texts are equal."""
 
-    def __init__(self, steps: list[Step], taken: set[int]) -> None:
-        self._taken = taken
+    def __init__(self, steps: list[Step], used: set[int]) -> None:
+        self._taken = used
         self._rows: dict[tuple[object, ...], deque[Step]] = {}
         for step in steps:
             if step.kind in MESSAGES and step.text:
@@ -106,7 +108,7 @@ def _merge(dialog: Dialog, step: Step, made_up: bool, notes: Notes) -> bool:
 
     Where the trace has no time the dialog's is taken, unless it looks made up.
     """
-    step.left["dialog"] = dialog.kept(step.text)
+    step.for_writer["dialog"] = dialog.kept(step.text)
     speaker = dialog.speaker
     if speaker is not None and extension.ACTOR not in step.own and speaker.is_ai == (step.kind == "agent_message"):
         step.actor = speaker.actor

@@ -124,7 +124,7 @@ class _Reader:
         elif speaker is not None and speaker.kind == "tool":
             step.kind = "note"
         if any(isinstance(block, dict) and block.get("type") != "text" for block in blocks):
-            step.left["content"] = blocks
+            step.for_writer["content"] = blocks
         return step
 
     def _event(self, kind: str, message: dict[str, Any], pointer: str) -> Step:
@@ -147,7 +147,7 @@ class _Reader:
                 asked = self._call(block, pointer, speaker)
                 yield asked
             asked.data["executed"] = True
-            asked.left["hop"] = block
+            asked.for_writer["hop"] = block
         elif kind == "tool_result":
             yield self._result(block, pointer)
         else:

@@ -43,7 +43,7 @@ class Step:
     level: int = 0
     data: dict[str, Any] = field(default_factory=dict)
     """What every reader of the event may want to know."""
-    left: dict[str, Any] = field(default_factory=dict)
+    for_writer: dict[str, Any] = field(default_factory=dict)
     """What only the writer wants, see :data:`NATIVE`."""
     at: datetime | None = None
     actor: tuple[ActorKind, str] = ("unknown", "")
@@ -61,7 +61,7 @@ class Step:
     @property
     def own(self) -> Sequence[str]:
         """Our own members that this step was restored from, see ``extension``."""
-        return self.left.get("own", ())
+        return self.for_writer.get("own", ())
 
     def freeze(self) -> EventDraft:
         """The event, which takes ``data`` over; the parent must have been frozen before."""
@@ -76,8 +76,8 @@ class Step:
         digest.update(dumps(said, orjson.OPT_SORT_KEYS))
         named = self.unique and 0 < len(self.id) <= LONGEST_ID
         self.key = f"{self.id if named else self.pointer}:{digest.hexdigest()}"
-        if self.left:
-            self.data[NATIVE] = self.left
+        if self.for_writer:
+            self.data[NATIVE] = self.for_writer
         else:
             self.data.pop(NATIVE, None)  # of the file, and not ours
         actor_kind, actor_name = self.actor

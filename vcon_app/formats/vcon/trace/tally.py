@@ -37,19 +37,19 @@ class Tally:
             step.model = model
             self.models[model] = None
         elif model:
-            step.left["model"] = model
-        native = step.left.get("native")
+            step.for_writer["model"] = model
+        native = step.for_writer.get("native")
         if native:
             step.request = next((value for name in REQUESTS if (value := text_or_none(native.get(name)))), None)
         if isinstance(raw := entry.get("token-usage"), dict):
             self._usage(step, raw)
         elif raw is not None:
-            step.left["usage"] = raw
+            step.for_writer["usage"] = raw
         if native and "requestId" in native:
             self._compare_with_stated(step)
 
     def _usage(self, step: Step, raw: dict[str, Any]) -> None:
-        step.left["usage"] = raw
+        step.for_writer["usage"] = raw
         pointer = f"{step.pointer}/token-usage"
         if total := usage.cumulative(raw):
             self._running = step, total
@@ -72,8 +72,8 @@ class Tally:
 
     def _assume_model(self, step: Step) -> None:
         """Counts without a model are those of the session's, unless the entry says that it is unknown."""
-        if step.usage and step.model is None and self._model and "model" not in step.left:
-            step.model, step.left["model"] = self._model, ""
+        if step.usage and step.model is None and self._model and "model" not in step.for_writer:
+            step.model, step.for_writer["model"] = self._model, ""
 
     def _compare_with_stated(self, step: Step) -> None:
         size = len(step.text) + (len(str(step.tool.arguments)) if step.tool and step.kind == "tool_call" else 0)

@@ -118,39 +118,39 @@ class TraceWalk:
         if found := plain_time(entry.get("timestamp")):
             step.at, plain = found
             if not plain:
-                step.left["timestamp"] = entry["timestamp"]
+                step.for_writer["timestamp"] = entry["timestamp"]
         else:
             self.clock.assign_time(step, entry, inherited)
         make(step, entry, above, self.people, self.ids)
         if step.kind == "unknown" and extension.KIND not in step.own:
             self._note_unknown(entry, pointer)
-        if "token-usage" in entry or "model-id" in entry or "native" in step.left:
+        if "token-usage" in entry or "model-id" in entry or "native" in step.for_writer:
             self.tally.read_usage(step, entry)
         if step.tool is not None:
             self.pairs.add_step(step)
         self._doubles.mark_double(step)
-        step.left["id"] = name
+        step.for_writer["id"] = name
         if level:
-            step.left["level"] = level
+            step.for_writer["level"] = level
         if wrapper:
-            step.left["wrapper"] = wrapper.pop()
+            step.for_writer["wrapper"] = wrapper.pop()
         if name:
             self.ids.setdefault(name, step)
-        if "parent-id" in entry and (parent_id := step.left.get("parent_id")):
+        if "parent-id" in entry and (parent_id := step.for_writer.get("parent_id")):
             self._parents.append((parent_id, pointer))
         self.steps.append(step)
         return step
 
     def _note_unknown(self, entry: dict[str, Any], pointer: str) -> None:
         kind = shown(entry["type"])
-        said = "A user entry without content" if entry["type"] == "user" else f"An entry of the unknown type {kind}"
-        self.notes.warn("R67", pointer, f"{said}: it is kept and shown as it is.", kind)
+        subject = "A user entry without content" if entry["type"] == "user" else f"An entry of the unknown type {kind}"
+        self.notes.warn("R67", pointer, f"{subject}: it is kept and shown as it is.", kind)
 
     def _derive(self, block: Block, pointer: str, place: Place) -> None:
         """A content block that no child repeats is an event; the writer finds it in its message again."""
         wrapper = place.wrapper[0] if place.wrapper else None
         step = self._step(block.entry, "", f"{pointer}/content/{block.place}", place)
-        step.left = {"id": "", "derived": True, **({"wrapper": wrapper, "level": place.level} if wrapper else {})}
+        step.for_writer = {"id": "", "derived": True, **({"wrapper": wrapper, "level": place.level} if wrapper else {})}
 
     def _is_copy(self, name: str, is_same: bool, pointer: str) -> bool:
         """The same entry twice (traces for single calls may overlap): the first is kept."""
@@ -191,12 +191,12 @@ def _derived(entry: dict[str, Any], children: list[dict[str, Any]]) -> list[Bloc
     if not blocks or not children:
         return blocks
     folded = [fold(child) for child in children]
-    held = {(text_of(child["type"]), text_of(child.get("call-id"))) for child in folded}
+    child_calls = {(text_of(child["type"]), text_of(child.get("call-id"))) for child in folded}
     thinks = any(child["type"] == "reasoning" for child in folded)
     return [
         block
         for block in blocks
-        if (block.entry["type"], text_of(block.entry.get("call-id"))) not in held
+        if (block.entry["type"], text_of(block.entry.get("call-id"))) not in child_calls
         and not (block.entry["type"] == "reasoning" and thinks)
     ]
 

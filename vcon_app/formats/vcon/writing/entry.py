@@ -76,52 +76,52 @@ def tool_of(event: EventDraft) -> Json:
     return {name: value for name in extension.TOOL_FIELDS if (value := getattr(event.tool, name)) is not None}
 
 
-def timestamp_of(event: EventDraft, left: dict[str, Any]) -> Json:
-    if "timestamp" in left:
-        return left["timestamp"]
+def timestamp_of(event: EventDraft, kept: dict[str, Any]) -> Json:
+    if "timestamp" in kept:
+        return kept["timestamp"]
     borrowed = event.data.get("time_inherited") or event.data.get("time_source")
-    if event.at is None or (borrowed and "id" in left):
+    if event.at is None or (borrowed and "id" in kept):
         return None
     return rfc3339_short(event.at)
 
 
-def _content(event: EventDraft, left: dict[str, Any]) -> dict[str, Json]:
-    if "content" in left:
-        return {"content": left["content"]}
-    if "blocks" in left:
-        return {"content": [{"type": left["blocks"], "text": event.text}]}
-    return {} if left.get("bare") else {"content": event.text}
+def _content(event: EventDraft, kept: dict[str, Any]) -> dict[str, Json]:
+    if "content" in kept:
+        return {"content": kept["content"]}
+    if "blocks" in kept:
+        return {"content": [{"type": kept["blocks"], "text": event.text}]}
+    return {} if kept.get("bare") else {"content": event.text}
 
 
-def _reasoning(event: EventDraft, left: dict[str, Any]) -> dict[str, Json]:
+def _reasoning(event: EventDraft, kept: dict[str, Any]) -> dict[str, Json]:
     extra = {"subject": event.data["subject"]} if isinstance(event.data.get("subject"), str) else {}
-    if "encrypted" in left:
-        extra["encrypted"] = left["encrypted"]
-    return {**({"content": ""} if left.get("bare") else _content(event, left)), **extra}
+    if "encrypted" in kept:
+        extra["encrypted"] = kept["encrypted"]
+    return {**({"content": ""} if kept.get("bare") else _content(event, kept)), **extra}
 
 
-def _call(event: EventDraft, left: dict[str, Any]) -> dict[str, Json]:
+def _call(event: EventDraft, kept: dict[str, Any]) -> dict[str, Json]:
     tool = event.tool
     given = tool.arguments if tool else None
     call_id = {"call-id": tool.call_id} if tool and tool.call_id else {}
-    return {"name": (tool.name if tool else None) or "unknown", "input": left.get("input", given), **call_id}
+    return {"name": (tool.name if tool else None) or "unknown", "input": kept.get("input", given), **call_id}
 
 
-def _result(event: EventDraft, left: dict[str, Any]) -> dict[str, Json]:
+def _result(event: EventDraft, kept: dict[str, Any]) -> dict[str, Json]:
     tool = event.tool or _NO_TOOL
     made: dict[str, Json] = {"call-id": tool.call_id} if tool.call_id else {}
     # the result stands as it is where reading it gives the same text again, else in a member of our own
     is_native = (
         tool.result is not None
-        and extension.RESULT not in left.get("own", ())
+        and extension.RESULT not in kept.get("own", ())
         and output_text(tool.result) == event.text
     )
     made["output"] = tool.result if is_native else event.text
-    if "id" in left:
+    if "id" in kept:
         for member, name in (("status", "status"), ("is-error", "is_error")):
-            if name in left:
-                made[member] = left[name]
-        is_named = bool(event.tool) and bool(left.get("named"))
+            if name in kept:
+                made[member] = kept[name]
+        is_named = bool(event.tool) and bool(kept.get("named"))
     else:
         if tool.status in STATUS:
             made["status"] = STATUS[tool.status]
@@ -131,10 +131,10 @@ def _result(event: EventDraft, left: dict[str, Any]) -> dict[str, Json]:
     return made | ({"name": tool.name} if is_named else {})
 
 
-def _system(event: EventDraft, left: dict[str, Any]) -> dict[str, Json]:
-    event_type = left.get("event_type", event.data.get("event_type"))
-    details = left.get("details", event.data.get("details"))
-    if "id" in left:
+def _system(event: EventDraft, kept: dict[str, Any]) -> dict[str, Json]:
+    event_type = kept.get("event_type", event.data.get("event_type"))
+    details = kept.get("details", event.data.get("details"))
+    if "id" in kept:
         return {"event-type": event_type or "", **({"data": details} if details is not None else {})}
     name = (
         "agent-handoff"

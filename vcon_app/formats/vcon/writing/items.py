@@ -36,11 +36,11 @@ SINGLE = ("transfer_target", "original", "consultation", "target_dialog")
 def dialogs(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
     """Every dialog, laid out as an item of the array ``dialog``."""
     for number, event in plan.dialog_events(events, losses) if plan.dialogs else ():
-        held, gone = kept_by_reader(event).get("dialog"), kept_by_reader(event).get(REMOVED_PARTS)
-        item = _dialog_of_file(held, event, plan, losses) if held else _dialog_of_event(event, plan)
-        if gone and not held:
+        stored, gone = kept_by_reader(event).get("dialog"), kept_by_reader(event).get(REMOVED_PARTS)
+        item = _dialog_of_file(stored, event, plan, losses) if stored else _dialog_of_event(event, plan)
+        if gone and not stored:
             item = shell_of(item, EVENT in gone)
-        if plan.is_entry(event) and event.kind in MESSAGE_KINDS and (gone or not (held and plan.had_trace)):
+        if plan.is_entry(event) and event.kind in MESSAGE_KINDS and (gone or not (stored and plan.had_trace)):
             item.setdefault("message_id", plan.entry_id(event, number))
         yield indented_json(in_member_order(item, DIALOG_MEMBERS), 2)
 
@@ -59,8 +59,8 @@ def _dialog_of_event(event: EventDraft, plan: Plan) -> dict[str, Json]:
     return {**item, **({"application": client["name"]} if text_or_none(client.get("name")) else {})}
 
 
-def _dialog_of_file(held: dict[str, Any], event: EventDraft, plan: Plan, losses: Losses) -> dict[str, Json]:
-    item = _with_text(held, event)
+def _dialog_of_file(stored: dict[str, Any], event: EventDraft, plan: Plan, losses: Losses) -> dict[str, Json]:
+    item = _with_text(stored, event)
     item = _mended_time(item, losses)
     for name in sorted(FORBIDDEN.get(text_or_none(item.get("type")) or "", ())):
         if item.get(name) not in EMPTY:
@@ -78,9 +78,9 @@ def _dialog_of_file(held: dict[str, Any], event: EventDraft, plan: Plan, losses:
     return _mended_content(item, "dialog", plan, losses)
 
 
-def _with_text(held: dict[str, Any], event: EventDraft) -> dict[str, Json]:
+def _with_text(stored: dict[str, Any], event: EventDraft) -> dict[str, Json]:
     """The object with its body back."""
-    return {**held["item"], "body": event.text} if held.get("text") else dict(held["item"])
+    return {**stored["item"], "body": event.text} if stored.get("text") else dict(stored["item"])
 
 
 def _mended_time(item: dict[str, Json], losses: Losses) -> dict[str, Json]:
@@ -186,10 +186,10 @@ def encode_base64(data: bytes) -> str:
 
 def analyses(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes | Iterator[bytes]]:
     """The analyses of the file with the trace in its old place, which is the first for a new vCon."""
-    held = plan.record.get("analysis") or []
+    stored = plan.record.get("analysis") or []
     place = dict_of(plan.record.get("trace")).get("i", -1)
     waiting = plan.traced
-    for kept in held:
+    for kept in stored:
         if waiting and kept["i"] > place:
             yield trace_bytes(plan, events, losses)
             waiting = False
@@ -216,15 +216,15 @@ def attachments(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
     kept = list(plan.record.get("attachments") or [])
     nearest = Before(plan, events if plan.attachments else ())
     for number, event in plan.attachment_events(events, losses) if plan.attachments else ():
-        held = kept_by_reader(event).get("attachment")
-        while kept and (held is None or kept[0]["i"] < held["i"]):
+        stored = kept_by_reader(event).get("attachment")
+        while kept and (stored is None or kept[0]["i"] < stored["i"]):
             yield indented_json(in_member_order(_kept_attachment(kept.pop(0), plan, losses), ATTACHMENT_MEMBERS), 2)
         gone = kept_by_reader(event).get(REMOVED_PARTS)
-        if gone and not held:
+        if gone and not stored:
             item = shell_of_new(event)
         else:
-            item = _attachment_of_file(held, event) if held else _attachment_of_event(event)
-        if not held or not _keeps_dialog(item, plan):
+            item = _attachment_of_file(stored, event) if stored else _attachment_of_event(event)
+        if not stored or not _keeps_dialog(item, plan):
             item = _with_place(item, event, number, plan, nearest)
         yield indented_json(
             in_member_order(_complete(item, event, nearest.dialog(number), plan, losses), ATTACHMENT_MEMBERS), 2
@@ -243,11 +243,11 @@ def _kept_attachment(kept: dict[str, Any], plan: Plan, losses: Losses) -> dict[s
     return _complete(dict(kept["item"]), None, 0, plan, losses) if kept["item"] else {}
 
 
-def _attachment_of_file(held: dict[str, Any], event: EventDraft) -> dict[str, Json]:
-    item = _with_text(held, event)
-    if "change" in held:
-        told = {name: event.data.get(name) for name in held["change"] if name in event.data}
-        told |= {"diff_text": event.text} if "diff_text" in held["change"] else {}
+def _attachment_of_file(stored: dict[str, Any], event: EventDraft) -> dict[str, Json]:
+    item = _with_text(stored, event)
+    if "change" in stored:
+        told = {name: event.data.get(name) for name in stored["change"] if name in event.data}
+        told |= {"diff_text": event.text} if "diff_text" in stored["change"] else {}
         item["body"] = told | item["body"]
     return item
 
@@ -344,9 +344,9 @@ class Before:
         last = ""
         for number, event in enumerate(events, 1):
             if plan.is_dialog(event):
-                held = kept_by_reader(event).get("dialog")
-                self._dialogs.append((number, plan.new_index(held["i"]) if held else new))
-                new += held is None
+                stored = kept_by_reader(event).get("dialog")
+                self._dialogs.append((number, plan.new_index(stored["i"]) if stored else new))
+                new += stored is None
             if plan.is_attachment(event):
                 self._entries[number] = last
             elif plan.is_entry(event):

@@ -104,16 +104,16 @@ def _completed(raw: dict[str, Json], kind: str, session: SessionDraft, traced: b
     if not traced:
         return raw
     meta = dict_of(raw.get("meta"))
-    told = dict_of(meta.get("agent_session"))
+    agent_session = dict_of(meta.get("agent_session"))
     model = (
-        text_or_none(told.get("model_id"))
+        text_or_none(agent_session.get("model_id"))
         or text_or_none(meta.get("model"))
         or (session.model if kind == "agent" else None)
     )
     needed = {
         "model_id": model or "unknown",
-        "provider": text_or_none(told.get("provider")) or _provider(model, session) or "unknown",
+        "provider": text_or_none(agent_session.get("provider")) or _provider(model, session) or "unknown",
     }
-    if raw.get("type") == "bot" and raw.get("role") == "agent" and told.keys() >= needed.keys():
+    if raw.get("type") == "bot" and raw.get("role") == "agent" and agent_session.keys() >= needed.keys():
         return raw
-    return {**raw, "type": "bot", "role": "agent", "meta": {**meta, "agent_session": {**told, **needed}}}
+    return {**raw, "type": "bot", "role": "agent", "meta": {**meta, "agent_session": {**agent_session, **needed}}}

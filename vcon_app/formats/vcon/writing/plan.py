@@ -52,12 +52,12 @@ KEPT_TYPES: dict[str, type] = {
 }  # fmt: skip
 
 
-def _is_sound(left: Json) -> bool:
-    if not isinstance(left, dict) or not all(isinstance(left[name], KEPT_TYPES.get(name, object)) for name in left):
+def _is_sound(kept: Json) -> bool:
+    if not isinstance(kept, dict) or not all(isinstance(kept[name], KEPT_TYPES.get(name, object)) for name in kept):
         return False
-    if left.get("type", "user") not in ("user", "system-event") or not 0 <= left.get("level", 0) <= DEEPEST:
+    if kept.get("type", "user") not in ("user", "system-event") or not 0 <= kept.get("level", 0) <= DEEPEST:
         return False
-    held = [left[name] for name in ("dialog", "attachment") if name in left]
+    held = [kept[name] for name in ("dialog", "attachment") if name in kept]
     return all(type(one.get("i")) is int and isinstance(one.get("item"), dict) for one in held)
 
 
@@ -96,9 +96,9 @@ class Plan:
         """The session came from such a record: its messages stand in no dialog yet."""
         return "vac" in (self.record.get("forms") or ())
 
-    def is_new(self, left: dict[str, Any]) -> bool:
+    def is_new(self, kept: dict[str, Any]) -> bool:
         """Is there nothing in the file beside its trace that the event came from?"""
-        return not (left.keys() & ({"source"} if self.was_alone else {"id", "source"}))
+        return not (kept.keys() & ({"source"} if self.was_alone else {"id", "source"}))
 
     def is_dialog(self, event: EventDraft) -> bool:
         """Dialogs of the file stay; of other events the visible messages of the main conversation become dialogs."""

@@ -151,16 +151,16 @@ class _Entries:
         for number, event in enumerate(events, 1):
             if not self._plan.is_entry(event):
                 continue
-            left = kept_by_reader(event)
+            kept = kept_by_reader(event)
             name = self._plan.entry_id(event, number)
             self._ids[event.key] = name
-            level, flat = (left.get("level", 0), False) if "id" in left else self._level(event)
-            if "wrapper" in left:
-                wrapper = left["wrapper"]
+            level, flat = (kept.get("level", 0), False) if "id" in kept else self._level(event)
+            if "wrapper" in kept:
+                wrapper = kept["wrapper"]
                 wrapper = cddl_repair.entry(wrapper, self._losses) if self._plan.alone else wrapper
                 yield self._tree.add(max(level - 1, 0), wrapper)
-            if not left.get("derived"):
-                entry = self._entry(event, left, name, flat)
+            if not kept.get("derived"):
+                entry = self._entry(event, kept, name, flat)
                 yield self._tree.add(level, cddl_repair.entry(entry, self._losses) if self._plan.alone else entry)
             self._remember(event, level)
         yield self._tree.finish()
@@ -190,49 +190,49 @@ class _Entries:
         if event.kind == "tool_call":
             self._path.append((level, event.key, event.depth))
 
-    def _entry(self, event: EventDraft, left: dict[str, Any], name: str, flat: bool) -> dict[str, Json]:
+    def _entry(self, event: EventDraft, kept: dict[str, Any], name: str, flat: bool) -> dict[str, Json]:
         """The event as a trace entry (VAC s3.8) without its children; an unknown one of the file as it was."""
-        was_entry = "id" in left
-        if event.kind == "unknown" and was_entry and "raw" in event.data and extension.KIND not in left.get("own", ()):
+        was_entry = "id" in kept
+        if event.kind == "unknown" and was_entry and "raw" in event.data and extension.KIND not in kept.get("own", ()):
             return event.data["raw"]
-        kind = left.get("type") or TYPES.get(event.kind, "system-event")
+        kind = kept.get("type") or TYPES.get(event.kind, "system-event")
         entry: dict[str, Json] = {"type": kind, "id": name}
-        if parent_id := left.get("parent_id") or self._parent_id(event, left):
+        if parent_id := kept.get("parent_id") or self._parent_id(event, kept):
             entry["parent-id"] = parent_id
-        if (timestamp := self._timestamp(event, left)) is not None:
+        if (timestamp := self._timestamp(event, kept)) is not None:
             entry["timestamp"] = timestamp
-        if model := left.get("model", event.model or ("unknown" if event.usage else None)):
+        if model := kept.get("model", event.model or ("unknown" if event.usage else None)):
             entry["model-id"] = model
-        entry |= CONTENTS[kind](event, left)
-        if (usage := left["usage"] if "usage" in left else token_usage(event)) is not None:
+        entry |= CONTENTS[kind](event, kept)
+        if (usage := kept["usage"] if "usage" in kept else token_usage(event)) is not None:
             entry["token-usage"] = usage
-        entry |= left.get("odd", {})
-        entry |= left.get("native", {})
-        return entry | self._own(event, left, entry, flat)
+        entry |= kept.get("odd", {})
+        entry |= kept.get("native", {})
+        return entry | self._own(event, kept, entry, flat)
 
-    def _timestamp(self, event: EventDraft, left: dict[str, Any]) -> Json:
-        stated = timestamp_of(event, left)
+    def _timestamp(self, event: EventDraft, kept: dict[str, Any]) -> Json:
+        stated = timestamp_of(event, kept)
         if stated is None and self._plan.alone and event.data.get("time_source") and event.at:
             return rfc3339_short(event.at)  # of a dialog, and there are none beside a record that stands alone
         return stated
 
-    def _parent_id(self, event: EventDraft, left: dict[str, Any]) -> str | None:
+    def _parent_id(self, event: EventDraft, kept: dict[str, Any]) -> str | None:
         """The id that the parent was written under; an entry of the file has a parent only if it stated one."""
-        return self._ids.get(event.parent) if event.parent and "id" not in left else None
+        return self._ids.get(event.parent) if event.parent and "id" not in kept else None
 
-    def _own(self, event: EventDraft, left: dict[str, Any], entry: dict[str, Json], flat: bool) -> dict[str, Json]:
+    def _own(self, event: EventDraft, kept: dict[str, Any], entry: dict[str, Json], flat: bool) -> dict[str, Json]:
         """Our own members: those it was restored from, and for events of other origin those that are needed."""
-        if "id" in left:
-            wanted = set(left.get("own", ()))
+        if "id" in kept:
+            wanted = set(kept.get("own", ()))
             made: dict[str, Json] = {}
             if self._plan.alone:
-                flat = bool(event.depth) and not left.get("level") and extension.DEPTH not in wanted
+                flat = bool(event.depth) and not kept.get("level") and extension.DEPTH not in wanted
         else:
             wanted = needed_members(event, entry)
             made = self._ids_of(event)
             if self._looks_doubled(event):
                 wanted.add(extension.KIND)
-        if (self._plan.alone or "id" not in left) and self._actor_is_lost(event):
+        if (self._plan.alone or "id" not in kept) and self._actor_is_lost(event):
             wanted.add(extension.ACTOR)
         if flat:  # one level below is what readers take a side chain for; deeper ones are said
             made = {"isSidechain": True, **made}
