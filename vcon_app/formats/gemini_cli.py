@@ -111,6 +111,7 @@ class GeminiReading(FactsReading):
     def note_session(self, line: Line) -> bool:
         self.facts.note_line(line)
         value = line.value
+        # The appended form states the same members as updates under $set.
         for stated in (value, dict_of(value.get("$set"))):
             self.facts.session = self.facts.session or text_of(stated.get("sessionId"))
             self.facts.title = text_of(stated.get("summary")) or self.facts.title
@@ -152,6 +153,7 @@ class GeminiReading(FactsReading):
 
     def _messages(self, line: Line, holder: dict[str, Any], path: str) -> Iterator[Draft]:
         messages = [dict_of(value) for value in list_of(holder.get("messages"))]
+        # A checkpoint repeats the conversation; one known message tells it from the first document of a session.
         goes_on = any(f"id:{_id(message)}" in self._seen for message in messages)
         for index, message in enumerate(messages):
             inner = replace(line, value=message, key=_id(message) or f"m{index}", at=None)
@@ -167,6 +169,7 @@ class GeminiReading(FactsReading):
     def _new(self, events: Iterable[EventDraft], *, checkpoint: bool = False) -> Iterator[EventDraft]:
         """Those that were not told. What a checkpoint puts in the place of what it tells again begins no turn."""
         for event in events:
+            # The document is rewritten as a whole, so most of each copy was told before.
             if event.key in self._seen:
                 continue
             self._mark_told(event.key)

@@ -122,6 +122,7 @@ class QwenReading(FactsReading):
             yield self.unknown(line, unknown_type(kind))
 
     def closing(self) -> Iterator[Finding]:
+        # Not an error: telemetry counts side requests too, which no line of the file shows.
         if self.reported > self.counted:
             yield Finding(
                 f"{NAME}.total", "info", "",
@@ -362,6 +363,7 @@ def usage_of(counts: dict[str, Any]) -> Usage | None:
     output, thoughts = count_of(counts.get("candidatesTokenCount")), count_of(counts.get("thoughtsTokenCount"))
     if given is None and output is None and thoughts is None:
         return None
+    # total == prompt + output holds only when the thoughts are part of the output.
     inside = count_of(counts.get("totalTokenCount")) == (given or 0) + (output or 0) and bool(thoughts)
     return Usage(
         input_tokens=uncached(given, cached),

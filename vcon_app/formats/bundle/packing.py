@@ -35,6 +35,7 @@ class Packing:
 
     def __init__(self, at: datetime) -> None:
         self.members: list[Member] = []
+        # Zip times begin in 1980 (APPNOTE.TXT 4.4.6).
         self._time = max(at.astimezone(UTC), FIRST).timetuple()[:6]
         self._pieces = _Pieces()
         self._zip = zipfile.ZipFile(self._pieces, "w")  # type: ignore[arg-type]  # it needs nothing but write and flush
@@ -47,7 +48,9 @@ class Packing:
         stream = iter(chunks)
         first = next(stream, b"")
         info = zipfile.ZipInfo(path, self._time)
+        # 3 is Unix: a plain file, whatever system packs it, so the same content gives the same bytes.
         info.create_system, info.external_attr = 3, 0o100644 << 16
+        # What shrinks too well would be refused as a bomb by readers like our own.
         info.compress_type = zipfile.ZIP_STORED if _is_bomblike(first) else zipfile.ZIP_DEFLATED
         info.file_size = size if size is not None else len(first)
         digest, length = hashlib.sha256(), 0

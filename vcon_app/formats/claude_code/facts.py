@@ -84,6 +84,7 @@ class Facts:
         """Take from a line what it says about its session."""
         value = line.value
         if at := line.at:
+            # Not just the first line's time: lines need not stand in the order of time.
             if self._started is None or at < self._started:
                 self._started = at
             if self._ended is None or at > self._ended:
@@ -117,6 +118,7 @@ class Facts:
         """
         if total is None:
             return None
+        # The total is cumulative for a connection; a conversation reset starts it again at 0.
         if total < self._cost:
             self._cost_before += self._cost
             self._cost = Decimal(0)

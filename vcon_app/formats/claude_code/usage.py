@@ -75,6 +75,7 @@ class Outputs:
 
         Whether that is too little for what was seen of the response so far; a later line may state more.
         """
+        # Popped and set again: the dict keeps the order of use, so the oldest response is closed first.
         before = self._open.pop(request, (0, 0))
         seen, stated = self._open[request] = before[0] + characters, max(before[1], output_tokens)
         if len(self._open) > OPEN_RESPONSES:
@@ -85,6 +86,7 @@ class Outputs:
         """The verdict over the file: a finding when most responses state less than half of their text."""
         for request in list(self._open):
             self._close(request)
+        # A few short ones prove nothing; when most are short, the recorder is at fault.
         if not self._short or self._short * 2 <= self._responses:
             return None
         return Finding(

@@ -35,10 +35,12 @@ class Replay:
         """Whether this line is copied. To be asked for each line, in order."""
         if self._began is None:
             return False
+        # The second session_meta is the parent's, so what follows it is a copy; one alone is the file's own.
         if kind == "session_meta":
             self._copied, self._own = self._own, True
             return False
         if (turn := _turn(kind, payload)) is not None:
+            # Copies get new timestamps, but keep their turn ids, which are UUIDs with the time of making.
             made = _time_of_uuid7(turn)
             self._copied = made is not None and made < self._began
         self.lines += self._copied
@@ -59,4 +61,5 @@ def _time_of_uuid7(identifier: str) -> int | None:
         value = UUID(identifier)
     except ValueError:
         return None
+    # The first 48 of 128 bits are the milliseconds.
     return value.int >> 80 if value.version == 7 else None

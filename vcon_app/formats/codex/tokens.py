@@ -33,8 +33,10 @@ class Totals:
         """Tokens of the response this ``token_count`` reports; ``None`` when it reports none, or again the same."""
         info = dict_of(payload.get("info"))
         total, last = _counts(info.get("total_token_usage")), _counts(info.get("last_token_usage"))
+        # Codex repeats token_count without a new response; equal running totals tell the repeat.
         if total and total == self.last:
             return None
+        # Older versions state the running total only.
         last = last or self._difference(total)
         self.last = total or self.last
         self._counted += _sum(last)
@@ -55,6 +57,7 @@ class Totals:
 
     def _difference(self, total: Counts) -> Counts:
         """From the total before; a total that fell was set back to 0 in between."""
+        # The running totals may start again at 0; a negative difference would be no count.
         fell = any(total.get(name, 0) < self.last.get(name, 0) for name in ("input_tokens", "output_tokens"))
         before = {} if fell else self.last
         return {name: max(count - before.get(name, 0), 0) for name, count in total.items()}

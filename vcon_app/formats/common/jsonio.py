@@ -38,6 +38,7 @@ def _tolerant(data: bytes) -> tuple[Any, list[str]]:
         repairs.append(f"{name} read as null")
 
     try:
+        # utf-8-sig: some Windows programs put a byte order mark before JSON (RFC 8259 s8.1 lets readers ignore it).
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         text = data.decode("utf-8-sig", errors="replace")
@@ -83,6 +84,7 @@ def _clean(value: Any, depth: int, repairs: list[str]) -> Any:
             repairs.append("lone surrogate replaced by U+FFFD")
             return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         return value
+    # json.loads reads 1e999 as infinity, which neither JSON nor jsonb can hold.
     if isinstance(value, float) and not isfinite(value):
         repairs.append("a number beyond 1.8e308 read as null")
         return None
@@ -100,6 +102,7 @@ def dumps(value: Any) -> bytes:
     nested deeper than ``MAX_DEPTH`` a note that says so. Integers keep all their digits.
     """
     try:
+        # orjson first: the slow path is only for what it refuses.
         return orjson.dumps(value, default=_text)
     except TypeError:  # a surrogate, an integer over 64 bits, or nesting: orjson does not say which
         tame = json.dumps(_without_deep_values(value, 0), ensure_ascii=False, separators=(",", ":"), default=_text)

@@ -108,6 +108,7 @@ def named(name: str, items: Iterable[Item]) -> Iterator[Item]:
 
 def _lines(source: BinaryIO, packed: bool) -> Iterator[Item]:
     offset, number = 0, 0
+    # One byte more than allowed tells a line that is too long from one that just fits.
     while raw := source.readline(MAX_LINE + 1):
         number += 1
         if packed and offset > MAX_UNPACKED:
@@ -115,6 +116,7 @@ def _lines(source: BinaryIO, packed: bool) -> Iterator[Item]:
                 f"unpacked it is larger than {MAX_UNPACKED // 1024**2:,} MB; unpack it and split it first"
             )
         size, pointer, place = len(raw), f"L{number}", None if packed else offset
+        # Skipped in pieces, never held: the line may be as long as the file.
         if size > MAX_LINE and not raw.endswith(b"\n"):
             size += _skip_line(source)
             yield from _malformed(raw, pointer, place, size, f"longer than {MAX_LINE} bytes ({size}); not parsed")
@@ -143,6 +145,7 @@ def _documents(source: BinaryIO, packed: bool) -> Iterator[Item]:
             indented |= raw[:1] in (b" ", b"\t")
             buffer += raw
         if buffer and _ends(raw, buffer, first == number):
+            # Each try parses the whole buffer again, so MAX_TRIES bounds the cost of a hostile file.
             tries += 1
             if document := _document(bytes(buffer), f"L{first}", None if packed else begin):
                 yield from document
@@ -172,6 +175,7 @@ def _parse(raw: bytes, number: int, offset: int | None) -> Iterator[Item]:
     data = raw.removeprefix(BOM) if number == 1 else raw
     data = data.strip(_BLANK)
     if data:
+        # Nearly every line starts with its object; searching is left to the others.
         start = 0 if raw.startswith(b"{") else raw.index(data)
         yield from objects(data, f"L{number}", _add_offset(offset, start), last=not raw.endswith(b"\n"))
     elif b"\0" in raw:
@@ -220,6 +224,7 @@ def _joined_objects(data: bytes, pointer: str, offset: int | None, why: str, *, 
     if found:
         yield Finding("glued-objects", "info", pointer, f"{found} objects without a line break; each was read")
     rest = data[behind:].strip(_BLANK)
+    # No event for a cut-off end: the next import of the grown file reads the line whole, under its real key.
     if rest and last:
         yield Finding("cut-off-line", "info", pointer, "the last line is cut off; the writer may still be writing")
     elif rest:
@@ -228,6 +233,7 @@ def _joined_objects(data: bytes, pointer: str, offset: int | None, why: str, *, 
 
 def _spans(data: bytes) -> Iterator[tuple[int, int]]:
     """Byte ranges of the objects that follow one another from the beginning."""
+    # surrogateescape keeps broken bytes countable: the spans are offsets in bytes, not in characters.
     text = data.decode(errors="surrogateescape")
     decoder, at, start = json.JSONDecoder(), 0, 0
     while text.startswith("{", at):
@@ -248,6 +254,7 @@ def _add_offset(offset: int | None, more: int) -> int | None:
 
 
 def _malformed(data: bytes, pointer: str, offset: int | None, size: int, why: str) -> Iterator[Item]:
+    # PostgreSQL stores no NUL in text.
     start = data[:SHOWN].decode(errors="replace").replace("\0", "\ufffd")
     yield Finding("malformed-line", "warning", pointer, f"{why}; begins {start!r}")
     yield EventDraft(

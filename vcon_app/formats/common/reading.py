@@ -46,6 +46,7 @@ class Findings:
 
     def unknown(self, what: str, pointer: str) -> None:
         """Count something of a type that is not known."""
+        # A hostile file may invent a type per line; TYPES bounds the table.
         what = what if what in self._types or len(self._types) < TYPES else "others"
         first, count = self._types.get(what, (pointer, 0))
         self._types[what] = first, count + 1
@@ -99,14 +100,15 @@ class Reading:
     def run(self, items: Iterable[Item]) -> Iterator[Draft]:
         """The drafts of a file. Raises ``FormatError`` when it holds no JSON object among its first lines."""
         items = iter(items)
-        held = list(self._first_items(items))
+        first_items = list(self._first_items(items))
         self.fix_session_id()
-        if not any(isinstance(item, Line) for item in held):
+        # Refused only now: a transcript may begin with broken lines, and is still one.
+        if not any(isinstance(item, Line) for item in first_items):
             raise FormatError(
                 f"it is no {self.title} transcript: none of its first {BUFFERED_LINES} lines is a JSON object"
             )
         yield self.session(complete=False)
-        for item in held:
+        for item in first_items:
             yield from self._item(item)
         for item in items:
             yield from self._item(item)
@@ -122,6 +124,7 @@ class Reading:
         value = line.value if value is None else value
         self.findings.unknown(what, line.pointer)
         data = {"type": text_of(value.get("type"))[:100] or None, **(more or {})}
+        # A larger line stays readable in the source document, by its offset and length.
         if len(line.raw) <= RAW_LIMIT:
             data["raw"] = bounded(value, len(line.raw))
         return line.event("unknown", actor=("unknown", ""), data=data, **place)
@@ -170,6 +173,7 @@ class Keys:
         found = digest(line.raw)[:12]
         if self._first.setdefault(own, found) != found:
             return f"{own}:{found}"
+        # Bounded, so that memory stays flat however long the file is.
         if len(self._first) > REMEMBERED:
             del self._first[next(iter(self._first))]
         return own
@@ -179,6 +183,7 @@ class Keys:
 
         A line without a time is known by the line before it too: ``{"type": "saved"}`` may come a thousand times.
         """
+        # The time makes equal lines differ; without one only the neighbour does.
         name = digest(line.raw if line.at else line.raw + self._previous)
         count = self._seen.pop(name, 0)
         self._seen[name] = count + 1

@@ -76,6 +76,7 @@ class Archive:
             raise FormatError(
                 f"the zip archive unpacks to {numbers.size(self.unpacked)}, more than the limit of {numbers.size(most)}"
             )
+        # A small archive may be compressed as well as it likes; the ratio tells bombs only among large ones.
         if self.unpacked > max(HARMLESS, MAX_RATIO * self.packed):
             raise FormatError(f"the zip archive unpacks to over {MAX_RATIO} times its size, as only bombs do")
 
@@ -121,11 +122,13 @@ def name_without_suffix(member: ZipInfo) -> str:
 
 def _refusal(info: ZipInfo, names: Counter[str]) -> Finding | None:
     """Why a member is not read."""
+    # The upper 16 bits are the Unix mode (APPNOTE.TXT 4.4.15); 0 where another system made the archive.
     kind = stat.S_IFMT(info.external_attr >> 16)
     if _is_unsafe(info.orig_filename):
         rule, message = "unsafe-name", "the name is no plain path inside the archive; the member is not read"
     elif kind not in (0, stat.S_IFREG, stat.S_IFDIR):
         rule, message = "link", "a link or a device, not a file; it is not followed"
+    # Two programs could read two different members of one name, so none is believed.
     elif names[_plain(info.filename)] > 1:
         rule, message = "duplicate-name", "several members have this name, none of them is read"
     elif info.flag_bits & _ENCRYPTED:
@@ -140,6 +143,7 @@ def _refusal(info: ZipInfo, names: Counter[str]) -> Finding | None:
 def _is_unsafe(name: str) -> bool:
     """Absolute, of a drive, leading out, or no name at all: refused though no name is ever used to write a file."""
     parts = _plain(name).rstrip("/").split("/")
+    # A drive letter is absolute on Windows, though PurePosixPath takes it for a plain name.
     drive = re.match(r"[A-Za-z]:", name)
     return bool(drive) or "\0" in name or len(name) > MAX_NAME or ".." in parts or "" in parts[:1]
 
@@ -162,6 +166,7 @@ class _Bounded:
         self.seek, self.tell, self.seekable = source.seek, source.tell, source.seekable
 
     def read(self, size: int = -1) -> bytes:
+        # zipfile reads the whole directory at once, in the length that the archive itself declares.
         if size > MAX_DIRECTORY:
             raise zipfile.BadZipFile(f"a list of members of {size:,} bytes; {MAX_DIRECTORY:,} are the limit")
         return self._source.read(size if size >= 0 else MAX_DIRECTORY)

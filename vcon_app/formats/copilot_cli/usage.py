@@ -34,6 +34,7 @@ class Leg:
         before = self._requests.pop(request, {})
         now = {name: max(before.get(name, 0), getattr(usage, name) or 0) for name in FIELDS}
         self._requests[request] = now
+        # Lines of one request stand close together, so an old request cannot grow any more.
         if len(self._requests) > RECENT:
             del self._requests[next(iter(self._requests))]
         counted = self._counted.setdefault(model or "", {})

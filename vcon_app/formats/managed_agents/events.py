@@ -95,6 +95,7 @@ def tool_result(reading: Reading, line: Line) -> Iterator[EventDraft]:
     status = "error" if value.get("is_error") is True else "ok"
     if call and call.key in reading.denied:
         reading.denied.discard(call.key)
+        # The API reports a denied call as an error of the tool.
         status = "denied" if status == "error" else status
     tool = ToolDraft(call_id, call.name if call else None, call.server if call else None, status=status)
     yield line.event(
@@ -112,6 +113,7 @@ def request_end(reading: Reading, line: Line) -> Iterator[EventDraft]:
     )
     request = id_of(value.get("model_request_start_id")) or line.key
     usage = reading.usage(stated) if stated else None
+    # A sub-agent may run on another model, and the event does not say which.
     model = None if line.depth else reading.facts.model
     yield line.event("model_request", actor=line.agent, usage=usage, request=request, model=model, data=data)
 

@@ -71,6 +71,7 @@ class Trace:
 
     def _conversation(self, span: Span) -> str:
         above: Span | None = span
+        # Parents come from the file and may form a circle.
         for _ in range(MOST_LEVELS):
             if above is None:
                 break
@@ -179,6 +180,7 @@ class Conversation:
 
     def _request(self, span: Span) -> Iterator[EventDraft]:
         repeating = span.key in self._repeating
+        # A framework's span around the vendor's states the same tokens again; counting both doubles the bill.
         usage, cost = (None, None) if repeating else (usage_of(span), cost_of(span))
         counted = usage is not None or cost is not None
         request = (id_of(span.attributes.get("gen_ai.response.id")) or span.key) if counted else None

@@ -62,6 +62,7 @@ def parse_json_text(data: bytes, notes: Notes, pointer: str) -> Json:
 
     Raises ``jsonio.Unreadable``, and ``FormatError`` for what nests too deep.
     """
+    # Counting brackets costs little beside parsing, which is what it protects from.
     if len(data) > LIGHT and (heavy := memory_needed(data)) > HEAVIEST:
         raise FormatError(
             f"This JSON holds so many values that reading it would take about {heavy / 1e6:,.0f} MB of memory; "
@@ -117,6 +118,7 @@ def check_depth(value: Json) -> int:
     for _ in range(DEEPEST + 1):
         objects = [item for item in level if type(item) is dict]
         members += sum(map(len, objects))
+        # Level by level instead of by recursion: hostile nesting would exhaust the stack.
         inner = chain(chain.from_iterable(map(dict.values, objects)), *[item for item in level if type(item) is list])
         level = [child for child in inner if type(child) in _CONTAINERS]
         if not level:

@@ -87,6 +87,7 @@ class Redacted:
         for number, event in enumerate(self._events, 1):
             notes = kept_by_reader(event)
             is_block = bool(notes.get("derived"))
+            # A block inside a message has no level of its own: it stands one below the entry before it.
             level = notes.get("level", below if is_block else 0)
             below = level if is_block else level + 1
             gone = self._selection.parts_of(number, event)

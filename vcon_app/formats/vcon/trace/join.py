@@ -16,6 +16,7 @@ MESSAGES = ("user_message", "agent_message", "injected_context")
 def join_dialogs(steps: list[Step], ids: dict[str, Step], dialogs: list[Dialog], notes: Notes) -> list[Step]:
     """Match dialogs with messages; what is left over is put between the steps. The trace's time wins."""
     pairs = match_dialogs(steps, ids, dialogs)
+    # Converters without times count up by a second (rule R75); such times must not win over the trace's.
     made_up = spaced_by_one_second(dialogs)
     late = [dialog for dialog, step in pairs.items() if _merge(dialog, step, made_up, notes)]
     if late:
@@ -54,6 +55,7 @@ def match_dialogs(steps: list[Step], ids: dict[str, Step], dialogs: list[Dialog]
     if not unmatched:
         return pairs
     shelf = _Shelf(steps, used)
+    # All near matches first: a "yes" said ten times must not take the dialog of another "yes".
     for choose in (shelf.same_words_near_in_time, shelf.next_with_same_words):
         for dialog in unmatched:
             if dialog not in pairs and (step := choose(dialog)):

@@ -100,6 +100,7 @@ def _count(raw: dict[str, Any], name: str, keys: list[str], notes: Notes, pointe
 def _reading(counts: Counts, whose: str | None, notes: Notes, pointer: str) -> Reading:
     habit = HABITS.get(whose or "", _guess(counts))
     if counts.total is not None:
+        # A stated total is the only proof of how the counts overlap; habits are used without one.
         for reading in (DISJOINT, habit, *HABITS.values()):
             if _sum(counts, reading) == counts.total:
                 return reading

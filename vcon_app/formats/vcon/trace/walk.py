@@ -192,6 +192,7 @@ def _derived(entry: dict[str, Any], children: list[dict[str, Any]]) -> list[Bloc
         return blocks
     folded = [fold(child) for child in children]
     child_calls = {(text_of(child["type"]), text_of(child.get("call-id"))) for child in folded}
+    # Thoughts have no call id to be matched by, so one told as a child stands for all.
     thinks = any(child["type"] == "reasoning" for child in folded)
     return [
         block

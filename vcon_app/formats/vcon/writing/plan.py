@@ -132,6 +132,7 @@ class Plan:
         message_id = dict_of(dict_of(kept_by_reader(event).get("dialog")).get("item")).get("message_id")
         if isinstance(message_id, str) and message_id and not self.had_trace:
             return message_id
+        # Ids of our own must not meet an id of the file that looks like ours.
         return f"e{number}" if f"e{number}" not in self.taken else f"e{number}-{number}"
 
     def is_kept(self, old: int) -> bool:
@@ -173,6 +174,7 @@ class Order:
     def in_file_order(self, events: Events, losses: Losses) -> Iterator[tuple[int, EventDraft]]:
         """The events with their number in the log; walks over them as often as it must, mostly once."""
         place = 0
+        # Walking again instead of holding: the log may be larger than memory.
         for _ in range(PASSES if self.old else 0):
             for number, event in self._walk(events):
                 if place < len(self.old) and self._index(event) == self.old[place]:

@@ -185,6 +185,7 @@ class _Entries:
         return self._owners.get(event.parent, event.parent)
 
     def _remember(self, event: EventDraft, level: int) -> None:
+        # Calls at this level or deeper have ended: nothing can be nested in them any more.
         while self._path and self._path[-1][0] >= level:
             self._path.pop()
         if event.kind == "tool_call":
@@ -194,6 +195,7 @@ class _Entries:
         """The event as a trace entry (VAC s3.8) without its children; an unknown one of the file as it was."""
         was_entry = "id" in kept
         if event.kind == "unknown" and was_entry and "raw" in event.data and extension.KIND not in kept.get("own", ()):
+            # Written back untouched: what nobody could read, nobody may repair (rule R67).
             return event.data["raw"]
         kind = kept.get("type") or TYPES.get(event.kind, "system-event")
         entry: dict[str, Json] = {"type": kind, "id": name}
