@@ -162,12 +162,12 @@ class GeminiReading(FactsReading):
             yield from self._new(self._message(inner, f"{path}/{index}"), checkpoint=goes_on)
 
     def _fresh(self, line: Line, events: Iterable[EventDraft]) -> Iterator[EventDraft]:
-        """What a line adds to its message; a line that adds nothing says so."""
+        """Events that a line adds to its message, else one that marks the line as a repeat."""
         new = list(self._new(events))
         yield from new or [line.event("system", data={"type": "repeated", "message": _id(line.value)})]
 
     def _new(self, events: Iterable[EventDraft], *, checkpoint: bool = False) -> Iterator[EventDraft]:
-        """Those that were not told. What a checkpoint puts in the place of what it tells again begins no turn."""
+        """Events that are not out yet. A checkpoint repeats messages; what it replaces them by begins no turn."""
         for event in events:
             # The document is rewritten as a whole, so most of each copy was told before.
             if event.key in self._seen:

@@ -85,19 +85,19 @@ class QwenReading(FactsReading):
         """A person gave the session its title."""
         self.counted = self.reported = 0
         """Output tokens on the responses, and in the telemetry of all requests."""
-        self._settled = False
+        self._id_is_fixed = False
 
     def note_session(self, line: Line) -> bool:
         self.facts.note_line(line)
         value = line.value
-        if not self._settled and not self.facts.session and (session := text_of(value.get("sessionId"))[:ID_LIMIT]):
+        if not self._id_is_fixed and not self.facts.session and (session := text_of(value.get("sessionId"))[:ID_LIMIT]):
             self._claim(value, session)
         self.facts.version = text_of(value.get("version")) or self.facts.version
         self.facts.set_environment(cwd=value.get("cwd"), git_branch=value.get("gitBranch"))
         return bool(self.facts.session)
 
     def fix_session_id(self) -> None:
-        self._settled = True
+        self._id_is_fixed = True
 
     def assign_key(self, line: Line) -> Iterable[Finding]:
         own = text_of(line.value.get("uuid"))[:ID_LIMIT]

@@ -89,7 +89,7 @@ def status_of(block: dict[str, Any], text: str, structured: Any) -> str:
 
 
 def _useful(structured: Any, text: str, size: int) -> Any:
-    """The part of ``toolUseResult`` that is not told elsewhere, or ``None``."""
+    """The part of ``toolUseResult`` that stands nowhere else, or ``None``."""
     if not isinstance(structured, dict):
         if code := EXIT_CODE.match(text):
             return {"exitCode": int(code[1])}

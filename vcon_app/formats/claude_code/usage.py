@@ -39,7 +39,7 @@ def usage_of(message: dict[str, Any]) -> Usage | None:
 
 
 def usage_data(message: dict[str, Any]) -> dict[str, Any]:
-    """What else of the usage object has a price: speed, tier, server tools, calls inside the request."""
+    """Other members of the usage object that have a price: speed, tier, server tools, calls inside the request."""
     usage = message["usage"]
     data = scalars_of({"speed": usage.get("speed"), "service_tier": usage.get("service_tier")})
     if data.get("service_tier") == "standard":

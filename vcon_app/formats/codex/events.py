@@ -15,7 +15,7 @@ from ..common.lines import Line
 from ..common.values import FIELD_LIMIT, bounded, dict_of, list_of, scalars_of, text_of
 from .items import ItemHandler, answered, prompt_event, thought
 from .reading import RolloutReading
-from .texts import block_text, blocks_of, injected
+from .texts import block_text, blocks_of, injection_kind
 
 OUTCOMES = 256
 NEWLINE = "\n"
@@ -29,7 +29,7 @@ def user_message(reading: RolloutReading, line: Line, payload: dict[str, Any]) -
     """The prompt as it was typed."""
     text = text_of(payload.get("message"))
     kind = payload.get("kind")
-    tag = kind if kind in ("environment_context", "user_instructions") else injected(text)
+    tag = kind if kind in ("environment_context", "user_instructions") else injection_kind(text)
     if tag:
         yield line.event("injected_context", text, data={"type": tag})
         return

@@ -13,7 +13,7 @@ from ..common.lines import Line
 from ..common.values import bounded, dict_of, list_of, scalars_of, text_of
 from .outputs import output_of
 from .reading import RolloutReading
-from .texts import attachment, block_text, blocks_of, injected
+from .texts import attachment, block_text, blocks_of, injection_kind
 
 PASSED = frozenset({"type", "internal_chat_message_metadata_passthrough", "metadata"})
 LITERAL = re.compile(r"tools\.exec_command\(\s*\{\s*\"?cmd\"?\s*:\s*(\"(?:[^\"\\\n]|\\.){1,4000}\")")
@@ -35,7 +35,7 @@ def message(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Ite
     said: list[str] = []
     for index, block in enumerate(blocks):
         text = block_text(block)
-        tag = injected(text or "") if role == "user" else text_of(role)[:50] or "developer"
+        tag = injection_kind(text or "") if role == "user" else text_of(role)[:50] or "developer"
         if text and tag:
             at = f"{'/payload' if 'payload' in line.value else ''}/content/{index}"
             yield line.event("injected_context", text, part=f":c{index}", at_path=at, data={"type": tag})

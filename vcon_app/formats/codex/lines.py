@@ -15,7 +15,7 @@ from .texts import text_in
 
 
 def session_meta(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
-    """Who runs where; the instructions the model was given come as an event of their own."""
+    """Session facts: who runs where. The instructions given to the model become an event of their own."""
     data = {"type": "session_meta"} | scalars_of(payload, frozenset({"instructions", "base_instructions"}))
     git = scalars_of(dict_of(payload.get("git")))
     yield line.event("system", data=data | ({"git": git} if git else {}))
@@ -37,7 +37,7 @@ def turn_context(reading: RolloutReading, line: Line, payload: dict[str, Any]) -
 
 
 def response_item(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterable[EventDraft]:
-    """What went to the model or came from it."""
+    """An item that went to the model or came from it."""
     kind = payload.get("type")
     handler = items.HANDLERS.get(kind) if isinstance(kind, str) else None
     if kind is None and isinstance(payload.get("role"), str):
@@ -46,7 +46,7 @@ def response_item(reading: RolloutReading, line: Line, payload: dict[str, Any]) 
 
 
 def event_msg(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterable[EventDraft]:
-    """What Codex told its own screen: outcomes, tokens, and copies of what the items say."""
+    """An event for Codex's own screen: outcomes, tokens, and copies of what the items say."""
     kind = payload.get("type")
     handler = EVENTS.get(kind) if isinstance(kind, str) else None
     return handler(reading, line, payload) if handler else [reading.unknown(line, f"event {str(kind)[:100]!r}")]
@@ -68,7 +68,7 @@ def inter_agent(reading: RolloutReading, line: Line, payload: dict[str, Any]) ->
 
 
 def world_state(reading: RolloutReading, line: Line, payload: dict[str, Any]) -> Iterator[EventDraft]:
-    """What the model was told of its surroundings, as Codex keeps it to tell only changes."""
+    """State of the surroundings that the model was told, as Codex keeps it to tell only changes."""
     yield line.event("system", data={"type": "world_state", "state": bounded(payload.get("state"), len(line.raw))})
 
 

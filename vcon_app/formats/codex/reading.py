@@ -41,7 +41,7 @@ class RolloutReading(FactsReading):
         self.decided: str | None = None
         """The call that an approval was recorded for last; its output need not be read for one."""
         self.replay = Replay()
-        self._settled = False
+        self._id_is_fixed = False
 
     def note_session(self, line: Line) -> bool:
         self.facts.note_line(line)
@@ -53,7 +53,7 @@ class RolloutReading(FactsReading):
         return bool(self.facts.session)
 
     def fix_session_id(self) -> None:
-        self._settled = True
+        self._id_is_fixed = True
 
     def assign_key(self, line: Line) -> Iterable[Finding]:
         if line.at is None:  # some exporters keep the time in the payload only
@@ -90,7 +90,7 @@ class RolloutReading(FactsReading):
     def _claim(self, meta: dict[str, Any]) -> None:
         """The first ``session_meta`` is the file's own; a fork repeats those of its parents below it."""
         facts = self.facts
-        if self._settled or not (own := text_of(meta.get("id") or meta.get("session_id"))):
+        if self._id_is_fixed or not (own := text_of(meta.get("id") or meta.get("session_id"))):
             return
         facts.session, facts.version = own, text_of(meta.get("cli_version"))
         git = dict_of(meta.get("git"))

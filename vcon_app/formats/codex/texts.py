@@ -20,7 +20,7 @@ TEXTS = frozenset({"input_text", "output_text", "text", "Text", "summary_text", 
 RECENT = 256
 
 
-def injected(text: str) -> str:
+def injection_kind(text: str) -> str:
     """Name of the mechanism that wrote a text as the user, ``""`` for a person."""
     found = INJECTED.match(text)
     return (found[1] or found[2]) if found else ""
@@ -42,7 +42,7 @@ def block_text(block: dict[str, Any]) -> str | None:
 
 
 def attachment(block: dict[str, Any]) -> dict[str, Any]:
-    """What a block is that holds no text, without its payload."""
+    """Facts of a block that holds no text, without its payload."""
     url = text_of(block.get("image_url") or block.get("url") or block.get("data"))
     found: dict[str, Any] = {"type": text_of(block.get("type"))[:50]}
     if url.startswith("data:"):

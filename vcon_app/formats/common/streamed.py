@@ -63,7 +63,7 @@ def items(source: BinaryIO, key: str = "") -> Iterator[Any]:
             start = STARTS.get(event)
             made = start() if start else value
             if holders:
-                _put(holders[-1], keys[-1], made)
+                _put_member(holders[-1], keys[-1], made)
             elif not start:
                 yield made
             if start:
@@ -71,7 +71,7 @@ def items(source: BinaryIO, key: str = "") -> Iterator[Any]:
                 keys.append("")
 
 
-def _put(holder: Any, key: str, value: Any) -> None:
+def _put_member(holder: Any, key: str, value: Any) -> None:
     if isinstance(holder, list):
         holder.append(value)
     else:

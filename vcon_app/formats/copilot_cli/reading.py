@@ -54,13 +54,13 @@ class EventsReading(FactsReading):
         """The reasoning told last; a message tells it again."""
         self.decided: str | None = None
         """The call that an answer was recorded for last; its result need not be read for one."""
-        self._settled = False
+        self._id_is_fixed = False
 
     def note_session(self, line: Line) -> bool:
         self.facts.note_line(line)
         data, kind = dict_of(line.value.get("data")), line.value.get("type")
         if kind == "session.start":
-            if not self._settled:
+            if not self._id_is_fixed:
                 self.facts.session = self.facts.session or text_of(data.get("sessionId"))
             self.facts.version = text_of(data.get("copilotVersion"))
         if kind in ("session.start", "session.resume"):
@@ -70,13 +70,13 @@ class EventsReading(FactsReading):
                 repository=told.get("repository"),
             )  # fmt: skip
             self.set_model(data.get("selectedModel"))
-        elif "sessionId" in line.value and not self._settled:  # older lines
+        elif "sessionId" in line.value and not self._id_is_fixed:  # older lines
             self.facts.session = self.facts.session or text_of(line.value["sessionId"])
             self.facts.set_environment(cwd=line.value.get("cwd"))
         return bool(self.facts.session)
 
     def fix_session_id(self) -> None:
-        self._settled = True
+        self._id_is_fixed = True
 
     def assign_key(self, line: Line) -> Iterable[Finding]:
         own = text_of(line.value.get("id"))[:ID_LIMIT]

@@ -76,21 +76,21 @@ def changed(state: Any, change: dict[str, Any]) -> Any:
     holder = state
     for step in path[:-1]:
         holder = _child(holder, step)
-    if not path or not _holds(holder, path[-1]):
+    if not path or not _has_member(holder, path[-1]):
         return state
     last = path[-1]
     if kind == 1:
-        _set(holder, last, value)
+        _set_member(holder, last, value)
     elif kind == 2:
         held, index = _child(holder, last), change.get("i")
         held = held[:index] if isinstance(held, list) and isinstance(index, int) else list_of(held)
-        _set(holder, last, [*held, *list_of(value)])
+        _set_member(holder, last, [*held, *list_of(value)])
     elif kind == 3 and _child(holder, last) is not None:
         del holder[last]
     return state
 
 
-def _holds(holder: Any, step: Any) -> bool:
+def _has_member(holder: Any, step: Any) -> bool:
     return isinstance(holder, dict) and isinstance(step, str) or isinstance(holder, list) and type(step) is int
 
 
@@ -100,7 +100,7 @@ def _child(holder: Any, step: Any) -> Any:
     return holder[step] if isinstance(holder, list) and type(step) is int and 0 <= step < len(holder) else None
 
 
-def _set(holder: Any, step: Any, value: Any) -> None:
+def _set_member(holder: Any, step: Any, value: Any) -> None:
     if isinstance(holder, dict) or 0 <= step < len(holder):
         holder[step] = value
     elif step == len(holder):

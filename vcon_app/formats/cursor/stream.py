@@ -29,10 +29,10 @@ THOUGHT_LIMIT = 1024 * 1024
 
 def is_stream(lines: list[dict[str, Any]]) -> bool:
     """An ``init`` without a list of tools (Claude Code's has one), or a call in two stages."""
-    return any(_begins(line) for line in lines)
+    return any(_is_first_line(line) for line in lines)
 
 
-def _begins(line: dict[str, Any]) -> bool:
+def _is_first_line(line: dict[str, Any]) -> bool:
     kind, stage = line.get("type"), line.get("subtype")
     init = kind == "system" and stage == "init" and "tools" not in line
     call = kind == "tool_call" and stage in ("started", "completed") and isinstance(line.get("tool_call"), dict)

@@ -49,8 +49,8 @@ def shows_all(draft: EventDraft) -> bool:
     return draft.kind in ("unknown", "approval", "escalation") or not (draft.data.keys() - {"decision"})
 
 
-def when(draft: EventDraft) -> str:
-    """The time of day, the whole of it in the title."""
+def time_of_day(draft: EventDraft) -> str:
+    """Time of day, with the full date and time in the title."""
     if not draft.at:
         return ""
     full = rfc3339(draft.at)
@@ -67,7 +67,7 @@ def _actor_text(draft: EventDraft) -> str:
     if draft.depth and draft.kind in ("user_message", "agent_message"):
         label = "task" if draft.kind == "user_message" else "sub-agent"
     name = f' <b class="name">{escape(draft.actor_name)}</b>' if draft.actor_name else ""
-    return f'<span class="who">{escape(label)}</span>{name} {when(draft)}'
+    return f'<span class="who">{escape(label)}</span>{name} {time_of_day(draft)}'
 
 
 def _message_body(draft: EventDraft, result: EventDraft | None) -> str:
@@ -115,7 +115,7 @@ def _tool_call(draft: EventDraft, result: EventDraft | None) -> str:
     summary = (
         f'<svg class="icon" aria-hidden="true"><use href="#i-{line.icon}"/></svg>'
         f'<span class="verb">{escape(line.verb)}</span>'
-        f' <code class="subject">{escape(line.subject)}</code> {_short_facts(draft, result)} {when(draft)}'
+        f' <code class="subject">{escape(line.subject)}</code> {_short_facts(draft, result)} {time_of_day(draft)}'
     )
     return f"<details><summary>{summary}</summary>{_call_body(name, arguments, result)}{_result_body(result)}</details>"
 

@@ -40,7 +40,7 @@ LONG = frozenset({"samples", "reductions"})
 
 
 def header_of(source: BinaryIO) -> dict[str, Any]:
-    """What a JSON log says of itself, without its samples; what came before the end of a file that is cut off."""
+    """Header of a JSON log, without its samples; of a file that is cut off, the part before the end."""
     found: dict[str, Any] = {}
     builder, key = ObjectBuilder(), ""
     try:
@@ -84,7 +84,7 @@ class Archive:
             raise FormatError(f"it would unpack to {total:,} bytes; at most {MOST_UNPACKED:,} are read")
         for name, member in self._members.items():
             if member.compress_type not in METHODS and (name in HEADERS or _is_sample(name)):
-                raise FormatError(_cannot(name, member.compress_type))
+                raise FormatError(_unsupported_method(name, member.compress_type))
             if member.file_size > max(SMALL, member.compress_size * MOST_RATIO):
                 raise FormatError(
                     f"{name[:100]!r} would unpack to {member.file_size:,} bytes from {member.compress_size:,}: "
@@ -92,7 +92,7 @@ class Archive:
                 )
 
     def header(self) -> dict[str, Any]:
-        """What the log says of itself; of one that is not finished, what was known at its start."""
+        """The log's header; of a log that is not finished, the one written at its start."""
         name = next((name for name in HEADERS if name in self._members), "")
         if not name:
             raise FormatError("it is a zip archive without header.json or _journal/start.json: no eval log")
@@ -131,6 +131,6 @@ def _is_sample(name: str) -> bool:
     return name.startswith("samples/") and name.endswith(".json")
 
 
-def _cannot(name: str, method: int) -> str:
+def _unsupported_method(name: str, method: int) -> str:
     what = "with Zstandard (zip method 93)" if method == ZSTANDARD else f"by zip method {method}"
     return f"{name[:100]!r} is packed {what}, which is not read here: write the log anew with 'inspect log convert'"

@@ -45,7 +45,7 @@ class Sample(SampleState):
         return list_of(dict_of(self.value.get("transcript")).get("events")), "/transcript/events"
 
     def _untold_messages(self) -> Iterator[EventDraft]:
-        """Messages that no event told: all of them in a log without events, else what came after the last."""
+        """Events of messages that stand in no event: all of them in a log without events, else those after the last."""
         given = self.value.get("messages") or self.value.get("input")
         line = self.part(self.line, {"messages": given}, "/messages", "messages", essence=len(list_of(given)))
         line.agent = ("agent", "")

@@ -33,7 +33,7 @@ _TOLD_AFTER = (
 
 
 def events_before_messages(feed: Feed) -> Iterator[EventDraft]:
-    """What the agent was given before the first message."""
+    """Events of what the agent was given before the first message."""
     if rest := rest_of_context(feed):
         yield _block_event("context", rest, "injected_context")
     for name, value in feed.blocks.items():
@@ -42,7 +42,7 @@ def events_before_messages(feed: Feed) -> Iterator[EventDraft]:
 
 
 def events_after_messages(feed: Feed, title: str, findings: list[Finding]) -> Iterator[EventDraft]:
-    """What the other blocks tell, in the order of the layouts."""
+    """Events of the other blocks, in the order of the layouts."""
     yield from _decisions(feed, findings)
     yield from _chapters(feed)
     yield from _data(feed, findings)

@@ -62,7 +62,7 @@ def load(source: BinaryIO) -> Feed:
 
 
 def require_session(feed: Feed, *, anyway: bool) -> list[Finding]:
-    """Refuse what is no session (L2), unless it is to be read ``anyway``; what does not say it is one is told."""
+    """Refuse what is no session (L2), unless it is to be read ``anyway``. Without a session type: a finding."""
     feed_type = feed.blocks.get("feed_type")
     if feed_type in SESSION_TYPES:
         return []

@@ -1,4 +1,4 @@
-"""Records to events: pages are opened and turned, what comes twice is told once, pieces wait for the whole.
+"""Records to events: pages are unpacked and put in order, repeats are dropped, pieces wait for the whole.
 
 An event that a client sent is streamed twice, with ``processed_at`` null while it is queued and again with the
 time; it is told where it was taken up. Pieces of an answer (``event_delta``) are no events: the whole follows.

@@ -63,7 +63,7 @@ def _called(draft: EventDraft) -> tuple[str | None, Any]:
 
 
 def _short_facts(draft: EventDraft, result: EventDraft | None) -> list[str]:
-    """What came of a call, what a file is called, what a response cost."""
+    """Short facts: the outcome of a call, the name of a file, the cost of a response."""
     if draft.kind == "tool_call":
         if result is None:
             return ["no result here"]

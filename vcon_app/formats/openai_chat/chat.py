@@ -15,7 +15,7 @@ THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 
 
 def message_pieces(message: dict[str, Any], path: str) -> Iterator[Piece]:
-    """What a message says: thoughts, text, refusal, calls; or a result."""
+    """Pieces of a message: thoughts, text, refusal, calls; or a result."""
     role = message.get("role")
     if role in ("tool", "function"):
         yield result(message.get("tool_call_id"), message.get("content"), path, name=message.get("name"))
@@ -38,7 +38,7 @@ def completion_pieces(value: dict[str, Any], path: str) -> Iterator[Piece]:
             yield piece
 
 
-def stop_of(value: dict[str, Any]) -> str:
+def stop_reason(value: dict[str, Any]) -> str:
     """Why the first choice ended, when that is worth telling."""
     first = dict_of(next(iter(list_of(value.get("choices"))), None))
     reason = text_of(first.get("finish_reason"))[:100]

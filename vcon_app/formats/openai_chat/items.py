@@ -42,7 +42,7 @@ BODIES = frozenset({"id", "type", "status", "call_id", "name", "encrypted_conten
 
 
 def item_pieces(item: dict[str, Any], path: str) -> Iterator[Piece]:
-    """What an item says. A hosted tool's item is the call and, where it ended, the result."""
+    """Pieces of an item. A hosted tool's item is the call and, where it ended, the result."""
     kind, own = item.get("type"), text_of(item.get("id"))
     if kind in (None, "message") and item.get("role") in ROLES:
         yield from _message(item, path, own)

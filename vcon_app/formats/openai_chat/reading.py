@@ -17,7 +17,7 @@ from ..common.records import part_of
 from ..common.session_ids import SessionIds
 from ..common.times import from_epoch, parse
 from ..common.values import dict_of, list_of, scalars_of, text_of
-from .chat import completion_pieces, message_pieces, stop_of
+from .chat import completion_pieces, message_pieces, stop_reason
 from .items import item_pieces
 from .meai import Updates, usages
 from .pieces import Piece, message_piece, unknown_piece
@@ -59,15 +59,15 @@ class Reading:
             if isinstance(item, Finding):
                 yield from self.findings.limit(item)
             elif isinstance(item, EventDraft):
-                self._here().drafts.append(item)
+                self._current_session().drafts.append(item)
             else:
                 self._record(item)
-            yield from self._odd()
+            yield from self._pending_findings()
             if count % CHECKED == 0 and sum(len(session.drafts) for session in self._sessions) > HELD:
-                yield from self._give(keep=self._current)
+                yield from self._finished_sessions(keep=self._current)
         self._end_streams()
-        yield from self._odd()
-        yield from self._give(keep=None)
+        yield from self._pending_findings()
+        yield from self._finished_sessions(keep=None)
         yield from self.findings.close()
 
     def session(self, id: str) -> Session:
@@ -76,10 +76,10 @@ class Reading:
         self._sessions.append(session)
         return session
 
-    def _here(self) -> Session:
+    def _current_session(self) -> Session:
         return self._current or self.session("")
 
-    def _give(self, keep: Session | None) -> Iterator[Draft]:
+    def _finished_sessions(self, keep: Session | None) -> Iterator[Draft]:
         for session in self._sessions:
             if session is not keep and (session.drafts or session.facts.session):
                 yield from self._ids.begin(session.external_id, "")
@@ -87,7 +87,7 @@ class Reading:
         self._sessions = [keep] if keep else []
         self._at = {place: session for place, session in self._at.items() if session is keep}
 
-    def _odd(self) -> Iterator[Finding]:
+    def _pending_findings(self) -> Iterator[Finding]:
         for doubt in self._doubts:
             yield from self.findings.limit(doubt)
         self._doubts.clear()
@@ -101,7 +101,7 @@ class Reading:
         if handler:
             handler(self, line)
         else:
-            session = self._here()
+            session = self._current_session()
             session.facts.note_line(line)
             session.tell_messages(line, [unknown_piece(line.value, "record of no kind that the API has", "")])
 
@@ -110,25 +110,25 @@ class Reading:
         if begun is None:
             return
         for whole in (self._chunks.end(), self._events.end()):
-            self._put_together(begun, whole)
+            self._add_response(begun, whole)
         for place, piece in self._updates.end():
-            self._here().tell_messages(place, [piece])
+            self._current_session().tell_messages(place, [piece])
 
-    def _put_together(self, begun: Line, whole: dict[str, Any] | None) -> None:
+    def _add_response(self, begun: Line, whole: dict[str, Any] | None) -> None:
         """A response out of a stream; several of one stream are one conversation."""
         if whole is not None:
             self._pending = self._pending or self._current
-            self.answered(replace(begun, value=whole, raw=dumps(whole), offset=None))
+            self.handle_response(replace(begun, value=whole, raw=dumps(whole), offset=None))
 
-    def streamed(self, line: Line) -> None:
+    def handle_stream_piece(self, line: Line) -> None:
         """A piece of a response."""
         begun = self._stream = self._stream or line
         whole = (self._chunks if kind_of(line.value) == "chunk" else self._events).add(line.value)
         if whole is not None:
-            self._put_together(begun, whole)
+            self._add_response(begun, whole)
             self._stream = line
 
-    def asked(self, line: Line) -> None:
+    def handle_request(self, line: Line) -> None:
         """A request, of the chat or the Responses API."""
         value = line.value
         pieces = _request_pieces(value)
@@ -158,7 +158,7 @@ class Reading:
                 return session if position in (session.position, passed[-1]) else None
         return None
 
-    def answered(self, line: Line) -> None:
+    def handle_response(self, line: Line) -> None:
         """A whole response, of the chat or the Responses API."""
         value = line.value
         id = text_of(value.get("id"))[:ID_LIMIT]
@@ -185,7 +185,7 @@ class Reading:
         tier = value.get("service_tier")
         reason = dict_of(value.get("incomplete_details")).get("reason")
         data = scalars_of({
-            "stop_reason": stop_of(value) or reason,
+            "stop_reason": stop_reason(value) or reason,
             "provider": value.get("provider"),
             "service_tier": tier if tier not in USUAL else None,
             "status": value.get("status") if value.get("status") != "completed" else None,
@@ -195,16 +195,16 @@ class Reading:
         model = text_of(value.get("model"))[:ID_LIMIT] or None
         return Billing(id or None, model, usage_of(value.get("usage")), cost_of(value.get("usage")), at, data)
 
-    def spoken(self, line: Line) -> None:
+    def handle_message(self, line: Line) -> None:
         """A message or an item of a list that is one conversation."""
-        session = self._here()
+        session = self._current_session()
         session.facts.note_line(line)
         pieces = message_pieces if kind_of(line.value) == "message" else item_pieces
         session.tell_messages(line, pieces(line.value, ""))
 
-    def updated(self, line: Line) -> None:
+    def handle_update(self, line: Line) -> None:
         """A .NET message or update."""
-        session = self._here()
+        session = self._current_session()
         value = line.value
         more = dict_of(value.get("additionalProperties"))
         session.facts.session = (
@@ -225,13 +225,13 @@ class Reading:
                 Billing(None, model, usage_of(stated), data=scalars_of({"response_id": value.get("responseId")})),
             )
 
-    def all_updated(self, line: Line) -> None:
+    def handle_updates(self, line: Line) -> None:
         """.NET messages in an object."""
         for index, message in enumerate(list_of(line.value.get("messages"))):
             if isinstance(message, dict):
-                self.updated(part_of(line, message, f"/messages/{index}"))
+                self.handle_update(part_of(line, message, f"/messages/{index}"))
 
-    def entered(self, line: Line) -> None:
+    def handle_log_entry(self, line: Line) -> None:
         """A log entry: the request and its response, or the body of one of them."""
         for key in ("request", "body", "response"):
             if isinstance(line.value.get(key), dict):
@@ -240,19 +240,19 @@ class Reading:
                 if handler:
                     handler(self, part)
 
-    def listed(self, line: Line) -> None:
+    def handle_page(self, line: Line) -> None:
         """A page of items or responses."""
         for index, item in enumerate(list_of(line.value.get("data"))):
             if isinstance(item, dict):
                 self._record(part_of(line, item, f"/data/{index}"))
 
-    def failed(self, line: Line) -> None:
-        """What the API answers in the place of a response."""
-        session = self._pending or self._here()
+    def handle_error(self, line: Line) -> None:
+        """An error, which the API answers in the place of a response."""
+        session = self._pending or self._current_session()
         session.facts.note_line(line)
         session.tell_messages(line, [_error(line.value["error"])])
 
-    def saved(self, line: Line) -> None:
+    def handle_saved_run(self, line: Line) -> None:
         """A saved run of the Agents SDK."""
         read_state(self.session, line)
         self._current = None
@@ -304,17 +304,17 @@ def _time(value: dict[str, Any]) -> datetime | None:
 
 
 HANDLERS: dict[str, Callable[[Reading, Line], None]] = {
-    "request": Reading.asked,
-    "completion": Reading.answered,
-    "response": Reading.answered,
-    "chunk": Reading.streamed,
-    "event": Reading.streamed,
-    "message": Reading.spoken,
-    "item": Reading.spoken,
-    "update": Reading.updated,
-    "updates": Reading.all_updated,
-    "entry": Reading.entered,
-    "page": Reading.listed,
-    "error": Reading.failed,
-    "state": Reading.saved,
+    "request": Reading.handle_request,
+    "completion": Reading.handle_response,
+    "response": Reading.handle_response,
+    "chunk": Reading.handle_stream_piece,
+    "event": Reading.handle_stream_piece,
+    "message": Reading.handle_message,
+    "item": Reading.handle_message,
+    "update": Reading.handle_update,
+    "updates": Reading.handle_updates,
+    "entry": Reading.handle_log_entry,
+    "page": Reading.handle_page,
+    "error": Reading.handle_error,
+    "state": Reading.handle_saved_run,
 }

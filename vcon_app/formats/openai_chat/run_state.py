@@ -70,7 +70,7 @@ class _State:
         return (stated or f"openai-chat-{digest(dumps(given))}")[:ID_LIMIT]
 
     def started_with(self) -> Iterator[Piece]:
-        """What the run was started with: a text, or items."""
+        """Input that the run was started with: a text, or items."""
         given = self._value.get("original_input")
         if isinstance(given, str):
             yield message_piece("user", given, "/original_input", [])
@@ -78,7 +78,7 @@ class _State:
             yield from item_pieces(item, f"/original_input/{index}")
 
     def items(self) -> list[dict[str, Any]]:
-        """What happened, of the whole session where that is kept."""
+        """Items of the run, of the whole session where they are kept."""
         return [dict_of(item) for item in list_of(self._value.get(self.place[1:]))]
 
     def finished_by(self, item: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -95,7 +95,7 @@ class _State:
         return self._open
 
     def pending_approvals(self) -> Iterator[Piece]:
-        """Approvals that the run waits for and that no item told."""
+        """Approvals that the run waits for and that stand in no item."""
         known = {_call_id(item) for item in self.items() if item.get("type") == APPROVAL}
         waiting = list_of(dict_of(dict_of(self._value.get("current_step")).get("data")).get("interruptions"))
         for index, item in enumerate(map(dict_of, waiting)):
@@ -192,7 +192,7 @@ def _is_same_call(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def _tokens_not_told(whole: Usage, parts: list[Usage | None], name: str) -> int | None:
-    """What of a count no response told. A whole that does not split its input has all of theirs in it."""
+    """Part of a count that no response stated. A total that does not split its input includes all of theirs."""
     stated = getattr(whole, name)
     unsplit = [cached for cached in CACHED if name == "input_tokens" and getattr(whole, cached) is None]
     told = sum(getattr(part, counted) or 0 for part in parts if part for counted in (name, *unsplit))

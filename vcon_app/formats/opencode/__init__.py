@@ -56,6 +56,6 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     reading = OpenCodeReading(HANDLERS)
     for item in json_documents(plain, NAME, packed=packed):
         if isinstance(item, Line):
-            reading.learn(item.value)
+            reading.read_facts(item.value)
     plain.seek(0)
     return reading.run(json_documents(plain, NAME, packed=packed))

@@ -42,8 +42,8 @@ class OpenCodeReading(Reading):
         self._strays: list[EventDraft] = []
         """Broken documents before the first session."""
 
-    def learn(self, value: dict[str, Any]) -> None:
-        """The first reading: whose parts are whose, and what sessions are called."""
+    def read_facts(self, value: dict[str, Any]) -> None:
+        """First reading of the file: the owners of parts and the titles of sessions."""
         for kind, told, _ in found_in(value):
             if kind == "session":
                 self._session(text_of(told.get("id")), told)
@@ -142,6 +142,6 @@ class OpenCodeReading(Reading):
 
 
 def _key(kind: str, value: dict[str, Any]) -> str:
-    """The id of what it is; a project is told again by each session of it."""
+    """Key of a record: its id. A project comes again with each of its sessions, so its content is part of the key."""
     own = id_of(value.get("id"))
     return own if own and kind in ("part", "message", "session") else f"{kind}:{own or ''}"

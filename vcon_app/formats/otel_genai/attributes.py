@@ -48,12 +48,12 @@ def listed(attributes: dict[str, Any], prefix: str) -> list[Any]:
     root: dict[str, Any] = {}
     for name, value in attributes.items():
         if name.startswith(f"{prefix}."):
-            _put(root, name[len(prefix) + 1 :].split(".", DEEPEST), value)
+            _put_member(root, name[len(prefix) + 1 :].split(".", DEEPEST), value)
     found = _lists(root)
     return found if isinstance(found, list) else []
 
 
-def _put(holder: dict[str, Any], path: list[str], value: Any) -> None:
+def _put_member(holder: dict[str, Any], path: list[str], value: Any) -> None:
     for name in path[:-1]:
         inner = holder.setdefault(name, {})
         if not isinstance(inner, dict):

@@ -100,7 +100,7 @@ def _number(value: Any) -> Any:
 
 
 def cost_of(span: Span) -> Decimal | None:
-    """What the instrumentation computed or was told; the conventions have no name for it."""
+    """Cost that the instrumentation computed or was given; the conventions have no name for it."""
     return dollars(span.attributes.get("gen_ai.usage.cost"))
 
 
@@ -137,7 +137,7 @@ def _messages_of(
 
 
 def tool_texts(span: Span) -> tuple[Any, Any]:
-    """What a tool was given and what it brought back, as they were recorded; ``None`` where they were not."""
+    """Arguments and result of a tool, as they were recorded; ``None`` where they were not."""
     return _first(span, GIVEN), _first(span, BROUGHT)
 
 

@@ -82,7 +82,7 @@ class Trace:
 
 
 class Conversation:
-    """Tells the spans of one session in their order."""
+    """Events of the spans of one session, in their order."""
 
     def __init__(self, id: str, spans: list[Span], findings: Findings) -> None:
         self._id = id
@@ -238,14 +238,14 @@ class Conversation:
         return event
 
     def _data(self, span: Span) -> dict[str, Any]:
-        """What else is recorded of a span: its name, how long it took, short attributes."""
+        """Other facts of a span: its name, how long it took, short attributes."""
         rest = {name: value for name, value in span.attributes.items() if not name.startswith(TOLD)}
         took = (span.end - span.start).total_seconds() if span.start and span.end else None
         return scalars_of({"span": span.name, "seconds": took}) | {"attributes": scalars_of(rest)}
 
 
 def findings_of(trace: Trace) -> Iterator[Finding]:
-    """What is odd about the spans as a whole."""
+    """Findings about the spans as a whole."""
     if trace.repeated:
         message = f"{trace.repeated} spans were sent more than once; of each the one that ended last is told"
         yield Finding(f"{FORMAT}.repeated-spans", "info", "", message)

@@ -259,7 +259,7 @@ def _title(text: str, otherwise: str) -> str:
 
 
 def _updated(raw: dict[str, Any], session: SessionDraft) -> dict[str, Any]:
-    """The session's node with what is told of it now; what still says the same stays as it stood there."""
+    """The session's node with today's values; a member that still says the same stays as it came."""
     node, told = dict(raw), dict(dict_of(raw.get("properties")))
     if session.title != text_of(raw.get("title")).strip() or not session.title:
         node["title"] = _title(session.title or session.external_id, "agent_session")

@@ -55,7 +55,7 @@ def _is_vac_entry(event: EventDraft) -> bool:
 
 
 def _titled(plan: Plan) -> Plan:
-    """The agent as a reader will name it, and what a vCon would have told of the session."""
+    """A session with the members that a vCon around it would have carried: title, agent's name and the like."""
     record, session = trace_frame(plan)
     members: dict[str, Json] = {name: value for name in extension.NAMES if (value := getattr(plan.session, name))}
     plan.people = _people(record, session)

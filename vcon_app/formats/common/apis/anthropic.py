@@ -8,7 +8,7 @@ from ..values import dict_of, scalars_of, text_of
 
 
 def attachment(block: dict[str, Any]) -> dict[str, Any]:
-    """What a picture or document block is, without its payload: type, media type, decoded bytes."""
+    """Facts of a picture or document block, without its payload: type, media type, decoded bytes."""
     source = dict_of(block.get("source"))
     data = text_of(source.get("data"))
     found: dict[str, Any] = {

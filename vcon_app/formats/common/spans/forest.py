@@ -51,7 +51,7 @@ class Forest:
         return next((above.id for above in self._above(self._nodes[id]) if above.kind == "agent"), None)
 
     def level(self, id: str) -> int:
-        """How many spans are above this one: of two that start together the outer one is told first."""
+        """Number of spans above this one: of two that start together the outer one comes first."""
         return sum(1 for _ in self._above(self._nodes[id]))
 
     def _is_sub(self, node: Node) -> bool:

@@ -68,7 +68,7 @@ def _shared(known: list[str], fingerprints: list[str]) -> int:
 
 
 class Teller:
-    """Makes events of the requests of one session, in their order; nothing told depends on what comes later."""
+    """Event maker for the requests of one session, in their order. No event depends on what comes later."""
 
     def __init__(self, calls: Calls, *, as_events: bool) -> None:
         """``as_events``: a call without a span of its own becomes one when its result comes back in a message.

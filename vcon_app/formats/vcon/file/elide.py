@@ -99,13 +99,13 @@ class Elider:
 
 
 def _first_quote(data: bytes) -> int | None:
-    """The place behind the first quote that is not escaped, for bytes that begin inside a string."""
+    """Offset behind the first quote that is not escaped, for bytes that begin inside a string."""
     match = _QUOTE.match(data) if b'"' in data else None
     return match.end() if match else None
 
 
 def _open_quote(data: bytes) -> int | None:
-    """Where a string begins that does not end, for bytes that begin outside of strings."""
+    """Offset of a string that begins and does not end, for bytes that begin outside of strings."""
     plain = data.replace(b"\\\\", b"")
     if (plain.count(b'"') - plain.count(b'\\"')) % 2 == 0:
         return None

@@ -1,4 +1,4 @@
-"""Findings of one file: gathered, and the same finding repeated is told with a count, not 229 times."""
+"""Collector of a file's findings: a finding that repeats is reported with a count, not 229 times."""
 
 from __future__ import annotations
 

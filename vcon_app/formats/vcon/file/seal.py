@@ -45,7 +45,7 @@ def verify(source: BinaryIO, anchors: Sequence[Anchor], at: datetime) -> tuple[S
         signatures.append(signature)
         left_out |= {*forms.members_beside_payload(value)}
         findings += found
-        value = _inside(value, opened, notes, signature)
+        value = _signed_payload(value, opened, notes, signature)
     if not signatures:
         return forms.encrypted(value) if forms.is_encrypted(value) else Signature(), []
     overall = _overall(signatures)
@@ -56,7 +56,7 @@ def verify(source: BinaryIO, anchors: Sequence[Anchor], at: datetime) -> tuple[S
     return replace(overall, detail=detail, uncovered=tuple(sorted(left_out))), findings
 
 
-def _inside(value: dict[str, Any], opened: forms.OpenedVcon, notes: Notes, signature: Signature) -> Json:
+def _signed_payload(value: dict[str, Any], opened: forms.OpenedVcon, notes: Notes, signature: Signature) -> Json:
     """The signed payload; empty where both the signature and the payload are broken, so that this is reported."""
     try:
         return forms.payload_of(value, opened, notes)

@@ -229,7 +229,7 @@ def _transcripts(facts: FileFacts) -> list[tuple[int, Step]]:
 
 
 def _unread(vcon: Container) -> list[Step]:
-    """Parts of an extension to come, as they are: what they mean is known once its text is."""
+    """Events of the parts of an unpublished extension, kept raw: their meaning is known once its text is."""
     found = []
     for name in UNREAD_ARRAYS:
         for index, part in enumerate(parts if isinstance(parts := vcon.top.get(name), list) else ()):

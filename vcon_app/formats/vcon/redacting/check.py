@@ -98,10 +98,10 @@ class Removed:
     def leaks(self, document: Json) -> Iterator[Leak]:
         """Every place in a document that still says it; in content under base64url, too."""
         for pointer, words in _places(document, ""):
-            for found in self._in(words):
+            for found in self._find_in(words):
                 yield Leak(pointer, found.words[:80], found.source)
 
-    def _in(self, words: str) -> Iterator[_Found]:
+    def _find_in(self, words: str) -> Iterator[_Found]:
         folded = words.casefold()
         told: set[str] = set()
         for length, starts in self._starts.items():
@@ -158,7 +158,7 @@ def _decoded(item: dict[str, Any], at: str) -> Iterator[tuple[str, str]]:
 
 
 def find_leaks(data: bytes, removed: Removed) -> list[Leak]:
-    """What still stands in a written vCon, in the order of the file."""
+    """Leaks in a written vCon, in the order of the file."""
     found = list(removed.leaks(orjson.loads(data)))
     return sorted(found, key=lambda leak: _sortable(leak.pointer))
 
@@ -168,7 +168,7 @@ def _sortable(pointer: str) -> list[tuple[int, str]]:
 
 
 class Where:
-    """Of places in a written vCon the numbers of the events that stand there."""
+    """Map of places in a written vCon to the numbers of the events that stand there."""
 
     def __init__(self, session: SessionDraft, events: Events, options: dict[str, Any], document: Json) -> None:
         """``session`` and ``events`` as the writer was given them, ``document`` what it wrote."""

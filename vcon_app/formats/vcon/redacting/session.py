@@ -91,7 +91,7 @@ class _Survey:
         return {name: f"Person {number}" for number, name in enumerate(dict.fromkeys([*named, *self._names]), 1)}
 
     def note_session(self, session: SessionDraft, people: dict[str, str]) -> None:
-        """What goes of the session as a whole, and of what the file holds beside its events."""
+        """Count and collect parts to be removed from the session itself and from the file beside its events."""
         record, whole = dict_of(session.record.get(NATIVE)), self.selection.whole
         self._choose_items(record)
         for name, chosen in (("analysis", self.selection.analyses), ("attachments", self.selection.attachments)):
@@ -168,7 +168,7 @@ def _record(record: dict[str, Any], selection: Selection, people: dict[str, str]
 
 
 def _kept_top_members(top: dict[str, Json], whole: frozenset[str]) -> dict[str, Json]:
-    """Never the parts of an extension to come: nobody can tell what of the removed they repeat (core s2.5)."""
+    """Top members to keep. Never those of an unknown extension: they may repeat what was removed (core s2.5)."""
     return {
         name: value
         for name, value in top.items()

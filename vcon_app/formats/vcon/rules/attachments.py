@@ -111,7 +111,7 @@ def _place_of_content(step: Step, content: Content, item: dict[str, Any]) -> Non
 
 
 def _kept(index: int, item: dict[str, Any], step: Step) -> dict[str, Any]:
-    """For the writer, see ``trace.kept_item``; of a change without the members that are in the event's data."""
+    """Note for the writer, see ``trace.kept_item``; of a change without the members that are in the event's data."""
     body = item.get("body")
     if step.kind == "file_change" and isinstance(body, dict) and not isinstance(body, Elided):
         rest = {key: value for key, value in body.items() if key not in FILE_CHANGE_MEMBERS and key != "diff_text"}

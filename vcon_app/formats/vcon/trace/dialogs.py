@@ -48,7 +48,7 @@ class Dialog:
         return self.media == MCP or self.item.get("type") == "mcp_session"
 
     def kept(self, shown_text: str) -> dict[str, Any]:
-        """For the writer: index, object, and whether its body is the text of the event (then it is left out)."""
+        """Note for the writer: index, object, and whether its body is the text of the event (then it is left out)."""
         return kept_item(self.index, self.item, shown_text)
 
 
@@ -161,7 +161,7 @@ def _is_artifact(dialog: Dialog) -> bool:
 
 
 def _facts(dialog: Dialog) -> dict[str, Any]:
-    """What is told of a recording or an event of the call."""
+    """Facts of a recording or of an event of the call."""
     names = ("type", "filename", "mediatype", "duration", "url", "content_hash", "disposition")
     facts = {
         ("name" if name == "filename" else name): dialog.item[name]

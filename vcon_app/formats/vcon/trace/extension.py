@@ -115,7 +115,7 @@ def _depth(step: Step, value: Json) -> bool:
 
 
 def _data(step: Step, value: Json) -> bool:
-    """What another format had to say replaces what was read; the entry's own words stay with the writer."""
+    """Replace the data by that of another format, as our member has it; the entry's own stays for the writer."""
     if not isinstance(value, dict):
         return False
     step.for_writer |= {name: step.data[name] for name in ("event_type", "details") if name in step.data}

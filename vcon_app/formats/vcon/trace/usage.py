@@ -98,7 +98,7 @@ def _count(raw: dict[str, Any], name: str, keys: list[str], notes: Notes, pointe
 
 
 def _reading(counts: Counts, whose: str | None, notes: Notes, pointer: str) -> Reading:
-    habit = HABITS.get(whose or "", _guess(counts))
+    habit = HABITS.get(whose or "", _guess_reading(counts))
     if counts.total is not None:
         # A stated total is the only proof of how the counts overlap; habits are used without one.
         for reading in (DISJOINT, habit, *HABITS.values()):
@@ -117,7 +117,7 @@ def _reading(counts: Counts, whose: str | None, notes: Notes, pointer: str) -> R
     )
 
 
-def _guess(counts: Counts) -> Reading:
+def _guess_reading(counts: Counts) -> Reading:
     """VAC s3.9 calls cached "cached input tokens": inside, unless Claude's own keys stand beside."""
     return HABITS["anthropic"] if counts.written is not None else HABITS["openai"]
 
