@@ -65,12 +65,12 @@ def _text_with_doubles(data: bytes) -> str:
     """The text, when there are doubles in it; holds none of its values, of which there may be 200 MB."""
     text, found = data.decode("utf-8-sig", "replace"), False
 
-    def see(pairs: list[tuple[str, Any]]) -> None:
+    def note_doubles(pairs: list[tuple[str, Any]]) -> None:
         nonlocal found
         found = found or len(dict(pairs)) < len(pairs)
 
     try:
-        json.loads(text, object_pairs_hook=see)
+        json.loads(text, object_pairs_hook=note_doubles)
     except (ValueError, RecursionError):  # it was read after a repair that has been told
         return ""
     return text if found else ""
