@@ -66,12 +66,12 @@ def finish_call(turn: TurnRun, call: Event, execute: Execute, people: Collection
     if turn.state.get("executing") == call.call_id:
         turn.append(turn.result(call, UNKNOWN_OUTCOME, "error", unknown_outcome=True))
         return True
-    said = verdict(turn.agent.policy, call.tool_name or "", call.tool_server)
-    if said == "deny":
+    rule = verdict(turn.agent.policy, call.tool_name or "", call.tool_server)
+    if rule == "deny":
         turn.append(turn.result(call, FORBIDDEN, "denied", by="policy"))
         return True
     arguments = call.arguments
-    if said == "ask" or (call.tool_name in people and not call.tool_server):
+    if rule == "ask" or (call.tool_name in people and not call.tool_server):
         approval = turn.request_approval(call, context=question(call))
         if approval.status == Status.PENDING:
             return False

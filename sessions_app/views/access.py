@@ -87,12 +87,12 @@ def _to_sign_in(request: DeskRequest) -> HttpResponseBase:
 
 
 def actor(request: DeskRequest) -> audit.Actor:
-    """Who acts, for the audit log."""
+    """Actor for the audit log: the signed-in member."""
     return audit.Actor("member", str(request.member.id), str(request.member))
 
 
 def decider(request: DeskRequest) -> decisions.Decider:
-    """Who decides an approval from a page."""
+    """Decider of an approval on a page: the signed-in member."""
     return decisions.Decider(actor(request), Role(request.member.role), "web", member_id=request.member.id)
 
 

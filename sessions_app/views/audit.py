@@ -1,4 +1,4 @@
-"""Who did what in the workspace, for its admins."""
+"""Audit page: who did what in the workspace, for its admins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every page shows beside its own content."""
+"""Template context of every page beside its own content."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def _again(request: HttpRequest, target: str, name: str, error: str, status: int
 
 
 def _next(request: HttpRequest) -> str:
-    """Where to go after signing in; never to another site."""
+    """URL to go to after signing in; never on another site."""
     wanted = request.POST.get("next") or request.GET.get("next") or "/"
     allowed = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
     return wanted if allowed else "/"

@@ -1,4 +1,4 @@
-"""What a session's file says of the law it stands on: draft-howe-vcon-lawful-basis-02, and the older consent-00."""
+"""Legal basis that a session's file states: draft-howe-vcon-lawful-basis-02, and the older consent-00."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """One attachment that says on what ground, for what, and until when."""
+    """Legal basis in one attachment: the ground, the purposes, and until when."""
 
     kind: str
     """``consent``, ``contract``, ``legitimate_interests`` …, ``""`` when it does not say."""
@@ -49,7 +49,7 @@ class Basis:
 
 
 def bases_of(session: Session, now: datetime) -> list[Basis]:
-    """What the session was imported with; empty when no legal basis is stated."""
+    """Legal bases that the session was imported with; empty when none is stated."""
     stated = session.metadata
     return [
         _basis(one, now, is_legacy=name == "consent")

@@ -1,4 +1,4 @@
-"""What the redaction page lists, and where in a log words stand, exactly as written."""
+"""Lists of the redaction page, and places in a log where given words stand, exactly as written."""
 
 from __future__ import annotations
 

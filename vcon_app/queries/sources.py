@@ -1,4 +1,4 @@
-"""Where a session's events were read: its imports, and what was found odd there."""
+"""Sources of a session's events: its imports, and the findings there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reviewers said of a session here: their decisions with votes and reasons, and their notes."""
+"""Verdicts of reviewers on a session here: their decisions with votes and reasons, and their notes."""
 
 from __future__ import annotations
 

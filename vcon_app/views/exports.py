@@ -1,4 +1,4 @@
-"""What an export would lose, before anybody takes it."""
+"""Loss report of an export, before anybody takes it."""
 
 from __future__ import annotations
 

@@ -196,8 +196,8 @@ class Event(BaseModel):
 def _tool(shown: Shown) -> EventTool | None:
     """A result is given the name of its call, and a call the outcome of its result."""
     event, call = shown.event, shown.call
-    said = (event.call_id, event.tool_name, event.tool_server, event.arguments, event.result, event.tool_status)
-    if call is None and all(part is None for part in said):
+    fields = (event.call_id, event.tool_name, event.tool_server, event.arguments, event.result, event.tool_status)
+    if call is None and all(part is None for part in fields):
         return None
     is_text = event.kind == "tool_result" and event.result is None
     return EventTool(

@@ -38,7 +38,7 @@ def call(token: str, method: str, *, timeout: float = TIMEOUT, **parameters: Any
 
 
 def _exception_of(method: str, error: Any) -> Away | Refused:
-    """Of a ``SlackApiError``."""
+    """Exception of ``jobs`` for a ``SlackApiError``."""
     status = getattr(error.response, "status_code", 0)
     headers = {name.lower(): value for name, value in dict(getattr(error.response, "headers", {})).items()}
     code = error.response.get("error") if isinstance(getattr(error.response, "data", None), dict) else None

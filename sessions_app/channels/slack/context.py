@@ -1,4 +1,4 @@
-"""What was said in a Slack thread before the app was mentioned there: context of the first message, and no more.
+"""Context of the first message: what was written in a Slack thread before the app was mentioned there.
 
 It is other people's text. So it stands behind the message, every line of it quoted, and says what it is; and who may
 not talk to the agent is not heard through somebody else's mention either.
@@ -68,20 +68,20 @@ def _context_text(event: SlackEvent, messages: list[dict[str, Any]], left_out: i
 
 
 def _text_of(message: dict[str, Any]) -> str:
-    """What apps say often stands in an attachment alone."""
+    """Text of a message; what apps write often stands in an attachment alone."""
     attached = (str(one.get("fallback") or "") for one in message.get("attachments") or ())
     return str(message.get("text") or "") or "\n".join(attached)
 
 
 class _People:
-    """Who said what, each looked up once."""
+    """Names of the authors of messages, each looked up once."""
 
     def __init__(self, event: SlackEvent) -> None:
         self._event = event
         self._names: dict[str, str | None] = {}
 
     def name_of(self, message: dict[str, Any]) -> str | None:
-        """Of the author; None for who is not heard. Apps are: an admin of Slack put them there."""
+        """Name of the author; None for who is not heard. Apps are heard: an admin of Slack put them there."""
         if message.get("bot_id"):
             profile = message.get("bot_profile") or {}
             return self._line(message.get("username") or profile.get("name") or message["bot_id"])

@@ -84,10 +84,10 @@ def unfinished() -> list[UUID]:
 
 def not_posted() -> list[UUID]:
     """Approvals that wait, of workspaces with a channel in which they do not stand: their task was lost."""
-    told = SlackNotice.objects.filter(approval=OuterRef("pk"))
+    notices = SlackNotice.objects.filter(approval=OuterRef("pk"))
     channel = SlackInstallation.objects.filter(workspace=OuterRef("workspace"), revoked_at=None)
     waiting = Approval.objects.filter(status=Approval.Status.PENDING, requested_at__gt=timezone.now() - LATE)
-    found = waiting.filter(~Exists(told), Exists(channel.exclude(escalation_channel="")))
+    found = waiting.filter(~Exists(notices), Exists(channel.exclude(escalation_channel="")))
     return list(found.values_list("id", flat=True)[:100])
 
 
@@ -103,16 +103,16 @@ def _post_or_update(notice: SlackNotice) -> None:
         jobs.extend(notice, ts=ts)
     if not notice.ts and approval and status != Approval.Status.PENDING:
         return jobs.finish(notice, shown=status)  # decided before anybody was asked
-    said = _question(notice.installation, approval) if approval else _budget(notice)
-    said |= {"channel": notice.channel, "unfurl_links": False, "unfurl_media": False}
+    message = _question(notice.installation, approval) if approval else _budget(notice)
+    message |= {"channel": notice.channel, "unfurl_links": False, "unfurl_media": False}
     if not notice.ts:
         jobs.extend(notice, shown=POSTING)
-        said["metadata"] = {"event_type": METADATA, "event_payload": _mark(notice)}
-        posted = api.call_for(notice.installation, "chat_postMessage", **said)
+        message["metadata"] = {"event_type": METADATA, "event_payload": _mark(notice)}
+        posted = api.call_for(notice.installation, "chat_postMessage", **message)
         jobs.extend(notice, ts=posted["ts"], channel=posted["channel"], shown=status)
     elif notice.shown != status:
-        del said["unfurl_links"], said["unfurl_media"]
-        api.call_for(notice.installation, "chat_update", ts=notice.ts, **said)
+        del message["unfurl_links"], message["unfurl_media"]
+        api.call_for(notice.installation, "chat_update", ts=notice.ts, **message)
     jobs.finish(notice, shown=status)
 
 
@@ -147,7 +147,7 @@ def _question(installation: SlackInstallation, approval: Approval) -> dict[str, 
 
 
 def _summary(approval: Approval, agent: str, asks: str) -> str:
-    """What stands in the notification; without arguments, which may be nobody's business on a locked phone."""
+    """Summary for the notification, without arguments: anybody may read it on a locked phone."""
     return f"{agent} {asks}" + ("" if approval.status == Approval.Status.PENDING else f": {_outcome(approval)}")
 
 
@@ -190,8 +190,8 @@ def _outcome(approval: Approval) -> str:
     status = approval.get_status_display().replace("_", " ").lower()
     by, channel = str(made.get("by") or ""), made.get("channel")
     who = f" by {mrkdwn.escape(by)}" + (" in Slack" if channel == "slack" else "") if by else ""
-    said = made.get("answer") or made.get("reason") or ""
-    why = f": {mrkdwn.escape(first_line(said, MOST_CONTEXT))}" if said else ""
+    reason = made.get("answer") or made.get("reason") or ""
+    why = f": {mrkdwn.escape(first_line(reason, MOST_CONTEXT))}" if reason else ""
     return f"{MARKS.get(approval.status, ':hourglass:')} *{status.capitalize()}*{who}{why}"
 
 

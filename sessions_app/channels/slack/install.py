@@ -17,7 +17,7 @@ from .manifest import SCOPES
 
 
 def desk_url(installation: SlackInstallation) -> str:
-    """Where links of messages in Slack lead, without a slash at the end."""
+    """URL of the desk for links in messages, without a slash at the end."""
     return (settings.PUBLIC_URL or installation.desk_url).rstrip("/")
 
 
@@ -40,7 +40,7 @@ def connect_with_token(
 
 
 def oauth_url(state: str, redirect_to: str) -> str:
-    """Where an admin is asked whether the app may be added to their Slack workspace."""
+    """URL at which Slack asks an admin whether the app may be added to their workspace."""
     asked = {"client_id": settings.SLACK_CLIENT_ID, "scope": ",".join(SCOPES), "state": state}
     return (
         urljoin(settings.SLACK_API_URL, "../oauth/v2/authorize")

@@ -1,4 +1,4 @@
-"""What a Slack app for a desk has to be, in the form that Slack makes one from."""
+"""Manifest of a Slack app for a desk, from which Slack makes the app."""
 
 from __future__ import annotations
 

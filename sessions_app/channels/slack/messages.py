@@ -98,19 +98,19 @@ def _take(event: SlackEvent, person: Person, context: str) -> dict[str, Any]:
 def _reject(event: SlackEvent, person: Person, text: str, why: str) -> dict[str, Any]:
     """An outsider is told once in a thread, where only they see it."""
     of_thread = SlackEvent.objects.filter(conversation_key=event.conversation_key, installation=event.installation)
-    told = of_thread.filter(rejected=True).exists()
+    rejected_before = of_thread.filter(rejected=True).exists()
     SlackEvent.objects.filter(pk=event.pk).update(rejected=True)
     _leave_run(event, TriggerRun.Status.SKIPPED, text, person, error=f"{person.name} was turned away: {why}")
-    if told:
+    if rejected_before:
         return {}
     return _in_thread(event, REJECTED) | {"method": "chat_postEphemeral", "user": person.id}
 
 
 def _text_of(event: SlackEvent) -> str:
-    """What was said, and which files were sent along: those stay at Slack."""
-    said = mrkdwn.to_plain(str(event.payload.get("text") or ""), bot=event.installation.bot_user_id)
+    """Text of a message with the names of its files, which stay at Slack."""
+    written = mrkdwn.to_plain(str(event.payload.get("text") or ""), bot=event.installation.bot_user_id)
     files = "\n".join(f"[{_file(file)}]" for file in event.payload.get("files") or [] if isinstance(file, dict))
-    return storable_text("\n\n".join(filter(None, (said, files))) or "(a mention without words)")
+    return storable_text("\n\n".join(filter(None, (written, files))) or "(a mention without words)")
 
 
 def _file(file: dict[str, Any]) -> str:

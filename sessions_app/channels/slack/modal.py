@@ -1,4 +1,4 @@
-"""Who denies in Slack is asked why, in a modal: https://docs.slack.dev/surfaces/modals."""
+"""Modal that asks who denies in Slack for the reason: https://docs.slack.dev/surfaces/modals."""
 
 from __future__ import annotations
 

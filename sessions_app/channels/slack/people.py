@@ -1,4 +1,4 @@
-"""Who somebody in Slack is: their name, whether they are an outsider, and whom at the desk they are."""
+"""Persons in Slack: their name, whether they are an outsider, and which member of the desk they are."""
 
 from __future__ import annotations
 

@@ -80,20 +80,20 @@ def compact(turn: TurnRun, model: Model) -> None:
 
 def _request(turn: TurnRun, through: int) -> dict[str, Any]:
     record = handover_transcript.transcript_for_itself(turn.session, through, min(RECORD, 2 * _window(turn)))
-    said = [{"type": "text", "text": text} for text in (f"<record>\n{record}\n</record>", ORDER)]
-    return {"model": turn.agent.model, "max_tokens": MAX_TOKENS, "messages": [{"role": "user", "content": said}]}
+    content = [{"type": "text", "text": text} for text in (f"<record>\n{record}\n</record>", ORDER)]
+    return {"model": turn.agent.model, "max_tokens": MAX_TOKENS, "messages": [{"role": "user", "content": content}]}
 
 
 def _event(turn: TurnRun, reply: Reply | None, through: int) -> EventDraft:
     """Event of the summary; where the model gave none, with the end of the transcript itself."""
     message = reply.message if reply else None
-    said = "\n\n".join(block.text for block in message.content if block.type == "text").strip() if message else ""
+    summary = "\n\n".join(block.text for block in message.content if block.type == "text").strip() if message else ""
     about: dict[str, Any] = {}
     if message:
         about = {"usage": tokens_of(message.usage), "model": message.model, "request": message.id}
     return turn.event(
         "compaction", f"compaction:{message.id if message else through}",
-        said or handover_transcript.transcript_for_itself(turn.session, through, min(SHORT, _window(turn) // 2)),
+        summary or handover_transcript.transcript_for_itself(turn.session, through, min(SHORT, _window(turn) // 2)),
         data={KEEPS_MESSAGE: True, "through_seq": through, "tokens_before": _filled(_last(turn)) or None}, **about,
     )  # fmt: skip
 

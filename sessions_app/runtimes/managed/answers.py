@@ -90,11 +90,11 @@ def _ask(turn: TurnRun, call: Event) -> Approval:
 def _changed_to(turn: TurnRun, call: Event) -> Approval | None:
     """The approval of this turn, not used yet, in whose place exactly this call was to be made."""
     ids = [event.call_id for event in turn.events_of_turn("tool_call")]
-    told = Approval.objects.filter(
+    approvals = Approval.objects.filter(
         session_id=turn.session_id, client_id__in=ids, status=Status.APPROVED_EDITED, delivery="delivered",
         tool_name=call.tool_name, tool_server=call.tool_server,
     )  # fmt: skip
-    same = (one for one in told if _exactly((one.decision or {}).get("arguments")) == _exactly(call.arguments))
+    same = (one for one in approvals if _exactly((one.decision or {}).get("arguments")) == _exactly(call.arguments))
     return next((one for one in same if not endings.has_allowed_a_call(one)), None)
 
 

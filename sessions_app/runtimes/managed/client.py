@@ -238,20 +238,20 @@ def _mapped() -> Iterator[None]:
 
 def _of_status(error: anthropic.APIStatusError) -> PortError:
     status = error.status_code
-    said = f"{status} {error.api_message or error.type or 'without a reason'}"
+    message = f"{status} {error.api_message or error.type or 'without a reason'}"
     if status in (401, 403):
-        return AuthFailed(said)
+        return AuthFailed(message)
     if status == 404:
-        return NotFound(said)
+        return NotFound(message)
     if status == 409:
-        return Conflict(said)
+        return Conflict(message)
     if status == 429:
-        return RateLimited(said, _seconds(error))
+        return RateLimited(message, _seconds(error))
     if status == 408 or status >= 500:
-        return Unavailable(said, _seconds(error))
-    if waits := _WAITING.search(said):
-        return Waiting(said, [id_.strip() for id_ in waits[1].split(",") if id_.strip()])
-    return Rejected(said)
+        return Unavailable(message, _seconds(error))
+    if waits := _WAITING.search(message):
+        return Waiting(message, [id_.strip() for id_ in waits[1].split(",") if id_.strip()])
+    return Rejected(message)
 
 
 def _seconds(error: anthropic.APIStatusError) -> float | None:

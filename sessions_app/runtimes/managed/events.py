@@ -148,9 +148,9 @@ def cents_of(usage: Any) -> Decimal | None:
 def _attachment(block: Json) -> Json:
     block_source = _dict(block.get("source"))
     size = len(_text(block_source.get("data"))) * 3 // 4
-    told = {"type": _text(block.get("type")), "title": _text(block.get("title"))}
-    told |= {"media_type": _text(block_source.get("media_type")), "file_id": _text(block_source.get("file_id"))}
-    return {key: value for key, value in told.items() if value} | ({"bytes": size} if size else {})
+    described = {"type": _text(block.get("type")), "title": _text(block.get("title"))}
+    described |= {"media_type": _text(block_source.get("media_type")), "file_id": _text(block_source.get("file_id"))}
+    return {key: value for key, value in described.items() if value} | ({"bytes": size} if size else {})
 
 
 def _text(value: Any) -> str:
@@ -262,8 +262,8 @@ def _confirmation(source: _WireEvent) -> Iterator[EventDraft]:
 
 def _answer_taken(source: _WireEvent) -> Iterator[EventDraft]:
     """An answer as the runtime took it; the approval or the result in the log tells who gave it."""
-    told = {key: value for key, value in _extra_fields(source.wire).items() if key != "content"}
-    yield source.event("system", actor_kind="system", actor_name="", data={"status": "answer_taken"} | told)
+    answer = {key: value for key, value in _extra_fields(source.wire).items() if key != "content"}
+    yield source.event("system", actor_kind="system", actor_name="", data={"status": "answer_taken"} | answer)
 
 
 # --- what it took ---

@@ -131,9 +131,9 @@ class _Turn:
 
     def _sent(self) -> tuple[Event | None, bool]:
         """The note of the last time the message was sent, and whether a person asked to try again since."""
-        told = self.turn.events_of_turn("system", "status")
-        sent = next((e for e in reversed(told) if e.data.get("message") == self.prompt.client_key), None)
-        again = next((e for e in reversed(told) if e.data.get("status") == "retry"), None)
+        notes = self.turn.events_of_turn("system", "status")
+        sent = next((e for e in reversed(notes) if e.data.get("message") == self.prompt.client_key), None)
+        again = next((e for e in reversed(notes) if e.data.get("status") == "retry"), None)
         return sent, bool(sent and again and again.seq > sent.seq)
 
     def _adopt(self) -> None:
@@ -256,10 +256,10 @@ def close(session: Session) -> bool:
 def _archive(port: Port, runtime_id: str) -> None:
     """An interrupt takes effect later, and the row lags behind the events: try until it is let be archived."""
     until = time.monotonic() + ARCHIVE_SECONDS
-    told = port.session(runtime_id)
-    if told.get("archived_at"):
+    remote = port.session(runtime_id)
+    if remote.get("archived_at"):
         return
-    if told.get("status") in ("running", "rescheduling"):
+    if remote.get("status") in ("running", "rescheduling"):
         port.send(runtime_id, {"type": "user.interrupt"})
     while True:
         try:

@@ -25,16 +25,16 @@ def session_of(turn: TurnRun, port: Port) -> Json:
     if not turn.session.runtime_id:
         _keep(turn, _found(turn, port) or _created(turn, port))
     try:
-        told = port.session(turn.session.runtime_id)
+        remote = port.session(turn.session.runtime_id)
     except NotFound as gone:
         raise Gone(
             f"the runtime has no session {turn.session.runtime_id} for this key ({gone}): it was deleted, or belongs "
             "to another workspace. Continue this one as a new session."
         ) from None
-    owner = (told.get("metadata") or {}).get(OURS)
+    owner = (remote.get("metadata") or {}).get(OURS)
     if owner != str(turn.session_id):
         raise Failed(f"session {turn.session.runtime_id} at the runtime belongs to {owner or 'nobody here'}")
-    return told
+    return remote
 
 
 def _found(turn: TurnRun, port: Port) -> str:

@@ -59,17 +59,17 @@ class Server:
         except Exception as error:  # whatever a server answers instead of a list
             raise Down(self.hide(f"the MCP server {self.entry.server} lists no tools: {_why(error)}")) from error
         names, wanted = {tool.name for tool in listed}, self.entry.tools
-        told = [f"it has no tool {name!r:.80}" for name in wanted or () if name not in names]
+        problems = [f"it has no tool {name!r:.80}" for name in wanted or () if name not in names]
         tools = sorted((tool for tool in listed if wanted is None or tool.name in wanted), key=lambda tool: tool.name)
         if len(tools) > MAX_TOOLS:
-            told.append(f"it has more than {MAX_TOOLS} tools, and only the first are offered; name those you need")
+            problems.append(f"it has more than {MAX_TOOLS} tools, and only the first are offered; name those you need")
         found = []
         for tool in tools[:MAX_TOOLS]:
             try:
                 found.append(self._offer(tool))
             except Unusable as why:
-                told.append(f"its tool {tool.name!r:.80} is left out: {why}")
-        return found, told
+                problems.append(f"its tool {tool.name!r:.80} is left out: {why}")
+        return found, problems
 
     def call(self, tool: str, arguments: Any) -> Result:
         """Run one of its tools. Raises ``Down``, ``BrokeOff``, ``MCPError`` and as ``waiting.outcome``."""
@@ -84,13 +84,13 @@ class Server:
         if connection is not None:
             connection.close()
 
-    def hide(self, said: str) -> str:
+    def hide(self, message: str) -> str:
         """The text without the secrets that this server was sent: what it echoes must not be in the log."""
         parts = {part for header in self._headers.values() for part in (header, *header.split())}
         for value in sorted(parts, key=len, reverse=True):
             if len(value) >= SHORTEST_SECRET:
-                said = said.replace(value, "[secret]")
-        return said
+                message = message.replace(value, "[secret]")
+        return message
 
     def _offer(self, tool: Tool) -> Offer:
         run = partial(self.call, tool.name)

@@ -40,14 +40,14 @@ class Unusable(ValueError):
 
 def schema_of(schema: Any) -> dict[str, Any]:
     """The schema as the API takes it: an object, whose unions at the top are left to the tool itself to check."""
-    told = storable(schema) if isinstance(schema, dict) else {}
-    if told.get("type", "object") != "object":
-        raise Unusable(f"its input is {told['type']!r:.60}, and only an object will do")
-    properties = told.get("properties")
+    given = storable(schema) if isinstance(schema, dict) else {}
+    if given.get("type", "object") != "object":
+        raise Unusable(f"its input is {given['type']!r:.60}, and only an object will do")
+    properties = given.get("properties")
     strange = next((name for name in properties if not _PROPERTY.fullmatch(name)), None) if properties else None
     if strange is not None:
         raise Unusable(f"it has a property {strange!r:.80}; names have up to 64 letters, digits, dots, dashes and _")
-    return {"type": "object"} | {key: value for key, value in told.items() if key not in _UNION}
+    return {"type": "object"} | {key: value for key, value in given.items() if key not in _UNION}
 
 
 def shown_name(server: str | None, name: str, taken: Iterable[str] = ()) -> str:

@@ -68,7 +68,7 @@ def _part(block: Any) -> str:
 def _is(structured: Any, part: str) -> bool:
     """Whether a part says the same; servers wrap what is no object as ``{"result": ...}``."""
     try:
-        told = orjson.loads(part)
+        parsed = orjson.loads(part)
     except ValueError:
-        told = part
-    return structured in (told, {"result": told}, {"result": part})
+        parsed = part
+    return structured in (parsed, {"result": parsed}, {"result": part})

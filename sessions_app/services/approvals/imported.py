@@ -47,8 +47,8 @@ def project(session_id: UUID, since: int) -> None:
     as its parent. What was asked here, live, stays as it is: a transcript tells of it again. Run again it changes
     nothing, so that a rebuild keeps the ids.
     """
-    told = Event.objects.filter(session_id=session_id, seq__gt=since, kind="approval", document__isnull=False)
-    stream = told.order_by("seq").iterator(BATCH)
+    decisions = Event.objects.filter(session_id=session_id, seq__gt=since, kind="approval", document__isnull=False)
+    stream = decisions.order_by("seq").iterator(BATCH)
     first = next(stream, None)
     if first is None:
         return

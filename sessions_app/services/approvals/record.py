@@ -41,9 +41,9 @@ def event_of(approval: Approval, by: audit.Actor, text: str, actor_kind: ActorKi
 def record_ending(approval: Approval, by: audit.Actor, action: str, reason: str) -> None:
     """Write down that an approval waits no more, and resume the turn that waited for it."""
     # Archiving cancels what waits after it closed the session, so the event goes into a closed log, too.
-    said = f"{by.name}: {approval.get_status_display().lower()}"
+    sentence = f"{by.name}: {approval.get_status_display().lower()}"
     actor_kind: ActorKind = "system" if by.kind == "system" else "person"
-    events.append(approval.session_id, [event_of(approval, by, said, actor_kind)])
+    events.append(approval.session_id, [event_of(approval, by, sentence, actor_kind)])
     audit.record(
         approval.workspace_id, by, action, subject=("approval", approval.pk), session=str(approval.session_id),
         tool=approval.tool_name, status=approval.status, digest=approval.digest, reason=reason,

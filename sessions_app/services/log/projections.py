@@ -291,8 +291,8 @@ def rebuild(session_id: UUID) -> None:
 
 def stated_tools(metadata: dict[str, Any]) -> list[str]:
     """Names of tools that a file states beside its events (``tools_invoked`` of a product graph); they are no calls."""
-    told = metadata.get("tools_invoked")
-    return sorted({name for name in told if isinstance(name, str)}) if isinstance(told, list) else []
+    tools = metadata.get("tools_invoked")
+    return sorted({name for name in tools if isinstance(name, str)}) if isinstance(tools, list) else []
 
 
 def _price(session_id: UUID, since: int) -> None:

@@ -99,9 +99,9 @@ def delivery_id(scheme: str, payload: Any, body: bytes, headers: Mapping[str, st
         if headers.get(name):
             return identifier(headers[name])
     field = FIELDS_OF_ID.get(scheme)
-    said = payload.get(field) if field and isinstance(payload, dict) else scheme == "twilio" and _twilio_id(body)
-    if said and isinstance(said, str):
-        return identifier(said)
+    own_id = payload.get(field) if field and isinstance(payload, dict) else scheme == "twilio" and _twilio_id(body)
+    if own_id and isinstance(own_id, str):
+        return identifier(own_id)
     at = headers.get("x-countersign-timestamp") or headers.get("x-slack-request-timestamp") or f"{now:%Y-%m-%d}"
     return f"sha256:{hashlib.sha256(body).hexdigest()}@{at[:20]}"
 

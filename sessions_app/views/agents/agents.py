@@ -57,8 +57,8 @@ def _daily(agent: Agent) -> budgets.BudgetState | None:
 def _policy_line(agent: Agent) -> str:
     """``asks by default; allows 2, denies 1 by name``: what becomes of its calls."""
     tools = agent.policy.get("tools")
-    said = list(tools.values()) if isinstance(tools, dict) else []
+    verdicts = list(tools.values()) if isinstance(tools, dict) else []
     default = str(agent.policy.get("default", "ask"))
-    named = [f"{words} {said.count(value)}" for value, words in POLICY_WORDS.items() if value in said]
+    named = [f"{words} {verdicts.count(value)}" for value, words in POLICY_WORDS.items() if value in verdicts]
     words = POLICY_WORDS.get(default, "asks")
     return f"{words} by default; {', '.join(named)} by name" if named else f"{words} by default"

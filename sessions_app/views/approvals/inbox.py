@@ -1,4 +1,4 @@
-"""Everything that waits for a person, over all sessions, and what was decided lately."""
+"""Inbox: all pending approvals over all sessions, and the last decisions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
 @require_safe
 @access.viewer
 def count(request: access.DeskRequest) -> HttpResponse:
-    """How many wait, for the mark in the bar after a decision."""
+    """Number of pending approvals, for the mark in the bar after a decision."""
     return render(request, "approvals/_count.html")
 
 

@@ -1,4 +1,4 @@
-"""Where in a session somebody is, and the addresses that lead there."""
+"""Places in a session, and the URLs that lead there."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What the address says: how much to show, and where in the session.
+    """Place that a URL names: how much to show, and where in the session.
 
     ``path`` leads to ``event``; ``start`` and ``end`` bound a window for who turns the pages without JavaScript.
     """

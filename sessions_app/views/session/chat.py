@@ -42,13 +42,13 @@ def turn_state(request: access.DeskRequest, agent_id: UUID, session_id: UUID) ->
 def message(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """A message to the agent; 409 with what was typed when it cannot be taken. ``interrupt``: stop the turn first."""
     session = session_at(request, agent_id, session_id)
-    said, by = request.POST.get("text", "").strip(), access.actor(request)
+    text, by = request.POST.get("text", "").strip(), access.actor(request)
 
     def say() -> None:
-        if said:
-            messages.submit(session.pk, said, by=by, interrupting="interrupt" in request.POST)
+        if text:
+            messages.submit(session.pk, text, by=by, interrupting="interrupt" in request.POST)
 
-    response = _done(request, session, say, typed=said)
+    response = _done(request, session, say, typed=text)
     if response.status_code == 200:
         response.headers["HX-Trigger-After-Swap"] = "said"
     return response

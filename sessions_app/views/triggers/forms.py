@@ -35,7 +35,7 @@ OF_SENDER = {
 
 
 def agents_of(workspace_id: UUID) -> Any:
-    """Those that may be chosen."""
+    """Agents that may be chosen."""
     here = Agent.objects.filter(workspace_id=workspace_id).exclude(status=Agent.Status.ARCHIVED)
     return here.only("id", "name", "status", "slug").order_by("name")
 

@@ -18,7 +18,7 @@ from .job import ExportJob
 
 
 def parts_of(job: ExportJob, export: Export) -> bundle.Parts:
-    """What lies beside the log in a bundle. Of a session that goes on the vCon is not signed (VAC s6.1).
+    """Parts of a bundle beside the log. Of a session that goes on the vCon is not signed (VAC s6.1).
 
     Raises ``BadKey``, ``FormatError``, ``OSError``.
     """

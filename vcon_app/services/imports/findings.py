@@ -1,4 +1,4 @@
-"""What is odd in a file, in the shape of the column of an import: at most 50 of each rule, the others counted."""
+"""Findings in a file, in the shape of the column of an import: at most 50 of each rule, the others counted."""
 
 from __future__ import annotations
 

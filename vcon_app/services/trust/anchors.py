@@ -1,4 +1,4 @@
-"""Who a workspace trusts: certificates and public keys that signatures are checked against."""
+"""Trust anchors of a workspace: certificates and public keys that signatures are checked against."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Keyring:
 
 
 def keyring(workspace_id: UUID) -> Keyring:
-    """What signatures are checked against in this workspace now."""
+    """Keyring that signatures are checked against in this workspace now."""
     rows = list(TrustAnchor.objects.filter(workspace_id=workspace_id).order_by("pk"))
     ours = own_keys.own_anchor()
     # a row is never changed, only added and removed, so its id stands for its content

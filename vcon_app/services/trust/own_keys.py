@@ -37,7 +37,7 @@ def is_operators() -> bool:
 
 
 def key_problem() -> str | None:
-    """What is wrong with the key that we sign with; None also while there is none yet."""
+    """Problem with the key that we sign with; None also while there is none yet."""
     if not is_operators() and not _key_path().exists():
         return None
     try:

@@ -36,7 +36,7 @@ MARK = {"of": "signature"}
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What came of a check, in the shape of the columns of an import."""
+    """Result of a check, in the shape of the columns of an import."""
 
     signature: dict[str, Any]
     findings: list[dict[str, str]] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Rechecked:
-    """What came of a second check: of the document, and of each member of an archive by its name."""
+    """Result of a second check: of the document, and of each member of an archive by its name."""
 
     whole: Checked
     parts: dict[str, Checked] = field(default_factory=dict)
@@ -72,7 +72,7 @@ def check(format: Format, source: BinaryIO, read: Signature, keyring: anchors.Ke
 
 
 def worst_of(parts: Sequence[Checked]) -> Checked:
-    """What an archive's signature is worth: that of its worst part, of equals the one that expires first."""
+    """Signature of an archive: that of its worst part, of equals the one that expires first."""
     shown = min(parts, key=lambda part: (rank(part.signature["state"]), part.signature.get("until", "~")))
     against = next((part.against for part in parts if part.against), "")
     return Checked(shown.signature, [row for part in parts for row in part.findings], against)

@@ -38,7 +38,7 @@ class Group:
 
     @property
     def names(self) -> str:
-        """What is in it, the most frequent first: ``6 Read, 4 Edit, 2 others``."""
+        """Names of the tools in it, the most frequent first: ``6 Read, 4 Edit, 2 others``."""
         if self.calls:
             counts = Counter(text.first_line(call.entry.tool_name or "unnamed", 30) for call in self.calls)
         else:
@@ -74,7 +74,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What of a window fits a page, and between which rows it lies."""
+    """Part of a window that fits a page, and the rows between which it lies."""
 
     sections: list[Section]
     first_seq: int | None

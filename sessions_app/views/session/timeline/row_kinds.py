@@ -22,7 +22,7 @@ RESULT_ALONE = marks.Mark("result without its call")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What every row has. ``actor`` is its kind (person, agent, subagent, tool, system), ``label`` its name."""
+    """Fields that every row has. ``actor`` is its kind (person, agent, subagent, tool, system), ``label`` its name."""
 
     template: ClassVar[str]
     folds: ClassVar[bool] = False
@@ -46,8 +46,8 @@ class Row:
 
     def base_size(self) -> int:
         """The part of ``size`` that rows of every form have."""
-        said = len(self.html.encode()) if self.html else _weight(self.text)
-        return self.frame + said + _weight(self.label) + (600 if self.nested else 0)
+        weight = len(self.html.encode()) if self.html else _weight(self.text)
+        return self.frame + weight + _weight(self.label) + (600 if self.nested else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ class Message(Row):
     @property
     def short(self) -> bool:
         """Whether the head of the turn says all of it."""
-        said = self.entry.head.strip()
-        return len(said) <= 90 and "\n" not in said and not self.attachments
+        output = self.entry.head.strip()
+        return len(output) <= 90 and "\n" not in output and not self.attachments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +109,7 @@ class Call(Row):
 
     @property
     def outcome(self) -> marks.Mark | None:
-        """What became of the call, where that is not that it went well."""
+        """Outcome of a call that did not go well; empty for one that did."""
         is_stray = self.status not in marks.OUTCOMES and self.entry.kind == "tool_result"
         return RESULT_ALONE if is_stray else marks.OUTCOMES.get(self.status)
 
@@ -136,7 +136,7 @@ class Reasoning(Row):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quiet(Row):
-    """What is no part of the conversation: system notes, injected context, bookkeeping of the recorder."""
+    """Row outside of the conversation: system notes, injected context, bookkeeping of the recorder."""
 
     template = "sessions/rows/_quiet.html"
     folds = True

@@ -72,7 +72,7 @@ KINDS = {"user_message": "person", "agent_message": "agent", "tool_call": "tool"
 
 
 def _label(entry: Entry) -> str:
-    """Who it is, in a word or two."""
+    """Label of the actor, in a word or two."""
     if entry.kind in ("tool_call", "tool_result"):
         return "sub-agent" if entry.actor_kind == "subagent" else "tool"
     if entry.kind in ("reasoning", "system", "injected_context", "model_request", "unknown", "approval"):
@@ -163,7 +163,7 @@ _TELLS = re.compile(
 
 
 def _fault(said: str) -> str:
-    """What went wrong, in a line: behind an exit code the first line of the output that says it."""
+    """Fault of a call in a line: behind an exit code the first line of the output that says it."""
     match = _EXIT.match(said)
     if not match:
         return text.first_line(said, 140)
