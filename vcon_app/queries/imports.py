@@ -28,11 +28,11 @@ class Group:
     places: list[dict[str, Any]] = field(default_factory=list)
 
     @property
-    def first(self) -> list[dict[str, Any]]:
+    def first_places(self) -> list[dict[str, Any]]:
         return self.places[:PLACES]
 
     @property
-    def rest(self) -> list[dict[str, Any]]:
+    def further_places(self) -> list[dict[str, Any]]:
         return self.places[PLACES:]
 
 
