@@ -28,7 +28,7 @@ def address(connected) -> str:
 
 @pytest.fixture(autouse=True)
 def at_work(scripted_agent) -> Iterator[None]:
-    """A worker that needs no bell: it takes every turn that waits for one."""
+    """A worker that needs no task: it takes every turn that waits for one."""
     over = threading.Event()
 
     def work() -> None:

@@ -66,7 +66,7 @@ def say(session: Session, text: str, **more: Any) -> messages.Submitted:
 
 
 def work(session: Session) -> Session:
-    """What a worker does when it is rung for, once."""
+    """What a worker does with one task."""
     worker.run(session.pk)
     session.refresh_from_db()
     return session

@@ -1,4 +1,4 @@
-"""What workers do when they are rung for something of Slack's."""
+"""What workers do with the tasks of Slack."""
 
 from __future__ import annotations
 

@@ -161,9 +161,9 @@ def test_exporting_member_is_in_the_audit_log(imported_session):
 
 def test_a_large_session_is_left_to_a_worker(imported_session, monkeypatch, django_capture_on_commit_callbacks):
     monkeypatch.setattr(export_jobs, "INLINE_EVENTS", 3)
-    with django_capture_on_commit_callbacks() as rung:
+    with django_capture_on_commit_callbacks() as enqueued:
         waiting = export(imported_session, "jsonl")
-    assert (waiting.status, len(rung)) == (Export.Status.QUEUED, 1)
+    assert (waiting.status, len(enqueued)) == (Export.Status.QUEUED, 1)
     for _ in range(2):
         export_jobs.run(waiting.pk)
     waiting.refresh_from_db()

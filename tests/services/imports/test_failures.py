@@ -177,9 +177,9 @@ def test_import_whose_worker_died_is_enqueued_again_and_has_every_event_once(
     workspace, django_capture_on_commit_callbacks
 ):
     left = dead(workspace)
-    with django_capture_on_commit_callbacks() as rung:
+    with django_capture_on_commit_callbacks() as enqueued:
         assert import_jobs.sweep() == 1
-    assert len(rung) == 1
+    assert len(enqueued) == 1
     import_jobs.run(left.pk)
     left.refresh_from_db()
     assert (left.status, left.attempt, left.events) == (Import.Status.DONE, 2, 6)
