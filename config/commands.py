@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import sys
+from contextlib import nullcontext, suppress
 
 from config import env
 from config.database import postgres
 from config.database.cluster import Cluster
+from config.env import ConfigError
 from config.processes import supervisor
 
 WITHOUT_DATABASE = frozenset({"check", "collectstatic", "help", "makemessages", "prepare", "version"})
@@ -27,7 +29,7 @@ def run(arguments: list[str]) -> int:
         return _execute(arguments)
     with postgres.on_demand(Cluster(environment.data_dir)) as started:
         if started and command not in OWN_MIGRATIONS:
-            _bring_up_to_date()
+            _bring_up_to_date(command)
         return _execute(arguments)
 
 
@@ -41,18 +43,26 @@ def write_whole_lines() -> None:
         sys.stdout.reconfigure(line_buffering=True)
 
 
-def _bring_up_to_date() -> None:
-    """Where no `up` runs, nobody else has applied the migrations."""
+def _bring_up_to_date(command: str) -> None:
+    """Where no `up` runs, nobody else has applied the migrations. ``doctor`` says itself what does not fit."""
     import django
 
     from config import prepare
 
     django.setup()
-    prepare.database()
+    with suppress(ConfigError) if command == "doctor" else nullcontext():
+        prepare.database()
 
 
 def _execute(arguments: list[str]) -> int:
     from django.core.management import execute_from_command_line
+    from django.db import OperationalError
 
-    execute_from_command_line(arguments)
+    try:
+        execute_from_command_line(arguments)
+    except OperationalError as fault:
+        from config import prepare
+
+        prepare.connect()  # raises a ConfigError of one line where that is what is wrong
+        raise fault
     return 0

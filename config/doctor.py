@@ -93,7 +93,7 @@ def _database_remedy() -> str:
 
 Part = tuple[str, Callable[[], str | None], str]
 NEED_DATABASE: list[Part] = [
-    ("migrations", health.migrations_fault, "run script/manage migrate, or restart script/server"),
+    ("migrations", health.migrations_fault, "if nothing else is said, restart script/server"),
     ("broker", health.broker_fault, "check CELERY_BROKER_URL and that its server runs"),
     ("worker", worker_fault, "start script/server; if it runs, read logs/worker.log in the data directory"),
     ("clock", clock_fault, "let both hosts set their clocks by NTP"),

@@ -11,6 +11,7 @@ from django.views.decorators.cache import never_cache
 from kombu.exceptions import OperationalError
 
 from config.celery import app
+from config.database import schema
 
 BROKER_SECONDS = 5
 
@@ -36,9 +37,9 @@ def database_fault() -> str | None:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
+        return schema.version_fault()
     except Error as fault:
         return f"the database does not answer: {_first_line(fault)}"
-    return None
 
 
 def broker_fault() -> str | None:
@@ -58,6 +59,8 @@ def migrations_fault() -> str | None:
     except Error as fault:
         return f"the database does not answer: {_first_line(fault)}"
     missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if misfit := schema.fault(executor):
+        return misfit
     return f"{len(missing)} migrations are missing" if missing else None
 
 

@@ -9,16 +9,24 @@ from pathlib import Path
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
-from django.db import connection
+from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 
 from config import broker
+from config.database import schema
+from config.env import ConfigError
 
 ADVISORY_LOCK = 0x636F756E746572  # "counter": two hosts that start on one database migrate one after the other
 
 
 def database() -> None:
-    """Apply missing migrations and make the broker's queue."""
+    """Apply missing migrations and make the broker's queue.
+
+    Raises ConfigError for a database that does not answer, is of a PostgreSQL too old, or does not fit.
+    """
+    connect()
+    if fault := schema.version_fault():
+        raise ConfigError(fault)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [ADVISORY_LOCK])
         try:
@@ -29,9 +37,30 @@ def database() -> None:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [ADVISORY_LOCK])
 
 
+def connect() -> None:
+    """Connect to the database. Raises ConfigError with one line where that cannot be done."""
+    try:
+        connection.ensure_connection()
+    except Error as fault:
+        place = "DATABASE_URL" if settings.EMBEDDED_CLUSTER is None else settings.EMBEDDED_CLUSTER.directory
+        raise ConfigError(f"cannot connect to the database ({place}): {one_line(fault)}") from fault
+
+
+def one_line(fault: BaseException) -> str:
+    """What libpq says of a connection that failed, without the blanks; of several addresses, the last one's."""
+    lines = [line.strip(" -\t") for line in str(fault).strip().splitlines()]
+    told = [line for line in lines if "failed" in line and not line.endswith(":")] or lines[:1]
+    return told[-1] if told and told[-1] else type(fault).__name__
+
+
 def _migrate() -> None:
-    """``migrate``, unless there is nothing to do: its signals alone take longer than the look."""
+    """``migrate``, unless there is nothing to do: its signals alone take longer than the look.
+
+    Raises ConfigError, before anything is changed, for a database that is not what its migrations say.
+    """
     executor = MigrationExecutor(connection)
+    if fault := schema.fault(executor):
+        raise ConfigError(fault)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         call_command("migrate", verbosity=0, interactive=False)
 

@@ -112,23 +112,22 @@ class Supervisor:
                 stack.callback(self._stop_server)
             stack.callback(self._stop_children)
             try:
-                self._serve()
+                return self._serve()
             except Stopped:
                 return 0
-        return 1
 
-    def _serve(self) -> None:
-        """Serve until ``Stopped``; return when a part would not start."""
+    def _serve(self) -> int:
+        """Serve until ``Stopped``; the exit status when a part would not start, 2 where it has said why in a line."""
         self._await_forker()
-        link = self._prepare()
-        if link is None:
-            return
+        status, link = self._prepare()
+        if not link:
+            return status or 1
         web, workers = self._web(), (self._worker(), self._turns())
         self._start(web)
         fault = self._first_page_fault()
         if fault:
             print_line(f"{fault}: see {self._logs / 'web.log'}")
-            return
+            return 1
         for worker in workers:  # not earlier: on a busy machine they would take the first page's time
             self._start(worker)
         if self.host in ANY_ADDRESS and not (self.environment.allowed_hosts or self.environment.public_url):
@@ -138,8 +137,8 @@ class Supervisor:
             self._pause()
             self._keep_running()
 
-    def _prepare(self) -> str | None:
-        """Run ``prepare`` in a process of its own, which frees its memory; the sign-in path, or None on a fault."""
+    def _prepare(self) -> tuple[int, str]:
+        """Run ``prepare`` in a process of its own, which frees its memory; its exit status and the sign-in path."""
         module = ["manage", "prepare", *(["--demo"] if self.demo else [])]
         ours, theirs = os.pipe()
         with os.fdopen(ours) as output:
@@ -154,7 +153,7 @@ class Supervisor:
                 preparing.send_signal(signal.SIGKILL)
                 preparing.wait()
             lines = output.read().splitlines()
-        return lines[-1] if preparing.returncode == 0 and lines else None
+        return preparing.returncode or 0, lines[-1] if preparing.returncode == 0 and lines else ""
 
     @property
     def _launch(self) -> Launch:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.error import HTTPError
+from urllib.parse import quote
 from urllib.request import urlopen
 
 import psutil
@@ -116,6 +117,27 @@ def test_a_directory_that_cannot_be_written_is_refused(tmp_path):
 @pytest.mark.parametrize(("name", "value"), [("DEBUG", "Ture"), ("COUNTERSIGN_DATADIR", "/x"), ("DATABASE_URL", "no")])
 def test_a_bad_setting_is_refused_by_name(tmp_path, name, value):
     assert name in refusal(tmp_path, **{name: value})
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("postgresql://u:secret@127.0.0.1:1/x", "Connection refused"),
+        ("postgresql://u:secret@localhost:1/x", "Connection refused"),
+        ("postgresql://u:secret@no-such-host.invalid/x", "failed to resolve host"),
+        ("postgresql://countersign@{socket}/nosuch", 'database "nosuch" does not exist'),
+        ("postgresql://nobody:wrong@{socket}/countersign", 'role "nobody" does not exist'),
+    ],
+)
+def test_a_database_that_cannot_be_reached_is_one_line(up, tmp_path, url, said):
+    url = url.format(socket=quote(str(up.data_dir / "run"), safe=""))
+    told = refusal(tmp_path, "--port", "0", DATABASE_URL=url)
+    assert said in told
+    assert "DATABASE_URL" in told
+    assert "secret" not in told
+    command = [*MANAGE, "wallet", "show"]
+    done = subprocess.run(command, env=environment(tmp_path) | {"DATABASE_URL": url}, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, told)
 
 
 def test_management_command_works_beside_a_running_up(up):
