@@ -19,7 +19,7 @@ from sessions_app.services.approvals import decisions as approval_service
 from sessions_app.services.money import budgets, ledger
 from sessions_app.services.turns import messages
 
-from . import agents, approvals, audit, events, sessions, triggers, usage, waiting, wallets
+from . import agents, approvals, audit, auth, events, sessions, triggers, usage, waiting, wallets
 from .parsing import BodyParser
 from .problems import Problem, invalid
 
@@ -96,6 +96,12 @@ def _from_ninja(request: HttpRequest, error: HttpError) -> HttpResponse:
 
 
 def _from_validation(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    """Answer to a body, form or parameter that is wrong: 422, but 404 first where the address is another's."""
+    if request.method not in auth.SAFE_METHODS:  # those are never coroutines, which may not query here
+        try:
+            auth.hide_foreign(request, request.auth)
+        except Problem as foreign:
+            return foreign.response()
     if any(fault["loc"][0] == "file" for fault in error.errors) and request.content_type != "multipart/form-data":
         return Problem(415, f'send the file as "multipart/form-data", not as "{request.content_type}"').response()
     errors = [_fault(fault) for fault in error.errors[:MAX_ERRORS]]
@@ -111,6 +117,9 @@ def _fault(fault: dict[str, Any]) -> dict[str, str]:
     if source == "body":
         path = path[1:]  # the name of the view's parameter
     pointer = "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in path)
+    if fault["type"] == "extra_forbidden":
+        detail = f'there is no field "{str(path[-1])[:100]}" here; is it misspelt?'
+        return {"pointer": pointer, "in": source, "detail": detail}
     return {"pointer": pointer, "in": source, "detail": fault["msg"].removeprefix("Value error, ")}
 
 

@@ -66,7 +66,7 @@ class Door(AuthBase):
     def __call__(self, request: HttpRequest) -> Principal:
         principal = _by_key(request) if "Authorization" in request.headers else _by_session(request)
         if not principal.role.covers(self.needed):
-            _hide_foreign(request, principal.workspace.id)
+            hide_foreign(request, principal)
             raise Problem(403, f'this needs the role "{self.needed}", and yours is "{principal.role}"; ask an admin')
         return principal
 
@@ -108,8 +108,9 @@ def _unauthorized(detail: str, parameters: str = "") -> Problem:
     return Problem(401, detail, headers={"WWW-Authenticate": f'Bearer realm="countersign"{parameters}'})
 
 
-def _hide_foreign(request: HttpRequest, workspace_id: UUID) -> None:
+def hide_foreign(request: HttpRequest, principal: Principal) -> None:
+    """Raises 404 when the address names something of another workspace, as if nobody had it."""
     for name, id_ in request.resolver_match.kwargs.items():
         model = IN_PATHS.get(name)
-        if model and not model.objects.filter(pk=id_, workspace_id=workspace_id).exists():
+        if model and not model.objects.filter(pk=id_, workspace_id=principal.workspace.id).exists():
             raise not_found(model._meta.model_name)

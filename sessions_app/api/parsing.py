@@ -44,6 +44,14 @@ class BodyParser(Parser):
         return values
 
 
+def refuse_unknown_fields(request: HttpRequest, *known: str) -> None:
+    """422 that names the first field or file of a form that is none of ``known``."""
+    for name in (*request.POST, *request.FILES):
+        if name not in known:
+            pointer = name.replace("~", "~0").replace("/", "~1")
+            raise invalid(f"/{pointer}", f'there is no field "{name}" here; there are {", ".join(known)}')
+
+
 def refuse_repaired(request: HttpRequest) -> None:
     """For what must be kept to the bit: a person decides on exactly what will run."""
     if getattr(request, "repaired", False):

@@ -20,6 +20,7 @@ from .idempotency import once
 from .paging import Cursor, Limit, Page, keyset
 from .parsing import reply
 from .problems import invalid, not_found
+from .schemas.common import NOTHING, NoBody
 from .schemas.sessions import Accepted, Continuation, NewMessage, NewSession, Session, SessionQuery, Turn
 
 router = Router(tags=["sessions"])
@@ -96,14 +97,16 @@ def send_message(request: HttpRequest, agent_id: UUID, session_id: UUID, message
 
 
 @seed_router.post("/{uuid:agent_id}/sessions/{uuid:session_id}/interrupt", auth=writer, response={202: Session})
-def interrupt_session(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+def interrupt_session(
+    request: HttpRequest, agent_id: UUID, session_id: UUID, nothing: NoBody = NOTHING
+) -> HttpResponse:
     """Cancel the turn in flight, and what it asks. 409 when the session is archived."""
     messages.interrupt(session_read(request, session_id, agent_id).pk, by=request.auth.actor)
     return reply(session_schema(session_read(request, session_id, agent_id)), 202)
 
 
 @seed_router.post("/{uuid:agent_id}/sessions/{uuid:session_id}/archive", auth=writer, response=Session)
-def archive_session(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+def archive_session(request: HttpRequest, agent_id: UUID, session_id: UUID, nothing: NoBody = NOTHING) -> HttpResponse:
     """Read-only from now on; a second time changes nothing."""
     sessions.archive(session_read(request, session_id, agent_id), by=request.auth.actor)
     return reply(session_schema(session_read(request, session_id, agent_id)))

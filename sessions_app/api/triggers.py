@@ -19,6 +19,7 @@ from .idempotency import once
 from .paging import Cursor, Limit, Page, keyset
 from .parsing import reply
 from .problems import Problem, invalid, not_found
+from .schemas.common import NOTHING, NoBody
 from .schemas.triggers import (
     Acknowledged,
     Acknowledgement,
@@ -88,7 +89,7 @@ def delete_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
 
 @router.post("/schedules/{uuid:schedule_id}/run", auth=writer, response={201: TriggerRun})
 @once
-def run_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
+def run_schedule(request: HttpRequest, schedule_id: UUID, nothing: NoBody = NOTHING) -> HttpResponse:
     """Fire it now, also while it is paused. The run says what came of it."""
     run = schedules.run_now(_schedule(request, schedule_id), by=request.auth.actor)
     return reply(TriggerRun.from_row(run), 201)
@@ -180,7 +181,9 @@ def acknowledge_deliveries(request: HttpRequest, webhook_id: UUID, those: Acknow
 
 
 @router.post("/webhooks/{uuid:webhook_id}/deliveries/{uuid:delivery_id}/acknowledge", auth=writer, response=Delivery)
-def acknowledge_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
+def acknowledge_delivery(
+    request: HttpRequest, webhook_id: UUID, delivery_id: UUID, nothing: NoBody = NOTHING
+) -> HttpResponse:
     """Mark one as seen to; a second time changes nothing."""
     delivery = _delivery(request, webhook_id, delivery_id)
     webhook_deliveries.acknowledge(delivery.workspace_id, [delivery.pk], by=request.auth.actor)
@@ -191,7 +194,9 @@ def acknowledge_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UU
     "/webhooks/{uuid:webhook_id}/deliveries/{uuid:delivery_id}/replay", auth=writer, response={201: TriggerRun}
 )
 @once
-def replay_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResponse:
+def replay_delivery(
+    request: HttpRequest, webhook_id: UUID, delivery_id: UUID, nothing: NoBody = NOTHING
+) -> HttpResponse:
     """Give it to the agent once more, in a session of its own. 409 without an agent, or without its content."""
     run = webhook_deliveries.replay(_delivery(request, webhook_id, delivery_id), by=request.auth.actor)
     return reply(TriggerRun.from_row(run), 201)

@@ -14,6 +14,7 @@ from .auth import reader, writer
 from .paging import MOST, Page
 from .parsing import reply
 from .problems import Problem, not_found
+from .schemas.common import NOTHING, NoBody
 from .schemas.sessions import Session, Waiting
 from .sessions import session_read, session_schema
 
@@ -39,7 +40,7 @@ def take_back(request: HttpRequest, agent_id: UUID, session_id: UUID, message_id
 
 
 @seed_router.post(f"{SESSION}/go-on", auth=writer, response={202: Session})
-def go_on(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+def go_on(request: HttpRequest, agent_id: UUID, session_id: UUID, nothing: NoBody = NOTHING) -> HttpResponse:
     """Send the messages that were held back for want of money, or while the agent was paused. 409 when none was."""
     if not messages.send_waiting(session_read(request, session_id, agent_id).pk):
         raise Problem(409, "no message is held back")
@@ -47,7 +48,7 @@ def go_on(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpRespons
 
 
 @seed_router.post(f"{SESSION}/retry", auth=writer, response={202: Session})
-def retry(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+def retry(request: HttpRequest, agent_id: UUID, session_id: UUID, nothing: NoBody = NOTHING) -> HttpResponse:
     """Have the agent take its last turn up again, after an error or an interruption. 409 while one is in flight."""
     if not messages.retry(session_read(request, session_id, agent_id).pk, by=request.auth.actor):
         raise Problem(409, "no turn can be tried again: one is in flight, none was taken, or the agent runs elsewhere")

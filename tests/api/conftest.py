@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from uuid import UUID
 
 import pytest
 
@@ -10,6 +11,7 @@ from sessions_app.models import Role, Workspace
 from sessions_app.services import api_keys, audit, workspaces
 
 from .client import Api
+from .things import make_things
 
 
 @pytest.fixture
@@ -48,3 +50,9 @@ def admin(workspace, key_for) -> Api:
 def stranger(other_workspace, key_for) -> Api:
     """An admin of another workspace."""
     return key_for(other_workspace, Role.ADMIN)
+
+
+@pytest.fixture
+def things(agent, session) -> dict[str, UUID]:
+    """One of each thing of the workspace, by the name that paths give to its id."""
+    return make_things(agent, session)

@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from sessions_app.api.auth import reader, writer
 from sessions_app.api.idempotency import once
 from sessions_app.api.paging import Cursor, Limit, Page, keyset
-from sessions_app.api.parsing import reply
+from sessions_app.api.parsing import refuse_unknown_fields, reply
 from sessions_app.api.problems import Problem, invalid, not_found
 from sessions_app.api.schemas.common import Signature
 from sessions_app.models import Agent, Workspace
@@ -99,6 +99,7 @@ def create_import(
 
     Bytes that were imported before are the same import again: ``duplicate_of`` names it.
     """
+    refuse_unknown_fields(request, "file", "agent", "format")
     workspace = request.auth.workspace
     if (sent := len(request.FILES.getlist("file"))) > 1:
         raise invalid("/file", f"{sent} files were sent and an import is of one; send each by itself, or a zip of them")

@@ -9,13 +9,14 @@ from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from ninja import Router
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from sessions_app.api.auth import reader, writer
 from sessions_app.api.idempotency import once
 from sessions_app.api.paging import Cursor, Limit, Page, keyset
 from sessions_app.api.parsing import reply
 from sessions_app.api.problems import Problem, invalid, not_found
+from sessions_app.api.schemas.common import NOTHING, Body, NoBody
 from sessions_app.api.sessions import session_read
 from sessions_app.live.threads import in_thread, release
 from vcon_app import models
@@ -33,10 +34,9 @@ FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
 SEQ = 2**31 - 1
 
 
-class Rule(BaseModel):
+class Rule(Body):
     """What is to go. ``event`` and ``text`` need a ``seq``; ``arguments`` and ``result`` without one mean all."""
 
-    model_config = ConfigDict(extra="forbid")
     what: Annotated[str, Field(max_length=40, description=", ".join(redaction_rules.NEEDS))]
     seq: Annotated[int, Field(ge=1, le=SEQ)] | None = None
     index: Annotated[int, Field(ge=0, le=SEQ, description="of an attachment or analysis of the file")] | None = None
@@ -45,8 +45,7 @@ class Rule(BaseModel):
     ) = None
 
 
-class NewRedaction(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class NewRedaction(Body):
     type: Annotated[str, Field(max_length=redactions.LONGEST_TYPE, description='stands in the file: "PII Redaction"')]
     remove: Annotated[list[Rule], Field(max_length=redaction_rules.MOST)]
     signed: bool = False
@@ -142,7 +141,9 @@ def read_redaction(request: HttpRequest, session_id: UUID, redaction_id: UUID) -
 
 
 @router.post("/sessions/{uuid:session_id}/redactions/{uuid:redaction_id}/accept", auth=writer, response=Redaction)
-def accept_redaction(request: HttpRequest, session_id: UUID, redaction_id: UUID) -> HttpResponse:
+def accept_redaction(
+    request: HttpRequest, session_id: UUID, redaction_id: UUID, nothing: NoBody = NOTHING
+) -> HttpResponse:
     """Hand a held one out as it is. 409 while there is no file."""
     found = _read(request, session_id, redaction_id)
     redactions.accept(found, by=request.auth.actor)

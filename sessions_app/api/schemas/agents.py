@@ -10,12 +10,12 @@ from pydantic import BaseModel, Field
 
 from sessions_app import models
 
-from .common import Name
+from .common import Body, Name
 
 MAX_LIST = 1_000
 
 
-class NewAgent(BaseModel):
+class NewAgent(Body):
     name: Name
     runtime: Literal["managed", "local", "scripted", "external"] = "external"
     description: Annotated[str, Field(max_length=10_000)] | None = None
@@ -31,7 +31,7 @@ class NewAgent(BaseModel):
         return self.model_dump(exclude_none=True)
 
 
-class AgentChanges(BaseModel):
+class AgentChanges(Body):
     """Only what is to change; null empties ``description``, ``model`` and ``instructions``.
 
     ``version`` is the one that the changes were made to: 409 when it is not the newest any more.

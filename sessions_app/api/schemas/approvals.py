@@ -10,18 +10,18 @@ from pydantic import BaseModel, Field, StringConstraints, model_validator
 
 from sessions_app import models
 
-from .common import Id, Name
+from .common import Body, Id, Name
 
 MAX_EXPIRY = 30 * 24 * 3600
 
 
-class AskedTool(BaseModel):
+class AskedTool(Body):
     name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
     server: Annotated[str, Field(max_length=500)] | None = None
     arguments: dict[str, Any]
 
 
-class Question(BaseModel):
+class Question(Body):
     """An agent asks whether it may make a tool call."""
 
     session_id: UUID | None = None
@@ -39,7 +39,7 @@ class Question(BaseModel):
         return self
 
 
-class Decision(BaseModel):
+class Decision(Body):
     verdict: Literal["approve", "deny", "answer"]
     version: Annotated[int, Field(ge=1, le=2**31 - 1)]
     digest: Annotated[str, Field(max_length=64)]

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal, Protocol
 from uuid import UUID
 
-from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from sessions_app import models
 
@@ -41,6 +41,19 @@ Since = Annotated[datetime | None, BeforeValidator(moment)]
 Until = Annotated[datetime | None, BeforeValidator(end_moment)]
 Basis = Literal["recorded", "priced", "mixed", "none"]
 MONEY_DECIMALS = 6
+
+
+class Body(BaseModel):
+    """What is sent. A field that it does not know is refused: a misspelt one must not be dropped in silence."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class NoBody(Body):
+    """Of a route that is sent nothing: no body, or an empty object."""
+
+
+NOTHING = NoBody()
 
 
 class Counted(Protocol):

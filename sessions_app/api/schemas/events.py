@@ -7,12 +7,22 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from sessions_app import drafts
 from sessions_app.queries.log.events import Shown
 
-from .common import Cost, Id, Usage
+from .common import Basis, Body, Cost, Id, Usage
 
 MAX_BATCH = 1_000
 MAX_TOKENS = 10**9
@@ -45,26 +55,16 @@ def _text_only(value: Any) -> Any:
     return value
 
 
-def _amount(value: Any) -> Any:
-    """A cost as the API itself writes it: the object, or its amount alone."""
-    if isinstance(value, dict):
-        if value.get("currency", "USD") != "USD":
-            raise ValueError("only USD is kept")
-        return value.get("amount")
-    return value
-
-
 Moment = Annotated[datetime, BeforeValidator(_text_only), AfterValidator(_utc)]
 Count = Annotated[int, Field(ge=0, le=MAX_TOKENS)]
-Dollars = Annotated[Annotated[Decimal, Field(ge=0, le=MAX_DOLLARS)] | None, BeforeValidator(_amount)]
 
 
-class SentActor(BaseModel):
+class SentActor(Body):
     kind: Literal["person", "trigger", "agent", "subagent", "tool", "system", "unknown"]
     name: Annotated[str, Field(max_length=500)] | None = None
 
 
-class SentTool(BaseModel):
+class SentTool(Body):
     call_id: Id | None = None
     name: Annotated[str, Field(max_length=500)] | None = None
     server: Annotated[str, Field(max_length=500)] | None = None
@@ -73,7 +73,7 @@ class SentTool(BaseModel):
     status: Literal["ok", "error", "cancelled", "denied"] | None = None
 
 
-class SentUsage(BaseModel):
+class SentUsage(Body):
     """Tokens of one model response. The first four never overlap; reasoning is part of output."""
 
     input_tokens: Count | None = None
@@ -98,7 +98,38 @@ class SentUsage(BaseModel):
         return self
 
 
-class SentEvent(BaseModel):
+Amount = Annotated[Decimal, Field(ge=0, le=MAX_DOLLARS)]
+_AMOUNT: TypeAdapter[Decimal | None] = TypeAdapter(Amount | None)
+
+
+class SentCost(Body):
+    """A cost as the API itself writes it: the object, or its amount alone. Of the object the amount is kept."""
+
+    model_config = ConfigDict(json_schema_extra={"type": ["object", "string", "number"]})
+    amount: Amount | None = None
+    currency: str = "USD"
+    basis: Basis | None = None
+    unpriced_tokens: Annotated[int, Field(ge=0)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def amount_alone(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            return value
+        try:  # here, so that the pointer is to what was sent: it has no "amount"
+            return {"amount": _AMOUNT.validate_python(value)}
+        except ValidationError as error:
+            raise ValueError(error.errors()[0]["msg"]) from None
+
+    @field_validator("currency")
+    @classmethod
+    def dollars_only(cls, value: str) -> str:
+        if value != "USD":
+            raise ValueError("only USD is kept")
+        return value
+
+
+class SentEvent(Body):
     client_id: Id
     kind: Kind
     at: Moment | None = None
@@ -107,7 +138,7 @@ class SentEvent(BaseModel):
     tool: SentTool | None = None
     model: Annotated[str, Field(max_length=200)] | None = None
     usage: SentUsage | None = None
-    cost: Dollars = None
+    cost: SentCost | None = None
     parent_client_id: Id | None = None
     data: dict[str, Any] | None = None
 
@@ -124,13 +155,13 @@ class SentEvent(BaseModel):
             tool=drafts.ToolDraft(**self.tool.model_dump()) if self.tool else None,
             model=self.model,
             usage=drafts.Usage(**self.usage.model_dump(exclude={"total_tokens"})) if self.usage else None,
-            cost=self.cost,
+            cost=self.cost.amount if self.cost else None,
             parent=f"client:{self.parent_client_id}" if self.parent_client_id else None,
             data=self.data or {},
         )
 
 
-class SentEvents(BaseModel):
+class SentEvents(Body):
     events: Annotated[list[SentEvent], Field(max_length=MAX_BATCH)]
 
 

@@ -14,7 +14,7 @@ from sessions_app.queries.sessions import session_list as queries
 from sessions_app.queries.sessions.provenance import UNSIGNED, Provenance
 from sessions_app.queries.sessions.turn_state import QueueAndContinuations
 
-from .common import AgentName, Cost, Id, Signature, Since, Until, Usage
+from .common import AgentName, Body, Cost, Id, Signature, Since, Until, Usage
 
 
 class SessionQuery(BaseModel):
@@ -38,7 +38,7 @@ class SessionQuery(BaseModel):
         return queries.SessionFilter(**self.model_dump())
 
 
-class NewSession(BaseModel):
+class NewSession(Body):
     title: Annotated[str, Field(max_length=500)] | None = None
     message: str | None = None
     metadata: dict[str, Any] | None = None
@@ -50,12 +50,12 @@ class NewSession(BaseModel):
         return self.model_dump(exclude_none=True, exclude={"message"})
 
 
-class NewMessage(BaseModel):
+class NewMessage(Body):
     text: Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
     interrupt: bool = False
 
 
-class Continuation(BaseModel):
+class Continuation(Body):
     """A new session that knows this one: all of it, or up to the end of a turn."""
 
     agent_id: UUID

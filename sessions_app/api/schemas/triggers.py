@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from sessions_app import models
 from sessions_app.services.triggers import cron_times
 
-from .common import AgentName, Name
+from .common import AgentName, Body, Name
 
 Missed = Literal["skip", "once", "all"]
 Overlap = Literal["allow", "skip"]
@@ -22,7 +22,7 @@ Secret = Annotated[str, Field(max_length=500)]
 MOST_AT_ONCE = 500
 
 
-class NewSchedule(BaseModel):
+class NewSchedule(Body):
     agent_id: UUID
     name: Name
     cron: Cron = Field(examples=["0 9 * * MON-FRI"])
@@ -33,7 +33,7 @@ class NewSchedule(BaseModel):
     overlap: Overlap = Field("allow", description="skip: not while the session of the last fire still runs")
 
 
-class ScheduleChanges(BaseModel):
+class ScheduleChanges(Body):
     """Only what is to change."""
 
     agent_id: UUID = None
@@ -46,23 +46,23 @@ class ScheduleChanges(BaseModel):
     overlap: Overlap = "allow"
 
 
-class NewWebhook(BaseModel):
+class NewWebhook(Body):
     name: Annotated[str, Field(max_length=200, description="3 to 50 of a-z, 0-9 and -; reserved for ever")]
     scheme: Scheme = "generic"
     agent_id: UUID | None = Field(None, description="who is given what comes; without one it is only kept")
     secret: Secret = Field("", description="the sender's; of github and generic one is made when there is none")
 
 
-class WebhookChanges(BaseModel):
+class WebhookChanges(Body):
     agent_id: UUID | None = None
     active: bool = True
 
 
-class NewSecret(BaseModel):
+class NewSecret(Body):
     secret: Secret = Field("", description="the sender's; of github and generic one is made when there is none")
 
 
-class Acknowledgement(BaseModel):
+class Acknowledgement(Body):
     ids: Annotated[list[UUID], Field(min_length=1, max_length=MOST_AT_ONCE)]
 
 

@@ -14,7 +14,7 @@ from sessions_app.queries.money import budgets as budget_queries
 from sessions_app.queries.money import ledger as queries
 from sessions_app.services.money import ledger
 
-from .common import dollars
+from .common import Body, dollars
 
 Kind = Literal["ai", "data"]
 Source = Literal["subscription", "purchased", "trial"]
@@ -57,13 +57,13 @@ class Entry(BaseModel):
         return cls(**{name: getattr(entry, name) for name in same}, **amounts)
 
 
-class NewCredit(BaseModel):
+class NewCredit(Body):
     source: Source
     amount: Annotated[Amount, Field(gt=0)]
     note: Annotated[str, Field(max_length=1_000)] = ""
 
 
-class NewBudget(BaseModel):
+class NewBudget(Body):
     """Of a session, else of an agent, else of the workspace."""
 
     amount: Amount

@@ -212,7 +212,7 @@ def test_a_batch_has_at_most_1000_events(api, session):
         ({"cost": "NaN"}, "cost"),
         ({"cost": "-1"}, "cost"),
         ({"cost": "1e30"}, "cost"),
-        ({"cost": {"amount": "1", "currency": "EUR"}}, "cost"),
+        ({"cost": {"amount": "1", "currency": "EUR"}}, "cost/currency"),
         ({"usage": {"input_tokens": 2**63}}, "usage/input_tokens"),
         ({"usage": {"input_tokens": 5, "cache_read_tokens": 4, "total_tokens": 5}}, "usage"),
         ({"usage": {"output_tokens": 1, "reasoning_tokens": 2}}, "usage"),

@@ -1,0 +1,48 @@
+"""One of each thing that a path of the API can name, so that a test can walk every operation that there is."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from uuid import UUID, uuid4
+
+from sessions_app.models import Agent, Budget, Session, TriggerRun, WebhookDelivery
+from sessions_app.services import audit
+from sessions_app.services.approvals import requests
+from sessions_app.services.money import budgets
+from sessions_app.services.triggers import schedules, webhook_endpoints
+from vcon_app.models import Import, SourceDocument
+
+BY = audit.Actor("member", "somebody", "Somebody")
+
+
+def make_things(agent: Agent, session: Session) -> dict[str, UUID]:
+    """Ids by the name of the path's parameter. What is not made (a message that waits) has an id that nobody has."""
+    workspace_id = agent.workspace_id
+    schedule = schedules.create(
+        agent, by=BY, name="Daily", cron="0 9 * * *", timezone="UTC", input_text="Go", enabled=False,
+        missed="skip", overlap="allow",
+    )  # fmt: skip
+    endpoint, _ = webhook_endpoints.create(workspace_id, "orders", "none", agent=None, by=BY, secret="")
+    document = SourceDocument.objects.create(workspace_id=workspace_id, sha256="0" * 64, size=1)
+    return {
+        "agent_id": agent.pk,
+        "session_id": session.pk,
+        "approval_id": requests.request(session, requests.Question("refund", {"amount": 4}), by=BY).pk,
+        "budget_id": budgets.set_budget(workspace_id, Decimal(5), Budget.Period.DAY, by=BY).pk,
+        "schedule_id": schedule.pk,
+        "webhook_id": endpoint.pk,
+        "delivery_id": WebhookDelivery.objects.create(
+            workspace_id=workspace_id, endpoint=endpoint, delivery_id="1", size=2, payload={}
+        ).pk,
+        "run_id": TriggerRun.objects.create(
+            workspace_id=workspace_id, kind="schedule", name="Daily", status="skipped", fired_at=agent.created_at
+        ).pk,
+        "import_id": Import.objects.create(workspace_id=workspace_id, document=document, filename="a.json").pk,
+        "redaction_id": uuid4(),
+        "message_id": uuid4(),
+    }
+
+
+def address(path: str, things: dict[str, UUID]) -> str:
+    """A path of the OpenAPI description with its parameters filled in."""
+    return path.format(kind="ai", **things)
