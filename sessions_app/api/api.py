@@ -33,7 +33,7 @@ Every POST that creates takes an `Idempotency-Key`: its first answer is given ag
 """
 
 FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
-    session_service.Archived: lambda error: Problem(409, str(error)),
+    session_service.Closed: lambda error: Problem(409, str(error)),
     messages.NotActive: lambda error: Problem(409, str(error)),
     messages.TooLong: lambda error: invalid("/text", str(error)),
     budgets.Spent: lambda error: Problem(402, str(error)),

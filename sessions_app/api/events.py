@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from sessions_app import models
 from sessions_app.live import follow
 from sessions_app.queries.log import events as queries
+from sessions_app.services.log import links
 from sessions_app.services.sessions import append_to_open
 
 from .auth import reader, writer
@@ -60,7 +61,9 @@ def list_agent_events(
 def append_events(request: HttpRequest, session_id: UUID, batch: SentEvents) -> HttpResponse:
     """Add events at the end. One whose ``client_id`` the session has already is a duplicate and left out."""
     session, now = session_read(request, session_id), timezone.now()
-    appended = append_to_open(session, [event.event(now) for event in batch.events])
+    appended = append_to_open(
+        session, [event.event(now) for event in batch.events], origin=links.sent_by(request.auth.actor)
+    )
     return reply(Appended(**{name: getattr(appended, name) for name in Appended.model_fields}))
 
 

@@ -3,6 +3,7 @@ from .approvals import Approval, Vote
 from .audit import AuditEntry
 from .events import Event, EventText, ModelRequest, ToolCall
 from .idempotency import IdempotentAnswer
+from .links import EventLink, UnsealedHead
 from .money import Budget, LedgerEntry, Wallet
 from .secrets import Secret
 from .sessions import Session
@@ -21,6 +22,7 @@ __all__ = [
     "Budget",
     "CallUsage",
     "Event",
+    "EventLink",
     "EventText",
     "IdempotentAnswer",
     "LedgerEntry",
@@ -41,6 +43,7 @@ __all__ = [
     "Turn",
     "TurnInFlight",
     "TurnUsage",
+    "UnsealedHead",
     "Vote",
     "Wallet",
     "WebhookDelivery",

@@ -50,6 +50,9 @@ class QueuedMessage(models.Model):
     by_kind = models.CharField(max_length=10, default="person")
     """person or trigger."""
     by = models.TextField(default="")
+    sender_kind = models.CharField(max_length=10, default="")
+    """member, api_key, slack or trigger."""
+    sender_id = models.TextField(default="")
     data = models.JSONField(default=dict)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -14,7 +14,7 @@ from sessions_app.drafts import EventDraft, ToolDraft
 from sessions_app.models import Agent, Approval, Event, Session, TurnInFlight
 from sessions_app.services import agents, audit, notify
 from sessions_app.services.approvals import requests
-from sessions_app.services.log import events
+from sessions_app.services.log import events, links
 from sessions_app.services.money import budgets
 from sessions_app.services.turns import in_flight
 from sessions_app.services.turns.in_flight import LeaseLost
@@ -84,7 +84,7 @@ class TurnRun:
     def append(self, *new: EventDraft) -> events.Appended:
         """Add to the log; what it holds already is left out. Raises ``LeaseLost``."""
         with in_flight.owned(self.flight):
-            appended = events.append(self.session_id, new)
+            appended = events.append(self.session_id, new, origin=links.RUNTIME)
             if self.flight.said and any(event.kind == "agent_message" and not event.depth for event in new):
                 self._clear_written()
             return appended

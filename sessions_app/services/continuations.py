@@ -11,7 +11,7 @@ from sessions_app.models import Agent, QueuedMessage, Session, Turn
 from sessions_app.queries.sessions import handover_transcript
 
 from . import audit, sessions
-from .log import events
+from .log import events, links
 from .money import budgets
 from .turns import in_flight, messages
 
@@ -53,7 +53,7 @@ def continue_session(
     )
     session.continues, session.continues_seq = source, through
     session.save(update_fields=["continues", "continues_seq"])
-    events.append(session.pk, [_context(session)])
+    events.append(session.pk, [_context(session)], origin=links.desk_for(by))
     audit.record(
         source.workspace_id, by, "session.handed_over" if handoff else "session.continued",
         subject=("session", source.pk), into=str(session.pk), agent=agent.name, through_seq=through,
@@ -108,7 +108,7 @@ def _stop(source: Session, agent: Agent, by: audit.Actor) -> None:
         "handoff", f"handoff:{uuid7()}", at=timezone.now(), actor_kind="person", actor_name=by.name,
         text=f"{by.name} hands this session over to {agent.name}", data={"to": agent.name},
     )  # fmt: skip
-    sessions.append_to_open(source, [note])
+    sessions.append_to_open(source, [note], origin=links.desk_for(by))
 
 
 def _close(source: Session, session: Session, agent: Agent, by: audit.Actor) -> None:
@@ -121,7 +121,8 @@ def _go_on(session: Session) -> None:
     try:
         messages.send_waiting(session.pk)
     except budgets.Spent as spent:
-        events.append(session.pk, [in_flight.status_event("Countersign", "held_back", str(spent))])
+        held_back = in_flight.status_event("Countersign", "held_back", str(spent))
+        events.append(session.pk, [held_back], origin=links.DESK)
 
 
 def _title(source: Session, *, handoff: bool) -> str:

@@ -14,15 +14,24 @@ from sessions_app.models import Agent, Session
 
 from . import audit, notify, task_queue
 from .approvals import endings
-from .log import events
+from .log import events, links
 from .log.sanitise import identifier, storable
 from .turns.resume import stop
 
+FROM_FILE = "this session was read from a file and stays as it is: continue it in a new session"
 CLOSED = "this session is archived: it can be read and exported, but not continued"
 
 
-class Archived(ValueError):
+class Closed(ValueError):
+    """The session takes nothing, or nothing from outside."""
+
+
+class Archived(Closed):
     """The session is read-only."""
+
+
+class ReadFromFile(Closed):
+    """The session was read from a file: what is sent from outside would stand among what the file says."""
 
 
 @transaction.atomic
@@ -58,13 +67,21 @@ def lock_open(session_id: UUID) -> Session:
     return session
 
 
-def append_to_open(session: Session, new: list[EventDraft]) -> events.Appended:
-    """``events.append`` for sessions that still take events. Raises ``Archived``."""
+def refuse_from_outside(session: Session) -> None:
+    """Raises ``ReadFromFile`` for a session that takes events only from its file, grown, and from the desk itself."""
+    if session.origin == Session.Origin.IMPORT:
+        raise ReadFromFile(FROM_FILE)
+
+
+def append_to_open(session: Session, new: list[EventDraft], *, origin: links.Origin) -> events.Appended:
+    """``events.append`` for sessions that still take events. Raises ``Archived`` and ``ReadFromFile``."""
     with transaction.atomic():
-        status = Session.objects.select_for_update().values_list("status", flat=True).get(pk=session.pk)
-        if status == Session.Status.ARCHIVED:
+        locked = Session.objects.select_for_update().only("id", "status", "origin").get(pk=session.pk)
+        if locked.status == Session.Status.ARCHIVED:
             raise Archived(CLOSED)
-        return events.append(session.pk, new)
+        if origin.kind == links.Kind.API:
+            refuse_from_outside(locked)
+        return events.append(session.pk, new, origin=origin)
 
 
 @transaction.atomic

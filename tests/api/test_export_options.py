@@ -10,7 +10,7 @@ from django.test import AsyncClient
 
 from sessions_app.models import AuditEntry
 from sessions_app.services import audit
-from sessions_app.services.log import events
+from sessions_app.services.log import events, links
 from tests.services.build import call, result, user
 from tests.signing.make import ec_key, public_pem, rsa_key
 from vcon_app.models import Export
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def done(session):
-    events.append(session.id, [user("Where is it?"), call("c"), result("c")])
+    events.append(session.id, [user("Where is it?"), call("c"), result("c")], origin=links.RUNTIME)
     type(session).objects.update(phase="completed", status="idle")
     return session
 

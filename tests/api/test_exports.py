@@ -11,7 +11,7 @@ from django.test import AsyncClient
 from django.utils import timezone
 
 from sessions_app.models import Session
-from sessions_app.services.log import events
+from sessions_app.services.log import events, links
 from tests.services.build import call, result, user
 from vcon_app.formats import bundle
 from vcon_app.formats.common.zips import Archive
@@ -117,7 +117,7 @@ def test_a_viewer_may_take_a_session_away(viewer, imported):
 
 def test_a_large_session_is_waited_for_until_a_worker_has_written_it(api, session, monkeypatch):
     monkeypatch.setattr(export_jobs, "INLINE_EVENTS", 1)
-    events.append(session.id, [user(), call("c"), result("c")])
+    events.append(session.id, [user(), call("c"), result("c")], origin=links.RUNTIME)
 
     async def run():
         waiting = asyncio.create_task(_fetch(api, session.id, "html"))
@@ -136,7 +136,7 @@ def test_a_large_session_is_waited_for_until_a_worker_has_written_it(api, sessio
 
 def test_an_export_that_failed_says_so(api, session, monkeypatch):
     monkeypatch.setattr(export_jobs, "_folder", lambda: Path("/dev/null/no-folder"))
-    events.append(session.id, [user()])
+    events.append(session.id, [user()], origin=links.RUNTIME)
     assert "could not be written" in refused(fetch(api, session.id, "html"), 500)["detail"]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from sessions_app.services import audit
 from sessions_app.services.approvals import requests
-from sessions_app.services.log import events
+from sessions_app.services.log import events, links
 from tests.services.build import call, result, user
 
 HOSTILE: tuple[Any, ...] = (
@@ -182,7 +182,7 @@ QUERIES = {
 
 @pytest.fixture
 def places(session):
-    events.append(session.id, [user("hello"), call("c1"), result("c1")])
+    events.append(session.id, [user("hello"), call("c1"), result("c1")], origin=links.RUNTIME)
     asked = requests.request(session, requests.Question("t", {"x": 1}), by=audit.COMMAND)
     return {"agent": session.agent_id, "session": session.id, "approval": asked.id}
 

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from sessions_app.services import agents, audit, sessions
 from sessions_app.services.approvals import decisions, requests
-from sessions_app.services.log import events
+from sessions_app.services.log import events, links
 from tests.services.build import answer, call, event, result, user
 
 from .client import ok
@@ -34,7 +34,7 @@ def test_the_default_page_has_50_rows(api, workspace):
 
 
 def test_turns_come_in_order(api, session):
-    events.append(session.id, [event(), user("one"), user("two"), user("three")])
+    events.append(session.id, [event(), user("one"), user("two"), user("three")], origin=links.RUNTIME)
     turns = api.all(f"sessions/{session.id}/turns", {"limit": 2})
     assert [(turn["index"], turn["prompt"]) for turn in turns] == [(0, ""), (1, "one"), (2, "two"), (3, "three")]
 
@@ -62,7 +62,11 @@ def test_the_audit_log_is_paged_newest_first(admin, agent):
 def _fill(agent, rows):
     for _ in range(rows):
         session = sessions.create(agent, by=audit.SYSTEM)
-        events.append(session.id, [user(), call("c"), result("c"), answer("r", "m", input_tokens=1, output_tokens=2)])
+        events.append(
+            session.id,
+            [user(), call("c"), result("c"), answer("r", "m", input_tokens=1, output_tokens=2)],
+            origin=links.RUNTIME,
+        )
         requests.request(session, requests.Question("t", {}), by=audit.COMMAND)
     return session
 
@@ -98,7 +102,9 @@ def test_the_number_of_queries_does_not_grow_with_the_events(api, agent):
         few = _queries(api, path)
         for number in range(20):
             events.append(
-                session.id, [user(), call(f"c{number}"), result(f"c{number}"), answer(f"r{number}", output_tokens=1)]
+                session.id,
+                [user(), call(f"c{number}"), result(f"c{number}"), answer(f"r{number}", output_tokens=1)],
+                origin=links.RUNTIME,
             )
         assert _queries(api, path) == few
 

@@ -11,7 +11,7 @@ from django.test import AsyncClient
 
 from sessions_app.models import AuditEntry, Session
 from sessions_app.services import audit
-from sessions_app.services.log import events
+from sessions_app.services.log import events, links
 from tests.services.build import user
 from tests.services.files import vcon as vcon_file
 from tests.services.imports.test_imports import drop
@@ -150,7 +150,7 @@ def test_redaction_with_the_same_idempotency_key_is_made_once(api, session_with_
 
 
 def test_a_session_that_is_no_import_is_redacted_too(api, session):
-    events.append(session.pk, [user("Only this"), user("and that secret")])
+    events.append(session.pk, [user("Only this"), user("and that secret")], origin=links.RUNTIME)
     sent = {"type": "PII", "remove": [{"what": "event", "seq": 2}]}
     made = ok(api.post(f"sessions/{session.pk}/redactions", sent), 201)
     assert json.loads(fetch(api, made["download"]).file)["redacted"] == {"type": "PII"}

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from sessions_app.services import audit, sessions
-from sessions_app.services.log import events
+from sessions_app.services.log import events, links
 from tests.services.build import answer, call, event, user
 
 from .client import ok, pointers, refused
@@ -31,8 +31,11 @@ def two_sessions_with_usage(agent):
             user(at=TUESDAY),
             answer("r2", "m-2", input_tokens=7),
         ],
+        origin=links.RUNTIME,
     )
-    events.append(second.id, [user(at=TUESDAY), answer("r3", "m-1", output_tokens=5, cost=Decimal("0.05"))])
+    events.append(
+        second.id, [user(at=TUESDAY), answer("r3", "m-1", output_tokens=5, cost=Decimal("0.05"))], origin=links.RUNTIME
+    )
     return first, second
 
 
@@ -109,7 +112,7 @@ def test_a_period_takes_the_turns_that_began_in_it(api, two_sessions_with_usage)
 
 def test_a_session_that_says_nothing_of_tokens_counts_and_is_unknown(api, agent):
     quiet = sessions.create(agent, by=audit.SYSTEM)
-    events.append(quiet.id, [user(), event()])
+    events.append(quiet.id, [user(), event()], origin=links.RUNTIME)
     for group in ("day", "agent", "model", "session", "tool"):
         rows, total = usage(api, group)
         (row,) = rows.values()

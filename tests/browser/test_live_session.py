@@ -14,6 +14,7 @@ from playwright.sync_api import Page, expect
 from sessions_app.drafts import EventDraft
 from sessions_app.models import Event, Session, TurnInFlight
 from sessions_app.runtimes import worker
+from sessions_app.services.log import links
 from sessions_app.services.log.events import append
 
 from .conftest import PHONE
@@ -186,7 +187,7 @@ def test_pieces_join_by_where_they_begin_and_a_gap_waits_for_the_whole(open_page
     expect(page.locator(".writing-row.has-gap")).to_have_count(0)
     expect(written).to_contain_text("all of it is there again")
     message = EventDraft("agent_message", "whole", actor_kind="agent", text="A parrot says hi")
-    append(session.pk, [message])
+    append(session.pk, [message], origin=links.RUNTIME)
     expect(page.locator("#e-3")).to_contain_text("A parrot says hi")
     expect(page.locator(".writing-row")).to_have_count(0)
     said(0, "A 🦜")  # late

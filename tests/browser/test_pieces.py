@@ -12,6 +12,7 @@ from playwright.sync_api import Page, Route, expect
 from sessions_app.drafts import EventDraft, ToolDraft
 from sessions_app.models import Session, TurnInFlight
 from sessions_app.services import agents, audit, sessions
+from sessions_app.services.log import links
 from sessions_app.services.log.events import append
 from sessions_app.services.turns import in_flight, messages
 
@@ -50,7 +51,7 @@ def held_back(page: Page, address: re.Pattern[str], first: int = 1) -> Iterator[
 
 
 def note(session: Session, key: str) -> None:
-    append(session.pk, [EventDraft("note", key, actor_kind="system", text=key)])
+    append(session.pk, [EventDraft("note", key, actor_kind="system", text=key)], origin=links.RUNTIME)
 
 
 def path_of(session: Session) -> str:
@@ -98,12 +99,16 @@ def test_what_happens_while_the_line_is_fetched_is_shown(open_page, scripted_ses
 
 def test_results_that_come_together_are_all_shown(open_page, scripted_session):
     calls = [f"call-{number}" for number in range(5)]
-    append(scripted_session.pk, [EventDraft("user_message", "m", actor_kind="person", text="Five at once")])
-    append(scripted_session.pk, [_of("tool_call", call) for call in calls])
+    append(
+        scripted_session.pk,
+        [EventDraft("user_message", "m", actor_kind="person", text="Five at once")],
+        origin=links.RUNTIME,
+    )
+    append(scripted_session.pk, [_of("tool_call", call) for call in calls], origin=links.RUNTIME)
     page = open_page(path_of(scripted_session))
     expect(page.locator("#timeline .call.is-none")).to_have_count(5)
     with held_back(page, ROWS, 2):
-        append(scripted_session.pk, [_of("tool_result", call, "ok") for call in calls])
+        append(scripted_session.pk, [_of("tool_result", call, "ok") for call in calls], origin=links.RUNTIME)
         expect(page.locator("#timeline .call")).to_have_count(5)
         expect(page.locator("#timeline .call.is-none")).to_have_count(0, timeout=15_000)
 

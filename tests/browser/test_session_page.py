@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from sessions_app.models import Approval, Role, Session
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions, requests
-from sessions_app.services.log import events
+from sessions_app.services.log import events, links
 from tests.views.session.build import BOT, asked, call, other, path_of, priced, result, said, session_with
 from tests.views.session.test_hostile import ATTACK, hostile_session
 
@@ -196,7 +196,9 @@ def test_new_events_come_in_below_and_results_join_their_calls(open_page, agent)
     page = open_page(path_of(session))
     expect(page.locator("#e-2")).to_contain_text("no result")
     events.append(
-        session.pk, [result("c", "found it", value={"x": 1}), said("m", "It was found"), asked("p2", "And now?")]
+        session.pk,
+        [result("c", "found it", value={"x": 1}), said("m", "It was found"), asked("p2", "And now?")],
+        origin=links.RUNTIME,
     )
     expect(page.locator("#e-4")).to_contain_text("It was found")
     expect(page.locator("#t-2")).to_contain_text("And now?")

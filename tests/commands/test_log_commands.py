@@ -9,7 +9,7 @@ from django.db import connection
 
 from sessions_app.models import Session, Turn
 from sessions_app.services import agents, audit, sessions, workspaces
-from sessions_app.services.log import events
+from sessions_app.services.log import events, links
 from tests.services.build import answer, user
 
 
@@ -17,7 +17,7 @@ from tests.services.build import answer, user
 def session_with_usage(db):
     agent = agents.get_or_create_agent(workspaces.default_workspace().id, "Refund agent")
     made = sessions.create(agent, by=audit.SYSTEM)
-    events.append(made.id, [user("Go"), answer("r", "m", input_tokens=3)])
+    events.append(made.id, [user("Go"), answer("r", "m", input_tokens=3)], origin=links.RUNTIME)
     return made
 
 
@@ -37,7 +37,7 @@ def test_rebuild_computes_everything_from_the_log_again(session_with_usage, caps
 
 def test_rebuild_of_one_session_leaves_the_others(session_with_usage):
     other = sessions.create(session_with_usage.agent, by=audit.SYSTEM)
-    events.append(other.id, [user()])
+    events.append(other.id, [user()], origin=links.RUNTIME)
     Session.objects.update(turn_count=99)
     call_command("rebuild", str(session_with_usage.id))
     assert list(Session.objects.order_by("id").values_list("turn_count", flat=True)) == [1, 99]

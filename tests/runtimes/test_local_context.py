@@ -7,7 +7,7 @@ import pytest
 from sessions_app.drafts import EventDraft, ToolDraft
 from sessions_app.models import Event
 from sessions_app.runtimes.local import context
-from sessions_app.services.log import events
+from sessions_app.services.log import events, links
 from tests.fakes.managed_agents_errors import ApiError
 from tests.fakes.messages_api import call, text, thinking
 from tests.fakes.messages_api_rules import check, check_size
@@ -27,7 +27,7 @@ def shop_session(make_session, api, shop):
 
 def log(session, *new: EventDraft) -> list[dict]:
     """The messages of a log with these events; they are such as the API takes."""
-    events.append(session.pk, new)
+    events.append(session.pk, new, origin=links.RUNTIME)
     made = context.conversation(Event.objects.filter(session=session).order_by("seq"), MODEL)
     signed = {"sig-1": "Hm", "sig-2": "Hmm"}
     body = {"model": MODEL, "max_tokens": 1, "stream": True, "messages": made}
@@ -199,7 +199,7 @@ def test_a_log_that_the_agent_began_gets_a_first_word(shop_session):
 
 def test_sub_agent_events_are_left_out_of_the_context(shop_session):
     made = log(shop_session, user("Go"), agent("Done"))
-    events.append(shop_session.pk, [agent("In the depth", "deep", depth=1)])
+    events.append(shop_session.pk, [agent("In the depth", "deep", depth=1)], origin=links.RUNTIME)
     told = context.Context(Turnlike(shop_session)).messages()
     assert content(told[1]) == made[1]["content"]
 

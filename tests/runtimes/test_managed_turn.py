@@ -257,9 +257,13 @@ def test_a_message_from_elsewhere_begins_no_turn_here(managed, fake):
 
 
 def test_context_that_was_put_into_the_log_goes_with_the_next_message(managed, fake):
-    from sessions_app.services.log import events
+    from sessions_app.services.log import events, links
 
-    events.append(managed.pk, [EventDraft("injected_context", "context:1", text="The customer is called Ada.")])
+    events.append(
+        managed.pk,
+        [EventDraft("injected_context", "context:1", text="The customer is called Ada.")],
+        origin=links.RUNTIME,
+    )
     for text in ("Hello", "Again"):
         say(managed, text)
         work(managed)

@@ -12,7 +12,7 @@ from django.db import connection
 
 from sessions_app.drafts import EventDraft, ToolDraft, Usage
 from sessions_app.models import Event, Session
-from sessions_app.services.log import events
+from sessions_app.services.log import events, links
 
 _numbers = count(1)
 
@@ -42,7 +42,7 @@ def answer(request: str | None = None, model: str | None = None, cost: Any = Non
 
 def append(session: Session, *new: EventDraft) -> events.Appended:
     """Append, and bring ``session`` up to date."""
-    done = events.append(session.pk, list(new))
+    done = events.append(session.pk, list(new), origin=links.RUNTIME)
     session.refresh_from_db()
     return done
 

@@ -8,7 +8,7 @@ import pytest
 
 from sessions_app.drafts import EventDraft, ToolDraft, Usage
 from sessions_app.models import Session
-from sessions_app.services.log import events
+from sessions_app.services.log import events, links
 from sessions_app.services.log.events import BATCH, PARENTS_REMEMBERED
 
 from .build import append, at_once, event, log, user
@@ -107,7 +107,7 @@ def test_everything_an_event_says_is_kept(session):
         usage=Usage(1, 2, 3, 4, 5, 6, "interrupted"), data={"x": {"y": "z"}}, pointer="L7/message",
         offset=8, length=9,
     )  # fmt: skip
-    events.append(session.pk, [new], document="ab" * 32)
+    events.append(session.pk, [new], document="ab" * 32, origin=links.RUNTIME)
     row = log(session)[0]
     said = {name: getattr(row, name) for name in (
         "kind", "at", "actor_kind", "actor_name", "text", "depth", "call_id", "tool_name", "tool_server", "arguments",
@@ -127,21 +127,24 @@ def test_everything_an_event_says_is_kept(session):
 
 def test_progress_is_reported_after_each_batch(session):
     seen: list[int] = []
-    events.append(session.pk, (event() for _ in range(BATCH + 5)), on_progress=seen.append)
+    events.append(session.pk, (event() for _ in range(BATCH + 5)), on_progress=seen.append, origin=links.RUNTIME)
     assert seen == [BATCH, BATCH + 5]
 
 
 def test_a_session_that_is_gone_is_an_error(session):
     Session.objects.filter(pk=session.pk).delete()
     with pytest.raises(Session.DoesNotExist):
-        events.append(session.pk, [event()])
+        events.append(session.pk, [event()], origin=links.RUNTIME)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_two_appends_at_once_share_one_log(session):
     mine, yours = ([event(key=f"{who}{i}") for i in range(300)] for who in "ab")
     both = [event(key="both")]
-    done = at_once(lambda: events.append(session.pk, mine + both), lambda: events.append(session.pk, yours + both))
+    done = at_once(
+        lambda: events.append(session.pk, mine + both, origin=links.RUNTIME),
+        lambda: events.append(session.pk, yours + both, origin=links.RUNTIME),
+    )
     assert sorted(d.accepted for d in done) == [300, 301]
     rows = log(session)
     assert [row.seq for row in rows] == list(range(1, 602))

@@ -16,7 +16,7 @@ from sessions_app.models import Agent, Approval, Session
 from sessions_app.services import audit
 from sessions_app.services import sessions as session_services
 from sessions_app.services.approvals import requests
-from sessions_app.services.log import events
+from sessions_app.services.log import events, links
 
 ASKER = audit.Actor("api_key", name="Refund agent")
 TRANSCRIPT = b"""{"feed_type": "session", "metadata": {"origin": "https://example.org", "title": "Restock the shelf",
@@ -36,7 +36,7 @@ def session_of(
         EventDraft(kind="user_message", key="u", at=at, text="The parcel never came"),
         EventDraft(kind="agent_message", key="a", at=at, text="I look it up", usage=usage, cost=cost and Decimal(cost)),
         *(EventDraft(kind="error", key=f"e{number}", at=at, text="Timed out") for number in range(errors)),
-    ])  # fmt: skip
+    ], origin=links.RUNTIME)  # fmt: skip
     Session.objects.filter(pk=session.pk).update(started_at=at, **changes)
     session.refresh_from_db()
     return session

@@ -8,7 +8,7 @@ import pytest
 
 from sessions_app.drafts import EventDraft, ToolDraft
 from sessions_app.models import Session
-from sessions_app.services.log import events
+from sessions_app.services.log import events, links
 from tests.html import on_one_line
 from tests.services.files import vcon
 from tests.services.imports.test_imports import BY, drop
@@ -168,7 +168,7 @@ def test_a_large_session_is_shown_in_pages_with_as_many_queries_as_a_small_one(r
         EventDraft(kind="tool_call", key=f"c{n}", tool=ToolDraft(call_id=f"c{n}", name="look", arguments={"n": n}))
         for n in range(150)
     ]
-    events.append(large.pk, new)
+    events.append(large.pk, new, origin=links.RUNTIME)
     for session in (small, large):
         reviewer.post(at(session, "words"), {"add": "look it up"})
         reviewer.post(at(session, "kinds"), {"what": ["arguments"]})
@@ -205,7 +205,7 @@ def test_shells_of_a_trace_are_marked_at_their_events(reviewer, workspace, agent
         EventDraft(kind="reasoning", key="r", text="a secret plan"),
         EventDraft(kind="agent_message", key="m", text="Done"),
     ]
-    events.append(session.pk, new)
+    events.append(session.pk, new, origin=links.RUNTIME)
     session.refresh_from_db()
     redactions.make(session, [{"what": "reasoning"}, {"what": "text", "seq": 4}], "PII", by=BY)
     data = redactions.file_of(Redaction.objects.select_related("export__session").get()).read_bytes()

@@ -33,6 +33,12 @@ Kind = Literal[
     "handoff", "model_request", "compaction", "file_change", "artifact", "approval", "escalation", "status",
     "error", "note", "unknown",
 ]  # fmt: skip
+SentKind = Literal[
+    "user_message", "agent_message", "reasoning", "tool_call", "tool_result", "system", "injected_context",
+    "handoff", "model_request", "compaction", "file_change", "artifact", "error", "note", "unknown",
+]  # fmt: skip
+"""What may come from outside: approvals, escalations and status are the desk's own words."""
+DESKS_OWN = frozenset({"approval", "escalation", "status"})
 ACTORS: dict[str, str] = {
     "user_message": "person", "agent_message": "agent", "reasoning": "agent", "tool_call": "agent",
     "model_request": "agent", "handoff": "agent", "tool_result": "tool", "system": "system",
@@ -129,9 +135,15 @@ class SentCost(Body):
         return value
 
 
+def _not_the_desks(value: Any) -> Any:
+    if value in DESKS_OWN:
+        raise ValueError(f'"{value}" is written by the desk alone: ask with POST /api/v1/approvals')
+    return value
+
+
 class SentEvent(Body):
     client_id: Id
-    kind: Kind
+    kind: Annotated[SentKind, BeforeValidator(_not_the_desks)]
     at: Moment | None = None
     actor: SentActor | None = None
     text: str | None = None
@@ -206,6 +218,12 @@ class Event(BaseModel):
     depth: int
     data: dict[str, Any]
     source: EventSource | None
+    origin: Literal["file", "runtime", "api", "desk"] = Field(
+        description="file: read from a file; runtime: made by an agent that runs here; api: sent from outside; "
+        "desk: written by the desk itself"
+    )
+    reported_by: str | None = Field(description="name of the member, key or trigger that sent it or made it be sent")
+    received_at: datetime | None = Field(description="when it came here; `at` is what its sender says")
 
     @classmethod
     def from_row(cls, shown: Shown) -> Event:
@@ -221,6 +239,9 @@ class Event(BaseModel):
             usage_quality=request.quality if request and has_tokens else None,
             counted_in=request.counted_in_id if request else None,
             source=EventSource(document=event.document, pointer=event.pointer) if event.document else None,
+            origin=shown.origin.kind,
+            reported_by=shown.origin.reported_by or None,
+            received_at=shown.origin.received_at,
         )
 
 

@@ -18,7 +18,7 @@ from . import api, clicks, inbox, people
 from . import context as slack_context
 from .people import Person
 
-REFUSALS = (NotActive, TooLong, Spent, sessions.Archived)
+REFUSALS = (NotActive, TooLong, Spent, sessions.Closed)
 NOBODY = "No agent is set up to answer here yet. An admin can choose one in Countersign under Settings, Slack."
 ARCHIVED = "This session is archived, so it takes no more messages. Start a new thread to go on."
 REJECTED = "Sorry, this agent does not take messages from people outside of this Slack workspace."

@@ -11,6 +11,8 @@ from django.db.models.functions import Cast, Coalesce, Length
 
 from sessions_app.models import Event, ModelRequest, ToolCall
 
+from . import links
+
 MAX_CHARACTERS = 16_000_000
 """Of one page. An event may hold 8 MB of text, and 500 of them would not fit into a small server."""
 WEIGHT = sum(
@@ -21,11 +23,12 @@ WEIGHT = sum(
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """An event, the model response whose tokens it shows, and the tool call that it is or answers."""
+    """An event, the model response whose tokens it shows, the tool call that it is or answers, and how it came in."""
 
     event: Event
     request: ModelRequest | None
     call: ToolCall | None
+    origin: links.EventOrigin
 
 
 def page(session_id: UUID, *, after: int, limit: int, kind: str | None = None) -> list[Shown]:
@@ -36,12 +39,13 @@ def page(session_id: UUID, *, after: int, limit: int, kind: str | None = None) -
 
 
 def joined(session_id: UUID, found: Iterable[Event]) -> list[Shown]:
-    """Events of one session with their responses and tool calls, in two more queries."""
+    """Events of one session with their responses and tool calls, in three more queries."""
     events = list(found)
     requests = ModelRequest.objects.filter(session_id=session_id, seq__in=[event.seq for event in events])
     by_seq = {request.seq: request for request in requests}
     calls = _calls(session_id, events)
-    return [Shown(event, by_seq.get(event.seq), calls.get(event.seq)) for event in events]
+    origins = links.origins(session_id, [event.seq for event in events])
+    return [Shown(event, by_seq.get(event.seq), calls.get(event.seq), origins[event.seq]) for event in events]
 
 
 def _rows_within(found: QuerySet[Event], limit: int) -> list[int]:

@@ -19,7 +19,7 @@ from django.utils import timezone
 from sessions_app.drafts import EventDraft
 from sessions_app.models import Approval, Event, Session
 from sessions_app.services.approvals import endings
-from sessions_app.services.log import events
+from sessions_app.services.log import events, links
 from sessions_app.services.money import budgets
 
 from .. import Ended, Failed, Outcome, Retry, Waits, calls
@@ -249,7 +249,7 @@ def close(session: Session) -> bool:
             pass  # deleted there, or made with another key: nothing that could be archived
         except (Unavailable, Rejected, AuthFailed):
             return False
-    events.append(session.pk, [_closed(session)])
+    events.append(session.pk, [_closed(session)], origin=links.RUNTIME)
     return True
 
 

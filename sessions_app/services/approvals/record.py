@@ -10,7 +10,7 @@ from sessions_app.drafts import ActorKind, EventDraft, ToolDraft
 from sessions_app.models import Approval, Session
 
 from .. import audit, notify, task_queue
-from ..log import events
+from ..log import events, links
 from ..turns.resume import resume
 
 
@@ -43,7 +43,7 @@ def record_ending(approval: Approval, by: audit.Actor, action: str, reason: str)
     # Archiving cancels what waits after it closed the session, so the event goes into a closed log, too.
     sentence = f"{by.name}: {approval.get_status_display().lower()}"
     actor_kind: ActorKind = "system" if by.kind == "system" else "person"
-    events.append(approval.session_id, [event_of(approval, by, sentence, actor_kind)])
+    events.append(approval.session_id, [event_of(approval, by, sentence, actor_kind)], origin=links.desk_for(by))
     audit.record(
         approval.workspace_id, by, action, subject=("approval", approval.pk), session=str(approval.session_id),
         tool=approval.tool_name, status=approval.status, digest=approval.digest, reason=reason,

@@ -13,6 +13,7 @@ from django.utils import timezone
 from sessions_app.models import Agent, Approval, Session
 
 from .. import agents, audit, sessions
+from ..log import links
 from ..log.sanitise import identifier, storable, text
 from . import record
 from .decisions import Conflict
@@ -52,7 +53,7 @@ def request(session: Session, question: Question, *, by: audit.Actor) -> Approva
             raise Conflict(asked, f'client_id "{name}" was used to ask for another call in this session')
     approval = _new_approval(session, question, by)
     event = record.event_of(approval, by, f"{by.name} asks to run {question.tool}", actor_kind="agent")
-    approval.event_seq = sessions.append_to_open(session, [event]).last_seq
+    approval.event_seq = sessions.append_to_open(session, [event], origin=links.desk_for(by)).last_seq
     approval.save(force_insert=True)
     audit.record(
         session.workspace_id, by, "approval.requested", subject=("approval", approval.pk),

@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.utils import timezone
 
 from sessions_app.drafts import EventDraft
 from sessions_app.ids import uuid7_texts
 from sessions_app.models import Session
 
 from .. import notify
-from . import projections
+from . import links, projections
 from .sanitise import MAX_SMALLINT, identifier, json_text, plausible, text
 
 BATCH = 2_000
@@ -62,17 +63,18 @@ def append(
     session_id: UUID,
     events: Iterable[EventDraft],
     *,
+    origin: links.Origin,
     document: str | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> Appended:
     """Add events to the end of a session's log; those whose key it holds already are left out.
 
-    ``document`` is the SHA-256 of the source they were read from. ``on_progress`` is told the number of
-    events seen so far after each batch. Raises ``Session.DoesNotExist``.
+    ``origin`` says how they came in and who sent them, ``document`` is the SHA-256 of the source they were read from.
+    ``on_progress`` is told the number of events seen so far after each batch. Raises ``Session.DoesNotExist``.
     """
     # One writer a session: the lock is what makes ``seq`` gapless and in the order of the log.
     session = Session.objects.select_for_update().only("id", "last_seq", "last_turn").get(pk=session_id)
-    log = _Log(session, document)
+    log = _Log(session, origin, document)
     seen = 0
     stream = iter(events)
     while batch := list(islice(stream, BATCH)):
@@ -103,23 +105,38 @@ class _Fresh(NamedTuple):
 class _Log:
     """The end of one session's log while an append holds it."""
 
-    def __init__(self, session: Session, document: str | None) -> None:
+    def __init__(self, session: Session, origin: links.Origin, document: str | None) -> None:
+        self.session_pk = session.id
         self.session_id = str(session.id)
+        self.origin = origin
         self.document = document
         self.seq = session.last_seq
         self.turn = session.last_turn
         self._seqs: OrderedDict[str, int] = OrderedDict()
+        self._last_link: bytes | None = None
 
     def write(self, batch: list[EventDraft]) -> None:
         fresh = self._only_new(batch)
+        if not fresh:
+            return
+        first_seq = self.seq + 1
         self._remember_parents(fresh)
         ids = uuid7_texts(len(fresh))
         with connection.wrap_database_errors, connection.cursor() as cursor, cursor.copy(COPY) as copy:
             for new, id_ in zip(fresh, ids, strict=True):
                 copy.write_row(self._row(new, plausible(new.event), id_))
+        self._write_link(first_seq)
         # The oldest first: nearly all parents are near. A forgotten one is looked up in the log.
         while len(self._seqs) > PARENTS_REMEMBERED:
             self._seqs.popitem(last=False)
+
+    def _write_link(self, first_seq: int) -> None:
+        if self._last_link is None:
+            self._last_link = links.previous_hash(self.session_pk, first_seq - 1)
+        # The clock, not the transaction's beginning: an import of many minutes is received all the while.
+        self._last_link = links.write(
+            self.session_pk, first_seq, self.seq, self._last_link, self.origin, received_at=timezone.now()
+        )
 
     def _only_new(self, batch: list[EventDraft]) -> list[_Fresh]:
         keys = [_hex_key(event.key) for event in batch]

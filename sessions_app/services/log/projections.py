@@ -177,12 +177,19 @@ ON CONFLICT (session_id, index) DO UPDATE SET
         "errors", *TOKENS, *MONEY))}
 """  # fmt: skip
 
+OTHERS_CLOCK = "'import', 'otlp'"
+"""Origins of sessions that ran elsewhere before they came here: their times are the recorder's. All others began here:
+what a sender claims of its events moves neither their beginning before the session was made nor their end beyond now.
+"""
 TOTALS = f"""
 UPDATE sessions_app_session s SET
     last_seq = t.last_seq, last_turn = t.last_turn, event_count = t.event_count, turn_count = t.turn_count,
     tool_call_count = t.tool_calls, error_count = t.errors,
     updated_at = CASE WHEN s.last_seq = t.last_seq THEN s.updated_at ELSE now() END,
-    started_at = least(s.started_at, t.started_at), ended_at = greatest(s.ended_at, t.ended_at),
+    started_at = CASE WHEN s.origin IN ({OTHERS_CLOCK}) THEN least(s.started_at, t.started_at)
+                      ELSE coalesce(s.started_at, greatest(t.started_at, s.created_at)) END,
+    ended_at = CASE WHEN s.origin IN ({OTHERS_CLOCK}) THEN greatest(s.ended_at, t.ended_at)
+                    ELSE greatest(s.ended_at, least(t.ended_at, now())) END,
     {", ".join(f"{n} = t.{n}" for n in (*TOKENS, *MONEY))},
     title = CASE WHEN s.title = '' OR s.title_is_prompt THEN t.title ELSE s.title END,
     title_is_prompt = s.title = '' OR s.title_is_prompt,

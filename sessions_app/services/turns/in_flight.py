@@ -21,8 +21,8 @@ from sessions_app.drafts import ActorKind, EventDraft
 from sessions_app.ids import uuid7
 from sessions_app.models import Agent, Approval, QueuedMessage, Session, TurnInFlight
 
-from .. import notify, sessions, task_queue
-from ..log import events
+from .. import audit, notify, sessions, task_queue
+from ..log import events, links
 from ..money import budgets, usage
 
 LEASE = timedelta(seconds=20)
@@ -89,7 +89,7 @@ def finish(flight: TurnInFlight, busy_ms: int, last: list[EventDraft] | None = N
     if row is None:
         return False
     if last:
-        events.append(session.pk, last)
+        events.append(session.pk, last, origin=links.RUNTIME)
     row.delete()
     usage.book_turn(session.pk, row.turn, row.busy_ms + busy_ms)
     budgets.record_reached(session)
@@ -117,7 +117,7 @@ def sweep() -> int:
 
 def begin(session: Session, message: QueuedMessage) -> int:
     """Log the message and begin its turn; the message's ``seq``."""
-    appended = events.append(session.pk, [message_event(message)])
+    appended = events.append(session.pk, [message_event(message)], origin=message_origin(message))
     session.refresh_from_db(fields=["last_seq", "last_turn"])
     put_in_flight(session, session.last_turn)
     assert appended.last_seq is not None  # the message's key is new, so its event is
@@ -153,6 +153,11 @@ def message_event(message: QueuedMessage) -> EventDraft:
     )
 
 
+def message_origin(message: QueuedMessage) -> links.Origin:
+    """Who sent a message, at whatever time it is read; a message queued before senders were kept has a name alone."""
+    return links.sent_by(audit.Actor(message.sender_kind or message.by_kind, message.sender_id, message.by))
+
+
 def status_event(by: str, status: str, text: str, *, actor_kind: ActorKind = "system", **data: Any) -> EventDraft:
     """A step of the turn itself: ``retry``, ``held_back``."""
     return EventDraft(
@@ -170,7 +175,8 @@ def _begin_next(session: Session) -> None:
         return
     Session.objects.filter(pk=session.pk).update(status=Session.Status.IDLE, updated_at=timezone.now())
     if refused:
-        events.append(session.pk, [status_event("Countersign", "held_back", refused, turn=session.last_turn)])
+        held_back = status_event("Countersign", "held_back", refused, turn=session.last_turn)
+        events.append(session.pk, [held_back], origin=links.DESK)
     notify.session_changed(session.pk, session.last_seq)
 
 

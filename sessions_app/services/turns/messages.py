@@ -15,7 +15,7 @@ from sessions_app.models import Agent, QueuedMessage, Session
 
 from .. import audit, notify, sessions
 from ..approvals import endings
-from ..log import events
+from ..log import events, links
 from ..log.sanitise import text as storable_text
 from ..money import budgets
 from . import in_flight
@@ -65,9 +65,10 @@ def submit(
     """A message of a person or a trigger. It begins a turn, or waits behind the one in flight.
 
     ``interrupting`` stops the turn in flight first, and the message stands before those that wait already.
-    Raises ``sessions.Archived``, ``NotActive``, ``TooLong`` and ``budgets.Spent``.
+    Raises ``sessions.Closed``, ``NotActive``, ``TooLong`` and ``budgets.Spent``.
     """
     session = sessions.lock_open(session_id)
+    sessions.refuse_from_outside(session)
     if len(text) > MAX_MESSAGE:
         raise TooLong(
             f"a message has at most {MAX_MESSAGE:,} characters, this one has {len(text):,}; send less at once"
@@ -78,9 +79,14 @@ def submit(
         session.refresh_from_db(fields=["last_seq"])
         data |= {"interrupts": True}
     kind = "trigger" if by.kind == "trigger" else "person"
-    message = QueuedMessage(session=session, text=storable_text(text), by=by.name, by_kind=kind, data=data)
+    message = QueuedMessage(
+        session=session, text=storable_text(text), by=by.name, by_kind=kind, sender_kind=by.kind, sender_id=by.id,
+        data=data,
+    )  # fmt: skip
     if not runs_here(session.agent):
-        appended = events.append(session.pk, [in_flight.message_event(message)])
+        appended = events.append(
+            session.pk, [in_flight.message_event(message)], origin=in_flight.message_origin(message)
+        )
         return Submitted(appended.last_seq, queued=session.status == Session.Status.RUNNING)
     _require_active(session.agent)
     if session.status == Session.Status.RUNNING:
@@ -129,13 +135,14 @@ def retry(session_id: UUID, *, by: audit.Actor) -> bool:
     Raises like ``submit``.
     """
     session = sessions.lock_open(session_id)
+    sessions.refuse_from_outside(session)
     if session.status == Session.Status.RUNNING or not session.last_turn or not runs_here(session.agent):
         return False
     _require_active(session.agent)
     budgets.check(session)
     kind: ActorKind = "system" if by.kind == "system" else "person"
     asked = in_flight.status_event(by.name, "retry", f"{by.name} asks to try again", actor_kind=kind)
-    events.append(session.pk, [asked])
+    events.append(session.pk, [asked], origin=links.desk_for(by))
     in_flight.put_in_flight(session, session.last_turn)
     return True
 
@@ -154,7 +161,7 @@ def _stop_turn(session: Session, by: audit.Actor) -> None:
         "status", f"interrupt:{uuid7()}", at=timezone.now(), actor_kind="person", actor_name=by.name,
         text="interrupt requested", data={"status": "interrupt_requested"},
     )  # fmt: skip
-    events.append(session.pk, [request])
+    events.append(session.pk, [request], origin=links.desk_for(by))
     stop(session.pk)
     endings.cancel_all(session.pk, reason="interrupted", by=by)
     audit.record(session.workspace_id, by, "session.interrupted", subject=("session", session.pk))

@@ -10,7 +10,7 @@ from sessions_app.models import Event
 from sessions_app.queries.log import events as queries
 from sessions_app.services import audit
 from sessions_app.services.approvals import requests
-from sessions_app.services.log import events
+from sessions_app.services.log import events, links
 from tests.services.build import answer, at_once, call, event, result, user
 
 from ..client import ok, pointers, refused
@@ -31,6 +31,9 @@ FIELDS = {
     "depth",
     "data",
     "source",
+    "origin",
+    "reported_by",
+    "received_at",
 }
 
 
@@ -43,7 +46,7 @@ def send(api, session, *batch, status=200):
 
 
 def test_the_log_is_read_in_pages_after_a_seq(api, session):
-    events.append(session.id, [event() for _ in range(120)])
+    events.append(session.id, [event() for _ in range(120)], origin=links.RUNTIME)
     first = read(api, session)
     assert [row["seq"] for row in first["items"]] == list(range(1, 51))
     assert first["items"][0].keys() >= FIELDS
@@ -54,12 +57,12 @@ def test_the_log_is_read_in_pages_after_a_seq(api, session):
 
 
 def test_the_dashboards_address_reads_the_same(api, session):
-    events.append(session.id, [user(), event()])
+    events.append(session.id, [user(), event()], origin=links.RUNTIME)
     assert ok(api.get(f"/dashboard/agents/{session.agent_id}/sessions/{session.id}/events")) == read(api, session)
 
 
 def test_events_are_filtered_by_kind(api, session):
-    events.append(session.id, [user(), call("c"), result("c"), user()])
+    events.append(session.id, [user(), call("c"), result("c"), user()], origin=links.RUNTIME)
     assert [row["seq"] for row in read(api, session, kind="user_message")["items"]] == [1, 4]
     assert pointers(refused(api.get(f"sessions/{session.id}/events", {"kind": "gossip"}), 422)) == {"/kind"}
 
@@ -77,6 +80,7 @@ def test_tokens_and_money_stand_once_for_each_response(api, session):
             answer("r1", "m", input_tokens=10, output_tokens=4, cost=Decimal("0.5")),
             answer("r2", "m", input_tokens=3),
         ],
+        origin=links.RUNTIME,
     )
     first, second, third = read(api, session)["items"]
     assert (first["usage"], first["cost"]) == (None, None)
@@ -86,7 +90,9 @@ def test_tokens_and_money_stand_once_for_each_response(api, session):
 
 
 def test_a_call_and_its_result_say_which_tool_and_how_it_ended(api, session):
-    events.append(session.id, [call("c1", "grep"), result("c1", "error", text="no such file"), event()])
+    events.append(
+        session.id, [call("c1", "grep"), result("c1", "error", text="no such file"), event()], origin=links.RUNTIME
+    )
     asked, answered, other = read(api, session)["items"]
     assert asked["tool"] == {
         "call_id": "c1",
@@ -109,7 +115,7 @@ def test_a_call_and_its_result_say_which_tool_and_how_it_ended(api, session):
 
 def test_a_page_of_large_events_is_cut_and_never_empty(api, session, monkeypatch):
     monkeypatch.setattr(queries, "MAX_CHARACTERS", 1000)
-    events.append(session.id, [event(text="x" * size) for size in (5000, 300, 300, 300, 300)])
+    events.append(session.id, [event(text="x" * size) for size in (5000, 300, 300, 300, 300)], origin=links.RUNTIME)
     sizes, after = [], 0
     while page := read(api, session, after=after)["items"]:
         sizes.append(len(page))

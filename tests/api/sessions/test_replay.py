@@ -9,7 +9,7 @@ import json
 import pytest
 from django.test import AsyncClient
 
-from sessions_app.services.log import events
+from sessions_app.services.log import events, links
 from tests.services.build import call, user
 from vcon_app.services.imports import import_jobs
 
@@ -23,7 +23,7 @@ FEED = {"feed_type": "mcp", "metadata": {"title": "Shop", "origin": "https://sho
 
 def test_the_endpoint_of_an_exported_feed_replays_the_session(api, session, settings):
     settings.SITE_URL = "https://desk.example/"
-    events.append(session.id, [user(text="Polish it")])
+    events.append(session.id, [user(text="Polish it")], origin=links.RUNTIME)
     feed = json.loads(body(fetch(api, session.id, "llmfeed")))
     assert feed["replay_endpoint"] == f"https://desk.example/api/v1/sessions/{session.id}/stream?after=0"
     assert feed["editable_blocks"] == ["/context/user_input", "/conversation_trace/0"]
@@ -47,7 +47,7 @@ def test_a_browser_is_led_to_the_page_of_the_session(api, session):
 
 def test_a_graph_links_to_the_page_and_can_be_made_for_an_older_catalog(api, session, settings):
     settings.SITE_URL = "https://desk.example"
-    events.append(session.id, [user(), call()])
+    events.append(session.id, [user(), call()], origin=links.RUNTIME)
     (node,) = [
         one for one in json.loads(body(fetch(api, session.id, "upg")))["nodes"] if one["type"] == "agent_session"
     ]

@@ -10,7 +10,7 @@ import pytest
 from sessions_app.models import Session
 from sessions_app.services import audit, sessions
 from sessions_app.services.approvals import requests
-from sessions_app.services.log import events
+from sessions_app.services.log import events, links
 from tests.services.build import answer, call, event, result, user
 
 from ..client import ok, pointers, refused
@@ -110,6 +110,7 @@ def test_totals_of_tokens_and_money(api, session):
             ),
             answer("r2", "unheard-of", input_tokens=7),
         ],
+        origin=links.RUNTIME,
     )
     shown = ok(api.get(f"sessions/{session.id}"))
     assert shown["usage"] == {
@@ -130,6 +131,7 @@ def test_a_turn_says_its_time_its_tokens_and_its_money(api, session, settings):
     events.append(
         session.id,
         [user("Go", at=start), answer("r", "m", input_tokens=1, cost=Decimal("1.5")), event("error", at=late)],
+        origin=links.RUNTIME,
     )
     turn = ok(api.get(f"sessions/{session.id}/turns"))["items"][0]
     assert (turn["index"], turn["prompt"], turn["first_seq"], turn["last_seq"], turn["errors"]) == (1, "Go", 1, 3, 1)
@@ -149,7 +151,9 @@ def test_a_turn_says_its_time_its_tokens_and_its_money(api, session, settings):
 def test_lists_are_narrowed_down(api, agent, session, seed):
     other = ok(api.post("agents", {"name": "Other"}), 201)
     ok(api.post(f"/dashboard/agents/{other['id']}/sessions", {"title": "Elsewhere"}), 201)
-    events.append(session.id, [user("find the zebra"), event("error"), answer("r", cost=Decimal("2.50"))])
+    events.append(
+        session.id, [user("find the zebra"), event("error"), answer("r", cost=Decimal("2.50"))], origin=links.RUNTIME
+    )
     requests.request(session, requests.Question("t", {}), by=audit.COMMAND)
     Session.objects.filter(pk=session.pk).update(tags=["vip"])
     mine = [
@@ -202,7 +206,7 @@ def test_times_bound_the_list_and_a_day_counts_to_its_end(api, session):
 def test_every_order_pages_through_all_rows_once(api, agent, sort):
     for number in range(5):
         made = sessions.create(agent, by=audit.SYSTEM, title=f"s{number % 2}")
-        events.append(made.id, [user(), answer(str(number), cost=Decimal(number % 3))])
+        events.append(made.id, [user(), answer(str(number), cost=Decimal(number % 3))], origin=links.RUNTIME)
     rows = [row["id"] for row in api.all("sessions", {"sort": sort, "limit": 2})]
     assert len(rows) == len(set(rows)) == 5
 

@@ -14,7 +14,7 @@ from sessions_app.live.hub import hub
 from sessions_app.runtimes.run import TurnRun
 from sessions_app.services import agents, audit, sessions
 from sessions_app.services.approvals import decisions, requests
-from sessions_app.services.log import events
+from sessions_app.services.log import events, links
 from sessions_app.services.turns import in_flight, messages
 from tests.services.build import event, user
 
@@ -28,7 +28,7 @@ def seqs(frames):
 
 
 def test_a_stream_replays_the_log_and_then_follows_it(api, session):
-    events.append(session.id, [user(), event(text="one"), event(text="two")])
+    events.append(session.id, [user(), event(text="one"), event(text="two")], origin=links.RUNTIME)
 
     async def run():
         async with stream(api, f"/api/v1/sessions/{session.id}/stream") as opened:
@@ -38,7 +38,7 @@ def test_a_stream_replays_the_log_and_then_follows_it(api, session):
             replayed = await opened.take(3)
             shown = await opened.next("session")
             assert shown.data["event_count"] == 3
-            await elsewhere(events.append, session.id, [event(text="three")])
+            await elsewhere(events.append, session.id, [event(text="three")], origin=links.RUNTIME)
             live = await opened.next()
             return replayed, live, await opened.next()
 
@@ -49,7 +49,7 @@ def test_a_stream_replays_the_log_and_then_follows_it(api, session):
 
 
 def test_the_dashboards_address_streams_the_same(api, session):
-    events.append(session.id, [event(), event()])
+    events.append(session.id, [event(), event()], origin=links.RUNTIME)
 
     async def run():
         async with stream(
@@ -61,16 +61,16 @@ def test_the_dashboards_address_streams_the_same(api, session):
 
 
 def test_a_reader_that_comes_back_misses_nothing_and_sees_nothing_twice(api, session):
-    events.append(session.id, [event() for _ in range(3)])
+    events.append(session.id, [event() for _ in range(3)], origin=links.RUNTIME)
     path = f"/api/v1/sessions/{session.id}/stream"
 
     async def run():
         async with stream(api, path, {"after": 0}) as opened:
             seen = await opened.take(2)
-        await elsewhere(events.append, session.id, [event() for _ in range(250)])
+        await elsewhere(events.append, session.id, [event() for _ in range(250)], origin=links.RUNTIME)
         async with stream(api, path, {"after": 0}, **{"Last-Event-ID": seen[-1].id}) as opened:
             seen += await opened.take(251)
-            await elsewhere(events.append, session.id, [event()])
+            await elsewhere(events.append, session.id, [event()], origin=links.RUNTIME)
             seen.append(await opened.next("event"))
             return seen
 
@@ -78,13 +78,13 @@ def test_a_reader_that_comes_back_misses_nothing_and_sees_nothing_twice(api, ses
 
 
 def test_events_that_are_appended_while_the_log_is_replayed_come_in_order(api, session):
-    events.append(session.id, [event() for _ in range(steps.BATCH * 2)])
+    events.append(session.id, [event() for _ in range(steps.BATCH * 2)], origin=links.RUNTIME)
 
     async def run():
         async with stream(api, f"/api/v1/sessions/{session.id}/stream") as opened:
             seen = await opened.take(5)
             for _ in range(5):
-                await elsewhere(events.append, session.id, [event(), event()])
+                await elsewhere(events.append, session.id, [event(), event()], origin=links.RUNTIME)
             return seen + await opened.take(steps.BATCH * 2 + 5)
 
     assert seqs(asyncio.run(run())) == list(range(1, steps.BATCH * 2 + 11))
@@ -97,7 +97,7 @@ def test_many_readers_share_one_connection_that_ends_with_the_last(api, session)
         async with stream(api, path) as one, stream(api, path) as two, stream(api, path) as three:
             await asyncio.gather(*(opened.next("session") for opened in (one, two, three)))
             listening = hub()._task
-            await elsewhere(events.append, session.id, [event(text="to all")])
+            await elsewhere(events.append, session.id, [event(text="to all")], origin=links.RUNTIME)
             heard = await asyncio.gather(*(opened.next("event") for opened in (one, two, three)))
             assert hub()._task is listening
         await forgotten()
@@ -149,7 +149,7 @@ def test_a_silent_stream_says_that_it_is_there(api, session, monkeypatch):
             await opened.next("session")
             reading = asyncio.create_task(opened.next("event"))
             await asyncio.sleep(0.2)
-            await elsewhere(events.append, session.id, [event()])
+            await elsewhere(events.append, session.id, [event()], origin=links.RUNTIME)
             await reading
             return opened.comments
 
@@ -159,7 +159,9 @@ def test_a_silent_stream_says_that_it_is_there(api, session, monkeypatch):
 
 def test_an_event_that_claims_to_be_of_an_approval_does_not_break_the_stream(api, session):
     events.append(
-        session.id, [event("approval", data={"approval": "none of ours"}), event("approval", data={}), event()]
+        session.id,
+        [event("approval", data={"approval": "none of ours"}), event("approval", data={}), event()],
+        origin=links.RUNTIME,
     )
 
     async def run():
@@ -191,7 +193,7 @@ def test_the_hub_comes_back_after_its_connection_is_cut(api, session, monkeypatc
         async with stream(api, f"/api/v1/sessions/{session.id}/stream") as opened:
             await opened.next("session")
             await elsewhere(_cut_listeners)
-            await elsewhere(events.append, session.id, [event(text="while nobody listened")])
+            await elsewhere(events.append, session.id, [event(text="while nobody listened")], origin=links.RUNTIME)
             return await opened.next("event")
 
     assert asyncio.run(run()).data["text"] == "while nobody listened"
@@ -217,7 +219,7 @@ def test_open_streams_hold_no_database_connection_of_their_own(api, session):
             async with asyncio.timeout(PATIENCE):
                 while await elsewhere(connections_open) - before > 1:  # the one that listens, for all
                     await asyncio.sleep(0.1)
-            await elsewhere(events.append, session.id, [event()])
+            await elsewhere(events.append, session.id, [event()], origin=links.RUNTIME)
             await asyncio.gather(*reading)
 
     asyncio.run(run())
@@ -246,7 +248,7 @@ def test_text_is_streamed_as_it_is_written_and_whoever_comes_later_gets_all_of_i
 
 
 def test_readers_at_the_same_place_share_what_is_read(api, session, monkeypatch):
-    events.append(session.id, [event() for _ in range(3)])
+    events.append(session.id, [event() for _ in range(3)], origin=links.RUNTIME)
     path, reads = f"/api/v1/sessions/{session.id}/stream", []
     read = steps.read
     monkeypatch.setattr(steps, "read", lambda *asked: reads.append(asked[1]) or read(*asked))
@@ -256,7 +258,7 @@ def test_readers_at_the_same_place_share_what_is_read(api, session, monkeypatch)
             opened = [await stack.enter_async_context(stream(api, path)) for _ in range(20)]
             await asyncio.gather(*(each.take(3) for each in opened))
             before = len(reads)
-            await elsewhere(events.append, session.id, [event(text="four")])
+            await elsewhere(events.append, session.id, [event(text="four")], origin=links.RUNTIME)
             shown = await asyncio.gather(*(each.next("event") for each in opened))
             return [frame.data["text"] for frame in shown], len(reads) - before
 

@@ -12,7 +12,7 @@ from sessions_app.models import Approval, Event, Role, Session
 from sessions_app.queries.approvals import decided
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions, requests
-from sessions_app.services.log import events, projections
+from sessions_app.services.log import events, links, projections
 from tests.places import SAMPLES
 
 from ..imports.test_imports import drop
@@ -35,7 +35,7 @@ def told(kind: str = "approval", key: str = "a", call: str | None = "c1", **data
 
 
 def take(session: Session, *new: EventDraft) -> list[Approval]:
-    events.append(session.pk, list(new), document="0" * 64)
+    events.append(session.pk, list(new), document="0" * 64, origin=links.RUNTIME)
     return list(session.approvals.order_by("event_seq"))
 
 
@@ -99,7 +99,7 @@ def test_records_are_not_among_the_decisions_of_the_desk(session):
 
 
 def test_decisions_sent_by_an_agent_are_no_approval_records(session):
-    events.append(session.pk, [told(key="yes", decision="approved", by="user")])
+    events.append(session.pk, [told(key="yes", decision="approved", by="user")], origin=links.RUNTIME)
     assert Event.objects.filter(session=session).exists()
     assert not session.approvals.exists()
 

@@ -13,6 +13,7 @@ import pytest
 from sessions_app.drafts import EventDraft
 from sessions_app.models import Session, ToolCall, Workspace
 from sessions_app.queries.log.timeline import Timeline
+from sessions_app.services.log import links
 from sessions_app.services.log.events import append
 from tests.formats.claude_code.lines import assistant, call, jsonl, result, text, user
 from vcon_app.models import Companion, Import
@@ -233,6 +234,6 @@ def test_a_sub_agent_that_went_on_makes_another_export(workspace):
     main, child = (Session.objects.get(external_id=name) for name in (MAIN, f"{MAIN}/agent-dd44"))
     chosen = {"children": True}
     first, again = (export_jobs.start_export(main, "vcon", by=BY, options=chosen).identity["uuid"] for _ in range(2))
-    append(child.pk, [EventDraft("note", "n", text="More")])
+    append(child.pk, [EventDraft("note", "n", text="More")], origin=links.RUNTIME)
     main.refresh_from_db()
     assert first == again != export_jobs.start_export(main, "vcon", by=BY, options=chosen).identity["uuid"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sessions_app.drafts import EventDraft, ToolDraft, Usage
 from sessions_app.models import Event, EventText, ModelRequest, Session, ToolCall, Turn
-from sessions_app.services.log import events, projections, search_index
+from sessions_app.services.log import events, links, projections, search_index
 
 pytestmark = pytest.mark.django_db
 
@@ -72,7 +72,7 @@ def fresh(agent) -> Session:
 @given(log=logs)
 def test_a_rebuild_changes_nothing(agent, log):
     session = fresh(agent)
-    events.append(session.pk, log)
+    events.append(session.pk, log, origin=links.RUNTIME)
     before, changed_at = state(session), Session.objects.get(pk=session.pk).updated_at
     projections.rebuild(session.pk)
     assert state(session) == before
@@ -83,12 +83,12 @@ def test_a_rebuild_changes_nothing(agent, log):
 @given(log=logs, cuts=st.lists(st.integers(0, 25), max_size=6), batch=st.integers(1, 30))
 def test_a_log_in_pieces_is_the_log_at_once(agent, log, cuts, batch, monkeypatch):
     whole, pieces = fresh(agent), fresh(agent)
-    events.append(whole.pk, log)
+    events.append(whole.pk, log, origin=links.RUNTIME)
     with monkeypatch.context() as patch:
         patch.setattr(events, "BATCH", batch)
         edges = [0, *sorted(min(cut, len(log)) for cut in cuts), len(log)]
         for start, end in pairwise(edges):
-            events.append(pieces.pk, log[start:end])
+            events.append(pieces.pk, log[start:end], origin=links.RUNTIME)
     assert state(pieces) == state(whole)
 
 
@@ -96,10 +96,10 @@ def test_a_log_in_pieces_is_the_log_at_once(agent, log, cuts, batch, monkeypatch
 @given(log=logs, cut=st.integers(0, 25))
 def test_a_rebuild_between_two_pieces_changes_nothing(agent, log, cut):
     whole, mended = fresh(agent), fresh(agent)
-    events.append(whole.pk, log)
-    events.append(mended.pk, log[:cut])
+    events.append(whole.pk, log, origin=links.RUNTIME)
+    events.append(mended.pk, log[:cut], origin=links.RUNTIME)
     projections.rebuild(mended.pk)
-    events.append(mended.pk, log[cut:])
+    events.append(mended.pk, log[cut:], origin=links.RUNTIME)
     assert state(mended) == state(whole)
 
 
@@ -113,6 +113,7 @@ def test_rebuild_repairs_damaged_projections(session):
     events.append(
         session.pk,
         [EventDraft("user_message", "u", text="Hello"), EventDraft("tool_call", "c", tool=ToolDraft("a", "bash"))],
+        origin=links.RUNTIME,
     )
     before = state(session)
     Turn.objects.filter(session=session).update(prompt="spoilt", tool_calls=7)
@@ -124,7 +125,7 @@ def test_rebuild_repairs_damaged_projections(session):
 
 def test_rebuild_indexes_events_missing_from_the_search_index(session, monkeypatch):
     monkeypatch.setattr(search_index, "SMALL", 1)
-    events.append(session.pk, [EventDraft("note", f"n{i}", text="word") for i in range(5)])
+    events.append(session.pk, [EventDraft("note", f"n{i}", text="word") for i in range(5)], origin=links.RUNTIME)
     assert Session.objects.get(pk=session.pk).indexed_seq == 0
     projections.rebuild(session.pk)
     assert Session.objects.get(pk=session.pk).indexed_seq == 5

@@ -9,7 +9,7 @@ from django.db import connection
 from sessions_app.drafts import ToolDraft
 from sessions_app.models import EventText, Session
 from sessions_app.queries.sessions.session_list import SessionFilter, filtered
-from sessions_app.services.log import events, search_index
+from sessions_app.services.log import events, links, search_index
 
 from ..build import append, event, user
 
@@ -104,7 +104,7 @@ def test_events_left_by_a_lost_index_task_are_indexed_with_the_next_append(sessi
 
 
 def test_the_index_is_used(session):
-    events.append(session.pk, [event(text=f"word{i}") for i in range(200)])
+    events.append(session.pk, [event(text=f"word{i}") for i in range(200)], origin=links.RUNTIME)
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
         cursor.execute(

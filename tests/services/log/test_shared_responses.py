@@ -13,7 +13,7 @@ from sessions_app.models import ModelRequest, Session, Workspace
 from sessions_app.queries import home
 from sessions_app.queries.money import usage
 from sessions_app.services import agents
-from sessions_app.services.log import events, projections
+from sessions_app.services.log import events, links, projections
 
 from ..build import answer
 from ..imports.test_imports import drop
@@ -162,7 +162,7 @@ def test_responses_that_agents_send_are_theirs_alone(workspace):
     agent = agents.get_or_create_agent(workspace.id, "Porter")
     for _ in range(2):
         session = Session.objects.create(workspace=workspace, agent=agent)
-        events.append(session.pk, [answer("resp-1", "claude-opus-4-5", output_tokens=5)])
+        events.append(session.pk, [answer("resp-1", "claude-opus-4-5", output_tokens=5)], origin=links.RUNTIME)
     assert usage.Period(workspace.pk).total().output_tokens == 10
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from sessions_app.drafts import EventDraft, ToolDraft, Usage
 from sessions_app.models import Agent, Event, Session
 from sessions_app.services import sessions as session_services
-from sessions_app.services.log import events
+from sessions_app.services.log import events, links
 from sessions_app.services.money import usage
 
 from ..build import ASKER
@@ -31,7 +31,7 @@ def ran(
         kind="tool_call", key="c", at=at, request="r", tool=ToolDraft(call_id="c", name=tool, arguments={})
     )
     begun = EventDraft(kind="user_message", key="u", at=at, text="Where is it?", actor_kind="person")
-    events.append(session.pk, [begun, said, *([called] if tool else [])])
+    events.append(session.pk, [begun, said, *([called] if tool else [])], origin=links.RUNTIME)
     if here:
         usage.book_turn(session.pk, 1, 1_500)
     if here and tool:

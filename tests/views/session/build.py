@@ -12,7 +12,7 @@ from sessions_app.drafts import EventDraft, ToolDraft, Usage
 from sessions_app.models import Agent, Session
 from sessions_app.services import audit
 from sessions_app.services import sessions as session_services
-from sessions_app.services.log import events
+from sessions_app.services.log import events, links
 
 START = datetime(2026, 3, 2, 9, 12, tzinfo=UTC)
 BOT = audit.Actor("api_key", "k", "refund-bot")
@@ -54,7 +54,7 @@ def priced(cost: str | None = None, request: str | None = None, **tokens: int) -
 
 def session_with(agent: Agent, new: Iterable[EventDraft], **fields: Any) -> Session:
     session = session_services.create(agent, by=BOT, **{"title": "Order 4711"} | fields)
-    events.append(session.pk, list(new))
+    events.append(session.pk, list(new), origin=links.RUNTIME)
     session.refresh_from_db()
     return session
 

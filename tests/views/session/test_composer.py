@@ -15,6 +15,7 @@ from sessions_app.models import Budget, Event, QueuedMessage, Session, TurnInFli
 from sessions_app.services import agents, audit, sessions
 from sessions_app.services import sessions as session_services
 from sessions_app.services.approvals import requests
+from sessions_app.services.log import links
 from sessions_app.services.log.events import append
 from sessions_app.services.turns import in_flight, messages
 from tests.views.build import words
@@ -202,7 +203,7 @@ def test_the_page_costs_the_same_queries_however_much_waits(reviewer, scripted_s
     for number in range(15):
         say(scripted_session, f"more {number}")
     assert queries(reviewer, path_of(scripted_session)) == before
-    append(scripted_session.pk, [said(f"m{number}", "word") for number in range(20)])
+    append(scripted_session.pk, [said(f"m{number}", "word") for number in range(20)], origin=links.RUNTIME)
     assert queries(reviewer, f"{path_of(scripted_session)}/standing") <= 12
 
 

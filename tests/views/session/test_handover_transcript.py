@@ -8,6 +8,7 @@ from sessions_app.models import Role, Session
 from sessions_app.queries.sessions import handover_transcript
 from sessions_app.services import agents, audit, continuations
 from sessions_app.services.approvals import decisions, endings, requests
+from sessions_app.services.log import links
 from sessions_app.services.log.events import append
 from tests.views.test_query_counts import CaptureQueriesContext, connection
 
@@ -58,7 +59,7 @@ def test_continuation_says_which_approved_calls_were_executed(agent):
     session = session_with(agent, [asked("p", "Refund it"), call("c", "refund", {"order": 1})])
     one = requests.request(session, requests.Question("refund", {"order": 1}, client_id="c"), by=BOT)
     decisions.decide(one, DECIDER, decisions.Decision("approve", version=one.version, digest=one.digest))
-    append(session.pk, [result("c", "paid")])
+    append(session.pk, [result("c", "paid")], origin=links.RUNTIME)
     assert '- refund {"order": 1}: approved by Ada, and run' in told(session)
 
 

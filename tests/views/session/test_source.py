@@ -10,7 +10,7 @@ import pytest
 from asgiref.sync import async_to_sync
 
 from sessions_app.models import Event, Session
-from sessions_app.services.log import events
+from sessions_app.services.log import events, links
 from vcon_app.models import Import, ImportedSession
 from vcon_app.services.documents import documents, event_bytes
 
@@ -25,7 +25,7 @@ def imported(agent, data: bytes, new: Iterable, findings: Iterable = ()) -> Sess
     """A session as if it was read from a file of these bytes."""
     document = documents.store(agent.workspace, [data])
     session = session_with(agent, [])
-    events.append(session.pk, list(new), document=document.sha256)
+    events.append(session.pk, list(new), document=document.sha256, origin=links.RUNTIME)
     made = Import.objects.create(
         workspace=agent.workspace, document=document, filename="a <b>.jsonl", status="done", format="claude-code",
         findings=list(findings), signature={"state": "unsigned"},

@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from sessions_app.models import Event, Session
 from sessions_app.services import agents, notify
 from sessions_app.services import sessions as session_services
-from sessions_app.services.log import events
+from sessions_app.services.log import events, links
 from sessions_app.services.log.projections import stated_tools
 from sessions_app.services.log.sanitise import identifier, storable, text
 from vcon_app import registry
@@ -139,6 +139,7 @@ class FileImporter:
         appended = events.append(
             session.id,
             stream,
+            origin=links.read_by(self.imported.requested_by),
             document=self.imported.document.sha256,
             on_progress=lambda _: self.on_progress(attempt.source.tell()),
         )

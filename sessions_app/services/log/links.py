@@ -1,0 +1,87 @@
+"""Links: what ``append`` writes beside the events, so that it is known who sent them and seen when one is changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import connection
+
+from sessions_app import event_chain
+from sessions_app.models import EventLink, UnsealedHead
+from sessions_app.queries.log import links as queries
+
+from ..audit import Actor
+from .sanitise import text
+
+Kind = EventLink.Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """How events came in, and from whom."""
+
+    kind: EventLink.Origin
+    reporter: Actor = Actor("")
+
+
+RUNTIME = Origin(Kind.RUNTIME)
+DESK = Origin(Kind.DESK)
+
+
+def read_by(name: str) -> Origin:
+    """Origin of what was read from a file that somebody of this name brought."""
+    return Origin(Kind.FILE, Actor("", name=name))
+
+
+def sent_by(actor: Actor) -> Origin:
+    """Origin of what a member, a key, a trigger or Slack sent."""
+    return Origin(Kind.API, actor)
+
+
+def desk_for(actor: Actor) -> Origin:
+    """Origin of what the desk itself writes down because of somebody: a decision, an interruption."""
+    return Origin(Kind.DESK, actor)
+
+
+MARK_UNSEALED = "INSERT INTO sessions_app_unsealedhead (kind, chain_id) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+PREVIOUS = "SELECT hash FROM sessions_app_eventlink WHERE session_id = %s AND last_seq = %s"
+# One statement: an append of one event is a request of its own, and each round trip is part of what it costs.
+WRITE = f"""
+WITH marked AS ({MARK_UNSEALED})
+INSERT INTO sessions_app_eventlink
+    (session_id, first_seq, last_seq, origin, reporter_kind, reporter_id, reported_by, received_at, hash, row_digests)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+"""
+
+
+def previous_hash(session_id: UUID, last_seq: int) -> bytes:
+    """The last link of a log that ends at ``last_seq``. Raises ``LookupError`` where the log has events without one."""
+    if last_seq == 0:
+        return event_chain.GENESIS
+    with connection.cursor() as cursor:
+        cursor.execute(PREVIOUS, [session_id, last_seq])
+        found = cursor.fetchone()
+    if found is None:
+        raise LookupError(f"event {last_seq} of session {session_id} has no link: run `audit verify` and see docs")
+    return bytes(found[0])
+
+
+def write(
+    session_id: UUID, first_seq: int, last_seq: int, previous: bytes, origin: Origin, received_at: datetime | None
+) -> bytes:
+    """Chain the events just written to the link before; the new link's hash. The caller has locked the session."""
+    header = event_chain.Header(
+        session_id, first_seq, last_seq, origin.kind.value, origin.reporter.kind, origin.reporter.id,
+        text(origin.reporter.name), received_at,
+    )  # fmt: skip
+    # Read back, not hashed as sent: jsonb, numeric and timestamptz have a spelling of their own once they are stored.
+    computed = event_chain.link(previous, header, queries.rows(session_id, first_seq, last_seq))
+    with connection.cursor() as cursor:
+        cursor.execute(WRITE, [
+            UnsealedHead.Kind.SESSION.value, session_id,
+            session_id, first_seq, last_seq, header.origin, header.reporter_kind, header.reporter_id,
+            header.reported_by, received_at, computed.digest, computed.row_digests,
+        ])  # fmt: skip
+    return computed.digest
