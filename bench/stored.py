@@ -124,7 +124,7 @@ def _bytes(export: Export) -> bytes:
     """Of an export, done now if it waits for a worker."""
     export_jobs.run(export.pk)
     export.refresh_from_db()
-    return export_jobs.path_of(export).read_bytes()
+    return export_jobs.open_file(export).read()
 
 
 def _original(session: Session) -> bytes:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import stat
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,11 +16,13 @@ from psycopg.conninfo import make_conninfo
 from config import health
 from config.celery import PONG_CHANNEL, pong
 from config.prepare import connection_parameters
+from vcon_app.services.documents import storage
 from vcon_app.services.trust import own_keys
 
 WORKER_SECONDS = 10
 CLOCK_SECONDS = 5
 FREE_BYTES = 1024**3
+PROBE = ".probe"
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,16 @@ def worker_fault() -> str | None:
 
 def storage_fault() -> str | None:
     """Whether documents can be stored, with room for more."""
+    documents = storage.of_documents()
     try:
-        with tempfile.TemporaryFile(dir=settings.DOCUMENTS_DIR) as probe:
-            probe.write(b"probe")
+        with storage.incoming(documents) as probe:
+            probe.file.write(b"probe")
+            probe.keep(PROBE)
+        documents.remove(PROBE)
+        free = documents.free()
     except OSError as fault:
-        return f"cannot write to {settings.DOCUMENTS_DIR}: {fault.strerror}"
-    free = shutil.disk_usage(settings.DOCUMENTS_DIR).free
-    return f"only {free // 1024**2} MiB are free in {settings.DOCUMENTS_DIR}" if free < FREE_BYTES else None
+        return f"cannot write to {documents}: {fault.strerror or fault}"
+    return f"only {free // 1024**2} MiB are free in {documents}" if free is not None and free < FREE_BYTES else None
 
 
 def clock_fault() -> str | None:

@@ -17,6 +17,10 @@ from urllib.parse import urlsplit
 
 import platformdirs
 
+from config import storage_url
+from config.errors import ConfigError as ConfigError
+from config.storage_url import StorageLocation
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 OURS = (
@@ -52,10 +56,6 @@ BROKER_SCHEMES = ("pgmq", "amqp", "amqps", "redis", "rediss")
 EMAIL_SCHEMES = ("smtp", "smtp+tls", "smtps")
 
 
-class ConfigError(Exception):
-    """A setting, a directory or a port that Countersign cannot start with; the message is one line."""
-
-
 @dataclass(frozen=True)
 class Environment:
     """Typed settings of the environment. ``None`` means not set."""
@@ -79,7 +79,7 @@ class Environment:
     slack_client_secret: str | None
     slack_signing_secret: str | None
     email_url: str | None
-    storage_url: str | None
+    storage: StorageLocation | None
     decryption_key: Path | None
     signing_key: Path | None
     signing_certificates: Path | None
@@ -106,7 +106,7 @@ def read(environ: Mapping[str, str] = os.environ) -> Environment:
         slack_api_url=url(environ, "SLACK_API_URL", ("https", "http"), needs_host=True),
         **slack_app(environ),
         email_url=url(environ, "EMAIL_URL", EMAIL_SCHEMES, needs_host=True),
-        storage_url=url(environ, "STORAGE_URL", ("file",)),
+        storage=storage_url.location(url(environ, "STORAGE_URL", storage_url.SCHEMES)),
         decryption_key=file(environ, "COUNTERSIGN_DECRYPTION_KEY"),
         signing_key=file(environ, "COUNTERSIGN_SIGNING_KEY"),
         signing_certificates=file(environ, "COUNTERSIGN_SIGNING_CERTIFICATES"),

@@ -12,7 +12,7 @@ from celery.schedules import crontab
 from psycopg.conninfo import conninfo_to_dict
 from whitenoise.compress import Compressor
 
-from config import broker, env
+from config import broker, env, storage_url
 from config.database.cluster import Cluster, make_data_dir
 
 BASE_DIR = env.BASE_DIR
@@ -31,7 +31,10 @@ def _inside_data_dir(name: str) -> Path:
     return path
 
 
-DOCUMENTS_DIR = Path(unquote(urlsplit(ENV.storage_url).path)) if ENV.storage_url else _inside_data_dir("documents")
+# One storage for documents and exports where several hosts share it, else two folders of this installation's own.
+_storage = ENV.storage
+STORAGE_NAME = str(_storage) if _storage else ""
+DOCUMENTS_DIR: Path | None = _storage.folder if _storage else _inside_data_dir("documents")
 MAX_UPLOAD_BYTES = ENV.max_upload_bytes
 KEEP_DELIVERIES_DAYS = ENV.keep_deliveries_days
 FILE_UPLOAD_TEMP_DIR = str(_inside_data_dir("uploads"))
@@ -148,13 +151,15 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")
 WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 STORAGES: dict[str, dict[str, Any]] = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": DOCUMENTS_DIR}},
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": DATA_DIR}},
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
         if DEBUG
         else "config.static_files.HashedFilesStorage"
     },
 }
+if _storage and _storage.bucket:
+    STORAGES["documents"] = {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": storage_url.s3_options(_storage)}
 
 # --- database and broker ----------------------------------------------------------------------------------------
 
@@ -224,6 +229,9 @@ CELERY_BEAT_SCHEDULE["the minute begins"] = {
 # What people answer at a runtime elsewhere: each look at a session that waits is three requests to it.
 CELERY_BEAT_SCHEDULE["sessions_app.tasks.look_again"] = {
     "task": "sessions_app.tasks.look_again", "schedule": 120, "options": {"expires": 120}
+}  # fmt: skip
+CELERY_BEAT_SCHEDULE["vcon_app.tasks.remove_old_files"] = {
+    "task": "vcon_app.tasks.remove_old_files", "schedule": crontab(minute=41)
 }  # fmt: skip
 # In memory, beat knows nothing of the day before: one hour a day would pass by a machine that is off then.
 CELERY_BEAT_SCHEDULE["sessions_app.tasks.remove_old"] = {

@@ -53,3 +53,11 @@ install() {
     fi
     exec 9>&-
 }
+
+# What the program needs to run, and what STORAGE_URL=s3://... needs on top where the environment or .env has that.
+install_app() {
+    install requirements/app.txt
+    local storage=${STORAGE_URL:-}
+    [ -n "$storage" ] || storage=$(sed -n "s/^\(export \)\?STORAGE_URL=[\"']\?//p" "$root/.env" 2>/dev/null | tail -n 1) || true
+    case $storage in s3:*) install requirements/s3.txt ;; esac
+}

@@ -37,6 +37,8 @@ class Job(models.Model):
     progress = models.FloatField(default=0)
     """0 to 1."""
     error = models.TextField(null=True)
+    waiting_for = models.TextField(blank=True, default="")
+    """Why a queued job was put back and waits, in a sentence for people; it goes on by itself."""
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)

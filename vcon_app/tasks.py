@@ -30,3 +30,9 @@ def check_signatures(workspace_id: str) -> None:
 def sweep() -> int:
     """Called every 15 s by beat: enqueues again what lost its message or its worker."""
     return import_jobs.sweep() + export_jobs.sweep() + signatures.sweep()
+
+
+@shared_task
+def remove_old_files() -> int:
+    """Called once an hour by beat: files that were written for somebody are kept for a day."""
+    return export_jobs.remove_old_files()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import io
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.test import AsyncClient
 from django.utils import timezone
 
@@ -16,6 +18,7 @@ from tests.services.build import call, result, user
 from vcon_app.formats import bundle
 from vcon_app.formats.common.zips import Archive
 from vcon_app.models import Export
+from vcon_app.services.documents.storage import INCOMING, Folder
 from vcon_app.services.exports import export_jobs, export_options
 from vcon_app.services.imports import import_jobs
 from vcon_app.services.trust import own_keys
@@ -135,9 +138,27 @@ def test_a_large_session_is_waited_for_until_a_worker_has_written_it(api, sessio
 
 
 def test_an_export_that_failed_says_so(api, session, monkeypatch):
-    monkeypatch.setattr(export_jobs, "_folder", lambda: Path("/dev/null/no-folder"))
+    monkeypatch.setattr(export_jobs.storage, "of_exports", lambda: Folder(Path("/dev/null/no-folder")))
     events.append(session.id, [user()], origin=links.RUNTIME)
     assert "could not be written" in refused(fetch(api, session.id, "html"), 500)["detail"]
+
+
+def test_an_export_that_finds_the_disk_full_is_507_and_is_written_when_there_is_room(api, session, monkeypatch):
+    class FullFolder(Folder):
+        def take(self, path: Path, name: str) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    events.append(session.id, [user()], origin=links.RUNTIME)
+    with monkeypatch.context() as full:
+        full.setattr(export_jobs.storage, "of_exports", lambda: FullFolder(Path(settings.DATA_DIR) / "exports"))
+        assert "The disk of the server is full" in refused(fetch(api, session.id, "html"), 507)["detail"]
+    waiting = Export.objects.get()
+    assert (waiting.status, waiting.error) == (Export.Status.QUEUED, None)
+    assert not any(path.name.startswith(INCOMING) for path in (Path(settings.DATA_DIR) / "exports").iterdir())
+    export_jobs.run(waiting.pk)
+    waiting.refresh_from_db()
+    assert waiting.status == Export.Status.DONE
+    assert fetch(api, session.id, "html").status_code == 200
 
 
 def test_a_bundle_is_a_zip_that_verifies(api, imported):

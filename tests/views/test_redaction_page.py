@@ -102,7 +102,7 @@ def test_the_file_is_made_held_back_and_made_again_without_what_was_found(review
     ready = reviewer.post(f"{path}more/", follow=True)
     assert "Nothing that was removed stands in this file any more" in words(ready)
     again = Redaction.objects.order_by("-pk").first()
-    assert "4711" not in json.dumps(json.loads(redactions.file_of(again).read_bytes()))
+    assert "4711" not in json.dumps(json.loads(redactions.open_file(again).read()))
 
 
 def test_a_reviewer_may_accept_what_was_found(reviewer, session_with_secret):
@@ -191,7 +191,7 @@ def test_hostile_text_is_only_shown(reviewer, workspace):
 def test_a_session_from_a_redacted_file_shows_it_and_where(reviewer, workspace, session_with_secret):
     reviewer.post(at(session_with_secret, "events"), {"seen": [1, 3], "remove": ["1:text", "3:event"]})
     reviewer.post(at(session_with_secret, "make"), {"type": "PII <b>Redaction"})
-    data = redactions.file_of(Redaction.objects.select_related("export__session").get()).read_bytes()
+    data = redactions.open_file(Redaction.objects.select_related("export__session").get()).read()
     [link] = drop(workspace, data, "redacted.vcon").session_links.all()
     page = reviewer.get(f"/dashboard/sub-agents/{link.session.agent_id}/chat/{link.session.pk}")
     assert "Parts of this were removed before it came here ( PII <b>Redaction )" in words(page)
@@ -208,7 +208,7 @@ def test_shells_of_a_trace_are_marked_at_their_events(reviewer, workspace, agent
     events.append(session.pk, new, origin=links.RUNTIME)
     session.refresh_from_db()
     redactions.make(session, [{"what": "reasoning"}, {"what": "text", "seq": 4}], "PII", by=BY)
-    data = redactions.file_of(Redaction.objects.select_related("export__session").get()).read_bytes()
+    data = redactions.open_file(Redaction.objects.select_related("export__session").get()).read()
     [link] = drop(workspace, data, "redacted.vcon").session_links.all()
     page = reviewer.get(f"/dashboard/sub-agents/{link.session.agent_id}/chat/{link.session.pk}")
     assert "removed before it came here" in words(page)

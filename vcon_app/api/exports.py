@@ -17,6 +17,7 @@ from sessions_app.api.parsing import reply
 from sessions_app.api.problems import Problem, invalid
 from sessions_app.api.sessions import session_read
 from sessions_app.live.threads import in_thread, release
+from sessions_app.services import disk
 from vcon_app.models import Export
 from vcon_app.services.exports import export_jobs, export_options
 from vcon_app.services.trust import recipients
@@ -81,7 +82,7 @@ async def export_session(request: HttpRequest, session_id: UUID, format: str) ->
     ``Accept`` chooses among the media types that a format has: llmfeed also goes as ``application/llmfeed+json``.
     """
     export = await _written(request, session_id, format)
-    file = await in_thread(lambda: export_jobs.path_of(export).open("rb"))
+    file = await in_thread(export_jobs.open_file, export)
     types = export_options.media_types(export.format)
     asked = request.get_preferred_type(types)
     response = attachment(file, export.filename, export.size, asked or types[0])
@@ -110,6 +111,10 @@ async def _written(request: HttpRequest, session_id: UUID, format: str) -> Expor
     export = await in_thread(_start, request, session_id, format)
     until = time.monotonic() + MAX_WAIT
     while export.status in (Export.Status.QUEUED, Export.Status.RUNNING):
+        if export.waiting_for:
+            raise Problem(
+                507 if export.waiting_for == disk.FULL else 503, export.waiting_for, headers={"Retry-After": "60"}
+            )
         if time.monotonic() > until:
             raise Problem(503, "the file is still being written; ask again in a minute", headers={"Retry-After": "60"})
         await asyncio.sleep(POLL_SECONDS)

@@ -64,6 +64,7 @@ class Import(BaseModel):
     events: int = Field(description="events that this import added")
     findings: list[Finding]
     signature: Signature
+    waiting_for: str | None = Field(description="why it was put back and waits, until it goes on by itself")
     error: str | None
     created_at: datetime
     started_at: datetime | None
@@ -78,6 +79,7 @@ class Import(BaseModel):
         return cls(
             **{name: getattr(imported, name) for name in same},
             sha256=imported.document.sha256,
+            waiting_for=imported.waiting_for or None,
             size=imported.document.size,
             format=imported.format or None,
             duplicate_of=imported.duplicate_of_id,

@@ -166,8 +166,8 @@ async def redaction_file(request: HttpRequest, session_id: UUID, redaction_id: U
 
 def _opened(request: HttpRequest, session_id: UUID, redaction_id: UUID) -> tuple[models.Export, Any]:
     found = _read(request, session_id, redaction_id)
-    path = redactions.file_of(found)
-    return found.export, path.open("rb")
+    file = redactions.open_file(found)
+    return found.export, file
 
 
 def _read(request: HttpRequest, session_id: UUID, redaction_id: UUID) -> models.Redaction:

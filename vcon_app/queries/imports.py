@@ -70,7 +70,7 @@ def sentence(imported: Import) -> str:
     if imported.status == Import.Status.FAILED:
         return (imported.error or "no reason was stored").removeprefix(f"{imported.filename}: ")
     if imported.status == Import.Status.QUEUED:
-        return "Waits for a worker."
+        return imported.waiting_for or "Waits for a worker."
     if imported.status == Import.Status.RUNNING:
         return "Is being read."
     parts = [_number(len(sessions_of(imported)), "session"), _added(imported)]

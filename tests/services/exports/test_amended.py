@@ -32,7 +32,7 @@ def rebuilt(**options: Any) -> tuple[dict[str, Any], set[str]]:
     session.refresh_from_db()
     export = export_jobs.start_export(session, "vcon", by=audit.COMMAND, options=options)
     assert export.error is None
-    return json.loads(export_jobs.path_of(export).read_bytes()), {row["what"] for row in export.losses}
+    return json.loads(export_jobs.open_file(export).read()), {row["what"] for row in export.losses}
 
 
 def test_export_of_a_signed_vcon_amends_it_and_reports_the_lost_signature(import_document):

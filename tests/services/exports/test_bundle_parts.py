@@ -21,7 +21,6 @@ from vcon_app.formats import bundle
 from vcon_app.formats.common.zips import Archive
 from vcon_app.models import Export, Import, SourceDocument
 from vcon_app.queries import sources
-from vcon_app.services.documents import documents
 from vcon_app.services.exports import export_jobs, export_options
 from vcon_app.services.imports import import_jobs
 from vcon_app.services.trust import anchors, own_keys, signatures, verification
@@ -32,6 +31,7 @@ from ..documents.test_archives import TWO
 from ..documents.test_archives import packed as zipped
 from ..files import OWNER, transcript, vcon
 from ..imports.test_imports import BY, drop, keys
+from ..stored import stored
 
 pytestmark = pytest.mark.django_db
 OTHER = "7d1c2a90-55aa-4c11-8f00-9a8b7c6d5e4f"
@@ -41,7 +41,7 @@ def handed_over(session: Session, format: str = "bundle", **options) -> bytes:
     session.refresh_from_db()
     done = export_jobs.start_export(session, format, by=BY, options=options)
     assert (done.status, done.error) == (Export.Status.DONE, None)
-    return export_jobs.path_of(done).read_bytes()
+    return export_jobs.open_file(done).read()
 
 
 def verified(data: bytes, tmp_path, workspace) -> verification.Verdict:
@@ -201,7 +201,7 @@ def test_the_original_of_a_session_out_of_a_zip_is_its_member(workspace):
     for external_id, name in ((OWNER, "a/one.jsonl"), ("0195c5f0-7d1e-8a00-b5d3-0e2a7c1f9b44", "two.vcon")):
         session = Session.objects.get(external_id=external_id)
         done = export_jobs.start_export(session, "original", by=BY)
-        assert export_jobs.path_of(done).read_bytes() == TWO[name]
+        assert export_jobs.open_file(done).read() == TWO[name]
         assert (done.filename, done.size) == (name.rpartition("/")[2], len(TWO[name]))
 
 
@@ -217,7 +217,7 @@ def test_a_bundle_of_a_session_out_of_a_zip_holds_the_member_and_names_the_archi
 def test_bundle_stores_no_second_copy_of_the_original(workspace):
     drop(workspace, zipped(TWO), "all.zip")
     assert SourceDocument.objects.count() == 1
-    assert documents.path_of(SourceDocument.objects.get().sha256).exists()
+    assert stored(SourceDocument.objects.get()).exists()
 
 
 def test_of_a_session_in_several_members_the_one_that_added_last_is_the_original(workspace):

@@ -52,7 +52,7 @@ def imported_session(workspace, import_document, own) -> Session:
 def sealed(session: Session, **options) -> bytes:
     made = export_jobs.start_export(session, "vcon", by=audit.COMMAND, options=options)
     assert (made.status, made.error) == (Export.Status.DONE, None)
-    return export_jobs.path_of(made).read_bytes()
+    return export_jobs.open_file(made).read()
 
 
 def unbase64(text: str) -> bytes:
@@ -189,7 +189,7 @@ def test_a_recipient_stays_one_when_the_anchor_is_removed_before_a_worker_writes
         )
         anchors.remove(row, by=audit.COMMAND)
     export_jobs.run(waiting.pk)
-    assert opened(json.loads(export_jobs.path_of(waiting).read_bytes()), ANA)
+    assert opened(json.loads(export_jobs.open_file(waiting).read()), ANA)
 
 
 def test_recipients_are_listed_with_the_reason_why_one_cannot_receive(workspace, own):

@@ -20,6 +20,7 @@ from vcon_app.services.exports import export_jobs, export_options
 from ..build import append, call, event, result, user
 from ..files import transcript, vcon
 from ..imports.test_imports import BY, drop
+from ..stored import written
 
 pytestmark = pytest.mark.django_db
 
@@ -31,7 +32,7 @@ def export(session, format: str, **more) -> Export:
 
 def content(written: Export) -> bytes:
     assert (written.status, written.error) == (Export.Status.DONE, None)
-    return export_jobs.path_of(written).read_bytes()
+    return export_jobs.open_file(written).read()
 
 
 @pytest.fixture
@@ -184,7 +185,7 @@ def test_failing_writer_fails_the_export_and_leaves_no_file(imported_session, mo
         Export.Status.FAILED,
         "the file could not be written: too deep\N{REPLACEMENT CHARACTER}",
     )
-    assert not export_jobs.path_of(failed).exists()
+    assert not written(failed).exists()
 
 
 def test_export_whose_worker_died_is_enqueued_again(imported_session, monkeypatch):
@@ -198,10 +199,10 @@ def test_export_whose_worker_died_is_enqueued_again(imported_session, monkeypatc
 
 
 def test_files_that_nobody_fetched_for_a_day_are_thrown_away(imported_session):
-    old, new = (export_jobs.path_of(export(imported_session, "jsonl")) for _ in range(2))
+    old, new = (written(export(imported_session, "jsonl")) for _ in range(2))
     yesterday = time.time() - export_jobs.KEEP_FILES_FOR.total_seconds() - 60
     os.utime(old, (yesterday, yesterday))
-    export_jobs.sweep()
+    export_jobs.remove_old_files()
     assert (old.exists(), new.exists()) == (False, True)
 
 
@@ -210,4 +211,4 @@ def test_the_original_is_the_whole_transcript_also_when_its_first_half_comes_lat
     [link] = drop(workspace, whole).session_links.all()
     assert drop(workspace, half, "half.jsonl").events == 0
     done = export_jobs.start_export(link.session, "original", by=BY)
-    assert export_jobs.path_of(done).read_bytes() == whole
+    assert export_jobs.open_file(done).read() == whole

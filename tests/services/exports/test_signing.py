@@ -152,10 +152,10 @@ def test_a_signed_export_comes_back_as_the_same_session_and_is_valid(workspace, 
     own_key(key, owner("desk.example", key, root()).pem)
     made = export(session, "vcon")
     assert (made.status, made.error) == (Export.Status.DONE, None)
-    found, _ = vcon.verify(export_jobs.path_of(made).open("rb"), [root().anchor], AT)
+    found, _ = vcon.verify(export_jobs.open_file(made), [root().anchor], AT)
 
     assert (found.state, found.signer) == ("valid", "desk.example")
-    back = import_document(export_jobs.path_of(made).read_bytes())
+    back = import_document(export_jobs.open_file(made).read())
     assert (back.status, back.events) == ("done", session.event_count)
     assert AuditEntry.objects.filter(action="session.exported", details__signed=True).exists()
 
@@ -166,7 +166,7 @@ def test_a_feed_is_exported_signed(workspace, import_document, own_key):
     made = export(Session.objects.get(), "llmfeed")
     assert made.status == Export.Status.DONE, made.error
 
-    found, _ = llmfeed.verify(export_jobs.path_of(made).open("rb"), [anchor_of(public_pem(ed_key()))], AT)
+    found, _ = llmfeed.verify(export_jobs.open_file(made), [anchor_of(public_pem(ed_key()))], AT)
     assert (found.state, found.uncovered) == ("valid", ())
     assert export_options.signed_formats() == ["llmfeed"]
 

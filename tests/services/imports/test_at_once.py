@@ -6,6 +6,7 @@ import pytest
 
 from sessions_app.models import Session
 from vcon_app.models import Import
+from vcon_app.services import task_names
 from vcon_app.services.imports import import_jobs
 
 from ..build import at_once
@@ -37,6 +38,30 @@ def test_two_lengths_of_one_transcript_become_one_session_with_every_event_once(
     session = Session.objects.get()
     assert (session.event_count, session.last_seq) == (900, 900)
     assert sum(Import.objects.values_list("events", flat=True)) == 900
+
+
+def test_the_same_bytes_four_times_at_once_are_one_import(workspace, document_storage):
+    """Four people drop the same file: one is read, the others say whose repeat they are."""
+    data = transcript(400)
+    started = at_once(*(lambda: start(workspace, data) for _ in range(4)))
+    at_once(*(lambda one=one: import_jobs.run(one.pk) for one in started))
+    for _ in range(2):  # what found another one at the same bytes was left to the next message
+        for one in Import.objects.filter(status=Import.Status.QUEUED):
+            import_jobs.run(one.pk)
+    rows = list(Import.objects.order_by("pk"))
+    assert {row.status for row in rows} == {Import.Status.DONE}
+    [read] = [row for row in rows if row.duplicate_of_id is None]
+    assert {row.duplicate_of_id for row in rows} == {None, read.pk}
+    assert [row.events for row in rows if row != read] == [0, 0, 0]
+    assert Session.objects.get().event_count == read.events == 400
+
+
+def test_what_waited_behind_the_same_bytes_is_enqueued_when_they_are_read(workspace, monkeypatch):
+    enqueued = []
+    first, second = (start(workspace, transcript(2)) for _ in range(2))
+    monkeypatch.setattr(import_jobs.task_queue, "enqueue", lambda *row: enqueued.append(row))
+    import_jobs.run(first.pk)
+    assert [row_id for task, row_id in enqueued if task == task_names.RUN_IMPORT] == [second.pk]
 
 
 def test_import_enqueued_twice_runs_once(workspace):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import time
 from datetime import timedelta
@@ -11,6 +12,7 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from sessions_app.models import Agent, Event, Session
+from sessions_app.services import disk
 from vcon_app import registry
 from vcon_app.drafts import EventDraft, Finding, FormatError, SessionDraft, ToolDraft
 from vcon_app.formats.contract import Spec
@@ -20,6 +22,7 @@ from vcon_app.services.imports import import_jobs
 
 from ..build import at_once
 from ..files import transcript, vcon
+from ..stored import stored
 from .test_imports import drop, start
 
 pytestmark = pytest.mark.django_db
@@ -227,12 +230,44 @@ def test_a_worker_that_was_given_up_does_not_fail_what_another_has_done(scripted
     assert (scripted(read).status, Import.objects.get().error) == (Import.Status.DONE, None)
 
 
-def test_a_document_that_is_gone_from_the_disk_is_a_clear_failure(workspace):
+def test_a_job_whose_bytes_are_elsewhere_is_put_back_and_goes_on_where_they_are(workspace):
+    """Another host's worker took the message, and its storage is another: no attempt is used up."""
     waiting = start(workspace, transcript(2))
-    documents.path_of(waiting.document.sha256).unlink()
+    stored(waiting.document).rename(aside := stored(waiting.document).with_suffix(".elsewhere"))
+    for _ in range(import_jobs.MAX_ATTEMPTS + 1):
+        import_jobs.run(waiting.pk)
+    waiting.refresh_from_db()
+    assert (waiting.status, waiting.attempt, waiting.error) == (Import.Status.QUEUED, 0, None)
+    assert "does not have the bytes" in waiting.waiting_for
+    assert import_jobs.sweep() == 0
+    Import.objects.update(heartbeat_at=timezone.now() - jobs.UNSTARTED_AFTER * 2)
+    assert import_jobs.sweep() == 1
+    aside.rename(stored(waiting.document))
     import_jobs.run(waiting.pk)
     waiting.refresh_from_db()
-    assert waiting.status == Import.Status.FAILED and "FileNotFoundError" in waiting.error
+    assert (waiting.status, waiting.waiting_for, waiting.events) == (Import.Status.DONE, "", 2)
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left"), OSError(errno.EDQUOT, "Quota")])
+def test_a_full_disk_makes_an_import_wait_and_uses_up_no_attempt(workspace, monkeypatch, error):
+    waiting = start(workspace, transcript(2))
+    with monkeypatch.context() as full:
+        full.setattr(documents, "open_document", lambda document: (_ for _ in ()).throw(error))
+        for _ in range(import_jobs.MAX_ATTEMPTS + 1):
+            import_jobs.run(waiting.pk)
+    waiting.refresh_from_db()
+    assert (waiting.status, waiting.attempt, waiting.waiting_for) == (Import.Status.QUEUED, 0, disk.FULL)
+    import_jobs.run(waiting.pk)
+    waiting.refresh_from_db()
+    assert (waiting.status, waiting.waiting_for) == (Import.Status.DONE, "")
+
+
+def test_no_import_begins_where_there_is_no_room_for_it(workspace, monkeypatch):
+    waiting = start(workspace, transcript(2))
+    monkeypatch.setattr(jobs, "MIN_FREE", 2**60)
+    import_jobs.run(waiting.pk)
+    waiting.refresh_from_db()
+    assert (waiting.status, waiting.attempt, waiting.waiting_for) == (Import.Status.QUEUED, 0, disk.FULL)
 
 
 def test_many_findings_of_a_rule_are_counted(scripted):

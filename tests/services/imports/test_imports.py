@@ -17,6 +17,7 @@ from vcon_app.services.documents import documents
 from vcon_app.services.imports import import_jobs
 
 from ..files import OWNER, START, transcript, vcon
+from ..stored import stored
 
 pytestmark = pytest.mark.django_db
 DAY = "2026-11-01T08:00:00Z"
@@ -82,7 +83,7 @@ def test_the_bytes_are_kept_once_as_they_came(workspace, document_storage):
     with documents.open_document(document) as file:
         assert file.read() == data
     assert document.size == len(data)
-    assert [path for path in document_storage.rglob("*") if path.is_file()] == [documents.path_of(document.sha256)]
+    assert [path for path in document_storage.rglob("*") if path.is_file()] == [stored(document)]
 
 
 def test_the_same_bytes_again_are_the_same_import(workspace):

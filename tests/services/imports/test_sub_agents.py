@@ -201,7 +201,7 @@ def test_an_export_holds_the_sub_agents_under_their_calls_when_it_is_asked_for(w
     drop(workspace, packed(FILES), "project.zip")
     main = Session.objects.get(external_id=MAIN)
     whole = export_jobs.start_export(main, format, by=BY, options={"children": True})
-    data = export_jobs.path_of(whole).read_bytes()
+    data = export_jobs.open_file(whole).read()
     if format == "bundle":
         data = zipfile.ZipFile(io.BytesIO(data)).read("session.vcon")
     again = drop(Workspace.objects.create(slug="again"), data, "whole.json").session_links.get().session

@@ -89,7 +89,7 @@ def test_a_stated_total_survives_the_way_through_a_vcon(workspace):
     before = Session.objects.get()
     written = export_jobs.start_export(before, "vcon", by=BY)
     elsewhere = Workspace.objects.create(slug="elsewhere")
-    drop(elsewhere, export_jobs.path_of(written).read_bytes(), "run.vcon")
+    drop(elsewhere, export_jobs.open_file(written).read(), "run.vcon")
     after = Session.objects.get(workspace=elsewhere)
     assert (cost(after), after.total_tokens) == (cost(before), before.total_tokens)
 

@@ -19,6 +19,7 @@ from vcon_app.services.redaction.redaction_rules import BadRule
 from ..build import append, call, event, result, user
 from ..files import transcript, vcon
 from ..imports.test_imports import BY, drop
+from ..stored import written
 
 pytestmark = pytest.mark.django_db
 UUID = "0195c5f0-7d1e-8a00-b5d3-0e2a7c1f9b44"
@@ -31,7 +32,7 @@ def make(session, *rules, kind="PII Redaction", **more) -> Redaction:
 
 
 def content(redaction: Redaction) -> dict:
-    return json.loads(redactions.file_of(redaction).read_bytes())
+    return json.loads(redactions.open_file(redaction).read())
 
 
 @pytest.fixture
@@ -74,7 +75,7 @@ def test_redaction_with_leaks_is_not_ready_until_accepted(workspace):
     [leak] = done.leaks
     assert (leak["pointer"], leak["seq"], leak["source"]) == ("/dialog/1/body", 2, "1")
     with pytest.raises(redactions.NotReady, match="still stand"):
-        redactions.file_of(done)
+        redactions.open_file(done)
     redactions.accept(done, by=BY)
     assert SECRET in json.dumps(content(done))
     assert AuditEntry.objects.get(action="session.redaction_accepted").details["still_there"] == 1
@@ -123,20 +124,20 @@ def test_party_name_said_in_the_text_is_a_leak(workspace):
 def test_redacted_file_is_written_again_after_cleanup_though_the_session_grew(session):
     append(session, user("Keep this"), user("Remove this secret"))
     done = make(session, {"what": "text", "seq": 2})
-    before = redactions.file_of(done).read_bytes()
+    before = redactions.open_file(done).read()
     append(session, user("Remove this secret, said later"))
-    path = export_jobs.path_of(done.export)
+    path = written(done.export)
     os.utime(path, (time.time() - export_jobs.KEEP_FILES_FOR.total_seconds() - 60,) * 2)
-    export_jobs.sweep()
+    export_jobs.remove_old_files()
     assert not path.exists()
     again = Redaction.objects.select_related("export__session").get(pk=done.pk)
-    assert redactions.file_of(again).read_bytes() == before
+    assert redactions.open_file(again).read() == before
     assert AuditEntry.objects.filter(action="session.redacted").count() == 1
 
 
 def test_the_redacted_file_is_another_version_when_it_is_imported(workspace, session_with_secret):
     done = make(session_with_secret, {"what": "event", "seq": 1}, {"what": "text", "seq": 3})
-    [link] = drop(workspace, redactions.file_of(done).read_bytes(), "redacted.vcon").session_links.all()
+    [link] = drop(workspace, redactions.open_file(done).read(), "redacted.vcon").session_links.all()
     assert link.session != session_with_secret
     assert link.session.metadata["vcon"]["redacted"] == {"uuid": UUID, "type": "PII Redaction"}
     assert link.session.metadata["version_of"] == str(session_with_secret.pk)
@@ -149,7 +150,7 @@ def test_a_large_session_is_left_to_a_worker(session_with_secret, monkeypatch):
     waiting = make(session_with_secret, {"what": "event", "seq": 1})
     assert redactions.state_of(waiting) == "writing"
     with pytest.raises(redactions.NotReady, match="still being written"):
-        redactions.file_of(waiting)
+        redactions.open_file(waiting)
     export_jobs.run(waiting.export_id)
     assert redactions.state_of(Redaction.objects.select_related("export").get()) == "ready"
 

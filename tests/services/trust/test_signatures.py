@@ -32,6 +32,7 @@ from ...signing.make import (  # fmt: skip
     rsa_key,
     signed,
 )
+from ..stored import stored
 
 FAR = timezone.now() + timedelta(days=3650)
 LASTING = (START, FAR)
@@ -103,7 +104,7 @@ def test_an_encrypted_vcon_fails_with_its_state_and_keeps_the_bytes(workspace, i
     imported = import_document({"protected": "e30", "recipients": [{}], "iv": "", "ciphertext": "AAAA", "tag": ""})
 
     assert (imported.status, state(imported)) == (Import.Status.FAILED, "encrypted")
-    assert documents.path_of(imported.document.sha256).exists()
+    assert stored(imported.document).exists()
 
 
 def test_an_anchor_that_is_added_and_removed_changes_what_was_imported(workspace, import_document):
@@ -169,7 +170,7 @@ def test_a_document_that_is_gone_does_not_keep_the_others_from_being_checked(wor
         import_document(signed(VCON, by())),
         import_document(signed(VCON | {"subject": "B", "uuid": "b"}, by())),
     )
-    documents.path_of(gone.document.sha256).unlink()
+    stored(gone.document).unlink()
     believe(workspace, by().pem)
     signatures.check_again(workspace.pk)
 
@@ -195,9 +196,7 @@ def test_a_feed_is_verified_from_its_bytes_not_from_the_database(workspace, impo
     assert (state(imported), imported.signature["uncovered"]) == ("valid", ["_meta"])
     with documents.open_document(imported.document) as source:
         assert list(json.load(source))[0] == "feed_type"
-    import_jobs.start_import(
-        workspace, "again.json", [documents.path_of(imported.document.sha256).read_bytes()], by=audit.COMMAND
-    )
+    import_jobs.start_import(workspace, "again.json", [stored(imported.document).read_bytes()], by=audit.COMMAND)
     assert state(Import.objects.order_by("pk").last()) == "valid"
 
 

@@ -88,7 +88,7 @@ def _written(export: Export) -> Export:
 
 
 def _copy(export: Export, output: Path | None) -> None:
-    with export_jobs.path_of(export).open("rb") as source:
+    with export_jobs.open_file(export) as source:
         if output is None:
             shutil.copyfileobj(source, sys.stdout.buffer)
             sys.stdout.buffer.flush()

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO
 
 from django.conf import settings
@@ -16,9 +13,9 @@ from sessions_app.models import Workspace
 from sessions_app.rendering import numbers
 from vcon_app.models import SourceDocument
 
+from . import storage
+
 CHUNK = 1024 * 1024
-READ_AHEAD = 256 * 1024
-"""A hundred lines of a transcript; with Python's 8 KB every third line is put together from two reads."""
 
 
 class TooLarge(ValueError):
@@ -40,13 +37,19 @@ def store(workspace: Workspace, chunks: Iterable[bytes]) -> SourceDocument:
     return document
 
 
-def path_of(sha256: str) -> Path:
-    """Where the bytes of a document are."""
-    return Path(settings.DOCUMENTS_DIR) / sha256[:2] / sha256[2:4] / sha256
+def name_of(sha256: str) -> str:
+    """The name of a document's bytes in the storage."""
+    return f"{sha256[:2]}/{sha256[2:4]}/{sha256}"
 
 
 def open_document(document: SourceDocument) -> BinaryIO:
-    return path_of(document.sha256).open("rb", buffering=READ_AHEAD)
+    """The bytes of a document. Raises ``storage.Missing``, ``storage.Unavailable``."""
+    return open_stored(document.sha256)
+
+
+def open_stored(sha256: str) -> BinaryIO:
+    """The bytes with this hash. Raises ``storage.Missing``, ``storage.Unavailable``."""
+    return storage.of_documents().open(name_of(sha256))
 
 
 def chunks_of(stream: BinaryIO) -> Iterable[bytes]:
@@ -56,26 +59,14 @@ def chunks_of(stream: BinaryIO) -> Iterable[bytes]:
 
 
 def _write_bytes(chunks: Iterable[bytes]) -> Stored:
-    root = Path(settings.DOCUMENTS_DIR)
-    root.mkdir(parents=True, exist_ok=True, mode=0o700)
     digest, size = hashlib.sha256(), 0
-    handle, name = tempfile.mkstemp(dir=root, prefix=".incoming-")
-    incoming = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            for chunk in chunks:
-                size += len(chunk)
-                if size > settings.MAX_UPLOAD_BYTES:
-                    limit = numbers.size(settings.MAX_UPLOAD_BYTES)
-                    raise TooLarge(f"the file is larger than the limit of {limit}; ask an admin to raise it")
-                digest.update(chunk)
-                file.write(chunk)
-            file.flush()
-            os.fsync(file.fileno())  # bytes before name: after a power cut no document has half of its bytes
-        target = path_of(digest.hexdigest())
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        incoming.replace(target)
-    except BaseException:
-        incoming.unlink()
-        raise
+    with storage.incoming(storage.of_documents()) as incoming:
+        for chunk in chunks:
+            size += len(chunk)
+            if size > settings.MAX_UPLOAD_BYTES:
+                limit = numbers.size(settings.MAX_UPLOAD_BYTES)
+                raise TooLarge(f"the file is larger than the limit of {limit}; ask an admin to raise it")
+            digest.update(chunk)
+            incoming.file.write(chunk)
+        incoming.keep(name_of(digest.hexdigest()))
     return Stored(digest.hexdigest(), size)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
-from uuid import UUID, uuid4
+from typing import Any, BinaryIO
+from uuid import UUID
 
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -20,15 +19,13 @@ from vcon_app.models import Export
 from vcon_app.queries import legal_basis, sources
 
 from .. import task_names
-from ..documents import documents, jobs
+from ..documents import documents, jobs, storage
 from ..redaction import redacted_file
 from . import export_options, writing
 from .job import ExportJob, job_of, new_job
 
 log = logging.getLogger(__name__)
 
-FOLDER = "exports"
-"""In the data directory; documents have a folder of their own."""
 INLINE_EVENTS = 5_000
 """Sessions up to this size are written while the request waits; larger ones by a worker."""
 INLINE_BYTES = 32 * 1024 * 1024
@@ -97,6 +94,10 @@ def run(export_id: UUID) -> None:
         try:
             _write(export)
         except Exception as error:  # a writer meets whatever was in a hostile file
+            if why := jobs.what_to_wait_for(error):
+                log.warning("export %s was put back: %s", export_id, error)
+                jobs.put_back(export, why)
+                return
             if jobs.is_transient(error):
                 raise
             log.exception("export %s failed", export_id)
@@ -105,24 +106,35 @@ def run(export_id: UUID) -> None:
     export.save()
 
 
-def path_of(export: Export) -> Path:
-    """Where the finished file is."""
+def open_file(export: Export) -> BinaryIO:
+    """The finished file. Raises ``storage.Missing`` when it was cleared away, ``storage.Unavailable``."""
     original = sources.original_of(export.session) if export.format == export_options.ORIGINAL else None
     if original and not original.member:
-        return documents.path_of(original.document.sha256)
-    return _folder() / str(export.id)
+        return documents.open_document(original.document)
+    return storage.of_exports().open(str(export.id))
+
+
+def has_file(export: Export) -> bool:
+    """Whether the file of an export is there: it may not be written yet, or may have been cleared away."""
+    return storage.of_exports().exists(str(export.id))
 
 
 def sweep() -> int:
-    """Enqueue again the exports that lost their message or their worker; how many. Old files are thrown away."""
+    """Enqueue again the exports that lost their message or their worker; how many."""
     lost = jobs.lost(Export)
     for export_id in lost:
         task_queue.enqueue(task_names.RUN_EXPORT, export_id)
-    oldest = (timezone.now() - KEEP_FILES_FOR).timestamp()
-    for path in _folder().iterdir() if _folder().exists() else ():
-        if path.stat().st_mtime < oldest:
-            path.unlink(missing_ok=True)
     return len(lost)
+
+
+def remove_old_files() -> int:
+    """Throw away the files that nobody asked for within a day; how many."""
+    kept = storage.of_exports()
+    old = list(kept.names(before=timezone.now() - KEEP_FILES_FOR))
+    for name in old:
+        kept.remove(name)
+    storage.remove_abandoned()
+    return len(old)
 
 
 def _run_or_enqueue(export: Export, job: ExportJob) -> None:
@@ -153,7 +165,7 @@ def _record_export(export: Export, by: audit.Actor) -> None:
 def _claim(export_id: UUID) -> Export | None:
     now = timezone.now()
     if not Export.objects.filter(jobs.claimable(now), pk=export_id).update(
-        status=Export.Status.RUNNING, heartbeat_at=now, started_at=now
+        status=Export.Status.RUNNING, heartbeat_at=now, started_at=now, waiting_for=""
     ):
         return None
     return Export.objects.select_related("session__agent").get(pk=export_id)
@@ -162,18 +174,13 @@ def _claim(export_id: UUID) -> Export | None:
 def _write(export: Export) -> None:
     job, losses = job_of(export), Losses()
     if job.stored_document:
-        target = documents.path_of(job.stored_document)
+        with documents.open_stored(job.stored_document) as file:
+            export.size = file.seek(0, os.SEEK_END)
     else:
-        target = _folder() / str(export.id)
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        aside = target.with_name(f"{target.name}.{uuid4()}")  # two at once: each writes its own, the last one counts
-        with aside.open("wb") as file:
-            file.writelines(writing.file_chunks(job, export, losses))
-        aside.replace(target)
+        with storage.incoming(
+            storage.of_exports()
+        ) as incoming:  # two at once: each writes its own, the last one counts
+            incoming.file.writelines(writing.file_chunks(job, export, losses))
+            export.size = incoming.keep(str(export.id))
     export.losses = losses.rows()
-    export.size = target.stat().st_size
     export.status, export.progress = Export.Status.DONE, 1
-
-
-def _folder() -> Path:
-    return Path(settings.DATA_DIR) / FOLDER

@@ -6,7 +6,7 @@ A file is released when nothing that was removed still stands in it, or when som
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from typing import BinaryIO
 
 from django.db import transaction
 
@@ -83,19 +83,18 @@ def accept(redaction: Redaction, *, by: audit.Actor) -> None:
     redaction.refresh_from_db()
 
 
-def file_of(redaction: Redaction) -> Path:
+def open_file(redaction: Redaction) -> BinaryIO:
     """The finished file, written again when it was cleared away. Raises ``NotReady``."""
     state, export = state_of(redaction), redaction.export
     if state != "ready" or export is None:
         raise NotReady(_WHY[state])
-    path = export_jobs.path_of(export)
-    if not path.exists():
+    if not export_jobs.has_file(export):
         export_jobs.write_again(export)
         redaction.refresh_from_db()
         state = state_of(redaction)
         if state != "ready":
             raise NotReady(_WHY[state])
-    return path
+    return export_jobs.open_file(export)
 
 
 _WHY = {

@@ -24,7 +24,7 @@ from vcon_app.models import Companion, Import, ImportedSession
 
 from .. import import_notices
 from ..documents import archives, documents
-from ..documents.jobs import Heartbeat, is_transient
+from ..documents.jobs import Heartbeat, is_transient, what_to_wait_for
 from ..trust import anchors, signatures
 from . import companions, sub_agents_by_file
 from .file_importer import FileImporter, FileResult
@@ -123,7 +123,7 @@ class DocumentImporter:
         except FormatError as error:
             self._fail(member, error)
         except Exception as error:  # whatever a reader of a hostile file raises concerns that file alone
-            if is_transient(error):
+            if is_transient(error) or what_to_wait_for(error):
                 raise
             log.exception("a member of import %s failed", self.imported.pk)
             self._fail(member, FormatError(f"a fault of ours while reading it ({type(error).__name__})"))

@@ -18,11 +18,11 @@ from sessions_app.services import agents, audit, task_queue
 from sessions_app.services.log.sanitise import text
 from vcon_app import registry
 from vcon_app.drafts import FormatError, Signature
-from vcon_app.models import Import, ImportedSession
+from vcon_app.models import Import, ImportedSession, SourceDocument
 
 from .. import import_notices, task_names
 from ..documents import documents, jobs
-from ..documents.jobs import Heartbeat, is_transient
+from ..documents.jobs import Heartbeat, what_to_wait_for
 from ..trust import signatures
 from . import companions
 from .document_importer import DocumentImporter, Superseded
@@ -115,8 +115,8 @@ def _repeat(new: Import, before: Import) -> None:
 def run(import_id: UUID) -> None:
     """Read one import, if nobody else is at it. May be called any number of times for the same row.
 
-    A file that cannot be read is a failed import. When the database goes away the row stays running, and
-    ``sweep`` enqueues it again: nothing of the attempt was committed.
+    A file that cannot be read is a failed import. When the database goes away the row stays running, when the disk is
+    full or the storage is away it waits: ``sweep`` enqueues both again, and nothing of the attempt was committed.
     """
     imported = _claim(import_id)
     if imported is None:
@@ -130,10 +130,15 @@ def run(import_id: UUID) -> None:
         except Superseded:
             log.warning("import %s was taken over by another worker", import_id)
         except Exception as error:  # of a hostile file: it is stored as the reason, and never tried for ever
-            if is_transient(error):
+            if why := what_to_wait_for(error):
+                log.warning("import %s was put back: %s", import_id, error)
+                jobs.put_back(imported, why)
+                return
+            if jobs.is_transient(error):
                 raise
             log.exception("import %s failed", import_id)
             _fail(imported, f"a fault of ours while reading it ({type(error).__name__}); the bytes are kept")
+    _enqueue_same(imported)
 
 
 def _import(imported: Import, heartbeat: Heartbeat) -> None:
@@ -143,14 +148,20 @@ def _import(imported: Import, heartbeat: Heartbeat) -> None:
         DocumentImporter(imported, heartbeat).run()
 
 
+@transaction.atomic
 def _claim(import_id: UUID) -> Import | None:
     now = timezone.now()
-    imported = (
-        Import.objects.filter(jobs.claimable(now), pk=import_id)
-        .select_related("workspace", "document", "agent")
-        .first()
-    )
+    found = Import.objects.select_related("workspace", "document", "agent")
+    imported = found.filter(jobs.claimable(now), pk=import_id).first()
     if imported is None:
+        return None
+    # the same bytes are read by one at a time: the next one finds them done, and is their duplicate
+    SourceDocument.objects.select_for_update(no_key=True).only("id").get(pk=imported.document_id)
+    same = Import.objects.filter(document=imported.document_id, status=Import.Status.RUNNING).exclude(pk=import_id)
+    if same.exclude(jobs.claimable(now)).exists():
+        return None
+    if why := jobs.room_to_wait_for(imported.document.size):
+        Import.objects.filter(pk=import_id).update(waiting_for=why, heartbeat_at=now, status=Import.Status.QUEUED)
         return None
     # of two workers that saw the same row one finds its attempt and status as they were; the number of the attempt
     # also tells a worker that was taken for dead that another one has begun (Superseded)
@@ -160,6 +171,7 @@ def _claim(import_id: UUID) -> Import | None:
         heartbeat_at=now,
         started_at=imported.started_at or now,
         progress=0,
+        waiting_for="",
     )
     if not claimed:
         return None
@@ -168,6 +180,13 @@ def _claim(import_id: UUID) -> Import | None:
         _fail(imported, f"given up: worker or database went away {MAX_ATTEMPTS} times meanwhile; the bytes are kept")
         return None
     return imported
+
+
+def _enqueue_same(imported: Import) -> None:
+    """Enqueue the imports of the same bytes that waited while this one was read."""
+    waiting = Import.objects.filter(document=imported.document_id, status=Import.Status.QUEUED, waiting_for="")
+    for import_id in waiting.values_list("pk", flat=True):
+        task_queue.enqueue(task_names.RUN_IMPORT, import_id)
 
 
 def _fail(imported: Import, reason: str, signature: Signature | None = None) -> None:
