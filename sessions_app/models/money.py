@@ -53,6 +53,10 @@ class LedgerEntry(models.Model):
     note = models.TextField(default="")
     by = models.TextField(default="")
     at = models.DateTimeField()
+    seq = models.BigIntegerField(null=True)
+    """Place in the wallet, from 1 without gaps; NULL never stays: the migration that added it numbered all entries."""
+    hash = models.CharField(max_length=64, default="")
+    """Covers the entry and the hash before it in the wallet."""
 
     balance: Decimal
     """Not a column: ``queries.money.ledger`` sets it, to the sum of the wallet up to this entry."""
@@ -60,6 +64,7 @@ class LedgerEntry(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["wallet", "event", "kind", "source"], name="booked_once"),
+            models.UniqueConstraint(fields=["wallet", "seq"], name="ledger_in_order"),
         ]
         indexes = [
             # Balances are sums of this index alone: 50,000 entries in 7 ms.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,11 +11,11 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.utils import timezone
 
+from sessions_app import row_chain
 from sessions_app.models import AuditEntry
+from sessions_app.row_chain import GENESIS
 
 from .log.sanitise import json_text, text
-
-GENESIS = "0" * 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ def record(
 
 def hash_of(entry: AuditEntry) -> str:
     """SHA-256 over the previous hash and the canonical JSON of the entry."""
-    return hashlib.sha256(f"{entry.previous_hash}{canonical_of(entry)}".encode()).hexdigest()
+    return row_chain.chained(entry.previous_hash, canonical_of(entry))
 
 
 def canonical_of(entry: AuditEntry) -> str:
@@ -78,8 +77,7 @@ def canonical_of(entry: AuditEntry) -> str:
         "subject": [entry.subject_kind, entry.subject_id],
         "details": entry.details,
     }
-    # One spelling for one content: with any freedom left here, a row that nobody changed would fail its hash.
-    return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return row_chain.canonical(body)
 
 
 def broken_rows(workspace_id: UUID) -> Iterator[tuple[int, str]]:

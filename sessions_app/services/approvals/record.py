@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from sessions_app.drafts import ActorKind, EventDraft, ToolDraft
 from sessions_app.models import Approval, Session
+from sessions_app.queries import chains
 
 from .. import audit, notify, task_queue
 from ..log import events, links
@@ -47,6 +48,7 @@ def record_ending(approval: Approval, by: audit.Actor, action: str, reason: str)
     audit.record(
         approval.workspace_id, by, action, subject=("approval", approval.pk), session=str(approval.session_id),
         tool=approval.tool_name, status=approval.status, digest=approval.digest, reason=reason,
+        outcome=chains.outcome_of(approval, list(approval.votes.order_by("id"))),
     )  # fmt: skip
     announce(approval)
     resume(approval.session_id)

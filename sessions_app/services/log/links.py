@@ -45,7 +45,12 @@ def desk_for(actor: Actor) -> Origin:
     return Origin(Kind.DESK, actor)
 
 
-MARK_UNSEALED = "INSERT INTO sessions_app_unsealedhead (kind, chain_id) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+# DO UPDATE, which writes nothing new but locks the row: with DO NOTHING a checkpoint could take the row away between
+# this statement and the commit, and read the chain's head before what it stands for is there.
+MARK_UNSEALED = """
+INSERT INTO sessions_app_unsealedhead (kind, chain_id) VALUES (%s, %s)
+ON CONFLICT (kind, chain_id) DO UPDATE SET kind = excluded.kind
+"""
 PREVIOUS = "SELECT hash FROM sessions_app_eventlink WHERE session_id = %s AND last_seq = %s"
 # One statement: an append of one event is a request of its own, and each round trip is part of what it costs.
 WRITE = f"""
@@ -54,6 +59,12 @@ INSERT INTO sessions_app_eventlink
     (session_id, first_seq, last_seq, origin, reporter_kind, reporter_id, reported_by, received_at, hash, row_digests)
 VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 """
+
+
+def mark_unsealed(kind: UnsealedHead.Kind, chain_id: UUID) -> None:
+    """Have the next checkpoint take in the head of a chain that has grown."""
+    with connection.cursor() as cursor:
+        cursor.execute(MARK_UNSEALED, [kind.value, chain_id])
 
 
 def previous_hash(session_id: UUID, last_seq: int) -> bytes:

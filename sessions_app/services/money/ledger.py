@@ -9,10 +9,13 @@ from django.db import transaction
 from django.db.models import Sum
 from django.utils import timezone
 
+from sessions_app import row_chain
 from sessions_app.ids import uuid7
-from sessions_app.models import LedgerEntry, Wallet
+from sessions_app.models import LedgerEntry, UnsealedHead, Wallet
+from sessions_app.queries import chains
 
 from .. import audit
+from ..log import links
 from ..log.sanitise import text
 
 Source = LedgerEntry.Source
@@ -137,10 +140,15 @@ def _enter(
     wallet: Wallet, source: str, amount: Decimal, event: str, kind: str, *, session_id: UUID | None = None,
     by: str = "", note: str = "",
 ) -> None:  # fmt: skip
-    LedgerEntry.objects.create(
-        wallet=wallet, source=source, amount=amount, event=event, kind=kind, session_id=session_id, by=by, note=note,
-        at=timezone.now(),
+    """Chain an entry to the wallet's last one. The caller has locked the wallet."""
+    last = wallet.entries.filter(seq__isnull=False).order_by("-seq").only("seq", "hash").first()
+    entry = LedgerEntry(
+        wallet=wallet, source=source, amount=amount.quantize(FINEST), event=event, kind=kind, session_id=session_id,
+        by=by, note=note, at=timezone.now(), seq=last.seq + 1 if last and last.seq else 1,
     )  # fmt: skip
+    entry.hash = row_chain.chained(last.hash if last else row_chain.GENESIS, chains.ledger_body(entry))
+    entry.save(force_insert=True)
+    links.mark_unsealed(UnsealedHead.Kind.WALLET, wallet.pk)
 
 
 def _lock(wallet: Wallet) -> None:
