@@ -31,8 +31,9 @@ def list_agents(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpRespo
 @router.post("/agents", auth=writer, response={201: Agent})
 @once
 def create_agent(request: HttpRequest, agent: NewAgent) -> HttpResponse:
-    """Define an agent. 409 when the name is taken."""
-    made = agents.create(request.auth.workspace.id, by=request.auth.actor, **agent.values())
+    """Define an agent. 409 when the name is taken; `policy`, `tools` and `environment` are for admins."""
+    values, may_grant = agent.values(), request.auth.role.covers(models.Role.ADMIN)
+    made = agents.create(request.auth.workspace.id, by=request.auth.actor, may_grant=may_grant, **values)
     return reply(Agent.from_row(made), 201)
 
 
@@ -44,9 +45,12 @@ def read_agent(request: HttpRequest, agent_id: UUID) -> HttpResponse:
 
 @router.patch("/agents/{uuid:agent_id}", auth=writer, response=Agent)
 def change_agent(request: HttpRequest, agent_id: UUID, changes: AgentChanges) -> HttpResponse:
-    """Change what is sent and leave the rest; each change of the definition makes a new version."""
-    agent = agent_read(request, agent_id)
-    changed = agents.change(agent, changes.values(), by=request.auth.actor, seen=changes.version)
+    """Change what is sent and leave the rest; each change of the definition makes a new version.
+
+    What an agent may do (`policy`, `tools`, `environment`) is for admins: 403 for others.
+    """
+    agent, may_grant = agent_read(request, agent_id), request.auth.role.covers(models.Role.ADMIN)
+    changed = agents.change(agent, changes.values(), by=request.auth.actor, seen=changes.version, may_grant=may_grant)
     return reply(Agent.from_row(changed))
 
 
@@ -61,6 +65,6 @@ def list_versions(request: HttpRequest, agent_id: UUID, limit: Limit, cursor: Cu
 def agent_read(request: HttpRequest, agent_id: UUID) -> models.Agent:
     """An agent of the workspace; 404 otherwise."""
     agent = models.Agent.objects.filter(workspace=request.auth.workspace, pk=agent_id).first()
-    if agent is None:
+    if agent is None or not request.auth.may_see_agent(agent.pk):
         raise not_found("agent")
     return agent

@@ -13,7 +13,7 @@ from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
 from sessions_app.services import agents as agent_service
-from sessions_app.services import continuations
+from sessions_app.services import continuations, sent_events
 from sessions_app.services import sessions as session_service
 from sessions_app.services.approvals import decisions as approval_service
 from sessions_app.services.money import budgets, ledger
@@ -33,11 +33,13 @@ Every POST that creates takes an `Idempotency-Key`: its first answer is given ag
 """
 
 FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
+    sent_events.Repeated: lambda error: Problem(409, str(error)),
     session_service.Closed: lambda error: Problem(409, str(error)),
     messages.NotActive: lambda error: Problem(409, str(error)),
     messages.TooLong: lambda error: invalid("/text", str(error)),
     budgets.Spent: lambda error: Problem(402, str(error)),
     ledger.NotMoney: lambda error: invalid("/amount", str(error)),
+    agent_service.NotAllowed: lambda error: Problem(403, str(error)),
     agent_service.NameTaken: lambda error: Problem(409, str(error)),
     agent_service.Stale: lambda error: Problem(409, str(error), changed=error.changed, version=error.agent.version),
     continuations.CannotContinue: lambda error: Problem(409, str(error)),

@@ -14,9 +14,10 @@ from ninja import Query, Router
 from sessions_app import models
 from sessions_app.live.hub import hub
 from sessions_app.live.threads import in_thread, release
+from sessions_app.services import agents
 from sessions_app.services.approvals import decisions, endings, requests
 
-from .auth import Principal, reader, writer
+from .auth import Principal, own_asker, own_reader, own_writer
 from .idempotency import once
 from .paging import Cursor, Limit, Page, keyset
 from .parsing import refuse_repaired, reply
@@ -32,7 +33,7 @@ Wait = Annotated[
 Status = models.Approval.Status
 
 
-@router.get("/approvals", auth=reader, response=Page[Approval])
+@router.get("/approvals", auth=own_reader, response=Page[Approval])
 def list_approvals(
     request: HttpRequest, limit: Limit, cursor: Cursor, status: str = "", session_id: UUID | None = None
 ) -> HttpResponse:
@@ -40,12 +41,12 @@ def list_approvals(
     if status and status not in Status.values:
         raise invalid("/status", f'"{status}" is no status; use one of {", ".join(Status.values)}')
     wanted = {name: value for name, value in (("status", status), ("session_id", session_id)) if value}
-    found = models.Approval.objects.filter(workspace=request.auth.workspace, **wanted).prefetch_related("votes")
+    found = models.Approval.objects.filter(request.auth.sees_approvals(), **wanted).prefetch_related("votes")
     rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
     return reply(Page(items=[Approval.from_row(row) for row in rows], next_cursor=next_cursor))
 
 
-@router.get("/approvals/{uuid:approval_id}", auth=reader, response=Approval)
+@router.get("/approvals/{uuid:approval_id}", auth=own_reader, response=Approval)
 async def read_approval(request: HttpRequest, approval_id: UUID, wait: Wait) -> HttpResponse:
     """One approval; with ``wait`` as soon as it is decided, and as it is when the time is up.
 
@@ -63,12 +64,12 @@ async def read_approval(request: HttpRequest, approval_id: UUID, wait: Wait) -> 
     return reply(Approval.from_row(approval))
 
 
-@router.post("/approvals", auth=writer, response={201: Approval})
+@router.post("/approvals", auth=own_asker, response={201: Approval})
 @once
 def ask(request: HttpRequest, question: Question) -> HttpResponse:
     """Ask whether a tool call may be made. The same ``client_id`` again is the same question.
 
-    409 when the client id was used for another question, or the session is archived.
+    409 when the client id was used with anything else, which the answer names, or the session is archived.
     """
     refuse_repaired(request)
     asked = requests.Question(
@@ -84,13 +85,20 @@ def ask(request: HttpRequest, question: Question) -> HttpResponse:
     if question.session_id:
         approval = requests.request(session_read(request, question.session_id), asked, by=by)
     else:
-        approval = requests.request_in_own_session(request.auth.workspace.id, question.agent, asked, by=by)
+        principal = request.auth
+        if principal.agent and agents.slug_of(question.agent) != principal.agent.slug:
+            raise Problem(403, f'this key is for the agent "{principal.agent}" only; ask in its name')
+        approval = requests.request_in_own_session(
+            principal.workspace.id, question.agent, asked, by=by, among=principal.sees
+        )
     return reply(Approval.from_row(approval), 201)
 
 
-@router.post("/approvals/{uuid:approval_id}/decision", auth=writer, response=Approval)
+@router.post("/approvals/{uuid:approval_id}/decision", auth=own_writer, response=Approval)
 def decide(request: HttpRequest, approval_id: UUID, decision: Decision) -> HttpResponse:
     """Approve (also with other arguments), deny or answer. Bound to the version and digest that were shown.
+
+    403 for whoever asked: nobody decides what they asked themselves.
 
     The same decision again is the same answer; another one is 409 and names the ``winner``.
     """
@@ -123,7 +131,7 @@ def conflict(error: decisions.Conflict) -> Problem:
 
 
 def _find(principal: Principal, approval_id: UUID) -> models.Approval:
-    found = models.Approval.objects.filter(workspace=principal.workspace, pk=approval_id)
+    found = models.Approval.objects.filter(principal.sees_approvals(), pk=approval_id)
     approval = found.select_related("session").prefetch_related("votes").first()
     if approval is None:
         raise not_found("approval")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import Model
+from django.db.models import Model, Q
 from django.http import HttpRequest
 from ninja.security.base import AuthBase
 from ninja.utils import check_csrf
@@ -42,6 +42,8 @@ class Principal:
     actor: audit.Actor
     member_id: UUID | None = None
     api_key_id: UUID | None = None
+    agent: Agent | None = None
+    """The only one that the key is for."""
 
     @property
     def decider(self) -> decisions.Decider:
@@ -49,40 +51,80 @@ class Principal:
         channel = "api" if self.api_key_id else "web"
         return decisions.Decider(self.actor, self.role, channel, self.member_id, self.api_key_id)
 
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether it sees only a part of the sessions: its own, or those of one agent."""
+        return self.agent is not None or self.role == Role.AGENT
+
+    @property
+    def sees(self) -> Q:
+        """Condition of the sessions that it sees; of approvals ``sees_approvals``."""
+        here = Q(workspace=self.workspace)
+        if self.agent:
+            return here & Q(agent=self.agent)
+        return here & Q(opened_by_key=self.api_key_id) if self.role == Role.AGENT else here
+
+    def may_see_agent(self, agent_id: UUID) -> bool:
+        """Whether sessions of an agent of the workspace may be opened or listed."""
+        return self.agent is None or self.agent.pk == agent_id
+
+    def sees_approvals(self) -> Q:
+        """Condition of the approvals that it sees: those in its sessions."""
+        here = Q(workspace=self.workspace)
+        return here & Q(session__in=Session.objects.filter(self.sees)) if self.is_narrowed else here
+
 
 class Door(AuthBase):
-    """Lets in whoever has a role: 401 without a valid key or session, 403 when the role is too low.
+    """Lets in whoever has one of the roles: 401 without a valid key or session, 403 when the role is too low.
 
-    A stranger is told 404 before 403, so that an id of another workspace looks like one that nobody has.
+    A stranger is told 404 before 403, so that an id of another workspace looks like one that nobody has. A key that
+    sees only a part of the sessions comes through doors that are ``narrow``: what lies behind those asks
+    ``Principal.sees`` for what there is. Every other door is shut to it, so that a new route is shut, too.
     """
 
     openapi_type = "http"
     openapi_scheme = "bearer"
 
-    def __init__(self, needed: Role) -> None:
+    def __init__(self, *needed: Role, narrow: bool = False) -> None:
         super().__init__()
-        self.needed = needed
+        self.needed, self.narrow = needed, narrow
 
     def __call__(self, request: HttpRequest) -> Principal:
         principal = _by_key(request) if "Authorization" in request.headers else _by_session(request)
-        if not principal.role.covers(self.needed):
+        if not any(principal.role.covers(role) for role in self.needed):
             hide_foreign(request, principal)
-            raise Problem(403, f'this needs the role "{self.needed}", and yours is "{principal.role}"; ask an admin')
+            needed = self.needed[0]
+            raise Problem(403, f'this needs the role "{needed}", and yours is "{principal.role}"; ask an admin')
+        if principal.is_narrowed and not self.narrow:
+            hide_foreign(request, principal)
+            only = f'sessions and approvals of the agent "{principal.agent}"'
+            raise Problem(403, f"this is of the whole workspace, and this key is for {only} only; ask an admin")
         return principal
 
 
 reader, writer, admin = Door(Role.VIEWER), Door(Role.REVIEWER), Door(Role.ADMIN)
+own_reader = Door(Role.VIEWER, Role.AGENT, narrow=True)
+"""Reads sessions and approvals: all, or its own."""
+own_viewer = Door(Role.VIEWER, narrow=True)
+"""Takes files of sessions away, which an agent does not."""
+own_asker = Door(Role.AGENT, narrow=True)
+"""Asks, opens and appends."""
+own_writer = Door(Role.REVIEWER, narrow=True)
+"""Decides, and speaks with agents; in all sessions, or in those of one agent."""
 
 
 def _by_key(request: HttpRequest) -> Principal:
     scheme, _, secret = request.headers["Authorization"].partition(" ")
     if scheme.lower() != "bearer":
         raise _unauthorized(f'use "Authorization: Bearer cs_...", not "{scheme[:20]}"')
-    key = api_keys.find_api_key(secret.strip())
+    try:
+        key = api_keys.find_api_key(secret.strip())
+    except api_keys.Expired as expired:
+        raise _unauthorized(str(expired), ', error="invalid_token"') from None
     if key is None:
         raise _unauthorized("this API key is unknown or revoked", ', error="invalid_token"')
     actor = audit.Actor("api_key", str(key.id), key.name)
-    return Principal(key.workspace, Role(key.role), actor, api_key_id=key.id)
+    return Principal(key.workspace, Role(key.role), actor, api_key_id=key.id, agent=key.agent)
 
 
 def _by_session(request: HttpRequest) -> Principal:
@@ -109,8 +151,17 @@ def _unauthorized(detail: str, parameters: str = "") -> Problem:
 
 
 def hide_foreign(request: HttpRequest, principal: Principal) -> None:
-    """Raises 404 when the address names something of another workspace, as if nobody had it."""
+    """Raises 404 when the address names what the principal does not see, as if nobody had it."""
     for name, id_ in request.resolver_match.kwargs.items():
         model = IN_PATHS.get(name)
-        if model and not model.objects.filter(pk=id_, workspace_id=principal.workspace.id).exists():
+        if model and not model.objects.filter(_visible(principal, model), pk=id_).exists():
             raise not_found(model._meta.model_name)
+
+
+def _visible(principal: Principal, model: type[Model]) -> Q:
+    if model is Session:
+        return principal.sees
+    if model is Approval:
+        return principal.sees_approvals()
+    limited = model is Agent and principal.agent
+    return Q(workspace=principal.workspace) & (Q(pk=principal.agent.pk) if limited else Q())

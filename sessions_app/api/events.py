@@ -16,10 +16,10 @@ from pydantic import BaseModel
 from sessions_app import models
 from sessions_app.live import follow
 from sessions_app.queries.log import events as queries
+from sessions_app.services import sent_events
 from sessions_app.services.log import links
-from sessions_app.services.sessions import append_to_open
 
-from .auth import reader, writer
+from .auth import own_asker, own_reader
 from .idempotency import once
 from .paging import Limit
 from .parsing import reply
@@ -42,13 +42,13 @@ STREAM = {"responses": {200: {"content": {"text/event-stream": {"schema": {
 LastEventId = Annotated[int | None, Header(None, alias="Last-Event-ID", ge=0, le=MAX_SEQ)]
 
 
-@router.get("/sessions/{uuid:session_id}/events", auth=reader, response=EventPage)
+@router.get("/sessions/{uuid:session_id}/events", auth=own_reader, response=EventPage)
 def list_events(request: HttpRequest, session_id: UUID, after: Seq, limit: Limit, kind: KindFilter) -> HttpResponse:
     """The event history in ``seq`` order. The next page is ``after`` the last ``seq`` of this one."""
     return _page(session_read(request, session_id), after, limit, kind)
 
 
-@seed_router.get("/{uuid:agent_id}/sessions/{uuid:session_id}/events", auth=reader, response=EventPage)
+@seed_router.get("/{uuid:agent_id}/sessions/{uuid:session_id}/events", auth=own_reader, response=EventPage)
 def list_agent_events(
     request: HttpRequest, agent_id: UUID, session_id: UUID, after: Seq, limit: Limit, kind: KindFilter
 ) -> HttpResponse:
@@ -56,18 +56,20 @@ def list_agent_events(
     return _page(session_read(request, session_id, agent_id), after, limit, kind)
 
 
-@router.post("/sessions/{uuid:session_id}/events", auth=writer, response=Appended)
+@router.post("/sessions/{uuid:session_id}/events", auth=own_asker, response=Appended)
 @once
 def append_events(request: HttpRequest, session_id: UUID, batch: SentEvents) -> HttpResponse:
-    """Add events at the end. One whose ``client_id`` the session has already is a duplicate and left out."""
+    """Add events at the end. One whose ``client_id`` the session has already is a duplicate and left out.
+
+    409 and nothing is added when a ``client_id`` comes again with anything else, which the answer names.
+    """
     session, now = session_read(request, session_id), timezone.now()
-    appended = append_to_open(
-        session, [event.event(now) for event in batch.events], origin=links.sent_by(request.auth.actor)
-    )
+    sent = [sent_events.Sent(event.client_id, event.event(now), event.at is not None) for event in batch.events]
+    appended = sent_events.append_sent(session, sent, origin=links.sent_by(request.auth.actor))
     return reply(Appended(**{name: getattr(appended, name) for name in Appended.model_fields}))
 
 
-@router.get("/sessions/{uuid:session_id}/stream", auth=reader, openapi_extra=STREAM)
+@router.get("/sessions/{uuid:session_id}/stream", auth=own_reader, openapi_extra=STREAM)
 async def stream_session(
     request: HttpRequest, session_id: UUID, after: Seq, last_event_id: LastEventId
 ) -> HttpResponseBase:
@@ -81,7 +83,7 @@ async def stream_session(
     return _stream(session, after, last_event_id)
 
 
-@seed_router.get("/{uuid:agent_id}/sessions/{uuid:session_id}/stream", auth=reader, openapi_extra=STREAM)
+@seed_router.get("/{uuid:agent_id}/sessions/{uuid:session_id}/stream", auth=own_reader, openapi_extra=STREAM)
 async def stream_agent_session(
     request: HttpRequest, agent_id: UUID, session_id: UUID, after: Seq, last_event_id: LastEventId
 ) -> StreamingHttpResponse:

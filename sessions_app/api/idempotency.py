@@ -21,7 +21,7 @@ View = Callable[..., HttpResponse]
 
 
 def once(view: View) -> View:
-    """Decorator: runs the view at most once per key, workspace and address; what it does is undone when it fails."""
+    """Decorator: runs the view at most once per key, caller and address; what it does is undone when it fails."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -46,7 +46,8 @@ def _answer(request: HttpRequest, key: str, view: Callable[[], HttpResponse]) ->
         return response.status_code, orjson.loads(response.content)
 
     route = f"{request.method} {request.path}"
-    asked = idempotent_answers.Request(request.auth.workspace, route, key, _hash_of_body(request))
+    caller = f"{request.auth.actor.kind}:{request.auth.actor.id}"
+    asked = idempotent_answers.Request(request.auth.workspace, caller, route, key, _hash_of_body(request))
     try:
         before = idempotent_answers.answer_once(asked, run)
     except idempotent_answers.KeyReused:

@@ -15,11 +15,11 @@ from sessions_app.services import continuations, sessions
 from sessions_app.services.turns import messages
 
 from .agents import agent_read
-from .auth import reader, writer
+from .auth import own_asker, own_reader, own_writer
 from .idempotency import once
 from .paging import Cursor, Limit, Page, keyset
 from .parsing import reply
-from .problems import invalid, not_found
+from .problems import Problem, invalid, not_found
 from .schemas.common import NOTHING, NoBody
 from .schemas.sessions import Accepted, Continuation, NewMessage, NewSession, Session, SessionQuery, Turn
 
@@ -28,19 +28,19 @@ seed_router = Router(tags=["sessions of an agent"])
 """Below ``/dashboard/agents``."""
 
 
-@router.get("/sessions", auth=reader, response=Page[Session])
+@router.get("/sessions", auth=own_reader, response=Page[Session])
 def list_sessions(request: HttpRequest, wanted: Query[SessionQuery], limit: Limit, cursor: Cursor) -> HttpResponse:
     """Sessions of all agents."""
     return _page(request, wanted.filter(), limit, cursor)
 
 
-@router.get("/sessions/{uuid:session_id}", auth=reader, response=Session)
+@router.get("/sessions/{uuid:session_id}", auth=own_reader, response=Session)
 def read_session(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """One session."""
     return reply(session_schema(session_read(request, session_id)))
 
 
-@router.get("/sessions/{uuid:session_id}/turns", auth=reader, response=Page[Turn])
+@router.get("/sessions/{uuid:session_id}/turns", auth=own_reader, response=Page[Turn])
 def list_turns(request: HttpRequest, session_id: UUID, limit: Limit, cursor: Cursor) -> HttpResponse:
     """The turns of a session in order; turn 0 is what came before the first message."""
     found = models.Turn.objects.filter(session=session_read(request, session_id))
@@ -48,13 +48,13 @@ def list_turns(request: HttpRequest, session_id: UUID, limit: Limit, cursor: Cur
     return reply(Page(items=[Turn.from_row(row) for row in rows], next_cursor=next_cursor))
 
 
-@router.post("/sessions/{uuid:session_id}/continue", auth=writer, response={201: Session})
+@router.post("/sessions/{uuid:session_id}/continue", auth=own_writer, response={201: Session})
 @once
 def continue_session(request: HttpRequest, session_id: UUID, wanted: Continuation) -> HttpResponse:
     """Go on from a session, or from one of its turns, as a new session of an agent that runs here."""
     source = session_read(request, session_id)
     agent = models.Agent.objects.filter(workspace=request.auth.workspace, pk=wanted.agent_id).first()
-    if agent is None:
+    if agent is None or not request.auth.may_see_agent(agent.pk):
         raise invalid("/agent_id", "there is no such agent in this workspace")
     made = continuations.continue_session(
         source, agent, by=request.auth.actor, origin=_origin(request), after_turn=wanted.after_turn,
@@ -63,7 +63,7 @@ def continue_session(request: HttpRequest, session_id: UUID, wanted: Continuatio
     return reply(session_schema(session_read(request, made.id)), 201)
 
 
-@seed_router.get("/{uuid:agent_id}/sessions", auth=reader, response=Page[Session])
+@seed_router.get("/{uuid:agent_id}/sessions", auth=own_reader, response=Page[Session])
 def list_agent_sessions(
     request: HttpRequest, agent_id: UUID, wanted: Query[SessionQuery], limit: Limit, cursor: Cursor
 ) -> HttpResponse:
@@ -72,22 +72,24 @@ def list_agent_sessions(
     return _page(request, wanted.model_copy(update={"agent": str(agent.id)}).filter(), limit, cursor)
 
 
-@seed_router.post("/{uuid:agent_id}/sessions", auth=writer, response={201: Session})
+@seed_router.post("/{uuid:agent_id}/sessions", auth=own_asker, response={201: Session})
 @once
 def create_session(request: HttpRequest, agent_id: UUID, session: NewSession = NewSession()) -> HttpResponse:  # noqa: B008
     """Begin a session, with a first message or without."""
     agent, by = agent_read(request, agent_id), request.auth.actor
+    if session.message and messages.runs_here(agent) and not request.auth.role.covers(models.Role.REVIEWER):
+        raise Problem(403, f'a message begins a turn of "{agent}", and that needs the role "reviewer"')
     made = messages.start_session(agent, session.message or "", by=by, origin=_origin(request), **session.values())
     return reply(session_schema(session_read(request, made.id)), 201)
 
 
-@seed_router.get("/{uuid:agent_id}/sessions/{uuid:session_id}", auth=reader, response=Session)
+@seed_router.get("/{uuid:agent_id}/sessions/{uuid:session_id}", auth=own_reader, response=Session)
 def read_agent_session(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """One session of an agent."""
     return reply(session_schema(session_read(request, session_id, agent_id)))
 
 
-@seed_router.post("/{uuid:agent_id}/sessions/{uuid:session_id}/messages", auth=writer, response={202: Accepted})
+@seed_router.post("/{uuid:agent_id}/sessions/{uuid:session_id}/messages", auth=own_writer, response={202: Accepted})
 @once
 def send_message(request: HttpRequest, agent_id: UUID, session_id: UUID, message: NewMessage) -> HttpResponse:
     """A person's message to the agent; ``interrupt`` stops the turn in flight first. 409 when it is archived."""
@@ -96,7 +98,7 @@ def send_message(request: HttpRequest, agent_id: UUID, session_id: UUID, message
     return reply(Accepted(seq=taken.seq, queued=taken.queued), 202)
 
 
-@seed_router.post("/{uuid:agent_id}/sessions/{uuid:session_id}/interrupt", auth=writer, response={202: Session})
+@seed_router.post("/{uuid:agent_id}/sessions/{uuid:session_id}/interrupt", auth=own_writer, response={202: Session})
 def interrupt_session(
     request: HttpRequest, agent_id: UUID, session_id: UUID, nothing: NoBody = NOTHING
 ) -> HttpResponse:
@@ -105,7 +107,7 @@ def interrupt_session(
     return reply(session_schema(session_read(request, session_id, agent_id)), 202)
 
 
-@seed_router.post("/{uuid:agent_id}/sessions/{uuid:session_id}/archive", auth=writer, response=Session)
+@seed_router.post("/{uuid:agent_id}/sessions/{uuid:session_id}/archive", auth=own_writer, response=Session)
 def archive_session(request: HttpRequest, agent_id: UUID, session_id: UUID, nothing: NoBody = NOTHING) -> HttpResponse:
     """Read-only from now on; a second time changes nothing."""
     sessions.archive(session_read(request, session_id, agent_id), by=request.auth.actor)
@@ -113,9 +115,9 @@ def archive_session(request: HttpRequest, agent_id: UUID, session_id: UUID, noth
 
 
 def session_read(request: HttpRequest, session_id: UUID, agent_id: UUID | None = None) -> models.Session:
-    """A session of the workspace (and of the agent, where one is named), with its agent; 404 otherwise."""
+    """A session that the principal sees (of the agent, where one is named), with its agent; 404 otherwise."""
     found = models.Session.objects.select_related("agent").defer("source_record")
-    found = found.filter(workspace=request.auth.workspace, pk=session_id)
+    found = found.filter(request.auth.sees, pk=session_id)
     session = (found.filter(agent_id=agent_id) if agent_id else found).first()
     if session is None:
         raise not_found("session")
@@ -140,7 +142,7 @@ def _origin(request: HttpRequest) -> models.Session.Origin:
 
 def _page(request: HttpRequest, wanted: queries.SessionFilter, limit: int, cursor: str | None) -> HttpResponse:
     try:
-        found = queries.filtered(request.auth.workspace.id, wanted)
+        found = queries.filtered(request.auth.workspace.id, wanted).filter(request.auth.sees)
         page = queries.page(found, wanted.sort, limit, cursor)
     except queries.BadFilter as bad:
         raise invalid(f"/{bad.field}", str(bad)) from None

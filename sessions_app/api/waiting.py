@@ -10,7 +10,7 @@ from ninja import Router
 from sessions_app import models
 from sessions_app.services.turns import messages
 
-from .auth import reader, writer
+from .auth import own_reader, own_writer
 from .paging import MOST, Page
 from .parsing import reply
 from .problems import Problem, not_found
@@ -23,7 +23,7 @@ seed_router = Router(tags=["sessions of an agent"])
 SESSION = "/{uuid:agent_id}/sessions/{uuid:session_id}"
 
 
-@seed_router.get(f"{SESSION}/queue", auth=reader, response=Page[Waiting])
+@seed_router.get(f"{SESSION}/queue", auth=own_reader, response=Page[Waiting])
 def list_waiting(request: HttpRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """Messages that wait, in the order in which they will be read; the first 500."""
     session = session_read(request, session_id, agent_id)
@@ -31,7 +31,7 @@ def list_waiting(request: HttpRequest, agent_id: UUID, session_id: UUID) -> Http
     return reply(Page(items=[Waiting.from_row(row) for row in rows]))
 
 
-@seed_router.delete(f"{SESSION}/queue/{{uuid:message_id}}", auth=writer, response={204: None})
+@seed_router.delete(f"{SESSION}/queue/{{uuid:message_id}}", auth=own_writer, response={204: None})
 def take_back(request: HttpRequest, agent_id: UUID, session_id: UUID, message_id: UUID) -> HttpResponse:
     """Take back a message that waits. 404 when its turn has begun."""
     if not messages.take_back(session_read(request, session_id, agent_id).pk, message_id):
@@ -39,7 +39,7 @@ def take_back(request: HttpRequest, agent_id: UUID, session_id: UUID, message_id
     return HttpResponse(status=204)
 
 
-@seed_router.post(f"{SESSION}/go-on", auth=writer, response={202: Session})
+@seed_router.post(f"{SESSION}/go-on", auth=own_writer, response={202: Session})
 def go_on(request: HttpRequest, agent_id: UUID, session_id: UUID, nothing: NoBody = NOTHING) -> HttpResponse:
     """Send the messages that were held back for want of money, or while the agent was paused. 409 when none was."""
     if not messages.send_waiting(session_read(request, session_id, agent_id).pk):
@@ -47,7 +47,7 @@ def go_on(request: HttpRequest, agent_id: UUID, session_id: UUID, nothing: NoBod
     return reply(session_schema(session_read(request, session_id, agent_id)), 202)
 
 
-@seed_router.post(f"{SESSION}/retry", auth=writer, response={202: Session})
+@seed_router.post(f"{SESSION}/retry", auth=own_writer, response={202: Session})
 def retry(request: HttpRequest, agent_id: UUID, session_id: UUID, nothing: NoBody = NOTHING) -> HttpResponse:
     """Have the agent take its last turn up again, after an error or an interruption. 409 while one is in flight."""
     if not messages.retry(session_read(request, session_id, agent_id).pk, by=request.auth.actor):

@@ -7,11 +7,12 @@ from .links import EventLink, UnsealedHead
 from .money import Budget, LedgerEntry, Wallet
 from .secrets import Secret
 from .sessions import Session
+from .sign_in import Invitation, PasswordOrigin, SignInLink
 from .slack import SlackEvent, SlackInstallation, SlackNotice, SlackReply
 from .triggers import Schedule, TriggerRun, WebhookDelivery, WebhookEndpoint
 from .turns import QueuedMessage, Turn, TurnInFlight
 from .usage import CallUsage, TurnUsage
-from .workspaces import ApiKey, Member, Role, SignInLink, Workspace
+from .workspaces import ApiKey, Member, Role, Workspace
 
 __all__ = [
     "Agent",
@@ -25,9 +26,11 @@ __all__ = [
     "EventLink",
     "EventText",
     "IdempotentAnswer",
+    "Invitation",
     "LedgerEntry",
     "Member",
     "ModelRequest",
+    "PasswordOrigin",
     "QueuedMessage",
     "Role",
     "Schedule",

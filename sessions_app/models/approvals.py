@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 
 import orjson
+from django.conf import settings
 from django.db import models
 
 from sessions_app.ids import uuid7
@@ -48,6 +49,11 @@ class Approval(models.Model):
     risk = models.CharField(max_length=40, default="")
     rule = models.TextField(null=True)
     requested_by = models.TextField(default="")
+    asked_by_key = models.ForeignKey(ApiKey, models.SET_NULL, null=True, db_index=False, related_name="+")
+    asked_by_user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, db_index=False, related_name="+"
+    )
+    """Who asked, and so cannot decide. Both None: an agent that runs here, or a file."""
     requested_at = models.DateTimeField()
     expires_at = models.DateTimeField(null=True)
     decided_at = models.DateTimeField(null=True)

@@ -14,6 +14,8 @@ class IdempotentAnswer(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7)
     workspace = models.ForeignKey(Workspace, models.CASCADE)
+    caller = models.TextField(default="")
+    """``member:ID`` or ``api_key:ID``: what somebody else sent under the same key is another request."""
     key = models.TextField()
     route = models.TextField()
     body_sha256 = models.CharField(max_length=64)
@@ -22,4 +24,6 @@ class IdempotentAnswer(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["workspace", "route", "key"], name="one_answer_per_key")]
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "caller", "route", "key"], name="one_answer_per_caller_key")
+        ]

@@ -10,7 +10,7 @@ from sessions_app.ids import uuid7
 
 from .agents import Agent
 from .fields import Money, Tokens
-from .workspaces import Workspace
+from .workspaces import ApiKey, Workspace
 
 
 class Session(Tokens, Money):
@@ -39,6 +39,8 @@ class Session(Tokens, Money):
     agent = models.ForeignKey(Agent, models.PROTECT, related_name="sessions")
     agent_version = models.PositiveIntegerField(default=1)
     """Of the definition that it runs under."""
+    opened_by_key = models.ForeignKey(ApiKey, models.SET_NULL, null=True, db_index=False, related_name="+")
+    """The API key that opened it, whose own it is; None: a person, a trigger, a file or the command line did."""
     parent = models.ForeignKey("self", models.SET_NULL, null=True, related_name="children")
     continues = models.ForeignKey("self", models.SET_NULL, null=True, related_name="continuations")
     """The session whose transcript is the context of this one, up to ``continues_seq``."""
@@ -86,6 +88,11 @@ class Session(Tokens, Money):
             models.Index(fields=["workspace", "external_id"], name="session_external"),
             models.Index(fields=["workspace"], name="session_waits", condition=models.Q(pending_approvals__gt=0)),
             GinIndex(fields=["tags"], name="session_tags"),
+            models.Index(
+                fields=["opened_by_key", "-created_at"],
+                condition=models.Q(opened_by_key__isnull=False),
+                name="session_of_key",
+            ),
             models.Index(fields=["continues"], condition=models.Q(continues__isnull=False), name="session_continues"),
         ]
         constraints = [

@@ -1,4 +1,4 @@
-"""Who may see and decide: workspaces, their members, their API keys, one-time sign-in links."""
+"""Who may see and decide: workspaces, their members and their API keys."""
 
 from __future__ import annotations
 
@@ -10,13 +10,27 @@ from sessions_app.ids import uuid7
 
 class Role(models.TextChoices):
     VIEWER = "viewer"
+    AGENT = "agent"
+    """For API keys only: asks, opens sessions and appends to its own, and sees nothing else."""
     REVIEWER = "reviewer"
     ADMIN = "admin"
 
     def covers(self, needed: Role) -> bool:
-        """Admin covers reviewer covers viewer."""
-        order = list(Role)
-        return order.index(self) >= order.index(needed)
+        """Admin covers reviewer covers viewer and agent; an agent is no viewer, and a viewer does not ask."""
+        return needed in COVERED[self]
+
+    @classmethod
+    def of_members(cls) -> list[tuple[str, str]]:
+        """Choices of what a person can be."""
+        return [choice for choice in cls.choices if choice[0] != cls.AGENT]
+
+
+COVERED: dict[str, set[Role]] = {
+    Role.VIEWER: {Role.VIEWER},
+    Role.AGENT: {Role.AGENT},
+    Role.REVIEWER: {Role.VIEWER, Role.AGENT, Role.REVIEWER},
+    Role.ADMIN: set(Role),
+}
 
 
 class Workspace(models.Model):
@@ -35,11 +49,14 @@ class Member(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="members")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
-    role = models.CharField(max_length=10, choices=Role.choices)
+    role = models.CharField(max_length=10, choices=Role.of_members())
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["workspace", "user"], name="one_membership_each")]
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "user"], name="one_membership_each"),
+            models.CheckConstraint(condition=~models.Q(role=Role.AGENT), name="member_is_no_agent"),
+        ]
 
     def __str__(self) -> str:
         return self.user.get_full_name() or self.user.get_username()
@@ -52,20 +69,16 @@ class ApiKey(models.Model):
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="api_keys")
     name = models.CharField(max_length=100)
     role = models.CharField(max_length=10, choices=Role.choices)
+    agent = models.ForeignKey("sessions_app.Agent", models.CASCADE, null=True, related_name="api_keys")
+    """The only one whose sessions and approvals the key sees; None: it sees what its role sees."""
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    """Decides nothing by way of this key that they asked themselves. None: made at the command line."""
     prefix = models.CharField(max_length=12)
     sha256 = models.CharField(max_length=64, unique=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True)
     last_used_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
         return self.name
-
-
-class SignInLink(models.Model):
-    """A link that signs one person in once (the first admin, an invited member)."""
-
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE)
-    sha256 = models.CharField(max_length=64, unique=True)
-    expires_at = models.DateTimeField()
-    used_at = models.DateTimeField(null=True)

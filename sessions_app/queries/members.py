@@ -5,7 +5,8 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
+from django.db.models.functions import Now
 
 from sessions_app.models import ApiKey, Member, Workspace
 
@@ -15,8 +16,10 @@ def members(workspace_id: UUID) -> QuerySet[Member]:
 
 
 def api_keys(workspace_id: UUID) -> QuerySet[ApiKey]:
-    """API keys of a workspace: live ones first, the newest first."""
-    return ApiKey.objects.filter(workspace_id=workspace_id).order_by("-revoked_at", "-created_at")
+    """API keys of a workspace, each with its agent: live ones first, the newest first; ``is_expired`` is told."""
+    found = ApiKey.objects.filter(workspace_id=workspace_id).select_related("agent")
+    expired = Q(expires_at__isnull=False, expires_at__lte=Now())
+    return found.annotate(is_expired=ExpressionWrapper(expired, BooleanField())).order_by("-revoked_at", "-created_at")
 
 
 def workspaces(user: User) -> QuerySet[Workspace]:

@@ -22,6 +22,15 @@ DEFINED = ("name", "description", "model", "instructions", "tools", "policy", "e
 CHANGEABLE = (*DEFINED, "status")
 
 
+GRANTING = ("policy", "tools", "environment")
+"""What an agent may do without a person, with what, and where. Admins alone set it: who is reviewed by an agent's
+policy must not be who writes it."""
+
+
+class NotAllowed(PermissionError):
+    """Somebody who is no admin tried to set what an agent may do."""
+
+
 class NameTaken(ValueError):
     """Another agent of the workspace has this name."""
 
@@ -39,9 +48,10 @@ class Stale(ValueError):
 
 
 @transaction.atomic
-def create(workspace_id: UUID, name: str, *, by: audit.Actor, **fields: Any) -> Agent:
-    """A new agent, and version 1 of it. Raises ``NameTaken``."""
+def create(workspace_id: UUID, name: str, *, by: audit.Actor, may_grant: bool = True, **fields: Any) -> Agent:
+    """A new agent, and version 1 of it. Raises ``NameTaken``, and ``NotAllowed`` where one may not grant."""
     name, fields = text(name), storable(fields)
+    _check_granting([field for field in GRANTING if fields.get(field)], may_grant)
     slug = slug_of(name)
     if Agent.objects.filter(workspace_id=workspace_id, slug=slug).exists():
         raise NameTaken(f'there is an agent "{slug}" in this workspace already')
@@ -68,10 +78,13 @@ def get_or_create_agent(workspace_id: UUID, name: str) -> Agent:
 
 
 @transaction.atomic
-def change(agent: Agent, changes: dict[str, Any], *, by: audit.Actor, seen: int | None = None) -> Agent:
+def change(
+    agent: Agent, changes: dict[str, Any], *, by: audit.Actor, seen: int | None = None, may_grant: bool = True
+) -> Agent:
     """Apply changes: of the definition as a new version, of the status as they are. A new name keeps the slug.
 
-    ``seen`` is the version that the changes were made to. Raises ``Stale`` when it is not the newest any more.
+    ``seen`` is the version that the changes were made to. Raises ``Stale`` when it is not the newest any more, and
+    ``NotAllowed`` where one may not grant.
     """
     agent = Agent.objects.select_for_update().get(pk=agent.pk)
     if seen is not None and seen != agent.version:
@@ -81,6 +94,7 @@ def change(agent: Agent, changes: dict[str, Any], *, by: audit.Actor, seen: int 
     changed = {name: value for name, value in changes.items() if name in before and before[name] != value}
     if not changed:
         return agent
+    _check_granting([field for field in GRANTING if field in changed], may_grant)
     for name, value in changed.items():
         setattr(agent, name, value)
     if changed.keys() & set(DEFINED):
@@ -145,6 +159,11 @@ def slug_of(name: str) -> str:
     if any(char.isalnum() and not char.isascii() for char in unicodedata.normalize("NFKD", name)):
         slug = f"{slug or 'agent'}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
     return slug or "agent"
+
+
+def _check_granting(fields: list[str], may_grant: bool) -> None:
+    if fields and not may_grant:
+        raise NotAllowed(f"{' and '.join(fields)} of an agent say what it may do, and only an admin sets that")
 
 
 def _keep_version(agent: Agent, by: str) -> None:

@@ -9,9 +9,12 @@ from datetime import timedelta
 from django.db import transaction
 from django.utils import timezone
 
-from sessions_app.models import ApiKey, Role, Workspace
+from sessions_app.models import Agent, ApiKey, Role, Workspace
 
-from . import audit
+from . import actors, audit
+
+MOST_DAYS = 3650
+"""Of a key that expires: ten years. One that should work longer is made without an expiry."""
 
 
 def _sha256(secret: str) -> str:
@@ -20,12 +23,37 @@ def _sha256(secret: str) -> str:
 
 
 @transaction.atomic
-def create_api_key(workspace: Workspace, name: str, role: Role, *, by: audit.Actor) -> tuple[ApiKey, str]:
-    """A new key and its secret, which cannot be read again."""
+def create_api_key(
+    workspace: Workspace,
+    name: str,
+    role: Role,
+    *,
+    by: audit.Actor,
+    agent: Agent | None = None,
+    expires_in: timedelta | None = None,
+) -> tuple[ApiKey, str]:
+    """A new key and its secret, which cannot be read again.
+
+    With an ``agent`` it sees the sessions and approvals of that one alone. Without ``expires_in`` it works until it
+    is revoked.
+    """
     # The prefix stays readable in the list, so that a key in somebody's script can be told from the others.
     secret = f"cs_{secrets.token_urlsafe(32)}"
-    key = ApiKey.objects.create(workspace=workspace, name=name, role=role, prefix=secret[:10], sha256=_sha256(secret))
-    audit.record(workspace.id, by, "api_key.created", subject=("api_key", key.id), name=name, role=role)
+    key = ApiKey.objects.create(
+        workspace=workspace,
+        name=name,
+        role=role,
+        agent=agent,
+        made_by_id=actors.user_id_of(by),
+        expires_at=timezone.now() + expires_in if expires_in else None,
+        prefix=secret[:10],
+        sha256=_sha256(secret),
+    )
+    limits = {
+        "agent": agent.name if agent else None,
+        "expires_at": key.expires_at.isoformat() if key.expires_at else None,
+    }
+    audit.record(workspace.id, by, "api_key.created", subject=("api_key", key.id), name=name, role=role, **limits)
     return key, secret
 
 
@@ -35,10 +63,17 @@ def revoke_api_key(key: ApiKey, *, by: audit.Actor) -> None:
         audit.record(key.workspace_id, by, "api_key.revoked", subject=("api_key", key.id), name=key.name)
 
 
+class Expired(Exception):
+    """The key's time is over; the message says since when."""
+
+
 def find_api_key(secret: str) -> ApiKey | None:
-    """The live key with this secret; its ``last_used_at`` is kept to the minute."""
-    key = ApiKey.objects.select_related("workspace").filter(sha256=_sha256(secret), revoked_at=None).first()
+    """The live key with this secret; its ``last_used_at`` is kept to the minute. Raises ``Expired``."""
+    found = ApiKey.objects.select_related("workspace", "agent")
+    key = found.filter(sha256=_sha256(secret), revoked_at=None).first()
     now = timezone.now()
+    if key and key.expires_at and key.expires_at <= now:
+        raise Expired(f"this API key expired on {key.expires_at:%Y-%m-%d at %H:%M} UTC; ask an admin for another")
     # At most one UPDATE a minute and key: an agent may send many requests a second.
     if key and (key.last_used_at is None or now - key.last_used_at > timedelta(minutes=1)):
         ApiKey.objects.filter(pk=key.pk).update(last_used_at=now)

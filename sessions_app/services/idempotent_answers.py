@@ -20,6 +20,8 @@ class Request:
     """Identity of a request: ``route`` is method and path, ``body_sha256`` is in hex."""
 
     workspace: Workspace
+    caller: str
+    """``KIND:ID`` of the key or member that sent it."""
     route: str
     key: str
     body_sha256: str
@@ -34,7 +36,7 @@ def answer_once(request: Request, run: Callable[[], tuple[int, Any]]) -> tuple[i
     if that failed. Raises ``KeyReused``.
     """
     kept, is_new = IdempotentAnswer.objects.get_or_create(
-        workspace=request.workspace, route=request.route, key=request.key,
+        workspace=request.workspace, caller=request.caller, route=request.route, key=request.key,
         defaults={"body_sha256": request.body_sha256},
     )  # fmt: skip
     if is_new:

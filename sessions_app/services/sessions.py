@@ -12,7 +12,7 @@ from django.utils import timezone
 from sessions_app.drafts import EventDraft
 from sessions_app.models import Agent, Session
 
-from . import audit, notify, task_queue
+from . import actors, audit, notify, task_queue
 from .approvals import endings
 from .log import events, links
 from .log.sanitise import identifier, storable
@@ -44,6 +44,7 @@ def create(agent: Agent, *, by: audit.Actor, origin: str = Session.Origin.API, *
         agent_version=agent.version,
         origin=origin,
         started_at=timezone.now(),
+        opened_by_key_id=actors.api_key_id_of(by),
         **fields,
     )
     audit.record(agent.workspace_id, by, "session.created", subject=("session", session.id), agent=agent.name)

@@ -7,8 +7,8 @@ from .client import ok, pointers, refused
 FIELDS = {"id", "name", "slug", "runtime", "model", "version", "status", "created_at"}
 
 
-def test_an_agent_is_made_with_what_was_said_and_defaults(api):
-    agent = ok(api.post("agents", {"name": " Refund agent ", "model": "m-1", "tools": [{"name": "refund"}]}), 201)
+def test_an_agent_is_made_with_what_was_said_and_defaults(admin):
+    agent = ok(admin.post("agents", {"name": " Refund agent ", "model": "m-1", "tools": [{"name": "refund"}]}), 201)
     assert agent.keys() >= FIELDS
     assert (agent["name"], agent["slug"], agent["runtime"], agent["model"]) == (
         "Refund agent",
@@ -18,8 +18,8 @@ def test_an_agent_is_made_with_what_was_said_and_defaults(api):
     )
     assert (agent["version"], agent["status"], agent["tools"]) == (1, "active", [{"name": "refund"}])
     assert agent["created_at"].endswith("Z")
-    assert ok(api.get(f"agents/{agent['id']}")) == agent
-    assert ok(api.get("agents"))["items"] == [agent]
+    assert ok(admin.get(f"agents/{agent['id']}")) == agent
+    assert ok(admin.get("agents"))["items"] == [agent]
 
 
 def test_a_model_that_was_not_said_is_null(api):
@@ -69,14 +69,14 @@ def test_pausing_is_no_change_of_the_definition(api):
     assert (paused["status"], paused["version"]) == ("paused", 1)
 
 
-def test_every_version_is_kept_with_who_made_it(api):
-    agent = ok(api.post("agents", {"name": "A", "description": "first", "environment": {"type": "cloud"}}), 201)
+def test_every_version_is_kept_with_who_made_it(admin):
+    agent = ok(admin.post("agents", {"name": "A", "description": "first", "environment": {"type": "cloud"}}), 201)
     assert (agent["description"], agent["environment"]) == ("first", {"type": "cloud"})
-    ok(api.patch(f"agents/{agent['id']}", {"description": None, "tools": ["bash"], "version": 1}))
-    second, first = ok(api.get(f"agents/{agent['id']}/versions"))["items"]
+    ok(admin.patch(f"agents/{agent['id']}", {"description": None, "tools": ["bash"], "version": 1}))
+    second, first = ok(admin.get(f"agents/{agent['id']}/versions"))["items"]
     assert (first["version"], first["definition"]["description"], first["definition"]["tools"]) == (1, "first", [])
     assert (second["version"], second["definition"]["description"], second["definition"]["tools"]) == (2, "", ["bash"])
-    assert first["changed_by"] == second["changed_by"] == "reviewer key"
+    assert first["changed_by"] == second["changed_by"] == "admin key"
 
 
 def test_a_change_of_an_older_version_is_refused_with_what_changed_meanwhile(api):

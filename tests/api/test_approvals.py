@@ -146,11 +146,11 @@ def test_a_reviewer_answers_or_denies(api, admin, session):
     assert (denied["status"], denied["decision"]["reason"]) == ("denied", "too much")
 
 
-def test_the_same_decision_again_is_no_conflict_and_another_names_the_winner(api, admin, session):
+def test_the_same_decision_again_is_no_conflict_and_another_names_the_winner(api, admin, session, workspace, key_for):
     asked = ask(api, session)
     first = ok(decide(admin, asked, "deny", reason="no"))
     assert ok(decide(admin, asked, "deny", reason="no")) == first
-    problem = refused(decide(api, asked, "approve"), 409)
+    problem = refused(decide(key_for(workspace), asked, "approve"), 409)
     assert problem["winner"] == {
         "by": "admin key",
         "by_kind": "api_key",
@@ -191,9 +191,9 @@ def test_a_viewer_cannot_decide(viewer, api, session):
         ({"arguments": []}, "/arguments"),
     ],
 )
-def test_a_decision_that_makes_no_sense_is_refused(api, session, body, where):
+def test_a_decision_that_makes_no_sense_is_refused(api, admin, session, body, where):
     asked = ask(api, session)
-    assert pointers(refused(decide(api, asked | {}, **body), 422)) == {where}
+    assert pointers(refused(decide(admin, asked | {}, **body), 422)) == {where}
 
 
 def test_every_step_is_in_the_audit_log(api, admin, session):
@@ -211,13 +211,13 @@ def test_an_api_key_that_reads_the_decision_has_been_given_it(api, admin, sessio
     assert ok(api.get(f"approvals/{asked['id']}"))["delivery"] == "delivered"
 
 
-def test_approval_past_its_deadline_is_denied(api, session):
+def test_approval_past_its_deadline_is_denied(api, admin, session):
     asked = ask(api, session, expires_in=1)
     Approval.objects.update(expires_at=timezone.now())
     shown = ok(api.get(f"approvals/{asked['id']}"))
     assert shown["status"] == "expired"
     assert shown["decision"]["at"].endswith("Z")
-    assert refused(decide(api, asked), 409)["winner"]["status"] == "expired"
+    assert refused(decide(admin, asked), 409)["winner"]["status"] == "expired"
 
 
 @pytest.mark.parametrize("wait", ["-1", "x", "NaN", "Infinity"])

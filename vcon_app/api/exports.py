@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from ninja import Router
 from pydantic import BaseModel
 
-from sessions_app.api.auth import reader
+from sessions_app.api.auth import own_viewer
 from sessions_app.api.parsing import reply
 from sessions_app.api.problems import Problem, invalid
 from sessions_app.api.sessions import session_read
@@ -70,7 +70,7 @@ class Report(BaseModel):
 
 @router.get(
     "/sessions/{uuid:session_id}/export",
-    auth=reader,
+    auth=own_viewer,
     openapi_extra={
         "responses": {200: {"description": "the file", "content": {"application/octet-stream": {}}}},
         "parameters": choices(),
@@ -94,7 +94,7 @@ async def export_session(request: HttpRequest, session_id: UUID, format: str) ->
 
 @router.get(
     "/sessions/{uuid:session_id}/export/report",
-    auth=reader,
+    auth=own_viewer,
     response=Report,
     openapi_extra={"parameters": choices()},
 )

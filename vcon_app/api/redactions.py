@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from ninja import Router
 from pydantic import BaseModel, Field
 
-from sessions_app.api.auth import reader, writer
+from sessions_app.api.auth import own_viewer, own_writer
 from sessions_app.api.idempotency import once
 from sessions_app.api.paging import Cursor, Limit, Page, keyset
 from sessions_app.api.parsing import reply
@@ -106,7 +106,7 @@ class Redaction(BaseModel):
         )
 
 
-@router.post("/sessions/{uuid:session_id}/redactions", auth=writer, response={201: Redaction})
+@router.post("/sessions/{uuid:session_id}/redactions", auth=own_writer, response={201: Redaction})
 @once
 def create_redaction(request: HttpRequest, session_id: UUID, redaction: NewRedaction) -> HttpResponse:
     """Write a vCon of the session without what ``remove`` names, and look for what was removed in what was written."""
@@ -126,7 +126,7 @@ def create_redaction(request: HttpRequest, session_id: UUID, redaction: NewRedac
     return reply(Redaction.from_row(made), 201)
 
 
-@router.get("/sessions/{uuid:session_id}/redactions", auth=writer, response=Page[Redaction])
+@router.get("/sessions/{uuid:session_id}/redactions", auth=own_writer, response=Page[Redaction])
 def list_redactions(request: HttpRequest, session_id: UUID, limit: Limit, cursor: Cursor) -> HttpResponse:
     """Redacted vCons of a session, the newest first."""
     found = queries.finished_redactions(session_read(request, session_id).pk)
@@ -134,13 +134,13 @@ def list_redactions(request: HttpRequest, session_id: UUID, limit: Limit, cursor
     return reply(Page(items=[Redaction.from_row(row) for row in rows], next_cursor=next_cursor))
 
 
-@router.get("/sessions/{uuid:session_id}/redactions/{uuid:redaction_id}", auth=writer, response=Redaction)
+@router.get("/sessions/{uuid:session_id}/redactions/{uuid:redaction_id}", auth=own_writer, response=Redaction)
 def read_redaction(request: HttpRequest, session_id: UUID, redaction_id: UUID) -> HttpResponse:
     """One of them; ask again while it is ``writing``."""
     return reply(Redaction.from_row(_read(request, session_id, redaction_id)))
 
 
-@router.post("/sessions/{uuid:session_id}/redactions/{uuid:redaction_id}/accept", auth=writer, response=Redaction)
+@router.post("/sessions/{uuid:session_id}/redactions/{uuid:redaction_id}/accept", auth=own_writer, response=Redaction)
 def accept_redaction(
     request: HttpRequest, session_id: UUID, redaction_id: UUID, nothing: NoBody = NOTHING
 ) -> HttpResponse:
@@ -152,7 +152,7 @@ def accept_redaction(
 
 @router.get(
     "/sessions/{uuid:session_id}/redactions/{uuid:redaction_id}/file",
-    auth=reader,
+    auth=own_viewer,
     openapi_extra={"responses": {200: {"description": "the file", "content": {"application/vcon": {}}}}},
 )
 async def redaction_file(request: HttpRequest, session_id: UUID, redaction_id: UUID) -> StreamingHttpResponse:
@@ -171,7 +171,8 @@ def _opened(request: HttpRequest, session_id: UUID, redaction_id: UUID) -> tuple
 
 
 def _read(request: HttpRequest, session_id: UUID, redaction_id: UUID) -> models.Redaction:
-    found = queries.finished_redaction(request.auth.workspace.id, session_id, redaction_id)
+    session = session_read(request, session_id)
+    found = queries.finished_redaction(request.auth.workspace.id, session.pk, redaction_id)
     if found is None:
         raise not_found("redaction")
     return found

@@ -14,9 +14,9 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from sessions_app.models import Approval, Role, Vote
+from sessions_app.models import ApiKey, Approval, Role, Vote
 
-from .. import audit
+from .. import actors, audit
 from ..log.sanitise import storable, text
 from .endings import expire_due
 from .record import lock_session_of, record_ending
@@ -51,7 +51,7 @@ class Decision:
 
 
 class NotAllowed(PermissionError):
-    """A viewer tried to decide."""
+    """Who tried to decide may not: a viewer, an agent, or whoever asked."""
 
 
 class Invalid(ValueError):
@@ -77,7 +77,9 @@ def decide(approval: Approval, decider: Decider, decision: Decision) -> Approval
     decider again is a no-op. Raises ``NotAllowed``, ``Invalid``, ``Conflict``.
     """
     if not decider.role.covers(Role.REVIEWER):
-        raise NotAllowed("a viewer may read approvals but not decide them; ask an admin for the role reviewer")
+        raise NotAllowed(f"the role {decider.role} may not decide approvals; ask an admin for the role reviewer")
+    if refused := why_not_yours(approval, decider):
+        raise NotAllowed(refused)
     _check(decision)
     decision = _normalised(decision, approval)
     with transaction.atomic():
@@ -90,6 +92,20 @@ def decide(approval: Approval, decider: Decider, decision: Decision) -> Approval
     if _is_repeated(decision, current, decider):
         return current
     raise Conflict(current, _why_not(current, decision))
+
+
+def why_not_yours(approval: Approval, decider: Decider) -> str:
+    """Why somebody who may decide may not decide this: they asked it themselves. Empty where they may."""
+    if decider.api_key_id and decider.api_key_id == approval.asked_by_key_id:
+        return "this key asked for this itself, so a person or another key has to decide it"
+    if approval.asked_by_user_id is None:
+        return ""
+    if actors.user_id_of(decider.actor) == approval.asked_by_user_id:
+        return "you asked for this yourself, so somebody else has to decide it"
+    made_by = ApiKey.objects.filter(pk=decider.api_key_id, made_by=approval.asked_by_user_id)
+    if decider.api_key_id and made_by.exists():
+        return "who made this key asked for this themselves, so somebody else has to decide it"
+    return ""
 
 
 def _check(decision: Decision) -> None:

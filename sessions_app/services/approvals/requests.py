@@ -8,11 +8,12 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from sessions_app.models import Agent, Approval, Session
 
-from .. import agents, audit, sessions
+from .. import actors, agents, audit, sessions
 from ..log import links
 from ..log.sanitise import identifier, storable, text
 from . import record
@@ -44,13 +45,11 @@ def request(session: Session, question: Question, *, by: audit.Actor) -> Approva
     question = _storable(question)
     if question.client_id:
         asked = Approval.objects.filter(session=session, client_id=question.client_id).first()
-        if asked and (asked.tool_name, asked.tool_server, asked.arguments) == (
-            question.tool, question.server, question.arguments,
-        ):  # fmt: skip
+        if asked and not (others := _differing(asked, question)):
             return asked
         if asked:
             name = question.client_id
-            raise Conflict(asked, f'client_id "{name}" was used to ask for another call in this session')
+            raise Conflict(asked, f'client_id "{name}" was used in this session with another {" and ".join(others)}')
     approval = _new_approval(session, question, by)
     event = record.event_of(approval, by, f"{by.name} asks to run {question.tool}", actor_kind="agent")
     approval.event_seq = sessions.append_to_open(session, [event], origin=links.desk_for(by)).last_seq
@@ -64,14 +63,16 @@ def request(session: Session, question: Question, *, by: audit.Actor) -> Approva
 
 
 @transaction.atomic
-def request_in_own_session(workspace_id: UUID, agent_name: str, question: Question, *, by: audit.Actor) -> Approval:
+def request_in_own_session(
+    workspace_id: UUID, agent_name: str, question: Question, *, by: audit.Actor, among: Q | None = None
+) -> Approval:
     """Ask for a decision in a session made for the question.
 
-    The same agent and ``client_id`` again is the same approval. Raises ``Conflict`` when the client id was used for
-    another question.
+    The same agent and ``client_id`` again is the same approval, where its session is ``among`` those that the asker
+    sees. Raises ``Conflict`` when the client id was used for another question.
     """
     agent = agents.get_or_create_agent(workspace_id, agent_name)
-    session = _session_asked_in(agent, question.client_id) if question.client_id else None
+    session = _session_asked_in(agent, question.client_id, among or Q()) if question.client_id else None
     if session is None:
         title = f"May it run {question.tool}?"
         session = sessions.create(agent, by=by, origin=Session.Origin.API, title=title)
@@ -101,6 +102,8 @@ def _new_approval(session: Session, question: Question, by: audit.Actor) -> Appr
         context=question.context,
         risk=question.risk,
         requested_by=by.name,
+        asked_by_key_id=actors.api_key_id_of(by),
+        asked_by_user_id=actors.user_id_of(by),
         requested_at=now,
         expires_at=now + timedelta(seconds=question.expires_in) if question.expires_in else None,
     )
@@ -108,9 +111,18 @@ def _new_approval(session: Session, question: Question, by: audit.Actor) -> Appr
     return approval
 
 
-def _session_asked_in(agent: Agent, client_id: str) -> Session | None:
+def _differing(asked: Approval, question: Question) -> list[str]:
+    """Names of the fields in which a repeated question differs from the first."""
+    seconds = (asked.expires_at - asked.requested_at).total_seconds() if asked.expires_at else None
+    before = (asked.tool_name, asked.tool_server, asked.arguments, asked.context, asked.risk, seconds)
+    now = (question.tool, question.server, question.arguments, question.context, question.risk, question.expires_in)
+    names = ("tool.name", "tool.server", "tool.arguments", "context", "risk", "expires_in")
+    return [name for name, first, second in zip(names, before, now, strict=True) if first != second]
+
+
+def _session_asked_in(agent: Agent, client_id: str, among: Q) -> Session | None:
     with connection.cursor() as cursor:  # two first questions at once must not make two sessions
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"ask:{agent.id}:{client_id}"])
-    asked = Approval.objects.filter(session__agent=agent, client_id=identifier(client_id)).order_by("requested_at")
-    before = asked.select_related("session").first()
-    return before.session if before else None
+    asked = Approval.objects.filter(client_id=identifier(client_id))
+    sessions_asked_in = Session.objects.filter(among, agent=agent, approvals__in=asked)
+    return sessions_asked_in.order_by("approvals__requested_at").first()

@@ -84,6 +84,12 @@ class AgentForm(forms.Form):
                 raise forms.ValidationError(f'tool {number} has no name; each is a name or an object with "name"')
         return tools
 
+    def __init__(self, *args: Any, may_grant: bool, **known: Any) -> None:
+        super().__init__(*args, **known)
+        if not may_grant:
+            for name in ("tools", "environment", "policy_default", "expires_minutes"):
+                del self.fields[name]
+
 
 class NewAgentForm(AgentForm):
     runtime = forms.ChoiceField(choices=[(value, title) for value, title, _ in RUNTIMES], initial="local")
@@ -97,13 +103,15 @@ class BudgetForm(forms.Form):
 @access.reviewer
 def create(request: access.DeskRequest) -> HttpResponse:
     """Define a new agent."""
-    form = NewAgentForm(request.POST or None)
+    may_grant = _may_grant(request)
+    form = NewAgentForm(request.POST or None, may_grant=may_grant)
     budget = BudgetForm(request.POST or None)
     rows, row_error = _rows_typed(request.POST)
     if request.method == "POST" and form.is_valid() and budget.is_valid() and not row_error:
         fields = _definition(form, rows, {}) | {"runtime": form.cleaned_data["runtime"]}
         try:
-            made = agents.create(request.member.workspace_id, fields.pop("name"), by=access.actor(request), **fields)
+            name, by = fields.pop("name"), access.actor(request)
+            made = agents.create(request.member.workspace_id, name, by=by, may_grant=may_grant, **fields)
         except agents.NameTaken as taken:
             form.add_error("name", str(taken))
         else:
@@ -117,18 +125,20 @@ def create(request: access.DeskRequest) -> HttpResponse:
 @access.reviewer
 def edit(request: access.DeskRequest, slug: str) -> HttpResponse:
     """Change a definition: a new version. 409 with what changed when somebody was quicker."""
-    agent = access.agent_read(request, slug)
+    agent, may_grant = access.agent_read(request, slug), _may_grant(request)
     if request.method != "POST":
-        form, budget = AgentForm(initial=_initial(agent)), BudgetForm(initial={"budget": _budget_of(agent)})
+        form = AgentForm(initial=_initial(agent), may_grant=may_grant)
+        budget = BudgetForm(initial={"budget": _budget_of(agent)})
         return _form(request, agent, form, budget, _rows_of(agent.policy), "")
-    form, budget = AgentForm(request.POST), BudgetForm(request.POST)
+    form, budget = AgentForm(request.POST, may_grant=may_grant), BudgetForm(request.POST)
     rows, row_error = _rows_typed(request.POST)
     if not form.is_valid() or not budget.is_valid() or row_error:
         return _form(request, agent, form, budget, rows, row_error)
     sent = request.POST.get("version", "")
     seen = int(sent) if sent.isascii() and sent.isdigit() and len(sent) < 10 else 0
     try:
-        changed = agents.change(agent, _definition(form, rows, agent.policy), by=access.actor(request), seen=seen)
+        wanted, by = _definition(form, rows, agent.policy), access.actor(request)
+        changed = agents.change(agent, wanted, by=by, seen=seen, may_grant=may_grant)
     except agents.Stale as stale:
         return _form(request, stale.agent, form, budget, rows, "", stale=stale, seen=seen)
     _set_budget(request, changed, budget)
@@ -158,7 +168,7 @@ def _form(
         "row_error": row_error, "runtimes": RUNTIMES, "verdicts": VERDICTS, "stale": stale,
         "changes": changes_between(agent, seen, agent.version) if agent and stale else [],
         "tools_example": TOOLS_EXAMPLE, "environment_example": ENVIRONMENT_EXAMPLE,
-        "may_budget": request.member.role == Role.ADMIN,
+        "may_budget": request.member.role == Role.ADMIN, "may_grant": _may_grant(request),
     }  # fmt: skip
     status = 409 if stale else 422 if form.errors or budget.errors or row_error else 200
     return render(request, "agents/form.html", context, status=status)
@@ -180,9 +190,17 @@ def _typed(value: Any) -> str:
 
 
 def _definition(form: AgentForm, rows: list[tuple[str, str]], before: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a definition that the form holds."""
+    """The fields of a definition that the form holds: without what the agent may do for who may not set that."""
     names = ("name", "description", "model", "instructions", "tools", "environment")
-    return {name: form.cleaned_data[name] for name in names} | {"policy": policy_of(form.cleaned_data, rows, before)}
+    values = {name: form.cleaned_data[name] for name in names if name in form.fields}
+    if "policy_default" in form.fields:
+        values["policy"] = policy_of(form.cleaned_data, rows, before)
+    return values
+
+
+def _may_grant(request: access.DeskRequest) -> bool:
+    """Whether the member sets what an agent may do: its policy, tools and environment."""
+    return request.member.role == Role.ADMIN
 
 
 def policy_of(entered: dict[str, Any], rows: list[tuple[str, str]], before: dict[str, Any]) -> dict[str, Any]:

@@ -35,14 +35,16 @@ def card(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
 def decide(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
     """Approve, approve with edited arguments, answer, or deny with a reason.
 
-    422 for a field that lacks something; 409 with the card as it is now when somebody was faster or the
-    question has changed. What was typed comes back with both.
+    422 for a field that lacks something; 403 for whoever asked; 409 with the card as it is now when somebody was
+    faster or the question has changed. What was typed comes back with all three.
     """
     approval = access.approval_read(request, approval_id)
     try:
         decided = decisions.decide(approval, access.decider(request), _decision(request.POST))
     except decisions.Invalid as invalid:
         return _card(request, approval, 422, errors={invalid.field: str(invalid)}, typed=_typed(request.POST))
+    except decisions.NotAllowed as refused:
+        return _card(request, approval, 403, notice=str(refused), typed=_typed(request.POST))
     except decisions.Conflict as conflict:
         now = access.approval_read(request, conflict.approval.pk)
         return _card(request, now, 409, notice=str(conflict), typed=_typed(request.POST))

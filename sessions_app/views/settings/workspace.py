@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from django import forms
 from django.conf import settings as django_settings
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app import extensions
-from sessions_app.models import ApiKey, Member, Role
+from sessions_app.models import Agent, ApiKey, Member, Role
 from sessions_app.queries import members as queries
 from sessions_app.queries import secrets as secret_queries
 from sessions_app.services import api_keys, members, secrets, workspaces
@@ -25,16 +26,22 @@ from .. import access
 class MemberForm(forms.Form):
     name = forms.CharField(max_length=150)
     email = forms.EmailField(max_length=150)
-    role = forms.ChoiceField(choices=Role.choices, initial=Role.REVIEWER)
+    role = forms.ChoiceField(choices=Role.of_members(), initial=Role.REVIEWER)
 
 
 class RoleForm(forms.Form):
-    role = forms.ChoiceField(choices=Role.choices)
+    role = forms.ChoiceField(choices=Role.of_members())
 
 
 class KeyForm(forms.Form):
     name = forms.CharField(max_length=100)
-    role = forms.ChoiceField(choices=Role.choices, initial=Role.REVIEWER)
+    role = forms.ChoiceField(choices=Role.choices, initial=Role.AGENT)
+    agent = forms.ModelChoiceField(Agent.objects.none(), required=False, label="Only for agent")
+    expires_in = forms.IntegerField(min_value=1, max_value=api_keys.MOST_DAYS, required=False, label="Expires in days")
+
+    def __init__(self, workspace_id: UUID, sent: QueryDict | None = None) -> None:
+        super().__init__(sent)
+        self.fields["agent"].queryset = Agent.objects.filter(workspace_id=workspace_id).order_by("name")
 
 
 class NameForm(forms.Form):
@@ -55,9 +62,10 @@ def page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpRe
         "api_keys": queries.api_keys(workspace.id),
         "workspaces": queries.workspaces(request.user),
         "can_change": request.member.role == Role.ADMIN,
-        "roles": Role.choices,
+        "roles": Role.of_members(),
+        "key_roles": Role.choices,
         "member_form": MemberForm(),
-        "key_form": KeyForm(),
+        "key_form": KeyForm(workspace.id),
         **(_secrets(workspace.id) if request.member.role == Role.ADMIN else {}),
         "prices": pricing.SOURCE,
         "version": django_settings.VERSION,
@@ -142,12 +150,17 @@ def remove_member(request: access.DeskRequest, member_id: UUID) -> HttpResponse:
 @access.admin
 def create_key(request: access.DeskRequest) -> HttpResponse:
     """Make an API key and show it, once."""
-    form = KeyForm(request.POST)
+    form = KeyForm(request.member.workspace_id, request.POST)
     if not form.is_valid():
         return page(request, 422, key_form=form)
     entered = form.cleaned_data
     key, secret = api_keys.create_api_key(
-        request.member.workspace, entered["name"], Role(entered["role"]), by=access.actor(request)
+        request.member.workspace,
+        entered["name"],
+        Role(entered["role"]),
+        by=access.actor(request),
+        agent=entered["agent"],
+        expires_in=timedelta(days=entered["expires_in"]) if entered["expires_in"] else None,
     )
     return page(request, new_key=key, secret=secret)
 

@@ -195,7 +195,7 @@ def test_the_same_question_again_is_the_same_approval(session):
 
 def test_another_question_with_the_same_id_is_refused(session):
     ask(session, client_id="call-1")
-    with pytest.raises(Conflict, match='"call-1" was used to ask for another call'):
+    with pytest.raises(Conflict, match='"call-1" was used in this session with another tool.arguments'):
         ask(session, {"amount": 41}, client_id="call-1")
 
 
@@ -242,7 +242,7 @@ def test_hostile_questions_and_answers_are_kept(session):
         "a\N{REPLACEMENT CHARACTER}b",
     )
     assert decide(approval, "approve", arguments={**HOSTILE, "more": "\0"}).version == 2
-    assert ask(session, HOSTILE, server="\0", client_id="i" * 5_000).pk == approval.pk
+    assert ask(session, HOSTILE, server="\0", context="\0\ud800", client_id="i" * 5_000).pk == approval.pk
     assert decide(ask(session), "answer", answer="\0\ud800").status == Status.ANSWERED
     assert list(audit.broken_rows(session.workspace_id)) == []
 

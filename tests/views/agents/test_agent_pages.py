@@ -89,7 +89,7 @@ def test_saving_without_a_change_makes_no_version(reviewer, agent_with_policy):
 
 def test_each_change_is_a_version_with_a_diff(reviewer, agent_with_policy):
     page = reviewer.get("/agents/parrot/edit/").content.decode()
-    assert 'value="ls"' in page and ">One</textarea>" in page
+    assert 'name="policy_tool"' not in page and ">One</textarea>" in page
     reviewer.post("/agents/parrot/edit/", changed(agent_with_policy, instructions="Two", name="Cockatoo"))
     agent_with_policy.refresh_from_db()
     assert (
@@ -117,6 +117,19 @@ def test_saving_an_outdated_agent_version_shows_the_changes_first(reviewer, agen
     assert reviewer.post("/agents/parrot/edit/", changed(agent_with_policy, instructions="Mine")).status_code == 302
     agent_with_policy.refresh_from_db()
     assert (agent_with_policy.instructions, agent_with_policy.version) == ("Mine", 3)
+
+
+def test_only_an_admin_sets_what_an_agent_may_do(admin, reviewer, agent_with_policy):
+    """Not even by sending a form that they were not shown."""
+    allowing = {"policy_tool": ["ls", "rm"], "policy_verdict": ["allow", "allow"], "policy_default": "allow"}
+    more = allowing | {"tools": '[{"type": "mcp", "name": "x", "url": "http://10.0.0.1/"}]', "environment": '{"a": 1}'}
+    reviewer.post("/agents/parrot/edit/", changed(agent_with_policy, instructions="Two", **more))
+    after = Agent.objects.get(pk=agent_with_policy.pk)
+    assert (after.policy, after.tools, after.environment) == (agent_with_policy.policy, [], {})
+    assert after.instructions == "Two"
+    assert 'value="ls"' in admin.get("/agents/parrot/edit/").content.decode()
+    reviewer.post("/agents/+/", form(name="Crow", runtime="local", **more))
+    assert (Agent.objects.get(name="Crow").policy, Agent.objects.get(name="Crow").tools) == ({}, [])
 
 
 def test_only_an_admin_sets_the_budget(admin, reviewer, agent_with_policy):

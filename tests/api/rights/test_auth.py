@@ -12,7 +12,7 @@ from sessions_app.models import Member, Role, Session
 from sessions_app.services import api_keys, audit
 from sessions_app.services.approvals import requests
 
-from .client import Api, ok, refused
+from ..client import Api, ok, refused
 
 
 @pytest.fixture
