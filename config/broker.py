@@ -10,6 +10,9 @@ URL = "pgmq://database"
 QUEUE = "countersign"
 TURNS = "countersign_turns"
 """Turns of agents wait for models most of the time: many at once in threads, apart from imports, which compute."""
+QUEUES = (QUEUE, TURNS)
+NOTIFY_MILLISECONDS = 250
+"""At most one NOTIFY in this time and queue; kombu's own figure."""
 # A job row's heartbeat, not this, says that a worker died: the sweep enqueues it again within 45 s. This is for tasks
 # without a row. A task that takes longer is delivered twice, finds its row claimed, and ends.
 VISIBILITY_SECONDS = 120
@@ -53,7 +56,10 @@ def _quoted(value: object) -> str:
 
 
 def install(parameters: Mapping[str, str]) -> None:
-    """Make the queues' schema and our queue in the database of ``parameters``, where they are missing."""
+    """Make the queues' schema and our queues in the database of ``parameters``, where they are missing.
+
+    Their owner's work, with the triggers that NOTIFY: the role that sends and reads may make neither.
+    """
     import psycopg
     from pgmq import install_pgmq_from_sql
     from psycopg.conninfo import make_conninfo
@@ -62,4 +68,8 @@ def install(parameters: Mapping[str, str]) -> None:
         found = connection.execute("SELECT to_regclass('pgmq.meta')").fetchone()
         if found == (None,):
             install_pgmq_from_sql(conn=connection)
-        connection.execute("SELECT pgmq.create(%s)", [QUEUE])
+        for queue in QUEUES:
+            connection.execute("SELECT pgmq.create(%s)", [queue])
+            told = connection.execute("SELECT 1 FROM pgmq.notify_insert_throttle WHERE queue_name = %s", [queue])
+            if told.fetchone() is None:
+                connection.execute("SELECT pgmq.enable_notify_insert(%s, %s)", [queue, NOTIFY_MILLISECONDS])

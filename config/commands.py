@@ -15,6 +15,8 @@ from config.processes import supervisor
 WITHOUT_DATABASE = frozenset({"check", "collectstatic", "help", "makemessages", "prepare", "version"})
 """``prepare`` is run by `up`, which has started the database already."""
 OWN_MIGRATIONS = frozenset({"makemigrations", "migrate", "sqlmigrate", "showmigrations"})
+OWNERS = frozenset({"backup", "makemigrations", "migrate", "rebuild", "restore", "showmigrations", "sqlmigrate"})
+"""Run as the database's owner; all others as the desk's role. ``prepare`` changes over for what needs it."""
 
 
 def run(arguments: list[str]) -> int:
@@ -58,11 +60,29 @@ def _execute(arguments: list[str]) -> int:
     from django.core.management import execute_from_command_line
     from django.db import OperationalError
 
+    command = arguments[1] if len(arguments) > 1 else "help"
     try:
-        execute_from_command_line(arguments)
+        if command in OWNERS:
+            _execute_as_owner(arguments)
+        else:
+            execute_from_command_line(arguments)
     except OperationalError as fault:
         from config import prepare
 
         prepare.connect()  # raises a ConfigError of one line where that is what is wrong
         raise fault
     return 0
+
+
+def _execute_as_owner(arguments: list[str]) -> None:
+    """Run a command with the rights of the database's owner; after ``migrate`` the desk's role has what it needs."""
+    import django
+    from django.core.management import execute_from_command_line
+
+    django.setup()
+    from config.database import roles
+
+    roles.become_owner()
+    execute_from_command_line(arguments)
+    if arguments[1] == "migrate":
+        roles.prepare()

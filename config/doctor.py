@@ -15,6 +15,7 @@ from psycopg.conninfo import make_conninfo
 
 from config import health
 from config.celery import PONG_CHANNEL, pong
+from config.database import roles
 from config.prepare import connection_parameters
 from vcon_app.services.documents import storage
 from vcon_app.services.trust import own_keys
@@ -27,11 +28,12 @@ PROBE = ".probe"
 
 @dataclass(frozen=True)
 class Check:
-    """One part: its name, what is wrong with it (or nothing), and what to do then."""
+    """One part: its name, what is wrong with it (or nothing), and what to do then. A ``notice`` is no fault."""
 
     name: str
     fault: str | None
     remedy: str
+    notice: str | None = None
 
 
 def diagnose() -> list[Check]:
@@ -39,6 +41,7 @@ def diagnose() -> list[Check]:
     checks = [Check("database", health.database_fault(), _database_remedy())]
     if checks[0].fault is None:
         checks += [Check(name, look(), remedy) for name, look, remedy in NEED_DATABASE]
+        checks.append(Check("database role", roles_fault(), ROLES_REMEDY, None if roles.are_two() else ONE_ROLE))
     return checks + [Check(name, look(), remedy) for name, look, remedy in NEED_NOTHING]
 
 
@@ -88,12 +91,23 @@ def secrets_fault() -> str | None:
     return own_keys.key_problem()
 
 
+def roles_fault() -> str | None:
+    """Whether the role of web server and workers may do more than it should."""
+    if not roles.are_two():
+        return None
+    with connection.cursor() as cursor:
+        excess = roles.excess(cursor, settings.DATABASE_PARAMETERS["user"])
+    return f"{settings.DATABASE_PARAMETERS['user']} {excess}" if excess else None
+
+
 def _database_remedy() -> str:
     if settings.EMBEDDED_CLUSTER is None:
         return "check DATABASE_URL and that its server runs"
     return f"read {settings.EMBEDDED_CLUSTER.log}, then start script/server again"
 
 
+ROLES_REMEDY = "run script/manage prepare; what it does not take back was given by hand"
+ONE_ROLE = "one role does everything, so SQL that somebody makes the desk run could change the log: DATABASE_OWNER_URL"
 Part = tuple[str, Callable[[], str | None], str]
 NEED_DATABASE: list[Part] = [
     ("migrations", health.migrations_fault, "if nothing else is said, restart script/server"),

@@ -31,6 +31,7 @@ OURS = (
     "COUNTERSIGN_KEEP_DELIVERIES_DAYS",
     "COUNTERSIGN_MAX_UPLOAD_BYTES",
     "COUNTERSIGN_MCP_COMMANDS",
+    "COUNTERSIGN_PRIVATE_HOSTS",
     "COUNTERSIGN_PUBLIC_URL",
     "COUNTERSIGN_SIGNING_CERTIFICATES",
     "COUNTERSIGN_SIGNING_KEY",
@@ -40,6 +41,7 @@ COMMON = (
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_BASE_URL",
     "CELERY_BROKER_URL",
+    "DATABASE_OWNER_URL",
     "DATABASE_URL",
     "DEBUG",
     "EMAIL_URL",
@@ -62,6 +64,7 @@ class Environment:
 
     data_dir: Path
     database_url: str | None
+    database_owner_url: str | None
     database_pool: int
     broker_url: str | None
     secret_key: str | None
@@ -74,6 +77,7 @@ class Environment:
     anthropic_api_key: str | None
     anthropic_base_url: str | None
     mcp_commands: tuple[tuple[str, ...], ...]
+    private_hosts: frozenset[tuple[str, int | None]]
     slack_api_url: str | None
     slack_client_id: str | None
     slack_client_secret: str | None
@@ -90,7 +94,8 @@ def read(environ: Mapping[str, str] = os.environ) -> Environment:
     check_names(environ)
     return Environment(
         data_dir=Path(text(environ, "COUNTERSIGN_DATA_DIR") or default_data_dir()).expanduser().resolve(),
-        database_url=database_url(environ),
+        database_url=database_url(environ, "DATABASE_URL"),
+        database_owner_url=database_owner_url(environ),
         database_pool=integer(environ, "COUNTERSIGN_DATABASE_POOL", default=0, least=0),
         broker_url=url(environ, "CELERY_BROKER_URL", BROKER_SCHEMES),
         secret_key=secret(environ),
@@ -103,6 +108,7 @@ def read(environ: Mapping[str, str] = os.environ) -> Environment:
         anthropic_api_key=text(environ, "ANTHROPIC_API_KEY"),
         anthropic_base_url=url(environ, "ANTHROPIC_BASE_URL", ("https", "http"), needs_host=True),
         mcp_commands=commands(environ, "COUNTERSIGN_MCP_COMMANDS"),
+        private_hosts=frozenset(host_and_port(word) for word in word_list(environ, "COUNTERSIGN_PRIVATE_HOSTS")),
         slack_api_url=url(environ, "SLACK_API_URL", ("https", "http"), needs_host=True),
         **slack_app(environ),
         email_url=url(environ, "EMAIL_URL", EMAIL_SCHEMES, needs_host=True),
@@ -152,6 +158,17 @@ def commands(environ: Mapping[str, str], name: str) -> tuple[tuple[str, ...], ..
     return tuple(map(tuple, found))
 
 
+def host_and_port(word: str) -> tuple[str, int | None]:
+    """``HOST``, ``HOST:PORT`` or ``[IPv6]:PORT`` of COUNTERSIGN_PRIVATE_HOSTS: a lower-case name and a port or None."""
+    try:
+        parts = urlsplit(f"//{word}" if word.count(":") < 2 or "[" in word else f"//[{word}]")
+        if parts.netloc and not parts.path and not parts.username and parts.hostname and "*" not in word:
+            return parts.hostname.rstrip("."), parts.port
+    except ValueError:
+        pass
+    raise ConfigError(f"COUNTERSIGN_PRIVATE_HOSTS has {word!r}: use HOST or HOST:PORT, without a scheme or a path")
+
+
 def boolean(environ: Mapping[str, str], name: str, default: bool) -> bool:
     """True/False, true/false or 1/0; "yes" and "on" are refused, so that "off" can never mean on."""
     value = text(environ, name)
@@ -190,11 +207,22 @@ def url(environ: Mapping[str, str], name: str, schemes: tuple[str, ...], needs_h
     return value
 
 
-def database_url(environ: Mapping[str, str]) -> str | None:
-    """``DATABASE_URL``; it has to name a database, because libpq would else take the user's name for one."""
-    value = url(environ, "DATABASE_URL", DATABASE_SCHEMES)
+def database_url(environ: Mapping[str, str], name: str) -> str | None:
+    """A URL that has to name a database, because libpq would else take the user's name for one."""
+    value = url(environ, name, DATABASE_SCHEMES)
     if value is not None and not urlsplit(value).path.strip("/"):
-        raise ConfigError("DATABASE_URL names no database: use postgresql://USER:PASSWORD@HOST:5432/DATABASE")
+        raise ConfigError(f"{name} names no database: use postgresql://USER:PASSWORD@HOST:5432/DATABASE")
+    return value
+
+
+def database_owner_url(environ: Mapping[str, str]) -> str | None:
+    """``DATABASE_OWNER_URL``, whose user owns the tables; that of ``DATABASE_URL`` has to be another one then."""
+    value = database_url(environ, "DATABASE_OWNER_URL")
+    if value is None:
+        return None
+    owner, desk = urlsplit(value).username, urlsplit(text(environ, "DATABASE_URL") or "").username
+    if not owner or not desk or owner == desk:
+        raise ConfigError("DATABASE_OWNER_URL is set: it and DATABASE_URL have to name a user each, and not the same")
     return value
 
 

@@ -13,26 +13,33 @@ from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 
 from config import broker
-from config.database import schema
+from config.database import roles, schema
 from config.env import ConfigError
 
 ADVISORY_LOCK = 0x636F756E746572  # "counter": two hosts that start on one database migrate one after the other
 
 
 def database() -> None:
-    """Apply missing migrations and make the broker's queue.
+    """Apply missing migrations, make the broker's queues, and give the desk's role what it needs: all as the owner.
 
-    Raises ConfigError for a database that does not answer, is of a PostgreSQL too old, or does not fit.
+    Raises ConfigError for a database that does not answer, is of a PostgreSQL too old, or does not fit, and for a role
+    of the desk that may do too much.
     """
-    connect()
-    if fault := schema.version_fault():
-        raise ConfigError(fault)
+    with roles.as_owner():
+        connect()
+        if fault := schema.version_fault():
+            raise ConfigError(fault)
+        _prepare_alone()
+
+
+def _prepare_alone() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [ADVISORY_LOCK])
         try:
             _migrate()
             if settings.CELERY_BROKER_URL == broker.URL:
                 broker.install(connection_parameters())
+            roles.prepare()
         finally:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [ADVISORY_LOCK])
 
@@ -42,7 +49,8 @@ def connect() -> None:
     try:
         connection.ensure_connection()
     except Error as fault:
-        place = "DATABASE_URL" if settings.EMBEDDED_CLUSTER is None else settings.EMBEDDED_CLUSTER.directory
+        setting = "DATABASE_OWNER_URL" if roles.are_two() and roles.is_owner() else "DATABASE_URL"
+        place = setting if settings.EMBEDDED_CLUSTER is None else settings.EMBEDDED_CLUSTER.directory
         raise ConfigError(f"cannot connect to the database ({place}): {one_line(fault)}") from fault
 
 
@@ -67,7 +75,8 @@ def _migrate() -> None:
 
 def connection_parameters() -> dict[str, str]:
     """libpq's parameters of the database that Django uses now, which in a test is the test's."""
-    return settings.DATABASE_PARAMETERS | {"dbname": connection.settings_dict["NAME"]}
+    parameters = settings.DATABASE_OWNER_PARAMETERS if roles.is_owner() else settings.DATABASE_PARAMETERS
+    return {**parameters, "dbname": connection.settings_dict["NAME"]}
 
 
 def static_files() -> None:

@@ -177,13 +177,21 @@ def _database(parameters: dict[str, str]) -> dict[str, Any]:
     }
 
 
+def _parameters(url: str) -> dict[str, str]:
+    return {name: str(value) for name, value in conninfo_to_dict(url).items()}
+
+
+# Web server and workers connect as a role that cannot change the log; the owner migrates (``config.database.roles``).
 EMBEDDED_CLUSTER: Cluster | None = None
 if ENV.database_url:
-    DATABASE_PARAMETERS = {name: str(value) for name, value in conninfo_to_dict(ENV.database_url).items()}
+    DATABASE_PARAMETERS = _parameters(ENV.database_url)
+    DATABASE_OWNER_PARAMETERS = _parameters(ENV.database_owner_url or ENV.database_url)
 else:
     EMBEDDED_CLUSTER = Cluster(DATA_DIR)
-    DATABASE_PARAMETERS = EMBEDDED_CLUSTER.parameters
+    DATABASE_PARAMETERS, DATABASE_OWNER_PARAMETERS = EMBEDDED_CLUSTER.desk_parameters, EMBEDDED_CLUSTER.parameters
 DATABASES = {"default": _database(DATABASE_PARAMETERS)}
+DATABASE_OWNER = _database(DATABASE_OWNER_PARAMETERS)
+"""What ``DATABASES["default"]`` is for the commands that need the owner."""
 
 CELERY_BROKER_URL = ENV.broker_url or broker.URL
 CELERY_BROKER_TRANSPORT_OPTIONS = broker.transport_options(None if ENV.broker_url else DATABASE_PARAMETERS)
@@ -243,6 +251,7 @@ CELERY_BEAT_SCHEDULE["sessions_app.tasks.remove_old"] = {
 ANTHROPIC_API_KEY = ENV.anthropic_api_key
 ANTHROPIC_BASE_URL = ENV.anthropic_base_url
 MCP_COMMANDS = ENV.mcp_commands
+PRIVATE_HOSTS = ENV.private_hosts
 
 SLACK_API_URL = (ENV.slack_api_url or "https://slack.com/api/").rstrip("/") + "/"
 SLACK_CLIENT_ID, SLACK_CLIENT_SECRET = ENV.slack_client_id, ENV.slack_client_secret

@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kombu.transport import pgmq
 
 SECONDS = 0.05
 """Between two looks whether a task has ended. It costs no query: the queue is read when there is room again."""
+
+
+class Channel(pgmq.Channel):
+    """Channel to queues that are there: ``config.broker.install`` makes them, with the rights of their owner.
+
+    kombu's own makes each queue and its trigger anew wherever it is declared, which the desk's role may not.
+    """
+
+    def _new_queue(self, queue: str, **kwargs: Any) -> None:
+        self._maybe_enable_notify(queue)
+
+    def _maybe_enable_notify(self, queue: str, queue_name: str | None = None) -> None:
+        if self.use_notify:
+            transport: Any = self.connection  # to kombu's stubs it is any transport
+            transport._register_notify_queue(queue_name or self._queue_name(queue))
 
 
 class Transport(pgmq.Transport):
@@ -15,6 +32,7 @@ class Transport(pgmq.Transport):
     tells of one that was acknowledged: a backlog of short tasks went at 1 a second with two children (measured).
     """
 
+    Channel = Channel
     _interval = pgmq.Transport.polling_interval
 
     @property

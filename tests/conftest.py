@@ -41,6 +41,9 @@ pytest_plugins = ["tests.fixtures"]
 
 # Here and not in a hook: the conftest.py of a folder below imports models as soon as pytest finds it.
 django.setup()
+from config.database import roles  # noqa: E402
+
+roles.become_owner()  # who may make the test database
 # What production needs and tests only wait for: slow password hashes, hashed names of static files.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 settings.STORAGES |= {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
@@ -75,17 +78,26 @@ def django_db_modify_db_settings(database_server: None) -> None:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """The test database, with the broker's queue in it: a task that a test sends waits there, as in production."""
+    """The test database, with the broker's queues and the desk's role in it: tests do as web server and workers may."""
+    from django.db import connection
+    from django.db.backends.signals import connection_created
     from kombu import pools
 
     from config import broker, prepare
     from config.celery import app
+    from tests import database_roles
 
     with django_db_blocker.unblock():
         broker.install(prepare.connection_parameters())
+        roles.prepare()
         options = broker.transport_options(prepare.connection_parameters())
+        connection.close()
+    connection_created.connect(database_roles.work_as_the_desk)
     app.conf.broker_transport_options = settings.CELERY_BROKER_TRANSPORT_OPTIONS = options
     yield
+    connection_created.disconnect(database_roles.work_as_the_desk)
+    with django_db_blocker.unblock():
+        connection.close()
     pools.reset()  # a database that somebody is connected to cannot be dropped
     app.close()
 
@@ -95,7 +107,14 @@ def process_environment(django_db_setup: None) -> dict[str, str]:
     """The environment of a process (a real worker, a command) that is to work on the test database."""
     from config import prepare
 
-    parameters = prepare.connection_parameters()
+    place = {"dbname": prepare.connection_parameters()["dbname"]}
+    urls = {"DATABASE_URL": database_url(settings.DATABASE_PARAMETERS | place)}
+    if roles.are_two():
+        urls["DATABASE_OWNER_URL"] = database_url(settings.DATABASE_OWNER_PARAMETERS | place)
+    return os.environ | urls
+
+
+def database_url(parameters: dict[str, str]) -> str:
     user, password = quote(parameters.get("user", "")), quote(parameters.get("password", ""))
     host, port, name = quote(parameters.get("host", ""), safe=""), parameters.get("port", "5432"), parameters["dbname"]
-    return os.environ | {"DATABASE_URL": f"postgresql://{user}:{password}@{host}:{port}/{name}"}
+    return f"postgresql://{user}:{password}@{host}:{port}/{name}"

@@ -23,6 +23,8 @@ from config.processes.system import open_lock
 MAJOR = 18
 NAME = "countersign"
 """The database, its owner, and the operating-system user that runs the server when root starts it."""
+DESK = "countersign_desk"
+"""The role that web server and workers connect as; ``config.database.roles`` makes it."""
 PORT = 5432
 SOCKET_PATH_MAX = 103
 """sun_path holds 104 bytes on macOS and 108 on Linux, with the closing NUL."""
@@ -52,8 +54,13 @@ class Cluster:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """libpq's parameters of the database."""
+        """libpq's parameters of the database, for its owner."""
         return {"host": str(self.sockets), "port": str(PORT), "dbname": NAME, "user": NAME}
+
+    @property
+    def desk_parameters(self) -> dict[str, str]:
+        """The same for the role of web server and workers."""
+        return self.parameters | {"user": DESK}
 
 
 def binaries() -> Path:

@@ -1,4 +1,5 @@
 from .agents import Agent, AgentVersion
+from .append_only import APPEND_ONLY
 from .approvals import Approval, Vote
 from .audit import AuditEntry
 from .events import Event, EventText, ModelRequest, ToolCall
@@ -15,6 +16,7 @@ from .usage import CallUsage, TurnUsage
 from .workspaces import ApiKey, Member, Role, Workspace
 
 __all__ = [
+    "APPEND_ONLY",
     "Agent",
     "AgentVersion",
     "ApiKey",

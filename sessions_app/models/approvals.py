@@ -90,12 +90,13 @@ class Approval(models.Model):
 
 
 class Vote(models.Model):
-    """What one person or API key said. With one vote needed (the rule today) the first vote decides."""
+    """What one person or API key said; append-only. With one vote needed (the rule today) the first vote decides."""
 
     id = models.UUIDField(primary_key=True, default=uuid7)
     approval = models.ForeignKey(Approval, models.CASCADE, related_name="votes")
-    member = models.ForeignKey(Member, models.SET_NULL, null=True)
-    api_key = models.ForeignKey(ApiKey, models.SET_NULL, null=True)
+    member = models.ForeignKey(Member, models.DO_NOTHING, null=True)
+    """Set to NULL by the database when the member goes (migration 0005), and so for the key."""
+    api_key = models.ForeignKey(ApiKey, models.DO_NOTHING, null=True)
     by = models.TextField()
     """The name at the time of voting: it stays when the member goes."""
     verdict = models.CharField(max_length=10)

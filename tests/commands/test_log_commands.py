@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import connection
 
 from sessions_app.models import Session, Turn
 from sessions_app.services import agents, audit, sessions, workspaces
 from sessions_app.services.log import events, links
+from tests.database_roles import as_owner
 from tests.services.build import answer, user
 
 
@@ -81,7 +81,7 @@ def test_a_missing_entry_is_named(session_with_usage, capsys):
 
 
 def _forge(sql, workspace_id):
-    with connection.cursor() as cursor:
+    with as_owner() as cursor:
         cursor.execute(
             "SET LOCAL session_replication_role = replica"
         )  # the trigger that refuses this is off for a moment

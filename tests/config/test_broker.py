@@ -11,7 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from django.db import connection
 from kombu.transport.pgmq import Channel
 from pgmq.base import PGMQConfig
 from psycopg.conninfo import conninfo_to_dict
@@ -20,6 +19,7 @@ from config import broker, doctor
 from config.database.postgres import wait_until
 from config.env import BASE_DIR
 from tests.config.tasks import sign_in_and_stay
+from tests.database_roles import as_owner
 
 AWKWARD = {
     "host": "/run/a directory",
@@ -45,7 +45,7 @@ def test_the_options_are_ones_that_the_transport_reads():
 @pytest.fixture
 def empty_queue(transactional_db) -> None:
     """What other tests rang for is in the queue still, and would be taken first."""
-    with connection.cursor() as cursor:
+    with as_owner() as cursor:
         cursor.execute("SELECT pgmq.purge_queue(queue_name) FROM pgmq.list_queues()")
 
 

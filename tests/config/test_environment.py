@@ -37,6 +37,8 @@ def test_a_boolean_is_true_or_false(value, meaning):
         ("DATABASE_URL", "postgresql://u@h"),
         ("DATABASE_URL", "postgresql://u@h:port/d"),
         ("DATABASE_URL", "countersign.db"),
+        ("DATABASE_OWNER_URL", "mysql://u@h/d"),
+        ("DATABASE_OWNER_URL", "postgresql://owner@h/d"),
         ("CELERY_BROKER_URL", "rabbitmq://h"),
         ("ANTHROPIC_BASE_URL", "api"),
         ("EMAIL_URL", "mail@example.com"),
@@ -58,6 +60,12 @@ def test_a_bad_value_is_one_line_that_names_it(name, value):
         env.read({name: value})
     assert str(fault.value).startswith(name)
     assert "\n" not in str(fault.value)
+
+
+@pytest.mark.parametrize("desk", ["postgresql://owner@h/d", "postgresql://h/d"])
+def test_owner_and_desk_are_two_users_of_the_database(desk):
+    with pytest.raises(ConfigError, match="name a user each, and not the same"):
+        env.read({"DATABASE_OWNER_URL": "postgresql://owner@h/d", "DATABASE_URL": desk})
 
 
 def test_a_refused_url_keeps_its_password_to_itself():

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from django.db import connection
 
 from config import health
+from tests.database_roles import as_owner
 
 
 def test_healthz_asks_no_database(client):
@@ -20,7 +20,7 @@ def test_readyz_is_ok_when_every_part_is_there(client):
 
 @pytest.mark.django_db
 def test_readyz_names_the_migrations_that_are_missing(client):
-    with connection.cursor() as cursor:
+    with as_owner() as cursor:
         cursor.execute("DELETE FROM django_migrations WHERE app = 'sessions'")
     answer = client.get("/readyz")
     assert (answer.status_code, answer.json()["part"]) == (503, "migrations")

@@ -10,6 +10,7 @@ from sessions_app.drafts import EventDraft, ToolDraft, Usage
 from sessions_app.models import Session
 from sessions_app.services.log import events, links
 from sessions_app.services.log.events import BATCH, PARENTS_REMEMBERED
+from tests.database_roles import as_owner
 
 from .build import append, at_once, event, log, user
 
@@ -132,7 +133,8 @@ def test_progress_is_reported_after_each_batch(session):
 
 
 def test_a_session_that_is_gone_is_an_error(session):
-    Session.objects.filter(pk=session.pk).delete()
+    with as_owner():
+        Session.objects.filter(pk=session.pk).delete()
     with pytest.raises(Session.DoesNotExist):
         events.append(session.pk, [event()], origin=links.RUNTIME)
 

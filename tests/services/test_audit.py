@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from django.db import DatabaseError, connection, transaction
+from django.db import transaction
 
 from sessions_app.models import AuditEntry
 from sessions_app.services import audit, workspaces
+from tests.database_roles import as_owner
 
 from .build import at_once
 
@@ -21,7 +22,7 @@ def chain(workspace) -> list[AuditEntry]:
 
 def forced(statement: str, *params: object) -> None:
     """Run a statement as somebody who owns the database would: without the triggers."""
-    with connection.cursor() as cursor:
+    with as_owner() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute("ALTER TABLE sessions_app_auditentry DISABLE TRIGGER append_only")
         cursor.execute(statement, params)
@@ -37,16 +38,6 @@ def test_entries_are_numbered_and_chained(workspace, chain):
     assert [entry.seq for entry in chain] == [1, 2, 3, 4, 5]
     assert [entry.previous_hash for entry in chain] == [audit.GENESIS, *(entry.hash for entry in chain[:-1])]
     assert broken(workspace) == []
-
-
-@pytest.mark.parametrize("table", ["sessions_app_auditentry", "sessions_app_event"])
-@pytest.mark.parametrize("statement", ["UPDATE {} SET seq = seq", "DELETE FROM {}"])
-def test_the_database_refuses_to_change_or_delete(session, chain, table, statement):
-    from .build import append, event
-
-    append(session, event())
-    with pytest.raises(DatabaseError, match="append-only: (UPDATE|DELETE) refused"), transaction.atomic():
-        connection.cursor().execute(statement.format(table))
 
 
 @pytest.mark.parametrize(

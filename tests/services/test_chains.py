@@ -5,20 +5,20 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from django.db import connection
 
 from sessions_app.models import Approval, LedgerEntry, Role, UnsealedHead, Vote
 from sessions_app.queries import chains
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions, endings, requests
 from sessions_app.services.money import ledger
+from tests.database_roles import as_owner
 
 pytestmark = pytest.mark.django_db
 ADA = decisions.Decider(audit.Actor("member", "1", "Ada"), Role.REVIEWER, "web")
 
 
 def tampered(statement: str) -> None:
-    with connection.cursor() as cursor:
+    with as_owner() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")
         cursor.execute(statement)
         cursor.execute("SET LOCAL session_replication_role = origin")
@@ -127,7 +127,9 @@ def test_an_approval_that_nobody_asked_for_is_noticed(session):
 
 def test_an_approval_that_is_gone_is_noticed_unless_its_session_was_erased(session):
     approval = decided(session)
-    approval.delete()
+    with as_owner() as cursor:
+        cursor.execute("SET LOCAL countersign.erase = 'on'")
+        approval.delete()
     faults = list(chains.missing_approvals(session.workspace_id, erased=set()))
     assert [fault.what for fault in faults] == [f"approval {faults[0].what.split()[1]}"]
     assert list(chains.missing_approvals(session.workspace_id, erased={str(session.pk)})) == []
@@ -135,5 +137,6 @@ def test_an_approval_that_is_gone_is_noticed_unless_its_session_was_erased(sessi
 
 def test_a_member_who_goes_leaves_the_decision_whole(session):
     decided(session)
-    Vote.objects.update(member=None)
+    with as_owner():
+        Vote.objects.update(member=None)
     assert decision_faults(session) == []

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from django.db import connection
-
 from sessions_app.services import audit
+from tests.database_roles import as_owner
 
 from .build import asks, session_of, words
 
@@ -46,7 +45,7 @@ def test_the_history_of_one_thing(admin, agent):
 def test_a_whole_chain_is_confirmed_and_a_broken_one_names_the_entry(admin, agent):
     asks(session_of(agent))
     assert "The chain is whole" in words(admin.get("/audit/?check=1"))
-    with connection.cursor() as cursor:
+    with as_owner() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute("ALTER TABLE sessions_app_auditentry DISABLE TRIGGER append_only")
         cursor.execute("UPDATE sessions_app_auditentry SET actor_name = 'Nobody' WHERE seq = 2")

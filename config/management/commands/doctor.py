@@ -14,7 +14,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         checks = doctor.diagnose()
         for check in checks:
-            line = f"fault  {check.name}: {check.fault}; {check.remedy}" if check.fault else f"ok     {check.name}"
-            self.stdout.write(line)
+            if check.fault:
+                self.stdout.write(f"fault  {check.name}: {check.fault}; {check.remedy}")
+            else:
+                self.stdout.write(f"notice {check.name}: {check.notice}" if check.notice else f"ok     {check.name}")
         if any(check.fault for check in checks):
             raise SystemExit(1)

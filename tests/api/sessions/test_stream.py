@@ -6,7 +6,6 @@ import asyncio
 from contextlib import AsyncExitStack
 
 import pytest
-from django.db import connection
 from django.test import AsyncClient
 
 from sessions_app.live import follow, steps
@@ -16,6 +15,7 @@ from sessions_app.services import agents, audit, sessions
 from sessions_app.services.approvals import decisions, requests
 from sessions_app.services.log import events, links
 from sessions_app.services.turns import in_flight, messages
+from tests.database_roles import as_owner
 from tests.services.build import event, user
 
 from .live import PATIENCE, connections_open, elsewhere, forgotten, stream
@@ -200,7 +200,7 @@ def test_the_hub_comes_back_after_its_connection_is_cut(api, session, monkeypatc
 
 
 def _cut_listeners() -> None:
-    with connection.cursor() as cursor:
+    with as_owner() as cursor:
         cursor.execute(
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query LIKE 'LISTEN countersign%'"
         )

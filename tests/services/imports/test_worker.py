@@ -20,6 +20,7 @@ from config.broker import QUEUE
 from config.database import postgres
 from config.database.cluster import Cluster, make_directories
 from sessions_app.models import Event, Session
+from tests.database_roles import as_owner
 from vcon_app.models import Import
 from vcon_app.services.documents import jobs
 from vcon_app.services.imports import import_jobs
@@ -36,7 +37,7 @@ AWAY_SECONDS = 5
 def workers(transactional_db, process_environment, document_storage, tmp_path) -> Iterator[Callable[[], Worker]]:
     """Starts workers on the test database; all are gone before it is emptied."""
     environment = process_environment | {"STORAGE_URL": f"file://{document_storage}"}
-    with connection.cursor() as cursor:
+    with as_owner() as cursor:
         cursor.execute("SELECT pgmq.purge_queue(%s)", [QUEUE])
     started: list[Worker] = []
 
@@ -106,7 +107,8 @@ PREPARE = "from config import prepare; prepare.database()"
 def test_an_import_outlives_a_database_that_stops_meanwhile(process_environment):
     """On a server of its own: the other one belongs to the whole run."""
     data_dir = Path(tempfile.mkdtemp(prefix="countersign-test-"))  # pytest's own is closed to the server's user
-    environment = process_environment | {"COUNTERSIGN_DATA_DIR": str(data_dir), "DATABASE_URL": ""}
+    environment = process_environment | {"COUNTERSIGN_DATA_DIR": str(data_dir)}
+    environment |= {"DATABASE_URL": "", "DATABASE_OWNER_URL": ""}
     cluster = Cluster(data_dir)
     make_directories(cluster)
     server = postgres.start(cluster, with_parent=True)

@@ -1,0 +1,20 @@
+"""The tables whose rows are never changed: what happened, what was said, what was paid, who did it.
+
+Two guards hold each of them, and tests hold this list to both. A trigger refuses UPDATE, DELETE and TRUNCATE to
+everybody (``sessions_app.migrations._append_only`` writes it into the migration that makes the table). And the role
+that web server and workers connect as has SELECT and INSERT there, and nothing else (``config.database.roles``).
+
+Erasure, which a person may ask for, is therefore a function in the database that belongs to the owner (SECURITY
+DEFINER, with a ``search_path`` of its own). It sets ``countersign.erase`` for its transaction and deletes; the trigger
+lets that pass for the owner's rights alone.
+"""
+
+from __future__ import annotations
+
+from .approvals import Vote
+from .audit import AuditEntry
+from .events import Event
+from .links import EventLink
+from .money import LedgerEntry
+
+APPEND_ONLY = (AuditEntry, Event, EventLink, LedgerEntry, Vote)
