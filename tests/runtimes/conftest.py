@@ -18,6 +18,12 @@ from tests.fakes.managed_agents import KEY, FakeManagedAgents
 BY = audit.Actor("member", "m", "Ines")
 
 
+@pytest.fixture(autouse=True)
+def loopback_is_listed(settings) -> None:
+    """MCP servers of these tests are on this machine, which an operator has to allow."""
+    settings.PRIVATE_HOSTS = frozenset({("127.0.0.1", None)})
+
+
 @pytest.fixture
 def workspace(transactional_db, workspace) -> Workspace:
     """The default workspace, committed: workers read it through connections of their own."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from mcp.types import Tool
@@ -100,6 +102,49 @@ def test_a_server_that_is_down_leaves_the_turn_alive(ask, api):
     assert event(session, "error").text.startswith("the MCP server shop could not be reached: ConnectError")
     assert event(session, "tool_result").tool_status == "error"
     assert texts(session, "agent_message") == ["I see."]
+
+
+@pytest.fixture
+def other_service() -> Iterator[ThreadingHTTPServer]:
+    """A service that is no MCP server, and answers everybody with what is nobody's business."""
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            status, kind = self.path.strip("/").split("/", 1)
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(int(status))
+            self.send_header("Content-Type", kind)
+            self.end_headers()
+            self.wfile.write(b'{"internal": "INTERNAL-SECRET-DATA"}')
+
+        do_GET = do_POST
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream", "text/html"])
+@pytest.mark.parametrize("status", [200, 404, 500])
+def test_what_another_service_answers_is_not_in_the_log(ask, other_service, kind, status):
+    url = f"http://127.0.0.1:{other_service.server_port}/{status}/{kind}"
+    session = ask([{"type": "mcp", "server": "shop", "url": url}], "shop__orders")
+    said = " ".join(text for _, text in told(session))
+    assert "the MCP server shop could not be reached: MCPError" in said and f"HTTP {status}" in said
+    assert "INTERNAL" not in said and "internal" not in said
+
+
+def test_a_server_in_a_private_network_is_not_asked(ask, shop, settings):
+    settings.PRIVATE_HOSTS = frozenset()
+    session = ask(at(shop), "shop__orders")
+    said = event(session, "error").text
+    assert said.startswith("the MCP server shop could not be reached: PrivateAddress: 127.0.0.1 leads into a private")
+    assert shop.calls == [] and event(session, "tool_result").tool_status == "error"
 
 
 def test_a_server_that_goes_down_before_an_approved_call_is_a_result(make_session, api):

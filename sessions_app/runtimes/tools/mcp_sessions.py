@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import Future, wait
 from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
+import httpx2
 from anyio.from_thread import BlockingPortal
 from mcp import Client, StdioServerParameters, stdio_client
-from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+from mcp.client.streamable_http import streamable_http_client
 
+from sessions_app import guarded_http
 from sessions_app.runtimes.run import TurnRun
 
 from .waiting import outcome
@@ -27,10 +29,12 @@ MAX_MESSAGE = 16 * 1024 * 1024
 
 
 @asynccontextmanager
-async def over_http(url: str, headers: dict[str, str]) -> AsyncIterator[Any]:
+async def over_http(
+    url: str, headers: dict[str, str], on_response: Callable[[httpx2.Response], Awaitable[None]]
+) -> AsyncIterator[Any]:
     """Client over Streamable HTTP; a redirect is followed only to the same origin, so that headers stay there."""
     async with (
-        create_mcp_http_client(headers=headers) as http,
+        guarded_http.client(headers, on_response) as http,
         streamable_http_client(url, http_client=http, max_sse_event_size=MAX_MESSAGE) as ends,
     ):
         yield ends

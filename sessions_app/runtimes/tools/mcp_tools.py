@@ -10,10 +10,11 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+import httpx2
 from anyio.from_thread import BlockingPortal
 from django.conf import settings
 from mcp import Client, MCPError
-from mcp.types import CONNECTION_CLOSED, Tool
+from mcp.types import CONNECTION_CLOSED, PARSE_ERROR, Tool
 
 from sessions_app.runtimes.calls import Result
 from sessions_app.runtimes.run import TurnRun
@@ -30,6 +31,8 @@ MAX_TOOLS = 200
 """Of one server: every definition is a part of every request."""
 SHORTEST_SECRET = 8
 """Characters: what is shorter ("Bearer") stands in texts by chance."""
+OURS = (OSError, TimeoutError, TooSlow, httpx2.ConnectError, httpx2.TimeoutException)
+"""Errors whose text was written on this side."""
 
 
 class Down(Exception):
@@ -49,6 +52,8 @@ class Server:
         self._portal = portal
         self._connection: Connection | None = None
         self._headers: dict[str, str] = {}
+        self._status: int | None = None
+        """HTTP status of its last answer."""
 
     def offers(self) -> tuple[list[Offer], list[str]]:
         """Offers of its tools by name, and a sentence for each that cannot be used. Raises ``Down`` and ``Stopped``."""
@@ -57,7 +62,7 @@ class Server:
         except (Stopped, LeaseLost, Down):
             raise
         except Exception as error:  # whatever a server answers instead of a list
-            raise Down(self.hide(f"the MCP server {self.entry.server} lists no tools: {_why(error)}")) from error
+            raise Down(self.hide(f"the MCP server {self.entry.server} lists no tools: {self._why(error)}")) from error
         names, wanted = {tool.name for tool in listed}, self.entry.tools
         problems = [f"it has no tool {name!r:.80}" for name in wanted or () if name not in names]
         tools = sorted((tool for tool in listed if wanted is None or tool.name in wanted), key=lambda tool: tool.name)
@@ -104,10 +109,10 @@ class Server:
         except (Stopped, TooSlow, LeaseLost):
             raise
         except Exception as error:  # the server, or what lies between
-            if isinstance(error, MCPError) and error.code != CONNECTION_CLOSED:
+            if isinstance(error, MCPError) and error.code not in (CONNECTION_CLOSED, PARSE_ERROR):
                 raise
             self.close()
-            raise BrokeOff(self.hide(f"the MCP server {self.entry.server} broke off: {_why(error)}")) from error
+            raise BrokeOff(self.hide(f"the MCP server {self.entry.server} broke off: {self._why(error)}")) from error
 
     def _client(self) -> Client:
         if self._connection is None:
@@ -118,14 +123,32 @@ class Server:
             raise
         except Exception as error:  # DNS, TLS, HTTP, the protocol, a command that is not there, no answer in time
             self.close()
-            raise Down(self.hide(f"the MCP server {self.entry.server} could not be reached: {_why(error)}")) from error
+            raise Down(
+                self.hide(f"the MCP server {self.entry.server} could not be reached: {self._why(error)}")
+            ) from error
 
     def _transport(self) -> Any:
         if self.entry.command:
             return of_command(_allowed(self.entry))
         url = self.entry.url or ""
         self._headers = _headers(self.entry, self._turn.session.workspace_id, url)
-        return over_http(url, self._headers)
+        return over_http(url, self._headers, self._note_status)
+
+    async def _note_status(self, response: httpx2.Response) -> None:
+        self._status = response.status_code
+
+    def _why(self, error: BaseException) -> str:
+        """Class of the first cause of an error, and the HTTP status.
+
+        Its text only where no part of it comes from the other side: what else answers at an address (a page, the
+        JSON of another service, a banner) is quoted by the errors of parsers, and would stand in the log.
+        """
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        if isinstance(error, OURS):
+            return f"{type(error).__name__}: {error}"[:500]
+        kind = f"{type(error).__name__} {error.code}" if isinstance(error, MCPError) else type(error).__name__
+        return kind if self._status is None else f"{kind}, HTTP {self._status}"
 
 
 async def _list(client: Client) -> list[Tool]:
@@ -156,10 +179,3 @@ def _allowed(entry: McpEntry) -> tuple[str, ...]:
         f"the MCP server {entry.server} was not started: its command is not among COUNTERSIGN_MCP_COMMANDS, "
         "where the operator of this installation lists what agents may start"
     )
-
-
-def _why(error: BaseException) -> str:
-    """Text of the first cause of an error."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return f"{type(error).__name__}: {error}"[:500]
