@@ -110,8 +110,11 @@ class ImportedSession(models.Model):
     member = models.TextField(default="")
     """The file in an archive, by its name there; empty where the document itself is the file."""
     events = models.IntegerField(default=0)
+    first_seq = models.IntegerField(null=True)
+    last_seq = models.IntegerField(null=True)
+    """The events that the file added; NULL where it added none, and where others stand between them."""
     signature = models.JSONField(default=dict)
-    """That of the very file: of an archive each member has its own."""
+    """That of the very file: of an archive each member has its own. ``covers`` in it: the events that it covers."""
 
     class Meta:
         constraints = [

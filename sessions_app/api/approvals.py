@@ -69,7 +69,8 @@ async def read_approval(request: HttpRequest, approval_id: UUID, wait: Wait) -> 
 def ask(request: HttpRequest, question: Question) -> HttpResponse:
     """Ask whether a tool call may be made. The same ``client_id`` again is the same question.
 
-    409 when the client id was used with anything else, which the answer names, or the session is archived.
+    409 when the client id was used with anything else, which the answer names, or the session is archived or was read
+    from a signed file.
     """
     refuse_repaired(request)
     asked = requests.Question(

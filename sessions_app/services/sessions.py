@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from sessions_app.drafts import EventDraft
 from sessions_app.models import Agent, Session
+from sessions_app.queries.sessions import provenance
 
 from . import actors, audit, notify, task_queue
 from .approvals import endings
@@ -19,6 +20,7 @@ from .log.sanitise import identifier, storable
 from .turns.resume import stop
 
 FROM_FILE = "this session was read from a file and stays as it is: continue it in a new session"
+FROM_SIGNED_FILE = "this session was read from a signed file and stays as it was signed: continue it in a new session"
 CLOSED = "this session is archived: it can be read and exported, but not continued"
 
 
@@ -72,6 +74,18 @@ def refuse_from_outside(session: Session) -> None:
     """Raises ``ReadFromFile`` for a session that takes events only from its file, grown, and from the desk itself."""
     if session.origin == Session.Origin.IMPORT:
         raise ReadFromFile(FROM_FILE)
+
+
+def refuse_where_signed(session: Session) -> None:
+    """Raises ``ReadFromFile`` for a session that was read from a signed file, however much that signature is worth.
+
+    One of an unsigned file may ask: hooks do, of an agent whose transcript is read here while it runs.
+    """
+    if session.origin != Session.Origin.IMPORT:
+        return
+    found = provenance.provenance_of([session.pk]).get(session.pk)
+    if found and found.is_signed:
+        raise ReadFromFile(FROM_SIGNED_FILE)
 
 
 def append_to_open(session: Session, new: list[EventDraft], *, origin: links.Origin) -> events.Appended:

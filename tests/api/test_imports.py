@@ -82,7 +82,7 @@ def test_import_reports_its_sessions_and_findings(api):
     done = finished(api, api.upload(file()))
     assert (done["status"], done["format"], done["error"], done["duplicate_of"]) == ("done", "claude-code", None, None)
     assert done["events"] == 2
-    assert done["signature"] == {"state": "unsigned", "signer": None, "detail": ""}
+    assert done["signature"] == {"covers": None, "state": "unsigned", "signer": None, "detail": ""}
     session = ok(api.get(f"sessions/{done['sessions'][0]}"))
     assert session["imported_from"] == {"import_id": done["id"], "format": "claude-code"}
     assert (session["origin"], session["external_id"], session["signature"]) == ("import", "5e55", done["signature"])

@@ -85,7 +85,7 @@ class Import(BaseModel):
             duplicate_of=imported.duplicate_of_id,
             sessions=list(dict.fromkeys(link.session_id for link in links)),
             members=[_member(link) for link in links if link.member],
-            signature=Signature(**imported.signature) if imported.signature else NOT_READ,
+            signature=_signature(imported.signature | _covered(links)),
         )
 
 
@@ -133,8 +133,17 @@ def read_import(request: HttpRequest, import_id: UUID) -> HttpResponse:
 
 
 def _member(link: models.ImportedSession) -> Member:
-    signature = Signature(**link.signature) if link.signature else NOT_READ
-    return Member(name=link.member, session=link.session_id, events=link.events, signature=signature)
+    return Member(name=link.member, session=link.session_id, events=link.events, signature=_signature(link.signature))
+
+
+def _signature(stored: dict[str, Any]) -> Signature:
+    return Signature(**stored) if stored else NOT_READ
+
+
+def _covered(links: list[models.ImportedSession]) -> dict[str, Any]:
+    """What the signature of the document covers: numbers of events mean something in one session alone."""
+    covers = links[0].signature.get("covers") if len(links) == 1 else None
+    return {"covers": covers} if covers else {}
 
 
 def _found(workspace: Workspace) -> QuerySet[models.Import]:

@@ -127,8 +127,19 @@ class Cost(BaseModel):
         return cls(amount=None, basis="none", unpriced_tokens=request.total_tokens or 0)
 
 
+class Covered(BaseModel):
+    first_seq: int
+    last_seq: int
+
+
 class Signature(BaseModel):
     """Of the file that something came from; ``valid`` alone means verified and trusted."""
+
+    covers: Covered | None = Field(
+        None,
+        description="the events of the session that were verified; null where nothing was, and for an import that is "
+        "not of one session: each of its sessions has its own. It says nothing about other events",
+    )
 
     state: Literal["valid", "valid_untrusted", "valid_expired", "invalid", "uncheckable", "unsigned", "encrypted"]
     signer: str | None

@@ -14,11 +14,19 @@ UNSIGNED: dict[str, Any] = {"state": "unsigned", "signer": None, "detail": ""}
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """The import that a session was read by. ``signature`` has state, signer and detail."""
+    """The import that a session was read by.
+
+    ``signature`` has state, signer and detail, and where events were verified ``covers``: their first and last ``seq``.
+    """
 
     import_id: UUID
     format: str
     signature: dict[str, Any]
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether its file carries a signature, also one that is worth nothing."""
+        return self.signature["state"] not in ("unsigned", "encrypted")
 
 
 def provenance_of(session_ids: Collection[UUID]) -> dict[UUID, Provenance]:

@@ -39,9 +39,10 @@ class Question:
 def request(session: Session, question: Question, *, by: audit.Actor) -> Approval:
     """Ask for a decision. The same ``client_id`` again is the same approval.
 
-    Raises ``sessions.Archived``, or ``Conflict`` when the client id was used for another question.
+    Raises ``sessions.Closed``, or ``Conflict`` when the client id was used for another question.
     """
     Session.objects.select_for_update().only("id").get(pk=session.pk)  # the same question twice at once waits here
+    sessions.refuse_where_signed(session)
     question = _storable(question)
     if question.client_id:
         asked = Approval.objects.filter(session=session, client_id=question.client_id).first()

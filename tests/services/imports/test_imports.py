@@ -10,6 +10,7 @@ import pytest
 
 from sessions_app.models import AuditEntry, Event, Session
 from sessions_app.services import agents, audit
+from sessions_app.services.approvals import requests
 from sessions_app.services.log.projections import rebuild
 from tests.places import SAMPLES
 from vcon_app.models import Import, SourceDocument
@@ -163,10 +164,8 @@ def test_a_document_that_changed_is_another_version_and_the_first_stays(workspac
 
 
 def test_events_that_were_added_here_do_not_count_as_a_change_of_the_file(workspace):
-    from sessions_app.services.turns import messages
-
     drop(workspace, vcon("Hello"), "a.vcon")
-    messages.submit(Session.objects.get().pk, "Is it mended?", by=BY)
+    requests.request(Session.objects.get(), requests.Question("wind", {}), by=BY)
     grown = drop(workspace, vcon("Hello", "Good day"), "a.vcon")
     assert (grown.events, Session.objects.get().event_count) == (1, 3)
 

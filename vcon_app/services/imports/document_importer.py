@@ -25,9 +25,9 @@ from vcon_app.models import Companion, Import, ImportedSession
 from .. import import_notices
 from ..documents import archives, documents
 from ..documents.jobs import Heartbeat, is_transient, what_to_wait_for
-from ..trust import anchors, signatures
+from ..trust import anchors, coverage, signatures
 from . import companions, sub_agents_by_file
-from .file_importer import FileImporter, FileResult
+from .file_importer import Added, FileImporter, FileResult
 from .findings import Findings
 
 log = logging.getLogger(__name__)
@@ -49,8 +49,9 @@ class Gained:
 
     member: str
     session: Session
-    events: int
+    added: Added
     checked: signatures.Checked
+    """The signature that counts for it."""
 
 
 class DocumentImporter:
@@ -88,12 +89,22 @@ class DocumentImporter:
 
     def _read(self, source: BinaryIO, format_name: str, member: ZipInfo | None = None) -> FileResult:
         place = archives.place_in(member, "") if member else ""
-        result = FileImporter(self.imported, format_name, self.keyring, self._progress, place).run(source)
+        bundle = self.bundle_signature
+        result = FileImporter(
+            self.imported, format_name, self.keyring, self._progress, place, sealed=self._sealed(),
+            in_signed_bundle=bundle is not None and coverage.is_signed(bundle.signature["state"]),
+        ).run(source)  # fmt: skip
         name = member.filename if member else ""
-        self.gained += [Gained(name, session, count, result.checked) for session, count in result.events.items()]
+        counts = signatures.signature_within(bundle, result.checked)
+        self.gained += [Gained(name, session, added, counts) for session, added in result.added.items()]
         self.findings.add(result.findings, result.checked.findings_at(place))
         self.checked.append(result.checked)
         return result
+
+    def _sealed(self) -> set[Session]:
+        """Sessions that a signed member before this one made."""
+        signed = (gained for gained in self.gained if coverage.is_signed(gained.checked.signature["state"]))
+        return {gained.session for gained in signed if gained.added.events}
 
     def _read_archive(self, source: BinaryIO) -> str:
         """The name of the format that the import row states."""
@@ -145,7 +156,7 @@ class DocumentImporter:
                 return
             result = self._read(file, name, member)
         if is_vcon:
-            for finding in vconz.name_findings(member, [session.external_id for session in result.events]):
+            for finding in vconz.name_findings(member, [session.external_id for session in result.added]):
                 self.findings.note(finding)
 
     def _keep_companions(self, format_name: str, kept: list[Companion], place: str = "") -> str:
@@ -186,7 +197,7 @@ class DocumentImporter:
         mine = Import.objects.filter(pk=imported.pk, attempt=imported.attempt, status=Import.Status.RUNNING)
         done = mine.update(
             format=format_name,
-            events=sum(gained.events for gained in self.gained),
+            events=sum(gained.added.events for gained in self.gained),
             findings=self.findings.rows(),
             signature=checked.signature,
             checked_against=checked.against,
@@ -203,11 +214,14 @@ class DocumentImporter:
 
     def _links(self) -> Iterator[ImportedSession]:
         for gained in self.gained:
-            yield ImportedSession(
+            link = ImportedSession(
                 imported=self.imported,
                 session=gained.session,
                 document=self.imported.document,
                 member=gained.member,
-                events=gained.events,
-                signature=signatures.signature_within(self.bundle_signature, gained.checked).signature,
+                events=gained.added.events,
+                first_seq=gained.added.first_seq,
+                last_seq=gained.added.last_seq,
             )
+            link.signature = coverage.with_coverage(gained.checked.signature, link)
+            yield link

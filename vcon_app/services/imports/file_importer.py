@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import gzip
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
@@ -17,6 +17,7 @@ from sessions_app.models import Event, Session
 from sessions_app.services import agents, notify
 from sessions_app.services import sessions as session_services
 from sessions_app.services.log import events, links
+from sessions_app.services.log.events import Appended
 from sessions_app.services.log.projections import stated_tools
 from sessions_app.services.log.sanitise import identifier, storable, text
 from vcon_app import registry
@@ -25,7 +26,7 @@ from vcon_app.formats.contract import LenientReader, Verifier
 from vcon_app.models import Import
 
 from ..documents import decryption
-from ..trust import anchors, signatures
+from ..trust import anchors, coverage, signatures
 from .findings import Findings
 
 OBJECTS_BETWEEN_COLLECTIONS = 200_000
@@ -37,17 +38,32 @@ LOCKS = 1_024
 
 
 class Diverged(Exception):
-    """The file tells a session that is known in another way: it is another version, not a longer one."""
+    """The file tells sessions that are known in another way, or is signed: it is a version of its own of each."""
 
-    def __init__(self, session: Session) -> None:
-        self.session = session
+    def __init__(self, *sessions: Session) -> None:
+        self.sessions = sessions
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """Events that a file added to a session: how many, and the first and last ``seq`` of them."""
+
+    events: int = 0
+    first_seq: int | None = None
+    last_seq: int | None = None
+
+    def with_more(self, appended: Appended) -> Added:
+        """The session is locked until the end of the transaction, so that what one file adds is one range."""
+        if not appended.accepted:
+            return self
+        return Added(self.events + appended.accepted, self.first_seq or appended.first_seq, appended.last_seq)
 
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """What one file gave: events appended by session, findings, and its signature as it was checked."""
+    """What one file gave: what it added to each session, findings, and its signature as it was checked."""
 
-    events: dict[Session, int]
+    added: dict[Session, Added]
     findings: Findings
     checked: signatures.Checked
 
@@ -59,7 +75,9 @@ class _Attempt:
     source: BinaryIO
     findings: Findings
     signature: Signature = field(default_factory=Signature)
-    events: dict[Session, int] = field(default_factory=dict)
+    added: dict[Session, Added] = field(default_factory=dict)
+    grown: list[Session] = field(default_factory=list)
+    """Sessions that were known and got more."""
 
     def note(self, draft: Draft) -> None:
         """Keep what is said of the file as a whole; events have no place here."""
@@ -79,17 +97,25 @@ class FileImporter:
         keyring: anchors.Keyring,
         on_progress: Callable[[int], None],
         place: str = "",
+        *,
+        in_signed_bundle: bool = False,
+        sealed: Collection[Session] = (),
     ) -> None:
-        """``on_progress`` is given the number of bytes read; ``place`` says where in the document the file is."""
+        """``on_progress`` is given the number of bytes read; ``place`` says where in the document the file is.
+
+        ``sealed`` are sessions that signed files of the same document made: what comes from one takes nothing more.
+        """
         self.imported = imported
         self.workspace_id = imported.workspace_id
         self.format = registry.reader(format_name)
         self.keyring = keyring
         self.on_progress = on_progress
         self.place = place
+        self.in_signed_bundle = in_signed_bundle
+        self.sealed = sealed
         self.was_encrypted = False
         self.diverged: set[Session] = set()
-        """Sessions of the same external id that this file is another version of, not a longer one."""
+        """Sessions of the same external id that this file does not add to: it is another version of them."""
 
     def run(self, source: BinaryIO) -> FileResult:
         """Append what the file holds. Raises ``FormatError`` for what cannot be read. To be called in a transaction."""
@@ -101,7 +127,7 @@ class FileImporter:
         self.was_encrypted = readable is not source
         attempt = self._read_versions(readable)
         checked = signatures.check(self.format, readable, attempt.signature, self.keyring)
-        return FileResult(attempt.events, attempt.findings, checked)
+        return FileResult(attempt.added, attempt.findings, checked)
 
     def _read_versions(self, source: BinaryIO) -> _Attempt:
         """Read until no session diverges: each round knows one more that needs a session of its own."""
@@ -113,7 +139,7 @@ class FileImporter:
                     self._read(attempt)
                 return attempt
             except Diverged as diverged:
-                self.diverged.add(diverged.session)
+                self.diverged.update(diverged.sessions)
 
     def _read(self, attempt: _Attempt) -> None:
         # what somebody asked to be read as this format is not refused for saying that it is another
@@ -126,7 +152,9 @@ class FileImporter:
                 draft = self._append_session(attempt, draft, drafts)
         except (gzip.BadGzipFile, zlib.error, EOFError) as error:
             raise FormatError(f"the compressed data is damaged: {error}") from None
-        if not attempt.events:
+        if attempt.grown and self._is_signed(attempt):  # readers may come to the signature after the events
+            raise Diverged(*attempt.grown)
+        if not attempt.added:
             raise FormatError(f"read as {self.format.SPEC.title} it holds no session")
 
     def _append_session(self, attempt: _Attempt, draft: SessionDraft, drafts: Iterator[Draft]) -> SessionDraft | None:
@@ -134,8 +162,11 @@ class FileImporter:
         session, known = self._session_for(draft)
         own = _SessionDrafts(attempt, draft, drafts, self.place)
         stream: Iterator[EventDraft] = own
-        if known and self.format.SPEC.grows == "document" and session not in attempt.events:
-            stream = self._new_events(session, own)
+        is_grown = known and session not in attempt.added
+        is_sealed = is_grown and self._is_sealed(session)
+        keeps_apart = is_sealed or self._is_signed(attempt)
+        if is_grown and (keeps_apart or self.format.SPEC.grows == "document"):
+            stream = self._new_events(session, own, keeps_apart=keeps_apart)
         appended = events.append(
             session.id,
             stream,
@@ -143,9 +174,12 @@ class FileImporter:
             document=self.imported.document.sha256,
             on_progress=lambda _: self.on_progress(attempt.source.tell()),
         )
-        if appended.accepted or not known or self.format.SPEC.grows == "lines":  # an older version has nothing to add
+        if is_grown and appended.accepted:
+            attempt.grown.append(session)
+        has_more = self.format.SPEC.grows == "lines" and not is_sealed
+        if appended.accepted or not known or has_more:  # an older version has nothing to add
             self._complete(session, own.updates)
-        attempt.events[session] = attempt.events.get(session, 0) + appended.accepted
+        attempt.added[session] = attempt.added.get(session, Added()).with_more(appended)
         return own.following
 
     def _session_for(self, draft: SessionDraft) -> tuple[Session, bool]:
@@ -206,12 +240,21 @@ class FileImporter:
         ).exclude(pk=session.pk).update(parent=session)
         return session
 
-    def _new_events(self, session: Session, drafts: Iterator[EventDraft]) -> Iterator[EventDraft]:
+    def _is_signed(self, attempt: _Attempt) -> bool:
+        """Whether a signature counts for the file, however much it is worth, as far as is known."""
+        return self.in_signed_bundle or coverage.is_signed(attempt.signature.state)
+
+    def _is_sealed(self, session: Session) -> bool:
+        """Whether a session was read from a signed file: it stays as it was signed."""
+        return session in self.sealed or coverage.was_signed(session.pk)
+
+    def _new_events(self, session: Session, drafts: Iterator[EventDraft], *, keeps_apart: bool) -> Iterator[EventDraft]:
         """The events of a rewritten file behind those that are known, if these are unchanged.
 
-        Raises ``Diverged`` at the first event that differs from what the earlier file had in its place, and, in formats
-        that can be signed, when other bytes tell the very same events: a signature or a redaction may be all that is
-        new (core s4.1.2: each version of a vCon is one of its own).
+        Raises ``Diverged`` at the first event that differs from what the earlier file had in its place, at one more
+        where either is signed (``keeps_apart``: a signature says nothing about what another file tells), and, in
+        formats that can be signed, when other bytes tell the very same events: a signature or a redaction may be all
+        that is new (core s4.1.2: each version of a vCon is one of its own).
         """
         for key in _keys_from_files(session):
             event = next(drafts, None)
@@ -221,6 +264,8 @@ class FileImporter:
                 raise Diverged(session)
         following = next(drafts, None)
         if following is not None:
+            if keeps_apart:
+                raise Diverged(session)
             yield following
         elif self._may_carry_signature():
             raise Diverged(session)

@@ -26,7 +26,7 @@ from vcon_app.signing.states import rank
 from .. import import_notices, task_names
 from ..documents import archives, decryption, documents
 from ..documents.jobs import is_transient
-from . import anchors
+from . import anchors, coverage
 
 log = logging.getLogger(__name__)
 
@@ -138,7 +138,7 @@ def _update_links(imported: Import, checked: Rechecked) -> bool:
     links = [(link, checked.signature_for(link.member)) for link in imported.session_links.all()]
     changed = any(link.signature.get("state") != signature["state"] for link, signature in links)
     for link, signature in links:
-        link.signature = signature
+        link.signature = coverage.with_coverage(signature, link)
     ImportedSession.objects.bulk_update([link for link, _ in links], ["signature"], batch_size=500)
     return changed
 
