@@ -13,7 +13,7 @@ from django.core.management.base import CommandError
 from sessions_app.models import AuditEntry, Session
 from tests.api.test_imports import FIELDS, LINES
 from vcon_app.management.commands import ingest
-from vcon_app.models import Import
+from vcon_app.models import Import, SourceDocument
 
 
 @pytest.fixture(autouse=True)
@@ -113,3 +113,39 @@ def test_a_file_over_the_limit_fails_by_name(db, folder, settings, capsys):
     settings.MAX_UPLOAD_BYTES = 10
     assert run(folder / "a.jsonl") == 1
     assert "a.jsonl: the file is larger than the limit" in capsys.readouterr().out
+
+
+def test_a_link_in_a_folder_is_ignored_and_nothing_of_it_is_kept(db, folder, document_storage, capsys):
+    secret = folder.parent / "secret.jsonl"
+    secret.write_text("\n".join(json.dumps(line | {"sessionId": "secret"}) for line in LINES))
+    (folder / "link.jsonl").symlink_to(secret)
+    (folder / "passwd.jsonl").symlink_to("/etc/passwd")
+    (folder / "linked").symlink_to(folder.parent)
+    assert run(folder) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for name in ("link.jsonl", "linked", "passwd.jsonl"):
+        assert f"ignored {folder / name}: is a link, and links are not followed" in lines
+    assert set(Session.objects.values_list("external_id", flat=True)) == {"one", "two"}
+    assert SourceDocument.objects.count() == 2
+    assert run(folder, "--json") == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    ignored = {row["path"].rsplit("/", 1)[-1] for row in rows if row["status"] == "ignored"}
+    assert ignored == {"link.jsonl", "linked", "passwd.jsonl"}
+
+
+@pytest.mark.parametrize("name", ["link.jsonl", "linked"])
+def test_a_link_that_is_an_argument_is_refused(db, folder, capsys, name):
+    """As the shell makes them of a pattern: ``ingest folder/*``."""
+    (folder / "link.jsonl").symlink_to("/etc/passwd")
+    (folder / "linked").symlink_to("/etc")
+    assert run(folder / name) == 1
+    assert capsys.readouterr().out == f"failed  {folder / name}: is a link, and links are not followed\n"
+    assert Import.objects.count() == SourceDocument.objects.count() == 0
+
+
+def test_what_is_in_no_known_format_is_not_kept_for_others_to_read(db, folder, document_storage, capsys):
+    (folder / "id_rsa").write_text("-----BEGIN OPENSSH PRIVATE KEY-----")
+    assert run(folder / "id_rsa") == 1
+    assert "none of the formats known here" in capsys.readouterr().out
+    assert Import.objects.count() == SourceDocument.objects.count() == 0
+    assert not document_storage.exists() or not any(path.is_file() for path in document_storage.rglob("*"))

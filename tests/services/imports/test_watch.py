@@ -12,6 +12,7 @@ from sessions_app.models import Event, Session
 from sessions_app.services import agents
 from vcon_app.models import Import
 from vcon_app.services.imports import watch
+from vcon_app.services.imports.folder_files import LINK
 from vcon_app.services.imports.watch import Watch
 
 from ..documents.test_archives import OTHER, packed
@@ -193,3 +194,28 @@ def test_a_session_is_seen_live_while_another_program_writes_it(folder, followin
     assert len(seen) > 3 and max(seen) < 60
     assert texts() == [f"Please mend part{number}" for number in range(0, 60, 2)]
     assert not Event.objects.filter(kind="unknown").exists()
+
+
+def test_links_are_told_once_and_not_followed(folder, following, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside") / "a.jsonl"
+    outside.write_bytes(transcript(2))
+    (folder / "link.jsonl").symlink_to(outside)
+    (folder / "plain.jsonl").write_bytes(transcript(2, OTHER))
+    (folder / "inside.jsonl").symlink_to("plain.jsonl")
+    found = settle(following)
+    assert sorted((each.path.name, each.reason) for each in found if each.imported is None) == [
+        ("inside.jsonl", LINK), ("link.jsonl", LINK),
+    ]  # fmt: skip
+    assert Session.objects.count() == 1 and settle(following) == []
+
+
+def test_a_file_that_becomes_a_link_is_followed_no_more(folder, following, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside") / "a.jsonl"
+    outside.write_bytes(transcript(6))
+    path = folder / "a.jsonl"
+    path.write_bytes(transcript(2))
+    settle(following)
+    path.unlink()
+    path.symlink_to(outside)
+    assert [each.reason for each in settle(following)] == [LINK]
+    assert Session.objects.get().event_count == 2

@@ -23,10 +23,13 @@ from vcon_app.models import Import
 from vcon_app.queries.imports import complete
 from vcon_app.services.documents import documents
 from vcon_app.services.imports import import_jobs, watch
+from vcon_app.services.imports.folder_files import NotPlain, files_in, open_file
 
 POLL_SECONDS = 0.2
 TAKE_OVER_AFTER = timedelta(seconds=5)
 """A worker takes 0.1 s to begin. An import that waits for longer is read here: no worker runs, or it is busy."""
+Found = tuple[Path, Path | None]
+"""A file, and the folder among the arguments that it was found in."""
 
 
 class Command(BaseCommand):
@@ -62,18 +65,22 @@ class Command(BaseCommand):
             raise SystemExit(1)
 
     def _start_all(
-        self, files: Iterable[Path], workspace: Workspace, agent: Agent | None, format: str
+        self, files: Iterable[Found], workspace: Workspace, agent: Agent | None, format: str
     ) -> Iterator[tuple[UUID, Path]]:
-        for path in files:
+        for path, folder in files:
             try:
-                with path.open("rb") as file:
+                with open_file(path, folder) as file:
+                    if format == import_jobs.AUTO:
+                        watch.detect(file, path.name)  # what is none of ours is not kept for others to read
                     chunks = documents.chunks_of(file)
                     started = import_jobs.start_import(
                         workspace, _name(path.name), chunks, by=audit.COMMAND, agent=agent, format=format
                     )
+            except NotPlain as error:
+                self._report_fault(path, error.strerror, "ignored" if folder else "failed")
             except OSError as error:
                 self._report_fault(path, error.strerror or str(error))
-            except documents.TooLarge as error:
+            except (documents.TooLarge, registry.Unrecognised) as error:
                 self._report_fault(path, str(error))
             else:
                 yield started.id, path
@@ -102,12 +109,12 @@ class Command(BaseCommand):
         else:
             self._line(result_line(row, path))
 
-    def _report_fault(self, path: Path, reason: str) -> None:
-        self.failed = True
+    def _report_fault(self, path: Path, reason: str, status: str = "failed") -> None:
+        self.failed |= status == "failed"
         if self.as_json:
-            self._line(orjson.dumps({"path": _name(path), "status": "failed", "error": reason}).decode())
+            self._line(orjson.dumps({"path": _name(path), "status": status, "error": reason}).decode())
         else:
-            self._line(f"failed  {printable(path)}: {reason}")
+            self._line(f"{status:<7} {printable(path)}: {reason}")
 
     def _line(self, text: str) -> None:
         self.progress.clear()
@@ -124,11 +131,15 @@ def _is_left_alone(row: Import) -> bool:
     return row.status == Import.Status.QUEUED and timezone.now() - row.created_at > TAKE_OVER_AFTER
 
 
-def _files(paths: Iterable[Path]) -> Iterator[Path]:
-    """Each file once, in order of name; a path that does not exist is kept, so that it is reported."""
+def _files(paths: Iterable[Path]) -> Iterator[Found]:
+    """Each file once, in order of name; a path that does not exist, or is a link, is kept, so that it is reported.
+
+    A link to a folder as well: the shell makes arguments of what is in a folder that somebody else writes into.
+    """
     seen: set[Path] = set()
     for path in paths:
-        for file in watch.files_in(path) if path.is_dir() else [path]:
+        folder = path if path.is_dir() and not path.is_symlink() else None
+        for file in files_in(folder) if folder else [path]:
             if file not in seen:
                 seen.add(file)
-                yield file
+                yield file, folder

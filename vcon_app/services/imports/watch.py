@@ -6,6 +6,7 @@ look at a file costs one ``stat`` until its time or size changes.
 
 from __future__ import annotations
 
+import stat
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from vcon_app.models import Import
 
 from ..documents import documents
 from . import companions, import_jobs
+from .folder_files import LINK, files_in, open_file
 
 TEMPORARY = ("~", ".tmp", ".temp", ".swp", ".part", ".partial", ".crdownload", ".download", ".lock")
 KEPT_PER_SECOND = 256 * 1024
@@ -88,7 +90,9 @@ class Watch:
                 yield outcome
 
     def _look_at(self, path: Path, file: _File, once: bool) -> Outcome | None:
-        status = path.stat()
+        status = path.lstat()
+        if stat.S_ISLNK(status.st_mode):
+            return self._no_import(path, file, LINK)
         stamp = (status.st_mtime_ns, status.st_size)
         is_settled, file.seen = once or file.seen == stamp, stamp
         if stamp == file.done or not status.st_size or time.monotonic() < file.not_before:
@@ -96,7 +100,7 @@ class Watch:
         if file.is_ignored and not is_settled:  # a log of something else is not looked into with each of its lines
             return None
         try:
-            is_ready = _is_appended_to(path) or is_settled
+            is_ready = self._is_appended_to(path) or is_settled
         except registry.Unrecognised:
             return self._no_import(path, file, "in none of the formats known here; ignored") if is_settled else None
         return self._import(path, file, stamp) if is_ready else None
@@ -115,7 +119,7 @@ class Watch:
 
     def _run(self, path: Path, size: int) -> Import:
         """Import so many bytes of a file: here, or by a worker when one is faster."""
-        with path.open("rb") as stream:
+        with open_file(path, self.folder) as stream:
             started = import_jobs.start_import(
                 self.workspace, path.name, _first(stream, size), by=audit.COMMAND, agent=self.agent
             )
@@ -126,6 +130,15 @@ class Watch:
                 time.sleep(POLL_SECONDS)
         return started
 
+    def _is_appended_to(self, path: Path) -> bool:
+        """Whether a file is read line by line, so that it does no harm if its last line is cut off.
+
+        Raises ``registry.Unrecognised``.
+        """
+        with open_file(path, self.folder) as stream:
+            found = detect(stream, path.name)
+        return found is not None and registry.get(found[0]).SPEC.grows == "lines" and _starts_with_a_line(found[1])
+
     def _no_import(self, path: Path, file: _File, reason: str) -> Outcome | None:
         """The reason why a file is not imported, once for each file, however it changes."""
         file.done = file.seen
@@ -133,15 +146,17 @@ class Watch:
         return None if was_ignored else Outcome(path, reason=reason)
 
 
-def files_in(folder: Path) -> Iterator[Path]:
-    """Files below a folder in order of name, hidden ones and links to folders left out. Raises ``OSError``."""
-    for path in sorted(folder.iterdir()):
-        if path.name.startswith("."):
-            continue
-        if path.is_dir() and not path.is_symlink():
-            yield from files_in(path)
-        elif path.is_file():
-            yield path
+def detect(stream: BinaryIO, name: str) -> tuple[str, Head] | None:
+    """The format of a file and its head; None where that is found out as it is read, as of archives and companions.
+
+    The stream is left at its start. Raises ``registry.Unrecognised``.
+    """
+    if companions.is_companion(name) or is_zip(stream):
+        return None
+    try:
+        return registry.detect(stream)
+    except registry.Ambiguous:
+        return None
 
 
 def _first(stream: BinaryIO, size: int) -> Iterator[bytes]:
@@ -149,23 +164,6 @@ def _first(stream: BinaryIO, size: int) -> Iterator[bytes]:
     while size > 0 and (chunk := stream.read(min(size, documents.CHUNK))):
         size -= len(chunk)
         yield chunk
-
-
-def _is_appended_to(path: Path) -> bool:
-    """Whether a file is read line by line, so that it does no harm if its last line is cut off.
-
-    Raises ``registry.Unrecognised``.
-    """
-    if companions.is_companion(path.name):
-        return False
-    with path.open("rb") as stream:
-        if is_zip(stream):
-            return False
-        try:
-            name, head = registry.detect(stream)
-        except registry.Ambiguous:
-            return False
-    return registry.get(name).SPEC.grows == "lines" and _starts_with_a_line(head)
 
 
 def _starts_with_a_line(head: Head) -> bool:

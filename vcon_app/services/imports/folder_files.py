@@ -1,0 +1,70 @@
+"""Files of folders that others write into: listed and opened without following a link.
+
+An agent that writes into a folder could put a link there to any file that this process may read, and everybody in the
+workspace could download what it leads to. So no link is followed below the folder, to files in it neither, and what is
+opened is looked at again: between the listing and the opening a file may be replaced by a link.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import BinaryIO
+
+LINK = "is a link, and links are not followed"
+
+
+class NotPlain(OSError):
+    """A link, or no file at all (a pipe, a device): nothing of it was read."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(errno.ELOOP, reason)
+
+
+def files_in(folder: Path) -> Iterator[Path]:
+    """Files below a folder in order of name, and links, which ``open_file`` refuses. Raises ``OSError``.
+
+    Hidden ones, and what is neither a file nor a link, are left out.
+    """
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith("."):
+            continue
+        mode = path.lstat().st_mode
+        if stat.S_ISDIR(mode):
+            yield from files_in(path)
+        elif stat.S_ISREG(mode) or stat.S_ISLNK(mode):
+            yield path
+
+
+def open_file(path: Path, folder: Path | None = None) -> BinaryIO:
+    """Open a file for reading. Neither it nor a folder between ``folder`` and it may be a link.
+
+    Raises ``NotPlain``, and OSError as ``open`` does.
+    """
+    folder = folder or path.parent
+    parts = path.relative_to(folder).parts
+    with ExitStack() as opened:
+        place = _open(folder, os.O_DIRECTORY, None, opened)
+        for part in parts[:-1]:
+            place = _open(part, os.O_DIRECTORY | os.O_NOFOLLOW, place, opened)
+        # Without O_NONBLOCK the opening of a pipe would wait for somebody who writes.
+        file = _open(parts[-1], os.O_NOFOLLOW | os.O_NONBLOCK, place, opened)
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise NotPlain("is no plain file")
+        return os.fdopen(os.dup(file), "rb")
+
+
+def _open(name: str | Path, flags: int, place: int | None, opened: ExitStack) -> int:
+    """File descriptor of a name in a folder, until ``opened`` ends."""
+    try:
+        descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC | flags, dir_fd=place)
+    except OSError as fault:
+        if fault.errno == errno.ELOOP or (fault.errno == errno.ENOTDIR and flags & os.O_NOFOLLOW):
+            raise NotPlain(LINK) from None
+        raise
+    opened.callback(os.close, descriptor)
+    return descriptor
