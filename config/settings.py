@@ -266,6 +266,8 @@ EMAIL_HOST_PASSWORD = unquote(_email.password or "")
 EMAIL_USE_TLS = _email.scheme == "smtp+tls"
 EMAIL_USE_SSL = _email.scheme == "smtps"
 EMAIL_TIMEOUT = 20
+EMAIL_CONFIGURED = bool(ENV.email_url)
+DEFAULT_FROM_EMAIL = EMAIL_HOST_USER if "@" in EMAIL_HOST_USER else f"countersign@{_public.hostname or 'localhost'}"
 
 LOGGING = {
     "version": 1,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, path
 
-from .views import audit, home, session_list, sign_in
+from .views import audit, home, session_list, sign_in, sign_in_links
 from .views.agents import agents, forms, versions
 from .views.approvals import decisions, inbox
 from .views.money import tool_calls, usage, wallets
@@ -15,7 +15,8 @@ from .views.triggers import schedules, webhook_endpoints, webhook_receiver
 sign_in_urls = [
     path("sign-in/", sign_in.form, name="sign-in"),
     path("sign-in/password/", sign_in.password, name="password-set"),
-    path("sign-in/<str:token>/", sign_in.link, name="sign-in-link"),
+    path("sign-in/<str:token>/", sign_in_links.link, name="sign-in-link"),
+    path("invitations/<str:token>/", sign_in_links.invitation, name="invitation"),
     path("sign-out/", sign_in.sign_out, name="sign-out"),
 ]
 
@@ -112,6 +113,7 @@ settings_urls = [
     path("settings/members/", workspace.add_member, name="member-add"),
     path("settings/members/<uuid:member_id>/role/", workspace.change_role, name="member-role"),
     path("settings/members/<uuid:member_id>/link/", workspace.new_link, name="member-link"),
+    path("settings/invitations/<uuid:invitation_id>/withdraw/", workspace.withdraw, name="invitation-withdraw"),
     path("settings/members/<uuid:member_id>/remove/", workspace.remove_member, name="member-remove"),
     path("settings/keys/", workspace.create_key, name="api-key-create"),
     path("settings/keys/<uuid:key_id>/revoke/", workspace.revoke_key, name="api-key-revoke"),

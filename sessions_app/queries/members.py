@@ -5,14 +5,22 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, F, Q, QuerySet
 from django.db.models.functions import Now
 
-from sessions_app.models import ApiKey, Member, Workspace
+from sessions_app.models import ApiKey, Invitation, Member, Workspace
 
 
 def members(workspace_id: UUID) -> QuerySet[Member]:
-    return Member.objects.filter(workspace_id=workspace_id).select_related("user").order_by("created_at")
+    """Members of a workspace; ``link_maker`` is the admin by whose link one is signed in, else None."""
+    found = Member.objects.filter(workspace_id=workspace_id).annotate(link_maker=F("user__password_origin__made_by"))
+    return found.select_related("user").order_by("created_at")
+
+
+def open_invitations(workspace_id: UUID) -> QuerySet[Invitation]:
+    """Invitations that nobody has answered and that are not over, the newest first."""
+    found = Invitation.objects.filter(workspace_id=workspace_id, answer=Invitation.Answer.WAITS)
+    return found.filter(expires_at__gt=Now()).select_related("user").order_by("-created_at")
 
 
 def api_keys(workspace_id: UUID) -> QuerySet[ApiKey]:

@@ -19,9 +19,10 @@ def user_id_of(actor: Actor) -> int | None:
 
     The user and not the member: who is removed and added again is another member, and the same person.
     """
-    if actor.kind != "member":
+    id_ = _id(actor)
+    if actor.kind != "member" or id_ is None:
         return None
-    return Member.objects.filter(pk=_id(actor)).values_list("user_id", flat=True).first()
+    return Member.objects.filter(pk=id_).values_list("user_id", flat=True).first()
 
 
 def _id(actor: Actor) -> UUID | None:

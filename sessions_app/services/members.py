@@ -1,67 +1,149 @@
-"""Members of a workspace, their passwords, and the one-time sign-in links by which they come in first."""
+"""Members of a workspace, how they come in, and their passwords."""
 
 from __future__ import annotations
 
-import hashlib
-import secrets
-from datetime import timedelta
+from collections.abc import Callable
+from dataclasses import dataclass
 from uuid import UUID
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
-from sessions_app.models import Member, Role, SignInLink, Workspace
+from sessions_app.models import Invitation, Member, Role, SignInLink, Workspace
 
-from . import audit
+from . import actors, audit, invitations, mail, sign_in_links
+from .refused import Refused
 from .workspaces import default_workspace
 
-LINK_LIFETIME = timedelta(hours=24)
+
+@dataclass(frozen=True, slots=True)
+class MadeLink:
+    """A link that was made: ``path`` to be shown to the admin, or the address that it was sent to."""
+
+    path: str
+    sent_to: str = ""
 
 
-class Refused(ValueError):
-    """A change to the members or to a password cannot be made; the message says why and what to do."""
+Absolute = Callable[[str], str]
+"""Makes a path the address that people open."""
 
 
-def _sha256(secret: str) -> str:
-    # Only this is stored, so who reads a backup of the database cannot sign in with it.
-    return hashlib.sha256(secret.encode()).hexdigest()
+def _as_path(path: str) -> str:
+    return path
 
 
-@transaction.atomic
-def add_member(workspace: Workspace, email: str, name: str, role: Role, *, by: audit.Actor) -> tuple[Member, str]:
-    """A member and the one-time path by which they sign in first. Raises ``Refused``.
+class HasAccount(Refused):
+    """The person has an account, so they are invited (``invitations``); ``user`` is the account."""
 
-    The path is empty for somebody who has an account already: a link would let the admin of one workspace into
-    another one under that name.
+    def __init__(self, user: User) -> None:
+        super().__init__(f"{user.get_username()} has an account here already and has to be invited")
+        self.user = user
+
+
+def add_member(
+    workspace: Workspace, email: str, name: str, role: Role, *, by: audit.Actor, absolute: Absolute = _as_path
+) -> tuple[Member, MadeLink]:
+    """A member with a new account, and the link by which they sign in first. Raises ``Refused``, ``HasAccount``.
+
+    Of somebody who has an account nothing is changed: whoever made it may be another workspace's admin and not the
+    person, so this workspace opens only to their own yes.
     """
     email = email.strip().lower()
-    user, new = get_user_model().objects.get_or_create(username=email, defaults={"email": email, "first_name": name})
-    if new:
+    with transaction.atomic():
+        user, new = get_user_model().objects.get_or_create(
+            username=email, defaults={"email": email, "first_name": name}
+        )
+        if not new:
+            user = get_user_model().objects.select_for_update().get(pk=user.pk)
+        if before := Member.objects.filter(workspace=workspace, user=user).first():
+            raise Refused(f"{email} is a member of this workspace already, as {before.role}")
+        if user.has_usable_password() and not new or Member.objects.filter(user=user).exists():
+            raise HasAccount(user)
         # Until the sign-in link is used and a password chosen, there is nothing to guess.
         user.set_unusable_password()
         user.save(update_fields=["password"])
-    member, created = Member.objects.get_or_create(workspace=workspace, user=user, defaults={"role": role})
-    if not created:
-        raise Refused(f"{email} is a member of this workspace already, as {member.role}")
-    audit.record(workspace.id, by, "member.added", subject=("member", member.id), email=email, role=role)
-    return member, sign_in_path(user) if new else ""
+        member = Member.objects.create(workspace=workspace, user=user, role=role)
+        audit.record(workspace.id, by, "member.added", subject=("member", member.id), email=email, role=role)
+        link, path = _make_link(member, by)
+    return member, _hand_over(member, link, path, absolute)
+
+
+def make_sign_in_link(member: Member, *, by: audit.Actor, absolute: Absolute = _as_path) -> MadeLink:
+    """Another link for a member: the first sign-in, or to choose another password. Raises ``Refused``.
+
+    It goes to their address where e-mail can be sent; else the admin is shown it, and what is done by way of it says
+    so. The password until now works until the link is used.
+    """
+    with transaction.atomic():
+        get_user_model().objects.select_for_update().get(pk=member.user_id)
+        if Member.objects.filter(user=member.user_id).exclude(pk=member.pk).exists():
+            raise Refused(
+                f"{member} belongs to another workspace too, so a link from here would open that one as well; whoever "
+                "runs this installation can make one: script/manage member link E-MAIL"
+            )
+        link, path = _make_link(member, by)
+        audit.record(
+            member.workspace_id, by, "member.link_made", subject=("member", member.id), name=str(member),
+            purpose=link.purpose, emailed=link.emailed,
+        )  # fmt: skip
+    return _hand_over(member, link, path, absolute)
+
+
+def _make_link(member: Member, by: audit.Actor) -> tuple[SignInLink, str]:
+    purposes = SignInLink.Purpose
+    purpose = purposes.RESET if member.user.has_usable_password() else purposes.FIRST
+    own = actors.user_id_of(by) == member.user_id
+    return sign_in_links.make(
+        member.user, purpose, member.workspace, "" if own else by.name, emailed=mail.reaches(member.user)
+    )
+
+
+def _hand_over(member: Member, link: SignInLink, path: str, absolute: Absolute) -> MadeLink:
+    if not link.emailed:
+        return MadeLink(path)
+    what = "choose another password" if link.purpose == SignInLink.Purpose.RESET else "sign in for the first time"
+    try:
+        mail.send(
+            member.user,
+            f"Countersign: {what}",
+            f"{link.made_by or 'You'} made this link for you to {what} in {member.workspace}:\n\n{absolute(path)}\n\n"
+            "It works once, within 24 hours. If you did not expect it, do not open it, and tell an admin.\n",
+        )
+    except Refused:
+        sign_in_links.end_links(member.user)  # the admin may not see it, and nobody else has it
+        raise
+    return MadeLink("", sent_to=member.user.email)
+
+
+def invite(
+    workspace: Workspace, user: User, role: Role, *, by: audit.Actor, absolute: Absolute = _as_path
+) -> tuple[Invitation, MadeLink]:
+    """Invite somebody who has an account, by e-mail where it can be sent. Raises ``Refused``."""
+    emailed = mail.reaches(user)
+    invitation, path = invitations.invite(workspace, user, role, by=by, emailed=emailed)
+    if not emailed:
+        return invitation, MadeLink(path)
+    try:
+        mail.send(
+            user,
+            f"Countersign: {by.name} invites you to {workspace}",
+            f"{by.name} invites you to the workspace {workspace}, as {role}. To accept or to decline, sign in and open"
+            f"\n\n{absolute(path)}\n\nwithin a week.\n",
+        )
+    except Refused:
+        invitations.withdraw(invitation, by=by)
+        raise
+    return invitation, MadeLink("", sent_to=user.email)
 
 
 @transaction.atomic
-def new_sign_in_path(member: Member, *, by: audit.Actor) -> str:
-    """Another one-time path for a member who lost theirs; the earlier ones stop working. Raises ``Refused``."""
-    if Member.objects.filter(user=member.user_id).exclude(pk=member.pk).exists():
-        raise Refused(f"{member} belongs to another workspace too, so a link from here would open that one as well")
-    SignInLink.objects.filter(user=member.user_id, used_at=None).delete()
-    audit.record(member.workspace_id, by, "member.link_made", subject=("member", member.id), name=str(member))
-    return sign_in_path(member.user)
+def set_password(user: User, name: str, email: str, password: str, *, by_operators_link: bool = False) -> None:
+    """Set the name, e-mail and password of a user; they sign in with the e-mail. Raises ``Refused``.
 
-
-@transaction.atomic
-def set_password(user: User, name: str, email: str, password: str) -> None:
-    """Set the name, e-mail and password of a user; they sign in with the e-mail. Raises ``Refused``."""
+    Whoever came by an admin's link may be the admin, so what is known of the password's origin stays; an operator's
+    link ends it.
+    """
     email = email.strip().lower()
     if get_user_model().objects.filter(username=email).exclude(pk=user.pk).exists():
         raise Refused(f"{email} belongs to another account; use another e-mail")
@@ -69,6 +151,8 @@ def set_password(user: User, name: str, email: str, password: str) -> None:
     user.first_name, user.last_name = name, ""
     user.set_password(password)
     user.save()
+    if by_operators_link:
+        sign_in_links.note_origin(user, "", emailed=False)
 
 
 @transaction.atomic
@@ -87,6 +171,7 @@ def remove_member(member: Member, *, by: audit.Actor) -> None:
     if member.role == Role.ADMIN:
         _keep_an_admin(member)
     audit.record(member.workspace_id, by, "member.removed", subject=("member", member.id), name=str(member))
+    sign_in_links.end_links(member.user)
     member.delete()
 
 
@@ -95,23 +180,6 @@ def _keep_an_admin(member: Member) -> None:
     admins = Member.objects.select_for_update().filter(workspace=member.workspace_id, role=Role.ADMIN)
     if not any(other.pk != member.pk for other in admins):
         raise Refused(f"{member} is the only admin of this workspace; make another member admin first")
-
-
-def sign_in_path(user: User) -> str:
-    """A path that signs this person in once, within a day."""
-    token = secrets.token_urlsafe(32)
-    SignInLink.objects.create(user=user, sha256=_sha256(token), expires_at=timezone.now() + LINK_LIFETIME)
-    return f"/sign-in/{token}/"
-
-
-def use_sign_in_link(token: str) -> User | None:
-    """The person a link signs in, if it is unused and in time; a link works once even for two at once."""
-    now = timezone.now()
-    links = SignInLink.objects.filter(sha256=_sha256(token), used_at=None, expires_at__gt=now)
-    # UPDATE ... WHERE used_at IS NULL decides: of two requests at once one gets a row, the other none.
-    if links.update(used_at=now) != 1:
-        return None
-    return SignInLink.objects.select_related("user").get(sha256=_sha256(token)).user
 
 
 @transaction.atomic
@@ -125,8 +193,14 @@ def one_time_link_for_first_admin() -> str:
         user.save()
         member = Member.objects.create(workspace=workspace, user=user, role=Role.ADMIN)
         audit.record(workspace.id, audit.SYSTEM, "member.added", subject=("member", member.id), role=Role.ADMIN)
-    SignInLink.objects.filter(user=member.user, used_at=None).delete()
-    return sign_in_path(member.user)
+    return operators_link(member.user)
+
+
+def operators_link(user: User) -> str:
+    """Path of a link made by whoever runs the installation. It opens every workspace of its person, and a password
+    chosen by way of it is theirs alone.
+    """
+    return sign_in_links.make(user)[1]
 
 
 def membership(user: User, workspace_id: UUID | None = None) -> Member | None:

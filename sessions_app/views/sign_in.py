@@ -6,29 +6,19 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth import authenticate, login, logout, password_validation, update_session_auth_hash
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST
 
-from sessions_app.services import members, sign_in_throttle
+from sessions_app.models import SignInLink
+from sessions_app.services import members, sign_in_links, sign_in_throttle
 
 BY_LINK = "by_link"
-"""In the browser session of who came by a link: they need not know their password to choose another."""
-
-
-@require_GET  # a HEAD, as programs that preview links send it, must not use the link up
-@never_cache
-def link(request: HttpRequest, token: str) -> HttpResponse:
-    """Sign in by a one-time link; who has no password yet is asked to choose one."""
-    user = members.use_sign_in_link(token)
-    if user is None:
-        return render(request, "sign_in/link_used.html", status=410)
-    login(request, user)
-    request.session[BY_LINK] = True
-    return redirect("home" if user.has_usable_password() else "password-set")
+"""In the browser session of who came by a link, its purpose: they need not know their password to choose another."""
 
 
 @sensitive_post_parameters("password")
@@ -50,7 +40,19 @@ def form(request: HttpRequest) -> HttpResponse:
         sign_in_throttle.note_failure(*subjects)
         return _again(request, target, name, "No member has this e-mail and password.", 422)
     login(request, user)
+    tell_of_resets(request, user)
     return redirect(target)
+
+
+def tell_of_resets(request: HttpRequest, user: User) -> None:
+    """Say which links to change their password admins have made since this person was here last."""
+    for reset in sign_in_links.untold_resets(user):
+        used = f"It was used on {reset.used_at:%Y-%m-%d at %H:%M} UTC" if reset.used_at else "Nobody has used it"
+        messages.warning(
+            request,
+            f"{reset.made_by or 'You'} made a link to choose another password for you on "
+            f"{reset.created_at:%Y-%m-%d at %H:%M} UTC. {used}. If you did not ask for it, tell another admin.",
+        )
 
 
 def _again(request: HttpRequest, target: str, name: str, error: str, status: int) -> HttpResponse:
@@ -95,15 +97,16 @@ class PasswordForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 def password(request: HttpRequest) -> HttpResponse:
     """Choose a name, an e-mail and a password for the next time."""
-    entered = PasswordForm(request)
+    entered, came_by = PasswordForm(request), request.session.get(BY_LINK)
     if entered.is_bound and entered.is_valid():
         wanted = {name: entered.cleaned_data[name] for name in ("name", "email", "password")}
         try:
-            members.set_password(request.user, **wanted)
+            members.set_password(request.user, **wanted, by_operators_link=came_by == SignInLink.Purpose.OPERATOR)
         except members.Refused as refused:
             entered.add_error("email", str(refused))
         else:
             update_session_auth_hash(request, request.user)
+            request.session.pop(BY_LINK, None)
             messages.success(request, "Saved. Next time you can sign in with your e-mail and this password.")
             return redirect("home")
     status = 422 if entered.is_bound else 200

@@ -243,6 +243,7 @@ def test_every_page_is_reached_by_keyboard_with_a_visible_focus(open_page, agent
 
 def test_signing_in_by_link_choosing_a_password_and_signing_out(open_page, workspace):
     page = open_page(members.one_time_link_for_first_admin(), member=None)
+    page.get_by_role("button", name="Sign in as admin").click()
     page.get_by_label("Your name").fill("Ada")
     page.get_by_label("E-mail").fill("ada@example.org")
     page.get_by_label("Password").fill("seven quiet herons")

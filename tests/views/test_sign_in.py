@@ -25,9 +25,12 @@ def link(workspace) -> str:
 
 def test_a_link_signs_in_once_only(link):
     first, second = Client(), Client()
-    assert first.get(link).url == "/sign-in/password/"
+    assert first.get(link).status_code == 200
+    assert first.get("/").status_code == 302, "a link that is opened signs nobody in"
+    assert first.post(link).url == "/sign-in/password/"
     assert first.get("/").status_code == 200
-    again = second.get(link)
+    assert second.get(link).status_code == 410
+    again = second.post(link)
     assert again.status_code == 410
     assert "does not work any more" in words(again)
     assert second.get("/").status_code == 302
@@ -35,7 +38,8 @@ def test_a_link_signs_in_once_only(link):
 
 def test_a_program_that_previews_a_link_does_not_use_it_up(link):
     assert Client().head(link).status_code == 405
-    assert Client().get(link).status_code == 302
+    assert Client().get(link).status_code == 200
+    assert Client().post(link).status_code == 302
 
 
 def test_an_old_link_does_not_work(link):
@@ -49,7 +53,7 @@ def test_a_link_that_nobody_made_does_not_work(workspace):
 
 def test_after_the_first_link_a_password_is_chosen_and_works_from_then_on(link):
     client = Client()
-    client.get(link)
+    client.post(link)
     chosen = client.post("/sign-in/password/", {"name": "Ada", "email": "Ada@Example.org", "password": PASSWORD})
     assert chosen.url == "/"
     assert client.get("/").status_code == 200, "choosing a password does not sign out"
@@ -61,7 +65,7 @@ def test_after_the_first_link_a_password_is_chosen_and_works_from_then_on(link):
 def test_member_with_a_password_is_not_asked_for_one_again(link):
     admin = get_user_model().objects.get()
     members.set_password(admin, "Ada", "ada@example.org", PASSWORD)
-    assert Client().get(members.one_time_link_for_first_admin()).url == "/"
+    assert Client().post(members.one_time_link_for_first_admin()).url == "/"
 
 
 @pytest.mark.parametrize(
@@ -70,7 +74,7 @@ def test_member_with_a_password_is_not_asked_for_one_again(link):
 )
 def test_a_weak_password_is_refused_with_its_reason(link, password, reason):
     client = Client()
-    client.get(link)
+    client.post(link)
     answer = client.post("/sign-in/password/", {"name": "Ada", "email": "ada@example.org", "password": password})
     assert answer.status_code == 422
     assert reason in words(answer)
@@ -79,7 +83,7 @@ def test_a_weak_password_is_refused_with_its_reason(link, password, reason):
 def test_an_invited_member_cannot_take_the_e_mail_of_another(workspace):
     member = member_of(workspace, Role.VIEWER, "Vito")
     client = Client()
-    client.get(members.new_sign_in_path(member, by=audit.COMMAND))
+    client.post(members.make_sign_in_link(member, by=audit.COMMAND).path)
     client.post("/sign-in/password/", {"name": "Vito", "email": "boss@example.org", "password": PASSWORD})
     member.user.refresh_from_db()
     assert member.user.username == "vito@example.org"
@@ -102,9 +106,15 @@ def test_changing_a_password_needs_the_one_until_now(workspace):
 def test_forgotten_password_is_replaced_after_a_sign_in_link(workspace):
     member = member_of(workspace, Role.VIEWER, "Vito")
     members.set_password(member.user, "Vito", "vito@example.org", PASSWORD)
+    path = members.make_sign_in_link(member, by=audit.COMMAND).path
     client = Client()
-    client.get(members.new_sign_in_path(member, by=audit.COMMAND))
-    assert client.post("/sign-in/password/", {"name": "Vito", "password": "another long password"}).url == "/"
+    assert client.post(path).status_code == 422, "a reset signs nobody in without another password"
+    assert client.get("/").status_code == 302
+    assert client.post(path, {"password": "short"}).status_code == 422
+    assert client.post(path, {"password": "another long password"}).url == "/"
+    assert client.get("/").status_code == 200
+    member.user.refresh_from_db()
+    assert member.user.check_password("another long password")
 
 
 def test_a_wrong_password_is_told_without_saying_which_half_is_wrong(workspace):

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from sessions_app.models import ApiKey, Approval, Role, Vote
+from sessions_app.models import ApiKey, Approval, PasswordOrigin, Role, Vote
 
 from .. import actors, audit
 from ..log.sanitise import storable, text
@@ -102,8 +102,8 @@ def why_not_yours(approval: Approval, decider: Decider) -> str:
         return ""
     if actors.user_id_of(decider.actor) == approval.asked_by_user_id:
         return "you asked for this yourself, so somebody else has to decide it"
-    made_by = ApiKey.objects.filter(pk=decider.api_key_id, made_by=approval.asked_by_user_id)
-    if decider.api_key_id and made_by.exists():
+    key_id = decider.api_key_id
+    if key_id and ApiKey.objects.filter(pk=key_id, made_by=approval.asked_by_user_id).exists():
         return "who made this key asked for this themselves, so somebody else has to decide it"
     return ""
 
@@ -139,6 +139,8 @@ def _compare_and_set(pk: UUID, decider: Decider, decision: Decision) -> Approval
         "at": now.isoformat(), "reason": reason, "answer": decision.answer, "arguments": edited,
         "channel": decider.channel,
     }  # fmt: skip
+    if link_of := _link_maker(decider):
+        kept["signed_in_by_link_of"] = link_of
     shown = {"version": decision.version, "digest": decision.digest}
     waiting = Approval.objects.filter(pk=pk, status=Approval.Status.PENDING, **shown)
     changes = {"status": status, "version": decision.version + 1, "decided_at": now, "decision": kept}
@@ -150,8 +152,20 @@ def _compare_and_set(pk: UUID, decider: Decider, decision: Decision) -> Approval
         verdict=verdict, arguments=edited, answer=decision.answer, reason=decision.reason, channel=decider.channel,
         at=now,
     )  # fmt: skip
-    record_ending(approval, decider.actor, "approval.decided", reason=reason)
+    link = {"signed_in_by_link_of": link_of} if link_of else {}
+    record_ending(approval, decider.actor, "approval.decided", reason=reason, **link)
     return approval
+
+
+def _link_maker(decider: Decider) -> str:
+    """Name of the admin by whose link the member is signed in, and who so may be the one that decides; else empty.
+
+    Slack has its own word for who clicked.
+    """
+    if decider.member_id is None or decider.channel == "slack":
+        return ""
+    origin = PasswordOrigin.objects.filter(user__memberships=decider.member_id)
+    return origin.values_list("made_by", flat=True).first() or ""
 
 
 def _is_repeated(decision: Decision, current: Approval, decider: Decider) -> bool:

@@ -39,7 +39,7 @@ def event_of(approval: Approval, by: audit.Actor, text: str, actor_kind: ActorKi
     )
 
 
-def record_ending(approval: Approval, by: audit.Actor, action: str, reason: str) -> None:
+def record_ending(approval: Approval, by: audit.Actor, action: str, reason: str, **more: str) -> None:
     """Write down that an approval waits no more, and resume the turn that waited for it."""
     # Archiving cancels what waits after it closed the session, so the event goes into a closed log, too.
     sentence = f"{by.name}: {approval.get_status_display().lower()}"
@@ -47,7 +47,7 @@ def record_ending(approval: Approval, by: audit.Actor, action: str, reason: str)
     events.append(approval.session_id, [event_of(approval, by, sentence, actor_kind)], origin=links.desk_for(by))
     audit.record(
         approval.workspace_id, by, action, subject=("approval", approval.pk), session=str(approval.session_id),
-        tool=approval.tool_name, status=approval.status, digest=approval.digest, reason=reason,
+        tool=approval.tool_name, status=approval.status, digest=approval.digest, reason=reason, **more,
         outcome=chains.outcome_of(approval, list(approval.votes.order_by("id"))),
     )  # fmt: skip
     announce(approval)

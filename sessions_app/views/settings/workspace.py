@@ -14,10 +14,10 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app import extensions
-from sessions_app.models import Agent, ApiKey, Member, Role
+from sessions_app.models import Agent, ApiKey, Invitation, Member, Role
 from sessions_app.queries import members as queries
 from sessions_app.queries import secrets as secret_queries
-from sessions_app.services import api_keys, members, secrets, workspaces
+from sessions_app.services import api_keys, invitations, members, secrets, workspaces
 from sessions_app.services.log import pricing
 
 from .. import access
@@ -59,6 +59,7 @@ def page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpRe
     workspace = request.member.workspace
     context = {
         "members": queries.members(workspace.id),
+        "invitations": queries.open_invitations(workspace.id),
         "api_keys": queries.api_keys(workspace.id),
         "workspaces": queries.workspaces(request.user),
         "can_change": request.member.role == Role.ADMIN,
@@ -93,19 +94,34 @@ def _secrets(workspace_id: UUID) -> dict[str, Any]:
 @require_POST
 @access.admin
 def add_member(request: access.DeskRequest) -> HttpResponse:
-    """Add somebody and show the link by which they come in first; it cannot be seen again."""
+    """Add somebody, or invite who has an account, and show the link that they need, once; or send it by e-mail."""
     form = MemberForm(request.POST)
     if not form.is_valid():
         return page(request, 422, member_form=form)
     entered = form.cleaned_data
+    workspace, role, by = request.member.workspace, Role(entered["role"]), access.actor(request)
+    absolute = _absolute(request)
+    shown: dict[str, Any] = {}
     try:
-        member, path = members.add_member(
-            request.member.workspace, entered["email"], entered["name"], Role(entered["role"]), by=access.actor(request)
-        )
+        try:
+            made = members.add_member(workspace, entered["email"], entered["name"], role, by=by, absolute=absolute)
+            shown["invited"], link = made
+        except members.HasAccount as known:
+            shown["invitation"], link = members.invite(workspace, known.user, role, by=by, absolute=absolute)
     except members.Refused as refused:
         form.add_error("email", str(refused))
         return page(request, 422, member_form=form)
-    return page(request, invited=member, invitation=path and request.build_absolute_uri(path))
+    return page(request, **shown, **_shown_link(request, link))
+
+
+def _absolute(request: access.DeskRequest) -> members.Absolute:
+    """Addresses as others open them: below the public one where it is set, for a Host header can say anything."""
+    public = django_settings.PUBLIC_URL
+    return lambda path: f"{public.rstrip('/')}{path}" if public else request.build_absolute_uri(path)
+
+
+def _shown_link(request: access.DeskRequest, link: members.MadeLink) -> dict[str, Any]:
+    return {"link": _absolute(request)(link.path) if link.path else "", "sent_to": link.sent_to}
 
 
 @require_POST
@@ -113,10 +129,21 @@ def add_member(request: access.DeskRequest) -> HttpResponse:
 def new_link(request: access.DeskRequest, member_id: UUID) -> HttpResponse:
     member = access.one(Member.objects.select_related("user"), request, member_id)
     try:
-        path = members.new_sign_in_path(member, by=access.actor(request))
+        link = members.make_sign_in_link(member, by=access.actor(request), absolute=_absolute(request))
     except members.Refused as refused:
         return _refused(request, refused)
-    return page(request, invited=member, invitation=request.build_absolute_uri(path))
+    is_reset = member.user.has_usable_password()
+    return page(request, invited=member, is_reset=is_reset, **_shown_link(request, link))
+
+
+@require_POST
+@access.admin
+def withdraw(request: access.DeskRequest, invitation_id: UUID) -> HttpResponse:
+    """Take back an invitation that waits."""
+    found = access.one(Invitation.objects.select_related("user"), request, invitation_id)
+    invitations.withdraw(found, by=access.actor(request))
+    messages.success(request, f"The invitation of {found} is withdrawn.")
+    return redirect("settings")
 
 
 @require_POST

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from sessions_app.models import Member
+from sessions_app.services import audit, members
+
+
+class Command(BaseCommand):
+    help = "Members: `member link E-MAIL` prints a sign-in link, for who can come in by no other way; it works once."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        link = parser.add_subparsers(dest="action", required=True).add_parser("link", help="make a link and print it")
+        link.add_argument("email", metavar="E-MAIL", help="the name that the member signs in with")
+
+    def handle(self, *args: Any, email: str, **options: Any) -> None:
+        user = get_user_model().objects.filter(username=email.strip().lower()).first()
+        if user is None:
+            raise CommandError(f'nobody signs in as "{email}"; the names stand under Settings, Members')
+        for member in Member.objects.filter(user=user):
+            subject = ("member", member.pk)
+            audit.record(member.workspace_id, audit.COMMAND, "member.link_made", subject=subject, purpose="operator")
+        self.stdout.write(f"{(settings.PUBLIC_URL or '').rstrip('/')}{members.operators_link(user)}")
