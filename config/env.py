@@ -35,6 +35,9 @@ OURS = (
     "COUNTERSIGN_PUBLIC_URL",
     "COUNTERSIGN_SIGNING_CERTIFICATES",
     "COUNTERSIGN_SIGNING_KEY",
+    "COUNTERSIGN_TIMESTAMP_CERTIFICATES",
+    "COUNTERSIGN_TIMESTAMP_URL",
+    "COUNTERSIGN_WITNESS",
 )
 COMMON = (
     "ALLOWED_HOSTS",
@@ -87,6 +90,9 @@ class Environment:
     decryption_key: Path | None
     signing_key: Path | None
     signing_certificates: Path | None
+    timestamp_url: str | None
+    timestamp_certificates: Path | None
+    witness: str | None
 
 
 def read(environ: Mapping[str, str] = os.environ) -> Environment:
@@ -116,6 +122,9 @@ def read(environ: Mapping[str, str] = os.environ) -> Environment:
         decryption_key=file(environ, "COUNTERSIGN_DECRYPTION_KEY"),
         signing_key=file(environ, "COUNTERSIGN_SIGNING_KEY"),
         signing_certificates=file(environ, "COUNTERSIGN_SIGNING_CERTIFICATES"),
+        timestamp_url=url(environ, "COUNTERSIGN_TIMESTAMP_URL", ("https", "http"), needs_host=True),
+        timestamp_certificates=file(environ, "COUNTERSIGN_TIMESTAMP_CERTIFICATES"),
+        witness=url(environ, "COUNTERSIGN_WITNESS", ("https", "http", "file")),
     )
 
 

@@ -45,6 +45,9 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 32 * 1024 * 1024
 # Private keys stay in files of the operator's: never in the database, never shown.
 DECRYPTION_KEY = ENV.decryption_key
 SIGNING_KEY, SIGNING_CERTIFICATES = ENV.signing_key, ENV.signing_certificates
+# Where checkpoints are taken to, so that who holds this database and this disk cannot rewrite them unnoticed.
+TIMESTAMP_URL, TIMESTAMP_CERTIFICATES = ENV.timestamp_url, ENV.timestamp_certificates
+WITNESS = ENV.witness
 
 # --- who may talk to us -----------------------------------------------------------------------------------------
 
@@ -240,6 +243,10 @@ CELERY_BEAT_SCHEDULE["sessions_app.tasks.look_again"] = {
 }  # fmt: skip
 CELERY_BEAT_SCHEDULE["vcon_app.tasks.remove_old_files"] = {
     "task": "vcon_app.tasks.remove_old_files", "schedule": crontab(minute=41)
+}  # fmt: skip
+# A checkpoint at least every minute that something happened; one in which nothing did makes none.
+CELERY_BEAT_SCHEDULE["vcon_app.tasks.make_checkpoints"] = {
+    "task": "vcon_app.tasks.make_checkpoints", "schedule": 45, "options": {"expires": 45}
 }  # fmt: skip
 # In memory, beat knows nothing of the day before: one hour a day would pass by a machine that is off then.
 CELERY_BEAT_SCHEDULE["sessions_app.tasks.remove_old"] = {

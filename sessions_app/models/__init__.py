@@ -2,6 +2,7 @@ from .agents import Agent, AgentVersion
 from .append_only import APPEND_ONLY
 from .approvals import Approval, Vote
 from .audit import AuditEntry
+from .checkpoints import Checkpoint, CheckpointHead, CheckpointPublication
 from .events import Event, EventText, ModelRequest, ToolCall
 from .idempotency import IdempotentAnswer
 from .links import EventLink, UnsealedHead
@@ -24,6 +25,9 @@ __all__ = [
     "AuditEntry",
     "Budget",
     "CallUsage",
+    "Checkpoint",
+    "CheckpointHead",
+    "CheckpointPublication",
     "Event",
     "EventLink",
     "EventText",

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from .approvals import Vote
 from .audit import AuditEntry
+from .checkpoints import Checkpoint, CheckpointHead
 from .events import Event
 from .links import EventLink
 from .money import LedgerEntry
 
-APPEND_ONLY = (AuditEntry, Event, EventLink, LedgerEntry, Vote)
+APPEND_ONLY = (AuditEntry, Checkpoint, CheckpointHead, Event, EventLink, LedgerEntry, Vote)

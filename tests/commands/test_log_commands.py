@@ -65,10 +65,9 @@ def test_the_first_broken_entry_is_named_with_exit_status_1(session_with_usage, 
     with pytest.raises(SystemExit) as ended:
         call_command("audit", "verify")
     assert ended.value.code == 1
-    assert capsys.readouterr().out.splitlines() == [
-        "broken  default: entry 2: its content was changed",
-        "intact  north: 1 entries",
-    ]
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "broken  default: entry 2: its content was changed"
+    assert "intact  north: 1 entries" in said
     call_command("audit", "verify", "--workspace", "north")
 
 

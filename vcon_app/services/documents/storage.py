@@ -29,6 +29,7 @@ R = TypeVar("R")
 READ_AHEAD = 256 * 1024
 """A hundred lines of a transcript; with Python's 8 KB every third line is put together from two reads."""
 EXPORTS = "exports"
+CHECKPOINTS = "checkpoints"
 INCOMING = ".incoming-"
 """Begins the names of temporary files; what a killed process leaves of them is removed after a day."""
 
@@ -177,6 +178,13 @@ def of_exports() -> Storage:
     if settings.DOCUMENTS_DIR is None:
         return Bucket(EXPORTS)
     return Folder(Path(settings.DOCUMENTS_DIR if settings.STORAGE_NAME else settings.DATA_DIR) / EXPORTS)
+
+
+def of_checkpoints() -> Storage:
+    """Where checkpoints are kept, which must not be in the database: beside the documents where hosts share these."""
+    if settings.DOCUMENTS_DIR is None:
+        return Bucket(CHECKPOINTS)
+    return Folder(Path(settings.DOCUMENTS_DIR if settings.STORAGE_NAME else settings.DATA_DIR) / CHECKPOINTS)
 
 
 def remove_abandoned() -> None:

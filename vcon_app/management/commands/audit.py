@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from sessions_app.management.arguments import workspace_named
+from sessions_app.models import Session
+from vcon_app.management.pem import text_of
+from vcon_app.management.progress import printable
+from vcon_app.services.checkpoints import verification
+from vcon_app.services.checkpoints.verification import Outside, Statement
+from vcon_app.signing.keys import Anchor, BadKey, anchor_of
+
+
+class Command(BaseCommand):
+    help = (
+        "`audit verify` computes again what was written: audit logs, ledgers, decisions, the links of every event, and "
+        "the checkpoints. It names the first thing that was changed, removed or put in, a cut-off end included; exit "
+        "status 1 when there is one. docs/record.md says what it proves."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        verify = parser.add_subparsers(dest="action", required=True).add_parser("verify", help="look at everything")
+        verify.add_argument("--all", action="store_true", help="the whole installation (the default)")
+        verify.add_argument("--workspace", metavar="SLUG", help="one workspace alone, without the checkpoints")
+        verify.add_argument("--session", metavar="ID", type=UUID, help="one session alone")
+        verify.add_argument("--key", metavar="PEM", type=Path, help="an earlier key of ours that signed checkpoints")
+        verify.add_argument("--witness", metavar="FILE", type=Path, help="checkpoints that somebody else has kept")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if sum(bool(options[name]) for name in ("all", "workspace", "session")) > 1:
+            raise CommandError("choose one of --all, --workspace and --session")
+        if options["witness"] and not options["witness"].is_file():
+            raise CommandError(f"{options['witness']}: there is no such file")
+        outside = Outside.seen_now(options["witness"])
+        whole = True
+        with verification.snapshot():
+            for statement in _statements(outside, options):
+                whole &= statement.ok
+                word = "intact" if statement.ok else "broken"
+                self.stdout.write(printable(f"{word}  {statement.what}: {statement.detail}"))
+        if not whole:
+            raise SystemExit(1)
+
+
+def _statements(outside: Outside, options: dict[str, Any]) -> Iterator[Statement]:
+    if options["session"]:
+        session = Session.objects.filter(pk=options["session"]).first()
+        if session is None:
+            raise CommandError(f"there is no session {options['session']}")
+        return iter([verification.verify_session(session)])
+    if options["workspace"]:
+        return verification.verify_workspace(workspace_named(options["workspace"]))
+    return verification.verify_all(outside, [_anchor(options["key"])] if options["key"] else [])
+
+
+def _anchor(path: Path) -> Anchor:
+    try:
+        anchor = anchor_of(text_of(path))
+    except BadKey as bad:
+        raise CommandError(printable(f"{path}: {bad}")) from None
+    return Anchor(anchor.key, anchor.certificate, path.name)
