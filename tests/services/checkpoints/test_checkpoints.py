@@ -7,12 +7,12 @@ from decimal import Decimal
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
 
 from sessions_app.models import Checkpoint, CheckpointHead, CheckpointPublication, Role, UnsealedHead
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions, requests
 from sessions_app.services.money import ledger
+from tests.database_roles import as_owner
 from tests.services.build import append, event
 from vcon_app.services.checkpoints import making, publishing
 from vcon_app.services.checkpoints.verification import Outside, verify_all
@@ -24,7 +24,7 @@ ADA = decisions.Decider(audit.Actor("member", "1", "Ada"), Role.REVIEWER, "web")
 
 def tampered(*statements: str) -> None:
     """What somebody does who holds the database."""
-    with connection.cursor() as cursor:
+    with as_owner() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")
         for statement in statements:
             cursor.execute(statement)
@@ -102,7 +102,7 @@ def test_a_chain_that_was_rewritten_with_its_hashes_is_noticed(busy):
         row.previous_hash = previous
         row.actor_name = "Eve" if row.seq == 2 else row.actor_name
         row.hash = previous = audit.hash_of(row)
-        with connection.cursor() as cursor:
+        with as_owner() as cursor:
             cursor.execute("SET LOCAL session_replication_role = replica")
             cursor.execute(
                 "UPDATE sessions_app_auditentry SET actor_name = %s, previous_hash = %s, hash = %s WHERE seq = %s",
