@@ -70,7 +70,7 @@ def sweep_turns() -> int:
 @shared_task
 def remove_old() -> int:
     """Called four times a day by beat: delete what was kept long enough."""
-    return retention.forget_answers() + retention.empty_deliveries()
+    return retention.forget_answers() + retention.forget_signed_requests() + retention.empty_deliveries()
 
 
 @shared_task

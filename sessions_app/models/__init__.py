@@ -11,7 +11,7 @@ from .secrets import Secret
 from .sessions import Session
 from .sign_in import Invitation, PasswordOrigin, SignInLink
 from .slack import SlackEvent, SlackInstallation, SlackNotice, SlackReply
-from .triggers import Schedule, TriggerRun, WebhookDelivery, WebhookEndpoint
+from .triggers import Schedule, SignedRequest, TriggerRun, WebhookDelivery, WebhookEndpoint
 from .turns import QueuedMessage, Turn, TurnInFlight
 from .usage import CallUsage, TurnUsage
 from .workspaces import ApiKey, Member, Role, Workspace
@@ -43,6 +43,7 @@ __all__ = [
     "Secret",
     "Session",
     "SignInLink",
+    "SignedRequest",
     "SlackEvent",
     "SlackInstallation",
     "SlackNotice",

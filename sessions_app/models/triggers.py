@@ -126,6 +126,20 @@ class WebhookDelivery(models.Model):
         ]
 
 
+class SignedRequest(models.Model):
+    """A signed post whose id is not signed: the same bytes with the same signed time are the same, whatever the id."""
+
+    endpoint = models.ForeignKey(WebhookEndpoint, models.CASCADE, related_name="+", db_index=False)
+    sha256 = models.CharField(max_length=64)
+    """Of the signed time and the body."""
+    delivery = models.ForeignKey(WebhookDelivery, models.CASCADE, related_name="+")
+    received_at = models.DateTimeField(auto_now_add=True, db_index=True)
+    """The row goes when the signed time is too old for anybody to send it again."""
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["endpoint", "sha256"], name="signed_request_once")]
+
+
 class TriggerRun(models.Model):
     """One fire, whatever came of it."""
 

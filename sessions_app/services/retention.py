@@ -12,10 +12,12 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
-from sessions_app.models import IdempotentAnswer, TriggerRun, WebhookDelivery
+from sessions_app.models import IdempotentAnswer, SignedRequest, TriggerRun, WebhookDelivery
 
 ANSWERS_KEPT = timedelta(days=7)
 """So long an ``Idempotency-Key`` is known again; nobody repeats a request that long."""
+SIGNED_REQUESTS_KEPT = timedelta(days=1)
+"""A signed time holds for 5 minutes before and after (``webhook_signatures.TOLERANCE``)."""
 BATCH = 500
 """Rows of one statement: each is a transaction of its own, and holds nothing that a request waits for long."""
 
@@ -24,6 +26,12 @@ def forget_answers() -> int:
     """Remove answers that are older than 7 days; how many."""
     old = IdempotentAnswer.objects.filter(created_at__lt=timezone.now() - ANSWERS_KEPT)
     return _in_batches(old, lambda ids: IdempotentAnswer.objects.filter(pk__in=ids).delete()[0])
+
+
+def forget_signed_requests() -> int:
+    """Remove what was kept to know signed requests again whose time is long over; how many."""
+    old = SignedRequest.objects.filter(received_at__lt=timezone.now() - SIGNED_REQUESTS_KEPT)
+    return _in_batches(old, lambda ids: SignedRequest.objects.filter(pk__in=ids).delete()[0])
 
 
 def empty_deliveries() -> int:

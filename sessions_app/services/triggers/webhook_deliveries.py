@@ -11,12 +11,12 @@ from uuid import UUID, uuid4
 
 import orjson
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
 from sessions_app.encryption import Unreadable
-from sessions_app.models import Agent, TriggerRun, WebhookDelivery, WebhookEndpoint
+from sessions_app.models import Agent, SignedRequest, TriggerRun, WebhookDelivery, WebhookEndpoint
 from sessions_app.services import audit
 from sessions_app.services.log.sanitise import text
 from sessions_app.services.turns import messages
@@ -118,7 +118,10 @@ def _is_challenge(payload: Any) -> bool:
 
 @transaction.atomic
 def _keep(endpoint: WebhookEndpoint, payload: Any, posted: Posted) -> Received:
-    """Two of the same at once: the second waits at the unique index until the first is done."""
+    """Two of the same at once: the second waits, at the lock or at the unique index, until the first is done."""
+    replay_key = webhook_signatures.replay_key(endpoint.scheme, posted.headers, posted.body)
+    if replay_key and (seen := _seen(endpoint, replay_key)):
+        return Received(seen, _session_of(seen), is_new=False)
     delivery, is_new = WebhookDelivery.objects.get_or_create(
         endpoint=endpoint,
         delivery_id=webhook_payloads.delivery_id(endpoint.scheme, payload, posted.body, posted.headers, timezone.now()),
@@ -129,11 +132,24 @@ def _keep(endpoint: WebhookEndpoint, payload: Any, posted: Posted) -> Received:
             "verified": endpoint.scheme != WebhookEndpoint.Scheme.NONE,
         },
     )  # fmt: skip
+    if replay_key:
+        SignedRequest.objects.create(endpoint=endpoint, sha256=replay_key, delivery=delivery)
     if is_new and endpoint.agent:
-        run: TriggerRun | None = _fire(delivery, endpoint.agent, f"delivery:{delivery.pk}")
-    else:
-        run = TriggerRun.objects.filter(delivery=delivery).order_by("id").first()
-    return Received(delivery, run.session_id if run else None, is_new)
+        return Received(delivery, _fire(delivery, endpoint.agent, f"delivery:{delivery.pk}").session_id, is_new)
+    return Received(delivery, _session_of(delivery), is_new)
+
+
+def _seen(endpoint: WebhookEndpoint, replay_key: str) -> WebhookDelivery | None:
+    """The delivery that the same signed request was before. Others with this key wait until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"hook:{endpoint.pk}:{replay_key}"])
+    same = SignedRequest.objects.select_related("delivery").filter(endpoint=endpoint, sha256=replay_key).first()
+    return same.delivery if same else None
+
+
+def _session_of(delivery: WebhookDelivery) -> UUID | None:
+    run = TriggerRun.objects.filter(delivery=delivery).order_by("id").first()
+    return run.session_id if run else None
 
 
 def _fire(delivery: WebhookDelivery, agent: Agent, fire_key: str, cause: str = "") -> TriggerRun:

@@ -15,6 +15,8 @@ from urllib.parse import parse_qsl
 
 from sessions_app.services.log.sanitise import identifier, storable
 
+from . import webhook_signatures
+
 MAX_DEPTH = 100
 """Levels of JSON; what is nested deeper is kept as text."""
 MOST_FIELDS = 1_000
@@ -26,8 +28,9 @@ NOT_KEPT = "(not kept)"
 HEADERS_OF_ID = {
     "github": ("x-github-delivery",), "shopify": ("x-shopify-webhook-id",), "twilio": ("i-twilio-idempotency-token",),
 }  # fmt: skip
-ANY_ID = ("idempotency-key", "x-countersign-delivery")
+ANY_ID = webhook_signatures.ID_HEADERS
 FIELDS_OF_ID = {"stripe": "id", "slack": "event_id"}
+SIGNED_TIMES = {"generic": "x-countersign-timestamp", "slack": "x-slack-request-timestamp"}
 TWILIO_IDS = (("MessageSid", "MessageStatus"), ("SmsSid", "SmsStatus"), ("CallSid", "CallStatus"))
 """One message is told of several times: queued, sent, delivered."""
 TOPICS = ("x-github-event", "x-shopify-topic")
@@ -93,16 +96,17 @@ def _decoded(body: bytes, parameters: str) -> str:
 def delivery_id(scheme: str, payload: Any, body: bytes, headers: Mapping[str, str], now: datetime) -> str:
     """The sender's own id. Without one a hash of the body with its signed time, or with the day where none is signed.
 
-    So what is sent twice is one delivery, and an alarm that says the same tomorrow is another one.
+    So what is sent twice is one delivery, and an alarm that says the same tomorrow is another one. Where the id is in
+    what was signed no header counts: anybody on the way could add one, and the delivery would be another.
     """
-    for name in (*HEADERS_OF_ID.get(scheme, ()), *ANY_ID):
+    for name in () if scheme in FIELDS_OF_ID else (*HEADERS_OF_ID.get(scheme, ()), *ANY_ID):
         if headers.get(name):
             return identifier(headers[name])
     field = FIELDS_OF_ID.get(scheme)
     own_id = payload.get(field) if field and isinstance(payload, dict) else scheme == "twilio" and _twilio_id(body)
     if own_id and isinstance(own_id, str):
         return identifier(own_id)
-    at = headers.get("x-countersign-timestamp") or headers.get("x-slack-request-timestamp") or f"{now:%Y-%m-%d}"
+    at = headers.get(SIGNED_TIMES.get(scheme, "")) or f"{now:%Y-%m-%d}"
     return f"sha256:{hashlib.sha256(body).hexdigest()}@{at[:20]}"
 
 

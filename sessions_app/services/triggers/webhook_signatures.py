@@ -16,6 +16,10 @@ from urllib.parse import parse_qs, urlsplit
 
 TOLERANCE = 300
 """Seconds that a signed time may lie from now, before or after."""
+SIGNS_ID = "v2="
+"""Begins a signature of ours that covers the id."""
+ID_HEADERS = ("idempotency-key", "x-countersign-delivery")
+"""Headers with the sender's own id, the first that is there."""
 MOST_FIELDS = 1_000
 """Of a form."""
 
@@ -47,8 +51,27 @@ def check(scheme: str, secret: str, request: Request) -> None:
 
 
 def generic(secret: bytes, timestamp: str, body: bytes) -> str:
-    """Signature of our own scheme, as a sender puts it into ``X-Countersign-Signature``."""
+    """Signature of our own scheme without an id, as a sender puts it into ``X-Countersign-Signature``."""
     return f"sha256={_hmac(secret, timestamp.encode() + b'.' + body).hex()}"
+
+
+def generic_with_id(secret: bytes, timestamp: str, delivery_id: str, body: bytes) -> str:
+    """Signature of our own scheme that covers the sender's id as well.
+
+    Lines, because no header holds a line's end: nothing can be moved from the id into the body.
+    """
+    signed = f"v2\n{timestamp}\n{delivery_id}\n".encode("latin-1", "replace") + body
+    return f"{SIGNS_ID}{_hmac(secret, signed).hex()}"
+
+
+def replay_key(scheme: str, headers: Mapping[str, str], body: bytes) -> str | None:
+    """SHA-256 of what is signed, where the time is signed and the id is not; None where another id is another request.
+
+    Whoever captured such a request could else send it again for as long as its time holds, each time with a new id.
+    """
+    if scheme != "generic" or headers.get("x-countersign-signature", "").strip().startswith(SIGNS_ID):
+        return None
+    return hashlib.sha256(headers["x-countersign-timestamp"].encode() + b"." + body).hexdigest()
 
 
 def _github(secret: bytes, request: Request) -> None:
@@ -113,7 +136,12 @@ def _with_ports(url: str) -> list[str]:
 def _generic(secret: bytes, request: Request) -> None:
     timestamp = request.header("X-Countersign-Timestamp")
     _in_time(timestamp, request.now)
-    _same([request.header("X-Countersign-Signature")], generic(secret, timestamp, request.body))
+    given = request.header("X-Countersign-Signature")
+    if given.strip().startswith(SIGNS_ID):
+        own_id = next((request.headers[name] for name in ID_HEADERS if request.headers.get(name)), "")
+        _same([given], generic_with_id(secret, timestamp, own_id, request.body))
+    else:
+        _same([given], generic(secret, timestamp, request.body))
 
 
 def _none(secret: bytes, request: Request) -> None:

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from config.celery import app
 from sessions_app import tasks
-from sessions_app.models import Event, IdempotentAnswer, Role, TriggerRun, WebhookDelivery
+from sessions_app.models import Event, IdempotentAnswer, Role, SignedRequest, TriggerRun, WebhookDelivery
 from sessions_app.services import audit, members, retention
 from sessions_app.services.triggers import webhook_deliveries
 
@@ -75,6 +75,18 @@ def test_purged_delivery_is_still_a_duplicate_and_cannot_be_replayed(receive, wo
     answer = http.post(f"/triggers/deliveries/{old.pk}/replay/", follow=True)
     assert "not kept any more" in answer.content.decode()
     assert TriggerRun.objects.count() == 1
+
+
+def test_signed_requests_are_forgotten_when_their_time_is_over(make_endpoint):
+    endpoint, _ = make_endpoint("none")
+    delivery = WebhookDelivery.objects.create(
+        endpoint=endpoint, workspace_id=endpoint.workspace_id, delivery_id="a", size=0, payload={}
+    )
+    for name in ("old", "new"):
+        SignedRequest.objects.create(endpoint=endpoint, delivery=delivery, sha256=name)
+    SignedRequest.objects.filter(sha256="old").update(received_at=timezone.now() - timedelta(days=2))
+    assert retention.forget_signed_requests() == 1
+    assert SignedRequest.objects.get().sha256 == "new"
 
 
 def test_retention_continues_after_a_batch_and_past_kept_deliveries(receive, monkeypatch):

@@ -234,6 +234,46 @@ def test_a_replayed_webhook_fires_nothing_and_later_is_refused(http, make_endpoi
     assert Session.objects.count() == 1
 
 
+def test_a_captured_request_is_the_same_under_every_id(http, make_endpoint):
+    endpoint, secret = make_endpoint("generic")
+    body = json.dumps(ORDER).encode()
+    now = int(time.time())
+    first = taken(post(http, endpoint, body, **signed(secret, body, now), **{"Idempotency-Key": "a"}))
+    again = taken(post(http, endpoint, body, **signed(secret, body, now + 1), **{"Idempotency-Key": "a"}))
+    for stamp in (now, now + 1):  # the second try of a sender is no less captured than the first
+        for more in ({"Idempotency-Key": "b"}, {"X-Countersign-Delivery": "c"}, {}):
+            assert taken(post(http, endpoint, body, **signed(secret, body, stamp), **more)) == again
+    assert again == first | {"duplicate": True}
+    assert Session.objects.count() == WebhookDelivery.objects.count() == 1
+
+
+def test_an_id_that_is_signed_cannot_be_changed(http, make_endpoint):
+    endpoint, secret = make_endpoint("generic")
+    body, stamp = json.dumps(ORDER).encode(), str(int(time.time()))
+
+    def headers(own_id: str, signed_id: str) -> dict[str, str]:
+        signature = webhook_signatures.generic_with_id(secret.encode(), stamp, signed_id, body)
+        return {"X-Countersign-Timestamp": stamp, "X-Countersign-Signature": signature, "Idempotency-Key": own_id}
+
+    first = taken(post(http, endpoint, body, **headers("a", "a")))
+    assert taken(post(http, endpoint, body, **headers("a", "a"))) == first | {"duplicate": True}
+    assert "does not match" in refused(post(http, endpoint, body, **headers("b", "a")), 401)
+    assert not taken(post(http, endpoint, body, **headers("b", "b")))["duplicate"]
+    moved = headers("a\n" + body.decode(), "a") | {"Idempotency-Key": "a\t"}
+    refused(post(http, endpoint, body + b"x", **moved), 401)
+    assert Session.objects.count() == 2
+
+
+@pytest.mark.parametrize("header", ["Idempotency-Key", "X-Countersign-Delivery", "X-Countersign-Timestamp"])
+def test_no_header_makes_another_delivery_of_what_signs_its_own_id(http, make_endpoint, header):
+    endpoint, _ = make_endpoint("stripe", secret=(secret := "whsec_0123456789"))
+    for body in (b'{"id": "evt_1"}', b'{"no": "id"}'):
+        stamp = str(int(time.time()))
+        signature = {"Stripe-Signature": f"t={stamp},v1={mac(secret, stamp.encode() + b'.' + body).hex()}"}
+        first = taken(post(http, endpoint, body, **signature))
+        assert taken(post(http, endpoint, body, **signature, **{header: "another"})) == first | {"duplicate": True}
+
+
 def test_a_changed_secret_counts_at_once(http, make_endpoint):
     endpoint, old = make_endpoint("generic")
     new = webhook_endpoints.rotate(endpoint, by=INES)
