@@ -53,7 +53,7 @@ def _bring_up_to_date(command: str) -> None:
 
     django.setup()
     with suppress(ConfigError) if command == "doctor" else nullcontext():
-        prepare.database()
+        prepare.database(host=command != "installation")
 
 
 def _execute(arguments: list[str]) -> int:

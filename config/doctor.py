@@ -17,7 +17,8 @@ from config import health
 from config.celery import PONG_CHANNEL, pong
 from config.database import roles
 from config.prepare import connection_parameters
-from vcon_app.services.documents import storage
+from sessions_app.services import installation
+from vcon_app.services.documents import storage, storage_mark
 from vcon_app.services.trust import own_keys
 
 WORKER_SECONDS = 10
@@ -42,7 +43,11 @@ def diagnose() -> list[Check]:
     if checks[0].fault is None:
         checks += [Check(name, look(), remedy) for name, look, remedy in NEED_DATABASE]
         checks.append(Check("database role", roles_fault(), ROLES_REMEDY, None if roles.are_two() else ONE_ROLE))
-    return checks + [Check(name, look(), remedy) for name, look, remedy in NEED_NOTHING]
+    has_tables = all(check.fault is None for check in checks if check.name in ("database", "migrations"))
+    for name, look, compare, remedy in OF_THIS_HOST:
+        fault = look() or (compare() if has_tables else None)
+        checks.append(Check(name, fault, remedy))
+    return checks
 
 
 def worker_fault() -> str | None:
@@ -115,7 +120,14 @@ NEED_DATABASE: list[Part] = [
     ("worker", worker_fault, "start script/server; if it runs, read logs/worker.log in the data directory"),
     ("clock", clock_fault, "let both hosts set their clocks by NTP"),
 ]
-NEED_NOTHING: list[Part] = [
-    ("storage", storage_fault, "give the server's user write access and room, or set COUNTERSIGN_DATA_DIR"),
-    ("secrets", secrets_fault, "run chmod 600 on the key or mend it, and switch DEBUG off"),
-]
+OF_THIS_HOST: list[tuple[str, Callable[[], str | None], Callable[[], str | None], str]] = [
+    (
+        "storage", storage_fault, storage_mark.storage_fault,
+        "give the server's user write access and room, and every host the same STORAGE_URL",
+    ),
+    (
+        "secrets", secrets_fault, installation.secret_key_fault,
+        "give every host the same SECRET_KEY, run chmod 600 on the key or mend it, and switch DEBUG off",
+    ),
+]  # fmt: skip
+"""What is looked at on this host alone, and then compared with the installation, where its tables can be read."""

@@ -12,27 +12,28 @@ from django.core.management import call_command
 from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 
-from config import broker
+from config import broker, installation
 from config.database import roles, schema
 from config.env import ConfigError
 
 ADVISORY_LOCK = 0x636F756E746572  # "counter": two hosts that start on one database migrate one after the other
 
 
-def database() -> None:
-    """Apply missing migrations, make the broker's queues, and give the desk's role what it needs: all as the owner.
+def database(*, host: bool = True) -> None:
+    """Apply missing migrations, make the broker's queues, give the desk's role what it needs, and compare this host.
 
-    Raises ConfigError for a database that does not answer, is of a PostgreSQL too old, or does not fit, and for a role
-    of the desk that may do too much.
+    All as the owner. Raises ConfigError for a database that does not answer, is of a PostgreSQL too old, or does not fit,
+    for a role of the desk that may do too much, and, unless ``host`` is False, for a ``SECRET_KEY`` or a storage that is
+    not the installation's.
     """
     with roles.as_owner():
         connect()
         if fault := schema.version_fault():
             raise ConfigError(fault)
-        _prepare_alone()
+        _prepare_alone(host)
 
 
-def _prepare_alone() -> None:
+def _prepare_alone(host: bool) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [ADVISORY_LOCK])
         try:
@@ -40,6 +41,8 @@ def _prepare_alone() -> None:
             if settings.CELERY_BROKER_URL == broker.URL:
                 broker.install(connection_parameters())
             roles.prepare()
+            if host:
+                installation.check_host()
         finally:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [ADVISORY_LOCK])
 

@@ -32,6 +32,21 @@ def decrypt(token: str) -> str:
         raise Unreadable("a stored secret was encrypted under another SECRET_KEY; enter it again") from None
 
 
+def is_readable(token: str) -> bool:
+    """Whether a stored token is of our key."""
+    try:
+        decrypt(token)
+    except Unreadable:
+        return False
+    return True
+
+
+def mark() -> str:
+    """What two hosts compare to see that they have the same ``SECRET_KEY``: 32 hex digits, derived from it by HKDF."""
+    key = str(settings.SECRET_KEY).encode()
+    return HKDF(SHA256(), 16, salt=None, info=b"countersign mark of the key").derive(key).hex()
+
+
 def _configured() -> tuple[str, ...]:
     # Django would take bytes as well; ours are text
     return (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)  # type: ignore[arg-type]

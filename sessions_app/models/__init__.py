@@ -5,6 +5,7 @@ from .audit import AuditEntry
 from .checkpoints import Checkpoint, CheckpointHead, CheckpointPublication
 from .events import Event, EventText, ModelRequest, ToolCall
 from .idempotency import IdempotentAnswer
+from .installation import Installation
 from .links import EventLink, UnsealedHead
 from .money import Budget, LedgerEntry, Wallet
 from .secrets import Secret
@@ -32,6 +33,7 @@ __all__ = [
     "EventLink",
     "EventText",
     "IdempotentAnswer",
+    "Installation",
     "Invitation",
     "LedgerEntry",
     "Member",

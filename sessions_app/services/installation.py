@@ -1,0 +1,59 @@
+"""What a host has to have in common with the others: ``SECRET_KEY`` here, the storage in ``vcon_app``."""
+
+from __future__ import annotations
+
+from django.db import connection
+from django.db.models import Model
+
+from sessions_app import encryption
+from sessions_app.models import Installation, Secret, SlackInstallation, WebhookEndpoint
+
+ENCRYPTED: tuple[tuple[type[Model], str], ...] = (
+    (Secret, "value"),
+    (SlackInstallation, "bot_token"),
+    (SlackInstallation, "signing_secret"),
+    (WebhookEndpoint, "secret"),
+)
+MOST = 100
+"""Stored secrets that are tried of each kind."""
+ANOTHER_KEY = (
+    "SECRET_KEY is not the one of this installation, so nobody stays signed in and stored secrets cannot be read"
+)
+
+
+def row() -> Installation:
+    """The installation's one row, made when there is none."""
+    return Installation.objects.get_or_create(pk=1)[0]
+
+
+def secret_key_fault() -> str | None:
+    """Whether this host has another ``SECRET_KEY`` than the installation, or one that stored secrets are not of."""
+    found = Installation.objects.filter(pk=1).first()
+    if found and found.secret_key_mark and found.secret_key_mark != encryption.mark():
+        return ANOTHER_KEY
+    readable, unreadable = _stored_secrets()
+    if unreadable and not readable:
+        return ANOTHER_KEY
+    if unreadable:
+        return f"{unreadable} of {readable + unreadable} stored secrets were encrypted under another SECRET_KEY"
+    return None
+
+
+def keep_secret_key_mark() -> None:
+    """Make the key of this host the installation's."""
+    Installation.objects.filter(pk=row().pk).update(secret_key_mark=encryption.mark())
+
+
+def _stored_secrets() -> tuple[int, int]:
+    """How many stored secrets this key decrypts, and how many not. As text: the fields would raise at the first."""
+    readable = unreadable = 0
+    for model, name in ENCRYPTED:
+        table, column = map(connection.ops.quote_name, (model._meta.db_table, name))
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT {column} FROM {table} WHERE {column} <> '' LIMIT %s", [MOST])
+            for (token,) in cursor.fetchall():
+                if encryption.is_readable(token):
+                    readable += 1
+                else:
+                    unreadable += 1
+    return readable, unreadable
