@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from django.db import transaction
-
 from config.errors import ConfigError
 from sessions_app.models import Installation
-from sessions_app.services import audit, installation
-from sessions_app.services.workspaces import default_workspace
+from sessions_app.services import installation
 from vcon_app.services.documents import storage_mark
 
 ACCEPT = "script/manage installation accept"
@@ -28,7 +25,6 @@ def check_host() -> None:
         _mark_storage()
 
 
-@transaction.atomic
 def accept() -> None:
     """Make the key and the storage of this host those of the installation. Raises ConfigError."""
     changed = [
@@ -38,7 +34,7 @@ def accept() -> None:
     ]
     installation.keep_secret_key_mark()
     _mark_storage()
-    audit.record(default_workspace().id, audit.COMMAND, "installation.accepted", changed=changed)
+    installation.record_accepted(changed)
 
 
 def _mark_storage() -> None:

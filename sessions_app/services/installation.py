@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Model
 
 from sessions_app import encryption
 from sessions_app.models import Installation, Secret, SlackInstallation, WebhookEndpoint
+
+from . import audit
+from .workspaces import default_workspace
 
 ENCRYPTED: tuple[tuple[type[Model], str], ...] = (
     (Secret, "value"),
@@ -42,6 +45,12 @@ def secret_key_fault() -> str | None:
 def keep_secret_key_mark() -> None:
     """Make the key of this host the installation's."""
     Installation.objects.filter(pk=row().pk).update(secret_key_mark=encryption.mark())
+
+
+@transaction.atomic
+def record_accepted(changed: list[str]) -> None:
+    """Record that a key or a storage was made the installation's by hand."""
+    audit.record(default_workspace().id, audit.COMMAND, "installation.accepted", changed=changed)
 
 
 def _stored_secrets() -> tuple[int, int]:

@@ -109,7 +109,11 @@ def test_up_refuses_tables_that_no_migration_made(other_database, tmp_path):
 
 
 def test_two_hosts_that_start_on_an_empty_database_both_find_it_ready(other_database, tmp_path):
-    environment = os.environ | {"DATABASE_URL": databases.url_of(other_database)}
+    environment = os.environ | {
+        "DATABASE_URL": databases.url_of(other_database),
+        "SECRET_KEY": "an invented key that both of them have",
+        "STORAGE_URL": f"file://{tmp_path}/shared",
+    }
     hosts = [
         subprocess.Popen([*MANAGE, "prepare"], env=environment | {"COUNTERSIGN_DATA_DIR": str(tmp_path / name)})
         for name in ("one", "two")
