@@ -22,9 +22,9 @@ ADVISORY_LOCK = 0x636F756E746572  # "counter": two hosts that start on one datab
 def database(*, host: bool = True) -> None:
     """Apply missing migrations, make the broker's queues, give the desk's role what it needs, and compare this host.
 
-    All as the owner. Raises ConfigError for a database that does not answer, is of a PostgreSQL too old, or does not fit,
-    for a role of the desk that may do too much, and, unless ``host`` is False, for a ``SECRET_KEY`` or a storage that is
-    not the installation's.
+    All as the owner. Raises ConfigError for a database that does not answer, is of a PostgreSQL too old, or does not
+    fit, for a role of the desk that may do too much, and, unless ``host`` is False, for a ``SECRET_KEY`` or a storage
+    that is not the installation's.
     """
     with roles.as_owner():
         connect()
