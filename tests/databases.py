@@ -27,11 +27,11 @@ def url_of(parameters: dict[str, str]) -> str:
 def new_database() -> Iterator[dict[str, str]]:
     """An empty database on the server of the tests; libpq's parameters of it. It is dropped at the end."""
     name = f"t{uuid4().hex[:20]}"
-    server = make_conninfo(**settings.DATABASE_PARAMETERS | {"dbname": "postgres"})
+    server = make_conninfo(**settings.DATABASE_OWNER_PARAMETERS | {"dbname": "postgres"})
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         try:
-            yield settings.DATABASE_PARAMETERS | {"dbname": name}
+            yield settings.DATABASE_OWNER_PARAMETERS | {"dbname": name}
         finally:
             connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
