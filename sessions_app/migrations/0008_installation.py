@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("sessions_app", "0005_append_only_for_owners"),
+        ("sessions_app", "0007_signed_requests"),
     ]
 
     operations = [
