@@ -11,6 +11,7 @@ import os
 import shlex
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from itertools import groupby
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -29,6 +30,7 @@ OURS = (
     "COUNTERSIGN_DECRYPTION_KEY",
     "COUNTERSIGN_HOST",
     "COUNTERSIGN_KEEP_DELIVERIES_DAYS",
+    "COUNTERSIGN_MAX_READERS",
     "COUNTERSIGN_MAX_UPLOAD_BYTES",
     "COUNTERSIGN_MCP_COMMANDS",
     "COUNTERSIGN_PRIVATE_HOSTS",
@@ -37,6 +39,7 @@ OURS = (
     "COUNTERSIGN_SIGNING_KEY",
     "COUNTERSIGN_TIMESTAMP_CERTIFICATES",
     "COUNTERSIGN_TIMESTAMP_URL",
+    "COUNTERSIGN_TRUSTED_PROXIES",
     "COUNTERSIGN_WITNESS",
 )
 COMMON = (
@@ -76,6 +79,8 @@ class Environment:
     public_url: str | None
     debug: bool
     max_upload_bytes: int
+    max_readers: int
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
     keep_deliveries_days: int
     anthropic_api_key: str | None
     anthropic_base_url: str | None
@@ -110,6 +115,8 @@ def read(environ: Mapping[str, str] = os.environ) -> Environment:
         public_url=url(environ, "COUNTERSIGN_PUBLIC_URL", ("https", "http"), needs_host=True),
         debug=boolean(environ, "DEBUG", default=False),
         max_upload_bytes=integer(environ, "COUNTERSIGN_MAX_UPLOAD_BYTES", default=512_000_000, least=1),
+        max_readers=integer(environ, "COUNTERSIGN_MAX_READERS", default=500, least=1),
+        trusted_proxies=networks(environ, "COUNTERSIGN_TRUSTED_PROXIES"),
         keep_deliveries_days=integer(environ, "COUNTERSIGN_KEEP_DELIVERIES_DAYS", default=90, least=1),
         anthropic_api_key=text(environ, "ANTHROPIC_API_KEY"),
         anthropic_base_url=url(environ, "ANTHROPIC_BASE_URL", ("https", "http"), needs_host=True),
@@ -154,6 +161,17 @@ def file(environ: Mapping[str, str], name: str) -> Path | None:
 def word_list(environ: Mapping[str, str], name: str) -> tuple[str, ...]:
     """List of words, separated by commas or blanks."""
     return tuple((text(environ, name) or "").replace(",", " ").split())
+
+
+def networks(environ: Mapping[str, str], name: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    """Addresses and networks, separated by commas or blanks: ``10.0.0.7, 172.16.0.0/12, fd00::/8``."""
+    found = []
+    for word in word_list(environ, name):
+        try:
+            found.append(ip_network(word))
+        except ValueError as fault:
+            raise ConfigError(f"{name} has {word!r} ({fault}): use addresses or networks, as 10.0.0.0/8") from fault
+    return tuple(found)
 
 
 def commands(environ: Mapping[str, str], name: str) -> tuple[tuple[str, ...], ...]:

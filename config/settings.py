@@ -36,6 +36,8 @@ _storage = ENV.storage
 STORAGE_NAME = str(_storage) if _storage else ""
 DOCUMENTS_DIR: Path | None = _storage.folder if _storage else _inside_data_dir("documents")
 MAX_UPLOAD_BYTES = ENV.max_upload_bytes
+MAX_READERS = ENV.max_readers
+TRUSTED_PROXIES = ENV.trusted_proxies
 KEEP_DELIVERIES_DAYS = ENV.keep_deliveries_days
 FILE_UPLOAD_TEMP_DIR = str(_inside_data_dir("uploads"))
 MAX_WEBHOOK_BYTES = 1024 * 1024
@@ -81,7 +83,6 @@ CSRF_TRUSTED_ORIGINS = [f"{_public.scheme}://{_public.netloc}"] if PUBLIC_URL el
 # Cookies are kept to https only where people come by https; http://127.0.0.1 must work without.
 _https = _public.scheme == "https"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _https else None
 SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -280,7 +281,8 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"unavailable": {"()": "config.web.unavailable.OneLineWhileUnavailable"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["unavailable"]}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
         "django": {"handlers": [], "level": "WARNING", "propagate": True},

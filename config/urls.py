@@ -5,6 +5,8 @@ from django.urls import include, path
 from config import health
 from config.api import api
 
+handler500 = "config.web.unavailable.handler500"
+
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),

@@ -25,7 +25,8 @@ MESSAGE_BYTES = 65_536
 PRELOADED = (
     "celery.app.log", "celery.apps.worker", "celery.beat", "celery.bin.celery", "celery.concurrency.prefork",
     "celery.concurrency.thread", "celery.worker.autoscale", "celery.worker.components", "celery.worker.consumer",
-    "celery.worker.strategy", "config.gateway", "config.transport", "django.core.handlers.asgi", "psycopg_pool",
+    "celery.worker.strategy", "config.transport", "config.web.admission",
+    "config.web.protocol", "config.web.static", "django.core.handlers.asgi", "psycopg_pool",
     "uvicorn.lifespan.off", "uvicorn.loops.asyncio", "uvicorn.main", "uvicorn.protocols.http.httptools_impl",
 )  # fmt: skip
 """Modules that each part would import for itself after the fork."""

@@ -180,7 +180,8 @@ class Supervisor:
             "--loop",
             "asyncio",
             "--http",
-            "httptools",
+            "config.web.protocol:LimitedProtocol",
+            "--no-proxy-headers",  # config.web.proxies believes those that a setting names; uvicorn believes 127.0.0.1
             "--ws",
             "none",
             "--lifespan",

@@ -12,6 +12,7 @@ from django.http.multipartparser import MultiPartParserError
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
+from sessions_app.live import readers
 from sessions_app.services import agents as agent_service
 from sessions_app.services import continuations, sent_events
 from sessions_app.services import sessions as session_service
@@ -50,6 +51,7 @@ FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
     RequestDataTooBig: lambda error: Problem(413, "the body is larger than this server takes; send less at a time"),
     MultiPartParserError: lambda error: Problem(400, f"the form cannot be read: {error}"),
     UnreadablePostError: lambda error: Problem(400, "the body ended too early"),
+    readers.Full: lambda error: Problem(429, str(error), headers={"Retry-After": str(readers.RETRY_SECONDS)}),
     SuspiciousOperation: lambda error: Problem(400, f"the request cannot be understood: {error}"),
     DataError: lambda error: Problem(422, f"a value is out of range: {str(error).splitlines()[0]}"),
     OperationalError: lambda error: _database_problem(error),

@@ -12,6 +12,7 @@ from django.utils import timezone
 from ninja import Query, Router
 
 from sessions_app import models
+from sessions_app.live import readers
 from sessions_app.live.hub import hub
 from sessions_app.live.threads import in_thread, release
 from sessions_app.services import agents
@@ -54,9 +55,11 @@ async def read_approval(request: HttpRequest, approval_id: UUID, wait: Wait) -> 
     """
     if not wait:
         return reply(Approval.from_row(await sync_to_async(_current)(request.auth, approval_id)))
+    caller, address = request.auth.caller, request.META.get("REMOTE_ADDR", "")
+    readers.check(caller, address)
     await release()
     until = time.monotonic() + min(wait, MAX_WAIT)
-    with hub().reader("approval", approval_id) as changes:
+    with readers.reading(caller, address), hub().reader("approval", approval_id) as changes:
         approval = await in_thread(_current, request.auth, approval_id)
         while approval.status == Status.PENDING and (left := until - time.monotonic()) > 0:
             await changes.wait(min(left, _seconds_to_expiry(approval)))

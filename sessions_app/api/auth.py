@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from ninja.security.base import AuthBase
 from ninja.utils import check_csrf
 
+from sessions_app.live import visits
 from sessions_app.models import Agent, Approval, Budget, Member, Role, Schedule, Session, TriggerRun, Workspace
 from sessions_app.models import WebhookDelivery as Delivery
 from sessions_app.models import WebhookEndpoint as Webhook
@@ -44,6 +45,11 @@ class Principal:
     api_key_id: UUID | None = None
     agent: Agent | None = None
     """The only one that the key is for."""
+
+    @property
+    def caller(self) -> str:
+        """Name that limits are counted by."""
+        return f"api_key:{self.api_key_id}" if self.api_key_id else f"member:{self.member_id}"
 
     @property
     def decider(self) -> decisions.Decider:
@@ -91,6 +97,7 @@ class Door(AuthBase):
 
     def __call__(self, request: HttpRequest) -> Principal:
         principal = _by_key(request) if "Authorization" in request.headers else _by_session(request)
+        visits.note_caller(principal.caller)
         if not any(principal.role.covers(role) for role in self.needed):
             hide_foreign(request, principal)
             needed = self.needed[0]

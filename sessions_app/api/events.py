@@ -14,7 +14,7 @@ from ninja import Header, Query, Router
 from pydantic import BaseModel
 
 from sessions_app import models
-from sessions_app.live import follow
+from sessions_app.live import follow, readers
 from sessions_app.queries.log import events as queries
 from sessions_app.services import sent_events
 from sessions_app.services.log import links
@@ -80,7 +80,7 @@ async def stream_session(
     session = await sync_to_async(session_read)(request, session_id)
     if "text/html" in request.headers.get("Accept", ""):
         return redirect("session-detail", session.agent_id, session.pk)
-    return _stream(session, after, last_event_id)
+    return _stream(request, session, after, last_event_id)
 
 
 @seed_router.get("/{uuid:agent_id}/sessions/{uuid:session_id}/stream", auth=own_reader, openapi_extra=STREAM)
@@ -89,7 +89,7 @@ async def stream_agent_session(
 ) -> StreamingHttpResponse:
     """Server-sent events: replays after ``Last-Event-ID`` (or ``after``), then follows the session."""
     session = await sync_to_async(session_read)(request, session_id, agent_id)
-    return _stream(session, after, last_event_id)
+    return _stream(request, session, after, last_event_id)
 
 
 def _page(session: models.Session, after: int, limit: int, kind: str | None) -> HttpResponse:
@@ -97,9 +97,13 @@ def _page(session: models.Session, after: int, limit: int, kind: str | None) -> 
     return reply(EventPage(items=[Event.from_row(row) for row in page], last_seq=session.last_seq))
 
 
-def _stream(session: models.Session, after: int, last_event_id: int | None) -> StreamingHttpResponse:
+def _stream(
+    request: HttpRequest, session: models.Session, after: int, last_event_id: int | None
+) -> StreamingHttpResponse:
     start = after if last_event_id is None else last_event_id
-    frames = follow.stream(follow.Follower(session.id, start, _schema_of))
+    caller, address = request.auth.caller, request.META.get("REMOTE_ADDR", "")
+    readers.check(caller, address)
+    frames = follow.stream(follow.Follower(session.id, start, _schema_of), readers.reading(caller, address))
     return StreamingHttpResponse(frames, content_type="text/event-stream", headers=follow.HEADERS)
 
 

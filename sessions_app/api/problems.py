@@ -66,6 +66,7 @@ DETAILS = {
     400: "the request cannot be understood",
     404: "there is nothing at this address; the addresses are listed at /api/v1/docs",
     405: "this address does not take the method {method}; it takes {allow}",
+    503: "the database does not answer; try again in a moment",
     500: "a fault of ours; it is in the server's log",
 }
 

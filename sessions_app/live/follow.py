@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from uuid import UUID
 
 from django.db import InterfaceError, OperationalError
@@ -49,15 +50,16 @@ class Follower:
         return before != hash(frame.text)
 
 
-async def stream(follower: Follower) -> AsyncIterator[str]:
+async def stream(follower: Follower, counted: AbstractContextManager[None] | None = None) -> AsyncIterator[str]:
     """Frames for as long as somebody reads; a comment line when nothing happens for 15 s.
 
     A reader that is slow holds the generator at ``yield``: what it missed it reads from the log later.
+    ``counted`` is entered while it reads.
     """
     await release()
-    yield "retry: 2000\n\n"
     try:
-        with hub().reader("session", follower.session_id) as reader:
+        with counted or nullcontext(), hub().reader("session", follower.session_id) as reader:
+            yield "retry: 2000\n\n"
             changed: set[Topic] | None = set()
             pieces: list[Piece] = []
             while True:

@@ -11,6 +11,8 @@ from typing import ParamSpec, TypeVar
 from asgiref.sync import SyncToAsync, sync_to_async
 from django.db import connections
 
+from . import visits
+
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
@@ -32,10 +34,11 @@ async def in_thread(function: Callable[Arguments, Result], *args: Arguments.args
 
 
 async def release() -> None:
-    """Give back the connection that the request took so far, and the thread that Django keeps for it.
+    """Give back the connection that the request took so far, its place at the gate, and the thread that Django keeps.
 
     The thread is made again when the request needs one. 1,000 readers that wait would be 1,000 threads.
     """
+    visits.leave()
     await sync_to_async(connections.close_all)()
     context = SyncToAsync.thread_sensitive_context.get(None)
     executor = SyncToAsync.context_to_thread_executor.pop(context, None) if context else None

@@ -18,6 +18,7 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
+from sessions_app.live import visits
 from sessions_app.models import Agent, Approval, Member, Role, Session
 from sessions_app.services import audit, members
 from sessions_app.services.approvals import decisions
@@ -45,6 +46,7 @@ def _door(needed: Role) -> Callable[[View], View]:
                 return _to_sign_in(request)
             request.member = member_of(request)
             require(request.member, needed)
+            visits.note_caller(f"member:{request.member.id}")
             response = view(request, *args, **kwargs)
             if "Cache-Control" not in response.headers:
                 response.headers["Cache-Control"] = "private, no-cache"

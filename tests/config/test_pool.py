@@ -37,7 +37,7 @@ def said(code: str, environment: dict[str, str]) -> str:
 
 @pytest.mark.parametrize(
     ("code", "size", "found"),
-    [("import config.asgi", "", "'max_size': 10,"), (WORKER, "8", "'max_size': 8,"), (WORKER, "", "None")],
+    [("import config.asgi", "", "'max_size': 16,"), (WORKER, "8", "'max_size': 8,"), (WORKER, "", "None")],
 )
 def test_connection_pool_depends_on_the_kind_of_process(code, size, found):
     assert found in said(code + ASK, os.environ | {"COUNTERSIGN_DATABASE_POOL": size})

@@ -68,7 +68,7 @@ class Received:
 def receive(hook_id: str, posted: Posted) -> Received:
     """Keep a delivery and start a session with it; one that came before starts nothing.
 
-    Raises ``Unknown``, ``Unready`` and ``signatures.Wrong`` (which is counted).
+    Raises ``Unknown``, ``Unready``, ``signatures.Wrong`` and ``payloads.TooLarge`` (these two are counted).
     """
     endpoint = _endpoint(hook_id)
     try:
@@ -76,13 +76,20 @@ def receive(hook_id: str, posted: Posted) -> Received:
     except webhook_signatures.Wrong as wrong:
         _count(endpoint, str(wrong))
         raise
-    plain = webhook_payloads.unpacked(
-        posted.body, posted.headers.get("content-encoding", ""), settings.MAX_WEBHOOK_BYTES
-    )
+    plain = _unpacked(endpoint, posted)
     payload = webhook_payloads.parsed(plain, posted.content_type)
     if endpoint.scheme == WebhookEndpoint.Scheme.SLACK and _is_challenge(payload):
         return Received(None, None, False, payload["challenge"])
     return _keep(endpoint, payload, posted)
+
+
+def _unpacked(endpoint: WebhookEndpoint, posted: Posted) -> bytes:
+    encoding = posted.headers.get("content-encoding", "")
+    try:
+        return webhook_payloads.unpacked(posted.body, encoding, settings.MAX_WEBHOOK_BYTES)
+    except webhook_payloads.TooLarge as large:
+        _count(endpoint, str(large))
+        raise
 
 
 def _endpoint(hook_id: str) -> WebhookEndpoint:

@@ -36,8 +36,12 @@ TWILIO_IDS = (("MessageSid", "MessageStatus"), ("SmsSid", "SmsStatus"), ("CallSi
 TOPICS = ("x-github-event", "x-shopify-topic")
 
 
+class TooLarge(ValueError):
+    """A body is larger than is kept, once it is unpacked."""
+
+
 def unpacked(body: bytes, encoding: str, most: int) -> bytes:
-    """A body that was sent as ``Content-Encoding: gzip``; as it came when it is none, or more than ``most`` bytes."""
+    """A body that was sent as ``Content-Encoding: gzip``; as it came when it is none. Raises ``TooLarge``."""
     if encoding.strip().lower() not in ("gzip", "x-gzip"):
         return body
     unzip = zlib.decompressobj(wbits=31)
@@ -46,7 +50,9 @@ def unpacked(body: bytes, encoding: str, most: int) -> bytes:
         plain = unzip.decompress(body, most + 1)
     except zlib.error:
         return body
-    return plain if unzip.eof and len(plain) <= most else body
+    if len(plain) > most:
+        raise TooLarge(f"a delivery has at most {most:,} bytes, also unpacked; send a link to what is larger")
+    return plain if unzip.eof else body
 
 
 def parsed(body: bytes, content_type: str) -> Any:

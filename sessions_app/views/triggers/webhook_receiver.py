@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse, UnreadablePostE
 from django.views.decorators.csrf import csrf_exempt
 
 from sessions_app.api.problems import Problem
-from sessions_app.services.triggers import webhook_deliveries, webhook_signatures
+from sessions_app.services.triggers import webhook_deliveries, webhook_payloads, webhook_signatures
 
 
 @csrf_exempt
@@ -25,6 +25,8 @@ def receive(request: HttpRequest, hook_id: str) -> HttpResponse:
         return Problem(401, str(wrong), headers={"WWW-Authenticate": 'Signature realm="webhook"'}).response()
     except webhook_deliveries.Unready as unready:
         return Problem(503, str(unready), headers={"Retry-After": "600"}).response()
+    except webhook_payloads.TooLarge as large:
+        return Problem(413, str(large)).response()
     except UnreadablePostError:
         return Problem(400, "the body ended too early").response()
 

@@ -1,0 +1,47 @@
+"""What is answered, and logged, when the database does not answer: 503 and one line, not 500 and a traceback."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.defaults import server_error
+
+RETRY_SECONDS = 5
+TOO_COMPLEX = "54"
+"""SQLSTATE class of what the database cannot hold: that is a fault of ours, and no reason to try again."""
+
+
+def is_unavailable(fault: BaseException | None) -> bool:
+    """Whether the database is away, refuses connections, or has none free for us (``psycopg_pool.PoolTimeout``)."""
+    if not isinstance(fault, (OperationalError, InterfaceError)):
+        return False
+    return not (getattr(fault.__cause__, "sqlstate", None) or "").startswith(TOO_COMPLEX)
+
+
+def handler500(request: HttpRequest) -> HttpResponse:
+    """The page of an exception that nobody caught; below the API's paths ``problem_details`` makes a problem of it."""
+    if not is_unavailable(sys.exc_info()[1]):
+        return server_error(request)
+    response = render(None, "503.html", status=503)
+    response.headers["Retry-After"] = str(RETRY_SECONDS)
+    return response
+
+
+class OneLineWhileUnavailable(logging.Filter):
+    """Leaves one line of what Django logs for such an answer: 184 webhooks were 184 tracebacks of 100 lines."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        fault = record.exc_info[1] if record.exc_info else None
+        if is_unavailable(fault):
+            record.msg, record.args = f"{record.getMessage()}: {first_line(fault)}", ()
+            record.exc_info, record.exc_text = None, None
+        return True
+
+
+def first_line(fault: BaseException | None) -> str:
+    """The first line of what a fault says, or its name."""
+    return (str(fault).strip() or type(fault).__name__).splitlines()[0]
