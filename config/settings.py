@@ -82,6 +82,7 @@ CSRF_TRUSTED_ORIGINS = [f"{_public.scheme}://{_public.netloc}"] if PUBLIC_URL el
 
 # Cookies are kept to https only where people come by https; http://127.0.0.1 must work without.
 _https = _public.scheme == "https"
+SESSION_ENGINE = "config.browser_sessions"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
 SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
 SECURE_REFERRER_POLICY = "same-origin"

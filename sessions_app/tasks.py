@@ -70,7 +70,8 @@ def sweep_turns() -> int:
 @shared_task
 def remove_old() -> int:
     """Called four times a day by beat: delete what was kept long enough."""
-    return retention.forget_answers() + retention.forget_signed_requests() + retention.empty_deliveries()
+    forgotten = retention.forget_answers() + retention.forget_signed_requests() + retention.forget_browser_sessions()
+    return forgotten + retention.empty_deliveries()
 
 
 @shared_task

@@ -31,6 +31,8 @@ LINGER_SECONDS = 2.0
 """What comes after a refusal is read and thrown away for so long: a reset would take the answer from the client."""
 WAITING_EACH = 256
 """Connections of one address on which no request is complete; the oldest is closed for one more."""
+GRACE_SECONDS = 1.0
+"""But not one that is younger than this: after a restart hundreds of readers connect in the same moment."""
 CONNECTIONS_EACH = 2_000
 """Connections of one address, with those that are being answered: streams, mostly."""
 
@@ -85,6 +87,8 @@ class LimitedProtocol(HttpToolsProtocol):
         self._known = _connections.setdefault(self.server_state, Connections())
         self._address = ""
         self._counted = False
+        self.waits_since = 0.0
+        """When it began to wait for a request, by the loop's clock."""
         self._in_headers = True
         self._refused = False
         self._header_bytes = 0
@@ -115,13 +119,14 @@ class LimitedProtocol(HttpToolsProtocol):
         if not (too_many or full or waits_too_many):
             return
         oldest = known.oldest_waiting(address)
-        if oldest is not None and oldest is not self:
+        if oldest is not None and self.waits_since - oldest.waits_since >= GRACE_SECONDS:
             oldest.give_way()
-        else:
+        elif too_many or full:
             self._refuse(TOO_MANY if too_many else FULL)
 
     def give_way(self) -> None:
         """Close for a newer connection of the same address."""
+        self._stop_clock()
         self._header_late()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -182,6 +187,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self._wait_for_request()
 
     def _wait_for_request(self) -> None:
+        self.waits_since = self.loop.time()
         if self._counted:
             self._known.now_waiting(self, self._address)
 

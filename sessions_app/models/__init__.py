@@ -11,6 +11,7 @@ from .money import Budget, LedgerEntry, Wallet
 from .secrets import Secret
 from .sessions import Session
 from .sign_in import Invitation, PasswordOrigin, SignInLink
+from .sign_in_attempts import SignInAttempts
 from .slack import SlackEvent, SlackInstallation, SlackNotice, SlackReply
 from .triggers import Schedule, SignedRequest, TriggerRun, WebhookDelivery, WebhookEndpoint
 from .turns import QueuedMessage, Turn, TurnInFlight
@@ -44,6 +45,7 @@ __all__ = [
     "Schedule",
     "Secret",
     "Session",
+    "SignInAttempts",
     "SignInLink",
     "SignedRequest",
     "SlackEvent",

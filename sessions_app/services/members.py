@@ -13,6 +13,7 @@ from django.db import transaction
 from sessions_app.models import Invitation, Member, Role, SignInLink, Workspace
 
 from . import actors, audit, invitations, mail, sign_in_links
+from .password_checks import canonical_name, hashed
 from .refused import Refused
 from .workspaces import default_workspace
 
@@ -49,7 +50,7 @@ def add_member(
     Of somebody who has an account nothing is changed: whoever made it may be another workspace's admin and not the
     person, so this workspace opens only to their own yes.
     """
-    email = email.strip().lower()
+    email = canonical_name(email)
     with transaction.atomic():
         user, new = get_user_model().objects.get_or_create(
             username=email, defaults={"email": email, "first_name": name}
@@ -137,19 +138,22 @@ def invite(
     return invitation, MadeLink("", sent_to=user.email)
 
 
-@transaction.atomic
 def set_password(user: User, name: str, email: str, password: str, *, by_operators_link: bool = False) -> None:
-    """Set the name, e-mail and password of a user; they sign in with the e-mail. Raises ``Refused``.
+    """Set the name, e-mail and password of a user; they sign in with the e-mail. Raises ``Refused`` and ``Busy``.
 
     Whoever came by an admin's link may be the admin, so what is known of the password's origin stays; an operator's
     link ends it.
     """
-    email = email.strip().lower()
+    _set_password(user, name, canonical_name(email), hashed(password), by_operators_link)
+
+
+@transaction.atomic
+def _set_password(user: User, name: str, email: str, encoded: str, by_operators_link: bool) -> None:
     if get_user_model().objects.filter(username=email).exclude(pk=user.pk).exists():
         raise Refused(f"{email} belongs to another account; use another e-mail")
     user.username = user.email = email
     user.first_name, user.last_name = name, ""
-    user.set_password(password)
+    user.password = encoded
     user.save()
     if by_operators_link:
         sign_in_links.note_origin(user, "", emailed=False)

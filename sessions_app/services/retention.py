@@ -1,4 +1,4 @@
-"""Retention: removes answers kept for repeated POSTs and the content of webhook deliveries once they are old."""
+"""Retention: removes answers kept for repeated POSTs, browser sessions and content of webhook deliveries once old."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.contrib.sessions.models import Session as BrowserSession
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
@@ -34,6 +35,12 @@ def forget_signed_requests() -> int:
     return _in_batches(old, lambda ids: SignedRequest.objects.filter(pk__in=ids).delete()[0])
 
 
+def forget_browser_sessions() -> int:
+    """Remove browser sessions that have expired (14 days after signing in); how many."""
+    old = BrowserSession.objects.filter(expire_date__lt=timezone.now())
+    return _in_batches(old, lambda keys: BrowserSession.objects.filter(pk__in=keys).delete()[0])
+
+
 def empty_deliveries() -> int:
     """Remove content, headers and sender's address of deliveries that are old enough; how many.
 
@@ -52,7 +59,7 @@ def _empty(ids: list[UUID]) -> int:
     return WebhookDelivery.objects.filter(pk__in=ids).update(**gone)
 
 
-def _in_batches(rows: QuerySet[Any], do: Callable[[list[UUID]], int]) -> int:
+def _in_batches(rows: QuerySet[Any], do: Callable[[list[Any]], int]) -> int:
     """Work in batches in the order of the ids, so that no batch reads again what stands before it."""
     done, page = 0, rows
     while ids := list(page.order_by("pk").values_list("pk", flat=True)[:BATCH]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth import authenticate, login, logout, password_validation, update_session_auth_hash
+from django.contrib.auth import login, logout, password_validation, update_session_auth_hash
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
@@ -14,11 +14,17 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
+from sessions_app.live import visits
 from sessions_app.models import SignInLink
-from sessions_app.services import members, sign_in_links, sign_in_throttle
+from sessions_app.services import members, password_checks, sign_in_links, sign_in_throttle
+from sessions_app.services.password_checks import canonical_name
+
+from . import known_browsers
 
 BY_LINK = "by_link"
 """In the browser session of who came by a link, its purpose: they need not know their password to choose another."""
+
+BUSY = "Many passwords are being checked just now. Try again in a few seconds."
 
 
 @sensitive_post_parameters("password")
@@ -31,17 +37,20 @@ def form(request: HttpRequest) -> HttpResponse:
         return redirect(target)
     if request.method != "POST":
         return render(request, "sign_in/form.html", {"next": target})
-    name, secret = request.POST.get("email", "").strip().lower(), request.POST.get("password", "")
-    subjects = name, request.META.get("REMOTE_ADDR", "")
-    if sign_in_throttle.paused(*subjects):
-        return _again(request, target, name, "Too many wrong passwords. Wait five minutes, then try again.", 429)
-    user = authenticate(request, username=name.replace("\0", ""), password=secret)
+    name, secret = canonical_name(request.POST.get("email", "")), request.POST.get("password", "")
+    try:
+        user = _checked(request, name, secret)
+    except sign_in_throttle.Paused as paused:
+        return _again(request, target, name, _wait_sentence(paused.seconds), 429, paused.seconds)
+    except password_checks.Busy as busy:
+        return _busy(request, target, name, busy)
     if user is None:
-        sign_in_throttle.note_failure(*subjects)
         return _again(request, target, name, "No member has this e-mail and password.", 422)
     login(request, user)
     tell_of_resets(request, user)
-    return redirect(target)
+    response = redirect(target)
+    known_browsers.remember(request, response, user)
+    return response
 
 
 def tell_of_resets(request: HttpRequest, user: User) -> None:
@@ -55,8 +64,43 @@ def tell_of_resets(request: HttpRequest, user: User) -> None:
         )
 
 
-def _again(request: HttpRequest, target: str, name: str, error: str, status: int) -> HttpResponse:
-    return render(request, "sign_in/form.html", {"next": target, "email": name, "error": error}, status=status)
+def _checked(request: HttpRequest, name: str, secret: str) -> User | None:
+    """The user of this name and password. Raises ``Paused`` and ``Busy``."""
+    browser = known_browsers.browser_id(request, name)
+    address = request.META.get("REMOTE_ADDR", "")
+    with password_checks.place_in_queue(browser or address):
+        tried_by = sign_in_throttle.subjects(name, address, browser)
+        sign_in_throttle.begin(tried_by)
+        visits.leave()
+        try:
+            user = password_checks.user_with(name, secret)
+        except password_checks.Busy:
+            sign_in_throttle.take_back(tried_by, succeeded=False)
+            raise
+        if user is not None:
+            sign_in_throttle.take_back(tried_by, succeeded=True)
+    return user
+
+
+def _wait_sentence(seconds: int) -> str:
+    wait = f"{seconds} seconds" if seconds < 100 else f"{round(seconds / 60)} minutes"
+    return (
+        f"Too many wrong passwords. Wait {wait}, then try again; in a browser in which you have signed in before, "
+        "you can at once. An admin can also send you a one-time link."
+    )
+
+
+def _busy(request: HttpRequest, target: str, name: str, busy: password_checks.Busy) -> HttpResponse:
+    """429 when the queue is full of this caller's passwords, 503 when it is everybody's."""
+    return _again(request, target, name, BUSY, 429 if busy.of_caller else 503, password_checks.RETRY_SECONDS)
+
+
+def _again(request: HttpRequest, target: str, name: str, error: str, status: int, retry_after: int = 0) -> HttpResponse:
+    context = {"next": target, "email": name, "error": error}
+    response = render(request, "sign_in/form.html", context, status=status)
+    if retry_after:
+        response.headers["Retry-After"] = str(retry_after)
+    return response
 
 
 def _next(request: HttpRequest) -> str:
@@ -82,7 +126,7 @@ class PasswordForm(forms.Form):
             del self.fields["current"]
 
     def clean_current(self) -> str:
-        if not self.user.check_password(self.cleaned_data["current"]):
+        if not password_checks.is_password_of(self.user, self.cleaned_data["current"]):
             raise forms.ValidationError("This is not your password.")
         return self.cleaned_data["current"]
 
@@ -97,7 +141,18 @@ class PasswordForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 def password(request: HttpRequest) -> HttpResponse:
     """Choose a name, an e-mail and a password for the next time."""
-    entered, came_by = PasswordForm(request), request.session.get(BY_LINK)
+    entered = PasswordForm(request)
+    try:
+        return _change_password(request, entered)
+    except password_checks.Busy:
+        entered.add_error(None, f"{BUSY} Nothing was changed.")
+        response = render(request, "sign_in/password.html", {"form": entered}, status=503)
+        response.headers["Retry-After"] = str(password_checks.RETRY_SECONDS)
+        return response
+
+
+def _change_password(request: HttpRequest, entered: PasswordForm) -> HttpResponse:
+    came_by = request.session.get(BY_LINK)
     if entered.is_bound and entered.is_valid():
         wanted = {name: entered.cleaned_data[name] for name in ("name", "email", "password")}
         try:
@@ -108,7 +163,9 @@ def password(request: HttpRequest) -> HttpResponse:
             update_session_auth_hash(request, request.user)
             request.session.pop(BY_LINK, None)
             messages.success(request, "Saved. Next time you can sign in with your e-mail and this password.")
-            return redirect("home")
+            response = redirect("home")
+            known_browsers.remember(request, response, request.user)
+            return response
     status = 422 if entered.is_bound else 200
     return render(request, "sign_in/password.html", {"form": entered}, status=status)
 

@@ -38,7 +38,9 @@ def served(application: str, **settings: float) -> Iterator[int]:
 def wait_for(port: int) -> None:
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
-        with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+        with suppress(OSError), connect(port, b"GET / HTTP/1.1\r\nHost: desk\r\nConnection: close\r\n\r\n") as probe:
+            assert answer(probe)[0]
+            time.sleep(0.1)  # it is no longer counted among the connections
             return
         time.sleep(0.05)
     raise AssertionError("the server does not listen")
