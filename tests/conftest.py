@@ -41,10 +41,12 @@ pytest_plugins = ["tests.fixtures"]
 
 # Here and not in a hook: the conftest.py of a folder below imports models as soon as pytest finds it.
 django.setup()
+from config import health  # noqa: E402
 from config.database import roles  # noqa: E402
 
 roles.become_owner()  # who may make the test database
 # What production needs and tests only wait for: slow password hashes, hashed names of static files.
+health.KEPT_SECONDS = -1.0
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 settings.STORAGES |= {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
 

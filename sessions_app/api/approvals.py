@@ -56,10 +56,10 @@ async def read_approval(request: HttpRequest, approval_id: UUID, wait: Wait) -> 
     if not wait:
         return reply(Approval.from_row(await sync_to_async(_current)(request.auth, approval_id)))
     caller, address = request.auth.caller, request.META.get("REMOTE_ADDR", "")
-    readers.check(caller, address)
-    await release()
     until = time.monotonic() + min(wait, MAX_WAIT)
+    readers.check(caller, address)
     with readers.reading(caller, address), hub().reader("approval", approval_id) as changes:
+        await release()
         approval = await in_thread(_current, request.auth, approval_id)
         while approval.status == Status.PENDING and (left := until - time.monotonic()) > 0:
             await changes.wait(min(left, _seconds_to_expiry(approval)))

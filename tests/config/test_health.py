@@ -8,11 +8,6 @@ from config import health
 from tests.database_roles import as_owner
 
 
-@pytest.fixture(autouse=True)
-def look_each_time(monkeypatch):
-    monkeypatch.setattr(health, "KEPT_SECONDS", -1.0)
-
-
 def test_healthz_asks_no_database(client):
     answer = client.get("/healthz")
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
