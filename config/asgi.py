@@ -21,10 +21,10 @@ passwords are followed by a sign-in.
 """
 pool.share(gate.AT_ONCE + READERS)
 
-_django = Admission(get_asgi_application())
+_django = get_asgi_application()
 _files = (
-    ASGIStaticFilesHandler(_django)
+    Admission(ASGIStaticFilesHandler(_django))
     if settings.DEBUG
-    else StaticFiles(_django, root=str(settings.STATIC_ROOT), prefix=settings.STATIC_URL)
+    else StaticFiles(Admission(_django), root=str(settings.STATIC_ROOT), prefix=settings.STATIC_URL)
 )
 application = ForwardedHeaders(BodyLimits(_files, limits()))

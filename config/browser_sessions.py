@@ -9,6 +9,7 @@ import hashlib
 from typing import Any
 
 from django.contrib.sessions.backends import db
+from django.contrib.sessions.base_session import AbstractBaseSession
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
@@ -37,7 +38,7 @@ class SessionStore(db.SessionStore):
         return found
 
     def _unexpired(self) -> Any:
-        return self.model.objects.filter(session_key=stored_key(self.session_key), expire_date__gt=timezone.now())
+        return self.model.objects.filter(session_key=stored_key(self.session_key or ""), expire_date__gt=timezone.now())
 
     def exists(self, session_key: str) -> bool:
         return super().exists(stored_key(session_key))
@@ -45,10 +46,10 @@ class SessionStore(db.SessionStore):
     async def aexists(self, session_key: str) -> bool:
         return await super().aexists(stored_key(session_key))
 
-    def create_model_instance(self, data: dict[str, Any]) -> Session:
+    def create_model_instance(self, data: dict[str, Any]) -> AbstractBaseSession:
         return _with_stored_key(super().create_model_instance(data))
 
-    async def acreate_model_instance(self, data: dict[str, Any]) -> Session:
+    async def acreate_model_instance(self, data: dict[str, Any]) -> AbstractBaseSession:
         return _with_stored_key(await super().acreate_model_instance(data))
 
     def delete(self, session_key: str | None = None) -> None:
@@ -62,6 +63,6 @@ class SessionStore(db.SessionStore):
             await super().adelete(stored_key(key))
 
 
-def _with_stored_key(row: Session) -> Session:
+def _with_stored_key(row: AbstractBaseSession) -> AbstractBaseSession:
     row.session_key = stored_key(row.session_key)
     return row

@@ -75,7 +75,7 @@ def user_with(name: str, password: str) -> User | None:
             return None
         is_right, is_outdated = verify_password(password, stored)
         renewed = make_password(password) if is_right and is_outdated else ""
-    if not is_right:
+    if user is None or not is_right:
         return None
     if renewed:
         get_user_model().objects.filter(pk=user.pk, password=stored).update(password=renewed)
