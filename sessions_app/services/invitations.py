@@ -17,6 +17,7 @@ from django.utils import timezone
 from sessions_app.models import Invitation, Member, PasswordOrigin, Role, Workspace
 
 from . import audit, sign_in_links
+from .password_checks import hashed
 from .refused import Refused
 
 LIFETIME = timedelta(days=7)
@@ -53,18 +54,22 @@ def needs_password(user: User) -> bool:
     return not user.has_usable_password() or PasswordOrigin.objects.filter(user=user).exists()
 
 
-@transaction.atomic
 def accept(token: str, user: User, password: str = "") -> Member:
-    """The yes. Every link to the account that was made before ends. Raises ``Refused``.
+    """The yes. Every link to the account that was made before ends. Raises ``Refused`` and ``Busy``.
 
     A new password ends every other sign-in of the account: the caller keeps the present one.
     """
+    return _accept(token, user, hashed(password) if password else "")
+
+
+@transaction.atomic
+def _accept(token: str, user: User, encoded: str) -> Member:
     locked = get_user_model().objects.select_for_update().get(pk=user.pk)
     invitation = _of(token, locked)
     if needs_password(locked):
-        if not password:
+        if not encoded:
             raise Refused("choose a new password: the one until now was chosen by way of a link that others had")
-        user.set_password(password)
+        user.password = encoded
         user.save(update_fields=["password"])
         sign_in_links.note_origin(user, invitation.invited_by, emailed=invitation.emailed)
     sign_in_links.end_links(user)

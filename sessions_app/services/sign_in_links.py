@@ -18,6 +18,7 @@ from django.utils import timezone
 from sessions_app.models import Member, PasswordOrigin, SignInLink, Workspace
 
 from . import audit
+from .password_checks import hashed
 
 LIFETIME = timedelta(hours=24)
 Purpose = SignInLink.Purpose
@@ -66,13 +67,20 @@ def use(token: str) -> SignInLink | None:
     return link
 
 
-@transaction.atomic
 def choose_password(token: str, password: str) -> SignInLink | None:
-    """Use a link of a reset: its person has this password from now on, and every other sign-in of theirs ends."""
+    """Use a link of a reset: its person has this password from now on, and every other sign-in of theirs ends.
+
+    Raises ``Busy``; the link is not used then.
+    """
+    return _choose_password(token, hashed(password))
+
+
+@transaction.atomic
+def _choose_password(token: str, encoded: str) -> SignInLink | None:
     link = _use(token)
     if link is None or link.workspace is None:
         return None
-    link.user.set_password(password)
+    link.user.password = encoded
     link.user.save(update_fields=["password"])
     note_origin(link.user, link.made_by, emailed=link.emailed)
     member = Member.objects.select_related("user").get(workspace=link.workspace, user=link.user)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 from django.contrib import messages
 from django.contrib.auth import login, password_validation, update_session_auth_hash
@@ -14,9 +16,16 @@ from django.views.decorators.http import require_http_methods
 
 from sessions_app.models import SignInLink
 from sessions_app.services import invitations, sign_in_links
+from sessions_app.services.password_checks import RETRY_SECONDS, Busy
 from sessions_app.services.refused import Refused
 
 from . import access, sign_in
+
+
+def _too_busy(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
+    response = render(request, template, context, status=503)
+    response.headers["Retry-After"] = str(RETRY_SECONDS)
+    return response
 
 
 class NewPasswordForm(forms.Form):
@@ -44,7 +53,12 @@ def link(request: HttpRequest, token: str) -> HttpResponse:
     if request.method != "POST" or (form and not form.is_valid()):
         context = {"link": found, "form": form, "replaces": _others_session(request, found.user)}
         return render(request, "sign_in/link.html", context, status=422 if request.method == "POST" else 200)
-    used = sign_in_links.choose_password(token, form.cleaned_data["password"]) if form else sign_in_links.use(token)
+    try:
+        used = sign_in_links.choose_password(token, form.cleaned_data["password"]) if form else sign_in_links.use(token)
+    except Busy:
+        form.add_error("password", sign_in.BUSY)
+        context = {"link": found, "form": form, "replaces": _others_session(request, found.user)}
+        return _too_busy(request, "sign_in/link.html", context)
     if used is None:
         return render(request, "sign_in/link_used.html", status=410)
     used.user.refresh_from_db()
@@ -83,6 +97,8 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
         member = invitations.accept(token, request.user, form.cleaned_data["password"] if form else "")
     except Refused as refused:
         return render(request, "sign_in/invitation.html", shown | {"error": str(refused)}, status=409)
+    except Busy:
+        return _too_busy(request, "sign_in/invitation.html", shown | {"error": sign_in.BUSY})
     update_session_auth_hash(request, request.user)
     request.session.pop(sign_in.BY_LINK, None)
     request.session[access.WORKSPACE_KEY] = str(member.workspace_id)
