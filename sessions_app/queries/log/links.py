@@ -93,6 +93,13 @@ def origins(session_id: UUID, seqs: Sequence[int]) -> dict[int, EventOrigin]:
         return {seq: EventOrigin(*columns) for seq, *columns in cursor.fetchall()}
 
 
+def headers(session_id: UUID) -> Iterator[tuple[Header, str]]:
+    """The links of a session in order: what each says of its events, and its hash in hex."""
+    for page in _pages_of_links(session_id):
+        for link in page:
+            yield header_of(link), bytes(link.hash).hex()
+
+
 def verify(session_id: UUID) -> Verified:
     """Compute the links of a session again from its events, in one pass that holds a row at a time.
 

@@ -7,6 +7,7 @@ bytes of the manifest. What is in it stands in ``layout``, how it is checked in 
 from .. import vcon
 from ..contract import Spec
 from .layout import NAME
+from .record import Record
 from .verify import Report, is_bundle, session_in, verify
 from .write import AuditRow, Original, Parts, write
 
@@ -23,5 +24,5 @@ SPEC = Spec(
 )
 
 __all__ = [
-    "NAME", "SPEC", "AuditRow", "Original", "Parts", "Report", "is_bundle", "session_in", "verify", "write",
+    "NAME", "SPEC", "AuditRow", "Original", "Parts", "Record", "Report", "is_bundle", "session_in", "verify", "write",
 ]  # fmt: skip

@@ -9,6 +9,7 @@ NAME = "bundle"
 FORMAT, VERSION = "countersign-bundle", 1
 """By these the manifest says what it is."""
 README, VCON, AUDIT, LOSSES, SIGNER = "README.txt", "session.vcon", "audit.jsonl", "losses.json", "signer.pem"
+CHECKPOINT, LINKS, EVENTS = "checkpoint.json", "links.jsonl", "events.pgcopy"
 ORIGINALS = "original/"
 MANIFEST, SIGNATURE = "manifest.json", "manifest.jws"
 """The last two, which no manifest lists: it cannot hold its own hash."""
@@ -34,6 +35,9 @@ SIGNED = "a signature over the bytes of manifest.json (JWS, RFC 7515, with detac
 MEANINGS = {
     VCON: "the session as a vCon, as it is recorded",
     AUDIT: "who did what with it: each line has the text that its hash is of",
+    CHECKPOINT: "what the installation signed of how far this and other logs had grown",
+    LINKS: "who sent which events when, in a chain of hashes",
+    EVENTS: "the events as the links are hashes of them (a binary file of PostgreSQL's COPY)",
     LOSSES: "what the vCon cannot carry of the session",
     SIGNER: "whose signature it is, as they say themselves",
 }

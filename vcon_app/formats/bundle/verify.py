@@ -13,8 +13,8 @@ from ...signing import detached
 from ...signing.keys import Anchor
 from .. import vcon
 from ..common.zips import Archive
-from . import audit_rows, manifest
-from .layout import AUDIT, MANIFEST, SIGNATURE, VCON
+from . import audit_rows, manifest, record
+from .layout import AUDIT, CHECKPOINT, EVENTS, LINKS, MANIFEST, SIGNATURE, VCON
 from .manifest import Manifest
 from .packing import Member
 
@@ -23,6 +23,8 @@ MARKS = 3
 """Of the four members that every bundle has: one of them may be what somebody took out."""
 VCON_BYTES = 100 * 1024 * 1024
 """Of a signed vCon, which is checked in memory: base64url of the most that is signed has 86 MB."""
+CHECKPOINT_BYTES = 1024 * 1024
+"""A checkpoint with a time stamp and its proof has 20 KB."""
 SIGNATURE_BYTES = 256 * 1024
 """A chain of ten certificates has 20 KB."""
 
@@ -67,6 +69,7 @@ def verify(archive: Archive, anchors: Sequence[Anchor], at: datetime) -> Report:
         *_extra(archive, declared),
         *_audit_and_original(archive, declared),
         *_inner(archive, declared, anchors, at, report.facts.append),
+        *_record(archive, declared, anchors, at, report.facts.append),
     ]
     report.findings += faults
     wrong = [fault for fault in faults if fault.severity == "error"]
@@ -194,6 +197,32 @@ def _inner(
         yield _fault(VCON, "the manifest says that it is signed, and it is not")
     by = f", by {signature.signer}" if signature.signer else ""
     tell(f"{VCON}: {signature.state.replace('_', ' ')}{by}{why}")
+
+
+def _record(
+    archive: Archive, declared: Manifest, anchors: Sequence[Anchor], at: datetime, tell: Callable[[str], None]
+) -> Iterator[Finding]:
+    """The chained log; bundles of before checkpoints have none, and their manifest says nothing of one."""
+    if "record" not in declared.value:
+        tell("record: none, the bundle is of before checkpoints, or its session had no events")
+        return
+    members = [archive.member(name) for name in (CHECKPOINT, LINKS, EVENTS)]
+    if None in members:
+        yield _fault(CHECKPOINT, "the manifest names a record, and a part of it is missing")
+        return
+    try:
+        statement = manifest.small_member(archive, CHECKPOINT, CHECKPOINT_BYTES)
+        with archive.open(members[1]) as links, archive.open(members[2]) as events:
+            checked = record.check(statement, links, events, declared.text("session", "id"), anchors, at)
+    except (record.Broken, FormatError) as error:
+        yield _fault(EVENTS, str(error))
+        return
+    later = checked.events - checked.sealed
+    more = f", and {later} that came after it" if later else ""
+    tell(
+        f"record: {checked.sealed} events are what checkpoint {checked.header.number} of "
+        f"{checked.header.at:%Y-%m-%d %H:%M:%S} UTC knew{more}; signed by {checked.signed_by}"
+    )
 
 
 def _fault(path: str, message: str) -> Finding:

@@ -17,6 +17,7 @@ from ..common.jsonio import dumps
 from ..common.times import rfc3339
 from . import layout
 from .packing import Packing
+from .record import Record, copy_file, link_line
 
 CHUNK = 1024 * 1024
 IN_MEMORY = 16 * 1024 * 1024
@@ -58,6 +59,8 @@ class Parts:
     signer: Signer | None = None
     exported_by: str = ""
     exported_at: datetime | None = None
+    record: Record | None = None
+    """The chained log and its checkpoint; none of a session without events."""
     unsigned_vcon: str = ""
     """Why the vCon is not to be signed by itself; empty when it is."""
 
@@ -69,6 +72,7 @@ class _Told:
     original: dict[str, Any] | None = None
     vcon: dict[str, Any] = field(default_factory=dict)
     audit: dict[str, Any] = field(default_factory=dict)
+    record: dict[str, Any] | None = None
 
 
 def write(session: SessionDraft, events: Events, losses: Losses, *, options: dict[str, Any]) -> Iterator[bytes]:
@@ -83,6 +87,8 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
         yield from _original(parts.original, packing, stated)
     yield from _vcon(session, events, losses, packing, stated, options)
     yield from _audit(parts, packing, stated)
+    if parts.record:
+        yield from _record(parts.record, packing, stated)
     rows = {"format": vcon.NAME, "items": losses.rows()}
     yield from packing.add(layout.LOSSES, "application/json", [_pretty(rows)])
     if parts.signer:
@@ -94,7 +100,8 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
 def _readme(session: SessionDraft, parts: Parts, packing: Packing, options: dict[str, Any]) -> Iterator[bytes]:
     original = _place(parts.original) if parts.original else None
     signer = (layout.SIGNER,) if parts.signer else ()
-    members = (original or "", layout.VCON, layout.AUDIT, layout.LOSSES, *signer)
+    record = (layout.CHECKPOINT, layout.LINKS, layout.EVENTS) if parts.record else ()
+    members = (original or "", layout.VCON, layout.AUDIT, *record, layout.LOSSES, *signer)
     text = layout.readme(session.title, str(options.get("product_version", "")), original, members)
     yield from packing.add(layout.README, "text/plain; charset=utf-8", [text])
 
@@ -162,6 +169,14 @@ def _audit(parts: Parts, packing: Packing, stated: _Told) -> Iterator[bytes]:
     stated.audit = {"path": layout.AUDIT, "rows": len(rows)}
 
 
+def _record(record: Record, packing: Packing, stated: _Told) -> Iterator[bytes]:
+    yield from packing.add(layout.CHECKPOINT, "application/json", [_pretty(record.checkpoint)])
+    lines = (json.dumps(link_line(*link), ensure_ascii=False).encode() + b"\n" for link in record.links)
+    yield from packing.add(layout.LINKS, "application/x-ndjson", lines)
+    yield from packing.add(layout.EVENTS, "application/octet-stream", copy_file(record.rows()))
+    stated.record = {"checkpoint": layout.CHECKPOINT, "links": layout.LINKS, "events": layout.EVENTS}
+
+
 def _manifest(
     session: SessionDraft, events: Events, parts: Parts, packing: Packing, stated: _Told, options: dict[str, Any]
 ) -> bytes:
@@ -178,6 +193,7 @@ def _manifest(
         "original": stated.original,
         "vcon": stated.vcon,
         "audit": stated.audit,
+        **({"record": stated.record} if stated.record else {}),
         "members": [member.row() for member in packing.members],
     })  # fmt: skip
 

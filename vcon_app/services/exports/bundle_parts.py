@@ -7,11 +7,13 @@ from functools import partial
 
 from django.db.models import Q
 
-from sessions_app.models import AuditEntry, Session
+from sessions_app.models import AuditEntry, EventLink, Session
+from sessions_app.queries.log import links
 from sessions_app.services import audit
 from vcon_app.formats import bundle
 from vcon_app.models import Export, ImportedSession
 
+from ..checkpoints import proofs
 from ..documents import originals
 from ..trust import own_keys
 from .job import ExportJob
@@ -26,6 +28,7 @@ def parts_of(job: ExportJob, export: Export) -> bundle.Parts:
         session_id=str(export.session_id),
         original=_original(job.original) if job.original else None,
         audit=_audit_rows(export.session),
+        record=_record(export.session),
         signer=own_keys.signer(),
         exported_by=export.requested_by,
         exported_at=export.created_at,
@@ -40,6 +43,19 @@ def _original(link: ImportedSession) -> bundle.Original:
         chunks=partial(originals.chunks_of, link),
         document=link.document.sha256,
         member=link.member,
+    )
+
+
+def _record(session: Session) -> bundle.Record | None:
+    """The log as it was chained. What no checkpoint knows yet is taken in by one that is made now."""
+    if not EventLink.objects.filter(session=session).exists():
+        return None
+    checkpoint = proofs.proof_of_session(session.pk)
+    found = list(links.headers(session.pk))
+    return bundle.Record(
+        checkpoint=checkpoint,
+        links=found,
+        rows=lambda: links.rows(session.pk, 1, found[-1][0].last_seq),
     )
 
 
