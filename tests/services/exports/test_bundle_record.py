@@ -1,4 +1,4 @@
-"""The record in a bundle: the log as it was chained, which nobody changes without being seen, whoever signs the bundle."""
+"""The record in a bundle: the log as it was chained, which nobody changes unseen, whoever signs the bundle."""
 
 from __future__ import annotations
 
