@@ -97,7 +97,7 @@ def test_the_migration_keeps_everybody_signed_in(signed_in):
     Session.objects.update(session_key=key)
     assert signed_in.get("/sessions/").status_code == 302
     signed_in.cookies["sessionid"] = key
-    migration = import_module("sessions_app.migrations.0008_sign_in_attempts")
+    migration = import_module("sessions_app.migrations.0009_sign_in_attempts")
     with connection.cursor() as cursor:
         cursor.execute(migration.HASH_KEYS)
     assert signed_in.get("/sessions/").status_code == 200

@@ -10,7 +10,7 @@ UPDATE django_session SET session_key = left(encode(sha256(convert_to(session_ke
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("sessions_app", "0007_signed_requests"),
+        ("sessions_app", "0008_installation"),
         ("sessions", "0001_initial"),
     ]
 
