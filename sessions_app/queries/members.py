@@ -27,7 +27,9 @@ def api_keys(workspace_id: UUID) -> QuerySet[ApiKey]:
     """API keys of a workspace, each with its agent: live ones first, the newest first; ``is_expired`` is told."""
     found = ApiKey.objects.filter(workspace_id=workspace_id).select_related("agent")
     expired = Q(expires_at__isnull=False, expires_at__lte=Now())
-    return found.annotate(is_expired=ExpressionWrapper(expired, BooleanField())).order_by("-revoked_at", "-created_at")
+    return found.annotate(is_expired=ExpressionWrapper(expired, BooleanField())).order_by(
+        "-revoked_at", "is_expired", "-created_at"
+    )
 
 
 def workspaces(user: User) -> QuerySet[Workspace]:
