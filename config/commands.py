@@ -14,7 +14,8 @@ from config.processes import supervisor
 
 WITHOUT_DATABASE = frozenset({"check", "collectstatic", "help", "makemessages", "prepare", "version"})
 """``prepare`` is run by `up`, which has started the database already."""
-OWN_MIGRATIONS = frozenset({"makemigrations", "migrate", "sqlmigrate", "showmigrations"})
+OWN_MIGRATIONS = frozenset({"makemigrations", "migrate", "restore", "sqlmigrate", "showmigrations"})
+"""Of these, ``restore`` needs a database without any table."""
 OWNERS = frozenset({"backup", "makemigrations", "migrate", "rebuild", "restore", "showmigrations", "sqlmigrate"})
 """Run as the database's owner; all others as the desk's role. ``prepare`` changes over for what needs it."""
 
@@ -49,9 +50,9 @@ def _bring_up_to_date(command: str) -> None:
     """Where no `up` runs, nobody else has applied the migrations. ``doctor`` says itself what does not fit."""
     import django
 
-    from config import prepare
-
     django.setup()
+    from config import prepare  # after the set-up: it imports models
+
     with suppress(ConfigError) if command == "doctor" else nullcontext():
         prepare.database(host=command != "installation")
 
