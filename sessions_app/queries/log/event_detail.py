@@ -12,6 +12,8 @@ from django.db.models.functions import Left, Length
 
 from sessions_app.models import Approval, Event, ModelRequest, Session, ToolCall, Turn
 
+from . import links
+from .links import EventOrigin
 from .timeline import Entry, Light, read
 
 SHOWN = 12 * 1024
@@ -48,6 +50,8 @@ class Inspected:
     request: ModelRequest | None
     approval: Approval | None
     turn: Turn | None
+    origin: EventOrigin | None
+    """None where no link says how it came in."""
 
 
 def event(session_id: UUID, seq: int) -> Inspected | None:
@@ -66,6 +70,7 @@ def event(session_id: UUID, seq: int) -> Inspected | None:
         request=_request(row),
         approval=Approval.objects.filter(event_seq=seq, **own).first(),
         turn=Turn.objects.filter(index=row.turn, **own).first(),
+        origin=links.origins(session_id, [seq]).get(seq),
     )
 
 

@@ -19,6 +19,9 @@ from django.db.models.functions import Left
 
 from sessions_app.models import Approval, Event, ModelRequest, Session, ToolCall, Turn
 
+from . import links
+from .links import EventOrigin
+
 ROWS = 36
 """With their results about 60 events: what a screen and a half of reading takes."""
 BEFORE = 12
@@ -188,6 +191,8 @@ class Window:
     children: dict[str, Session] = field(default_factory=dict)
     """Sessions that a call of this one started, by the call's id or its seq (``#12``), and by their external id."""
     turns: dict[int, Turn] = field(default_factory=dict)
+    origins: dict[int, EventOrigin] = field(default_factory=dict)
+    """Of the rows, of the results that are shown with them, and of the first event of the session."""
     rewinds: list[tuple[int, int]] = field(default_factory=list)
     """Prompts that a later one took the place of, and that later one: what lies between was abandoned."""
 
@@ -245,6 +250,8 @@ class Timeline:
         turns = {entry.turn for entry in window.entries}
         window.calls.update({call.seq: call for call in ToolCall.objects.filter(seq__in=calls, **own)})
         window.results.update(_results(window.calls, **own))
+        shown = [1, *seqs, *(entry.seq for entry in window.results.values())]
+        window.origins.update(links.origins(self.session_id, shown))
         window.requests.update({request.seq: request for request in ModelRequest.objects.filter(seq__in=seqs, **own)})
         asked = Approval.objects.filter(event_seq__in=seqs, **own)
         window.approvals.update({one.event_seq: one for one in asked if one.event_seq is not None})

@@ -14,6 +14,7 @@ from sessions_app.queries.log import event_detail
 
 from .. import access
 from .addresses import MOST, at, fragment, place_in, session_at
+from .timeline import said
 from .timeline.rows import body_of, html_of
 
 SLOTS = {"source": extensions.EVENT_SOURCE, "raw": extensions.EVENT_RAW}
@@ -42,6 +43,7 @@ def inspected_at(request: access.DeskRequest, session: Session, seq: int) -> dic
         "inspected": inspected,
         "tabs": tabs,
         "tab": tab,
+        "came_in": said.came_in(inspected.entry, inspected.origin),
         "actions": extensions.parts(extensions.EVENT_ACTIONS, request, session, seq),
         "source": extensions.parts(SLOTS[tab], request, inspected.row) if tab in SLOTS else [],
         **_tab(session, inspected, tab),

@@ -9,11 +9,14 @@ from sessions_app import extensions
 from sessions_app.extensions import Part
 from sessions_app.models import Agent, Session, TriggerRun
 from sessions_app.queries import triggers
+from sessions_app.queries.log import links
+from sessions_app.queries.log.links import EventOrigin
 from sessions_app.queries.sessions import provenance
 from sessions_app.queries.sessions.relatives import Relative, relatives_of
 from sessions_app.rendering import text, usage_words
 
 from ..access import DeskRequest
+from .timeline import said
 
 MODELS, TOOLS = 3, 6
 """Names that stand in the head; the facts have all of them."""
@@ -31,6 +34,8 @@ class Head:
     no_tokens: usage_words.NoTokens | None
     """In place of tokens and cost; None where there are numbers."""
     source_of_cost: str
+    sent_by: EventOrigin | None
+    """Who reports the session over the API, where it is the session of an agent elsewhere."""
     models: str
     tools: str
     relatives: list[Relative]
@@ -40,8 +45,11 @@ class Head:
     notices: list[Part]
 
 
-def head_of(request: DeskRequest, session: Session) -> Head:
-    """The head for this member; the number of its queries does not grow with the session."""
+def head_of(request: DeskRequest, session: Session, first: EventOrigin | None = None) -> Head:
+    """The head for this member; the number of its queries does not grow with the session.
+
+    ``first`` is the origin of its first event, where that is known already.
+    """
     origin = provenance.provenance_of([session.pk]).get(session.pk)
     signature = origin.signature if origin else None
     here = runs_here(session)
@@ -51,6 +59,7 @@ def head_of(request: DeskRequest, session: Session) -> Head:
         may_archive=is_open,
         may_hand_over=is_open and session.origin != Session.Origin.IMPORT,
         no_tokens=_no_tokens(session),
+        sent_by=_sender(session, first),
         source_of_cost=usage_words.source_of_cost(session.cost_basis, runs_here=here),
         models=_first_names(session.model_names, MODELS, 40),
         tools=_first_names(session.tools_invoked, TOOLS, 30),
@@ -64,6 +73,12 @@ def head_of(request: DeskRequest, session: Session) -> Head:
 
 def runs_here(session: Session) -> bool:
     return session.agent.runtime != Agent.Runtime.EXTERNAL
+
+
+def _sender(session: Session, first: EventOrigin | None) -> EventOrigin | None:
+    if session.origin == Session.Origin.IMPORT or runs_here(session):
+        return None
+    return said.own_source(session, first or links.origins(session.pk, [1]).get(1))
 
 
 def trigger_run_of(session: Session) -> TriggerRun | None:

@@ -14,6 +14,7 @@ from sessions_app.models import Role, Session
 from sessions_app.queries.log import event_detail, outline, search
 from sessions_app.queries.log.timeline import DEPTHS, Timeline, Window
 from sessions_app.queries.money import budgets
+from sessions_app.queries.sessions import provenance
 from sessions_app.rendering import text, usage_words
 from sessions_app.services import sessions
 
@@ -23,7 +24,7 @@ from . import composer
 from .addresses import Place, at, event_url, fragment, number, place_in, session_at
 from .event import inspected_at
 from .head import head_of, runs_here, trigger_run_of
-from .timeline import layout
+from .timeline import layout, said
 
 
 @require_safe
@@ -42,7 +43,10 @@ def page(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
     context = at(session, place, shown=shown, opened=_opened(session, place), **_missing(place, shown))
     if not wants_fragment(request):
         context |= _around_the_timeline(request, session, place, shown)
-        context |= {"head": head_of(request, session), "composer": composer.composer_of(session, request.member)}
+        context |= {
+            "head": head_of(request, session, window.origins.get(1)),
+            "composer": composer.composer_of(session, request.member),
+        }
     return page_or_fragment(request, "sessions/session.html", "sessions/_timeline.html", context)
 
 
@@ -69,7 +73,24 @@ def fitted(session: Session, window: Window, place: Place) -> layout.Fitted:
     turns = {entry.seq: window.turns.get(entry.turn) for entry in window.entries}
     for seq, approval in window.approvals.items():
         approval.session, approval.turn = session, turns[seq]
-    return layout.sections(window, place.opened)
+    end = _signed_end(session, window, place)
+    return layout.sections(window, place.opened, said.marks_of(session, window), end)
+
+
+def _signed_end(session: Session, window: Window, place: Place) -> layout.SignedEnd | None:
+    """Where among the rows of a window the events end that the signature of the session's file covers."""
+    if session.origin != Session.Origin.IMPORT:
+        return None
+    found = provenance.provenance_of([session.pk]).get(session.pk)
+    covers = found.signature.get("covers") if found else None
+    behind = [entry.seq for entry in window.entries if covers and entry.seq > covers["last_seq"] and not entry.depth]
+    if not covers or not behind:
+        return None
+    is_first = behind[0] == window.entries[0].seq and window.earlier
+    between = {"seq__gt": covers["last_seq"], "seq__lt": behind[0]}
+    if is_first and Timeline(session.pk, place.show).rows().filter(**between).exists():
+        return None  # it stands in the window before this one
+    return layout.SignedEnd(**covers, before=behind[0])
 
 
 def _opened(session: Session, place: Place) -> dict[int, layout.Fitted]:

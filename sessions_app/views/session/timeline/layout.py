@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sessions_app.models import Turn
 from sessions_app.queries.log.timeline import Window
@@ -12,6 +13,7 @@ from sessions_app.rendering import text
 
 from .row_kinds import Call, Message, Quiet, Row
 from .rows import row_of
+from .said import Said
 
 BYTES = 150_000
 """HTML of the rows of one window. With the frame around it a first page stays below 300 KB."""
@@ -54,6 +56,18 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class SignedEnd:
+    """The place where the events end that a signature covers."""
+
+    first_seq: int
+    last_seq: int
+    before: int
+    """The first row behind it."""
+
+    template: ClassVar[str] = "sessions/rows/_signed_end.html"
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """The rows of one turn in a window. ``head`` is the prompt when the head of the turn says all of it."""
 
@@ -61,7 +75,7 @@ class Section:
     index: int
     continued: bool
     head: Message | None
-    items: list[Row | Group]
+    items: list[Row | Group | SignedEnd]
     abandoned_by: int | None = None
     """The prompt for which a person went back to before this turn."""
     instead_of: int | None = None
@@ -83,11 +97,18 @@ class Fitted:
     later: bool
 
 
-def sections(window: Window, opened: frozenset[int] = frozenset()) -> Fitted:
+def sections(
+    window: Window,
+    opened: frozenset[int] = frozenset(),
+    marks: Mapping[int, Said] | None = None,
+    signed_end: SignedEnd | None = None,
+) -> Fitted:
     """The rows of a window that fit, by turn. A run that holds a seq of ``opened`` is shown unfolded."""
-    rows, cut_above, cut_below = _fit(window)
+    rows, cut_above, cut_below = _fit(window, marks or {})
     return Fitted(
-        sections=[_section(run, window, opened, top=number == 0) for number, run in enumerate(_by_turn(rows))],
+        sections=[
+            _section(run, window, opened, signed_end, top=number == 0) for number, run in enumerate(_by_turn(rows))
+        ],
         first_seq=rows[0].entry.seq if rows else None,
         last_seq=rows[-1].entry.seq if rows else None,
         earlier=window.earlier or cut_above,
@@ -95,20 +116,22 @@ def sections(window: Window, opened: frozenset[int] = frozenset()) -> Fitted:
     )
 
 
-def _fit(window: Window) -> tuple[list[Row], bool, bool]:
+def _fit(window: Window, marks: Mapping[int, Said]) -> tuple[list[Row], bool, bool]:
     """Rows from the anchor down and then from the anchor up, until the window is full; one always fits."""
     budget = BYTES
-    below, budget = _fill(window, window.entries[window.anchor :], budget, least=1)
-    above, _ = _fill(window, window.entries[: window.anchor][::-1], budget, least=0 if below else 1)
+    below, budget = _fill(window, marks, window.entries[window.anchor :], budget, least=1)
+    above, _ = _fill(window, marks, window.entries[: window.anchor][::-1], budget, least=0 if below else 1)
     cut_above = len(above) < window.anchor
     cut_below = len(below) < len(window.entries) - window.anchor
     return above[::-1] + below, cut_above, cut_below
 
 
-def _fill(window: Window, entries: Sequence, budget: int, least: int) -> tuple[list[Row], int]:
+def _fill(
+    window: Window, marks: Mapping[int, Said], entries: Sequence, budget: int, least: int
+) -> tuple[list[Row], int]:
     rows: list[Row] = []
     for entry in entries:
-        row = row_of(entry, window)
+        row = row_of(entry, window, marks.get(entry.seq))
         if row.size > budget and len(rows) >= least:
             return rows, 0
         rows.append(row)
@@ -127,29 +150,45 @@ def _by_turn(rows: list[Row]) -> Iterable[list[Row]]:
         yield run
 
 
-def _section(rows: list[Row], window: Window, opened: frozenset[int], *, top: bool) -> Section:
+def _section(
+    rows: list[Row], window: Window, opened: frozenset[int], signed_end: SignedEnd | None, *, top: bool
+) -> Section:
     first, turn = rows[0], window.turns.get(rows[0].entry.turn)
     continued = top and turn is not None and first.entry.seq > turn.first_seq
     is_prompt = (
         isinstance(first, Message) and first.entry.kind == "user_message" and first.short and not first.entry.depth
     )
-    head = first if is_prompt and not continued and turn and turn.index else None
+    is_behind_end = signed_end is not None and first.entry.seq == signed_end.before
+    head = first if is_prompt and not continued and turn and turn.index and not is_behind_end else None
     rewound = {later: before for before, later in window.rewinds}
     return Section(
         turn,
         first.entry.turn,
         continued,
         head,
-        list(_folded(rows[1:] if head else rows, opened)),
+        list(_with_end(rows[1:] if head else rows, opened, signed_end)),
         abandoned_by=None if first.entry.depth else window.abandoned_by(first.entry.seq),
         instead_of=None if continued else rewound.get(turn.first_seq) if turn else None,
     )
 
 
+def _with_end(
+    rows: list[Row], opened: frozenset[int], signed_end: SignedEnd | None
+) -> Iterable[Row | Group | SignedEnd]:
+    """Rows, folded, with the end of what is signed between them where it is among them."""
+    places = [place for place, row in enumerate(rows) if signed_end and row.entry.seq == signed_end.before]
+    if not signed_end or not places:
+        yield from _folded(rows, opened)
+        return
+    yield from _folded(rows[: places[0]], opened)
+    yield signed_end
+    yield from _folded(rows[places[0] :], opened)
+
+
 def _folded(rows: list[Row], opened: frozenset[int]) -> Iterable[Row | Group]:
     run: list[Row] = []
     for row in rows:
-        if row.folds:
+        if row.folds and not row.mark:  # what others sent does not hide in a fold
             run.append(row)
         else:
             yield from _fold(run, opened)

@@ -15,6 +15,8 @@ from sessions_app.queries.log.timeline import Entry, Nested
 from sessions_app.rendering import marks, text, toolbody, toolline
 from sessions_app.views.approvals import cards
 
+from .said import Said
+
 INLINE = 600
 """Bytes of arguments and result together up to which a card carries its body instead of fetching it when opened."""
 RESULT_ALONE = marks.Mark("result without its call")
@@ -38,6 +40,8 @@ class Row:
     html: SafeString | None = None
     """What the row carries, as text or as Markdown rendered; ``cut`` says that the event has more of it."""
     cut: bool = False
+    mark: Said | None = None
+    """How its event came in, where that is not simply the session's own source."""
 
     @property
     def size(self) -> int:
@@ -47,7 +51,8 @@ class Row:
     def base_size(self) -> int:
         """The part of ``size`` that rows of every form have."""
         weight = len(self.html.encode()) if self.html else _weight(self.text)
-        return self.frame + weight + _weight(self.label) + (600 if self.nested else 0)
+        said = 200 + _weight(self.mark.name, self.mark.title) if self.mark else 0
+        return self.frame + weight + _weight(self.label) + (600 if self.nested else 0) + said
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +180,23 @@ class UnknownEvent(Quiet):
     """An event of a kind that no reader knows: a badge and the raw payload."""
 
     template = "sessions/rows/_strange.html"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reported(Quiet):
+    """An approval, escalation or status that somebody else reports: words of ``teller``, and nothing of this desk.
+
+    ``approval`` is what an import made of it, with the call that it was about.
+    """
+
+    template = "sessions/rows/_reported.html"
+    folds = False
+    teller: str
+    approval: Approval | None = None
+
+    @property
+    def size(self) -> int:
+        return Quiet.size.fget(self) + _weight(self.teller) + (cards.weight(self.approval) if self.approval else 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.utils.safestring import SafeString, mark_safe
 
-from sessions_app.models import Session, ToolCall
+from sessions_app.models import Approval, Session, ToolCall
 from sessions_app.queries.log.timeline import Entry, Window
 from sessions_app.rendering import markdown, text, toolbody, toolline
 
@@ -25,9 +25,11 @@ from .row_kinds import (
     Notable,
     Quiet,
     Reasoning,
+    Reported,
     Row,
     UnknownEvent,
 )
+from .said import Said, teller_of
 
 FOLDED, FOLDED_LINES = 2_000, 60
 """Characters and lines of a folded text that its row carries."""
@@ -37,8 +39,8 @@ PROMPT, PROMPT_LINES = 2_400, 32
 """Characters and lines of a prompt that stand in the timeline; long ones are pasted files, rarely read twice."""
 
 
-def row_of(entry: Entry, window: Window) -> Row:
-    """The row of an entry, with all that the window holds about it."""
+def row_of(entry: Entry, window: Window, mark: Said | None = None) -> Row:
+    """The row of an entry, with all that the window holds about it, and the mark of how it came in."""
     approval = window.approvals.get(entry.seq)
     common = {
         "entry": entry,
@@ -46,7 +48,10 @@ def row_of(entry: Entry, window: Window) -> Row:
         "label": _label(entry),
         "request": window.requests.get(entry.seq),
         "nested": window.nested.get(entry.seq),
+        "mark": mark,
     }
+    if teller := teller_of(entry, window):
+        return _reported(entry, teller, approval, common)
     if approval:
         return ApprovalRow(approval=approval, **common)
     if entry.kind in ("tool_call", "tool_result"):
@@ -230,6 +235,12 @@ def _aside(entry: Entry, common: dict[str, Any]) -> Row:
         raw = entry.data.get("raw")
         return UnknownEvent(facts=_facts(raw if isinstance(raw, dict) else entry.data, hidden=()), **aside)
     return Quiet(facts=_facts(entry.data), **aside)
+
+
+def _reported(entry: Entry, teller: str, approval: Approval | None, common: dict[str, Any]) -> Reported:
+    aside = common | _folded(entry) | {"what": entry.kind, "line": text.first_line(entry.head, 160)}
+    facts = [] if approval else _facts(entry.data)
+    return Reported(teller=teller, approval=approval, facts=facts, **aside)
 
 
 def _is_prose(entry: Entry) -> bool:
