@@ -189,7 +189,8 @@ UPDATE sessions_app_session s SET
     started_at = CASE WHEN s.origin IN ({OTHERS_CLOCK}) THEN least(s.started_at, t.started_at)
                       ELSE coalesce(s.started_at, greatest(t.started_at, s.created_at)) END,
     ended_at = CASE WHEN s.origin IN ({OTHERS_CLOCK}) THEN greatest(s.ended_at, t.ended_at)
-                    ELSE greatest(s.ended_at, least(t.ended_at, now())) END,
+                    WHEN t.ended_at IS NULL THEN s.ended_at
+                    ELSE greatest(s.ended_at, least(t.ended_at, now()), s.created_at) END,
     {", ".join(f"{n} = t.{n}" for n in (*TOKENS, *MONEY))},
     title = CASE WHEN s.title = '' OR s.title_is_prompt THEN t.title ELSE s.title END,
     title_is_prompt = s.title = '' OR s.title_is_prompt,

@@ -65,6 +65,13 @@ def test_a_claimed_time_moves_neither_the_beginning_nor_the_end_of_a_session_tha
     assert session.ended_at <= timezone.now()
 
 
+def test_a_session_does_not_end_before_it_began(api, session):
+    Session.objects.filter(pk=session.pk).update(started_at=session.created_at, ended_at=None)
+    ok(send(api, session, {"client_id": "a", "kind": "note", "at": "2020-01-01T00:00:00Z"}))
+    session.refresh_from_db()
+    assert session.ended_at >= session.started_at
+
+
 @pytest.mark.parametrize("kind", ["agent_message", "note"])
 def test_a_session_that_was_read_from_a_file_takes_no_events(api, session, kind):
     Session.objects.filter(pk=session.pk).update(origin=Session.Origin.IMPORT)

@@ -14,6 +14,7 @@ from sessions_app.services.log import events, links
 from vcon_app.models import Import, ImportedSession
 from vcon_app.services.documents import documents, event_bytes
 
+from ...services.stored import stored
 from .build import Page, asked, other, path_of, said, session_with
 
 FETCHED = {"HTTP_HX_REQUEST": "true"}
@@ -126,7 +127,7 @@ def test_a_pointer_to_nothing_says_so(agent, pointer):
 
 
 def test_a_document_that_is_gone_is_told_and_no_fault(viewer, imported_session):
-    documents.path_of(imported_session.import_links.get().document.sha256).unlink()
+    stored(imported_session.import_links.get().document).unlink()
     assert "not in the storage any more" in Page(viewer.get(source(imported_session, 2), **FETCHED).content).text
 
 

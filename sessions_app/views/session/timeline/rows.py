@@ -240,6 +240,7 @@ def _aside(entry: Entry, common: dict[str, Any]) -> Row:
 def _reported(entry: Entry, teller: str, approval: Approval | None, common: dict[str, Any]) -> Reported:
     aside = common | _folded(entry) | {"what": entry.kind, "line": text.first_line(entry.head, 160)}
     facts = [] if approval else _facts(entry.data)
+    common = common | {"mark": None}  # the row itself says who tells it
     return Reported(teller=teller, approval=approval, facts=facts, **aside)
 
 
