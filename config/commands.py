@@ -14,8 +14,8 @@ from config.processes import supervisor
 
 WITHOUT_DATABASE = frozenset({"check", "collectstatic", "help", "makemessages", "prepare", "version"})
 """``prepare`` is run by `up`, which has started the database already."""
-OWN_MIGRATIONS = frozenset({"makemigrations", "migrate", "restore", "sqlmigrate", "showmigrations"})
-"""Of these, ``restore`` needs a database without any table."""
+OWN_MIGRATIONS = frozenset({"backup", "makemigrations", "migrate", "restore", "sqlmigrate", "showmigrations"})
+"""A backup changes nothing, and ``restore`` needs a database without any table."""
 OWNERS = frozenset({"backup", "makemigrations", "migrate", "rebuild", "restore", "showmigrations", "sqlmigrate"})
 """Run as the database's owner; all others as the desk's role. ``prepare`` changes over for what needs it."""
 

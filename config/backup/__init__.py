@@ -1,0 +1,1 @@
+"""``manage.py backup`` and ``restore``: database, documents, checkpoints and keys in a directory that checks itself."""
