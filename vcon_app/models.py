@@ -192,3 +192,17 @@ class Redaction(models.Model):
             ),
         ]
         indexes = [models.Index(fields=["session", "-id"], name="redaction_of_session")]
+
+
+class FileRemoval(models.Model):
+    """A stored file that nothing uses any more, until it is gone: its worker may be killed before it gets to that."""
+
+    class Storage(models.TextChoices):
+        DOCUMENTS = "documents"
+        EXPORTS = "exports"
+
+    id = models.UUIDField(primary_key=True, default=uuid7)
+    storage = models.CharField(max_length=9, choices=Storage.choices)
+    name = models.TextField()
+    """SHA-256 of a document, id of an export."""
+    created_at = models.DateTimeField(auto_now_add=True)

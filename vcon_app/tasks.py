@@ -7,6 +7,7 @@ from uuid import UUID
 from celery import shared_task
 
 from .services.checkpoints import making, publishing
+from .services.erasure import file_removal
 from .services.exports import export_jobs
 from .services.imports import import_jobs
 from .services.trust import signatures
@@ -36,8 +37,8 @@ def make_checkpoints() -> None:
 
 @shared_task
 def sweep() -> int:
-    """Called every 15 s by beat: enqueues again what lost its message or its worker."""
-    return import_jobs.sweep() + export_jobs.sweep() + signatures.sweep()
+    """Called every 15 s by beat: enqueues what lost its message or worker again, removes files that nothing uses."""
+    return import_jobs.sweep() + export_jobs.sweep() + signatures.sweep() + file_removal.sweep()
 
 
 @shared_task

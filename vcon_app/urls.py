@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, path
 
-from .views import demo, exports, imports, redacted_file, redaction_draft, source, trust
+from .views import demo, erasure, exports, imports, redacted_file, redaction_draft, source, trust
 
 import_urls = [
     path("imports/", imports.index, name="import-list"),
@@ -33,10 +33,17 @@ redaction_urls = [
     path("sessions/<uuid:session_id>/redactions/<uuid:redaction_id>/more/", redacted_file.more, name="redacted-more"),
 ]
 
+erasure_urls = [
+    path("sessions/<uuid:session_id>/delete/", erasure.session_page, name="session-delete"),
+    path("imports/<uuid:import_id>/delete/", erasure.import_page, name="import-delete"),
+    path("audit/deleted/<uuid:subject_id>/", erasure.tombstone_page, name="tombstone"),
+]
+
 urlpatterns: list[URLPattern | URLResolver] = [
     *import_urls,
     *trust_urls,
     *redaction_urls,
+    *erasure_urls,
     path("demo/", demo.load, name="demo-load"),
     path("sessions/<uuid:session_id>/export/report", exports.report, name="export-report"),
     path("sessions/<uuid:session_id>/events/<int:seq>/source", source.event_source, name="event-source"),

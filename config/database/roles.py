@@ -27,6 +27,8 @@ ANALYZED = frozenset({"sessions_app_event", "sessions_app_modelrequest", "sessio
 """Tables that a large import ANALYZEs (``services.log.projections``), for which others than the owner need MAINTAIN."""
 QUEUES = {"meta": {"SELECT"}, "topic_bindings": {"SELECT"}, "notify_insert_throttle": {"SELECT", "UPDATE"}}
 """Tables of pgmq beside those of the queues themselves (``q_...``)."""
+FUNCTIONS = ("countersign_erase_session(uuid, uuid)",)
+"""What the desk's role may have done with the owner's rights; see ``sessions_app.migrations._erasure_0010``."""
 DANGEROUS = ("pg_execute_server_program", "pg_read_server_files", "pg_write_server_files", "pg_write_all_data")
 
 
@@ -96,6 +98,10 @@ def _grant(cursor: CursorWrapper, desk: str) -> None:
     cursor.execute("SELECT current_schema()")
     (schema,) = cursor.fetchone()
     _grant_on_tables(cursor, desk, schema, wanted())
+    for function in FUNCTIONS:
+        cursor.execute("SELECT has_function_privilege(%s, to_regprocedure(%s), 'EXECUTE')", [desk, function])
+        if cursor.fetchone() == (False,):  # NULL: a database that is not migrated so far has no such function
+            _run(cursor, f"GRANT EXECUTE ON FUNCTION {function} TO {{}}", desk)
     # For a table that a migration makes: what every table may have, until the next start gives it the rest.
     _run(cursor, "ALTER DEFAULT PRIVILEGES IN SCHEMA {} GRANT SELECT, INSERT ON TABLES TO {}", schema, desk)
     cursor.execute("SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace('pgmq') AND relkind = 'r'")

@@ -73,6 +73,8 @@ async def stream(follower: Follower, counted: AbstractContextManager[None] | Non
                     changed, more = set(), step.more
                     for text in follower.advance(step):
                         yield text
+                    if step.is_last:
+                        return
                 changed = await reader.wait(PING_SECONDS)
                 pieces = reader.written_pieces()
     except (OperationalError, InterfaceError) as error:

@@ -24,6 +24,7 @@ from .threads import in_thread
 BATCH = 100
 KEPT = 4
 """Steps of one session that are kept until something changes: most stand at its end, some come from before it."""
+DELETED = 'event: deleted\ndata: {"detail": "this session was deleted"}\n\n'
 Show = Callable[..., BaseModel]
 """Turns rows into what is sent: an event, an approval or the session."""
 
@@ -41,6 +42,8 @@ class Step:
     frames: list[Frame]
     seq: int
     more: bool
+    is_last: bool = False
+    """The session was deleted: its readers are told, and there is nothing to wait for."""
 
 
 class Steps:
@@ -88,7 +91,9 @@ def read(session_id: UUID, seq: int, asked: frozenset[str], show: Show) -> Step:
     frames += _approvals(session_id, asked | {id_ for shown in page if (id_ := _approval_of(shown))}, show)
     if page:
         return Step(frames, page[-1].event.seq, more=True)
-    session = Session.objects.select_related("agent").defer("source_record").get(pk=session_id)
+    session = Session.objects.select_related("agent").defer("source_record").filter(pk=session_id).first()
+    if session is None:
+        return Step([Frame("deleted", "", DELETED)], seq, more=False, is_last=True)
     return Step([*frames, frame("session", show(session)), *_begun(session_id)], seq, more=False)
 
 

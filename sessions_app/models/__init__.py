@@ -3,6 +3,7 @@ from .append_only import APPEND_ONLY
 from .approvals import Approval, Vote
 from .audit import AuditEntry
 from .checkpoints import Checkpoint, CheckpointHead, CheckpointPublication
+from .erasure import Tombstone
 from .events import Event, EventText, ModelRequest, ToolCall
 from .idempotency import IdempotentAnswer
 from .installation import Installation
@@ -52,6 +53,7 @@ __all__ = [
     "SlackInstallation",
     "SlackNotice",
     "SlackReply",
+    "Tombstone",
     "ToolCall",
     "TriggerRun",
     "Turn",

@@ -5,8 +5,8 @@ everybody (``sessions_app.migrations._append_only`` writes it into the migration
 that web server and workers connect as has SELECT and INSERT there, and nothing else (``config.database.roles``).
 
 Erasure, which a person may ask for, is therefore a function in the database that belongs to the owner (SECURITY
-DEFINER, with a ``search_path`` of its own). It sets ``countersign.erase`` for its transaction and deletes; the trigger
-lets that pass for the owner's rights alone.
+DEFINER, with a ``search_path`` of its own): ``countersign_erase_session``. It sets ``countersign.erase`` for itself and
+deletes; the trigger lets that pass for the owner's rights alone.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from __future__ import annotations
 from .approvals import Vote
 from .audit import AuditEntry
 from .checkpoints import Checkpoint, CheckpointHead
+from .erasure import Tombstone
 from .events import Event
 from .links import EventLink
 from .money import LedgerEntry
 
-APPEND_ONLY = (AuditEntry, Checkpoint, CheckpointHead, Event, EventLink, LedgerEntry, Vote)
+APPEND_ONLY = (AuditEntry, Checkpoint, CheckpointHead, Event, EventLink, LedgerEntry, Tombstone, Vote)

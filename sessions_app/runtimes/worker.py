@@ -56,8 +56,8 @@ def run(session_id: UUID, beside: Callable[[TurnInFlight], AbstractContextManage
 
 def close(session_id: UUID) -> bool:
     """Close a session that is archived here at its runtime, too. False when that has to be tried again."""
-    session = Session.objects.select_related("agent").get(pk=session_id)
-    return runtime_of(session.agent.runtime).close(session)
+    session = Session.objects.select_related("agent").filter(pk=session_id).first()
+    return session is None or runtime_of(session.agent.runtime).close(session)  # None: it was erased meanwhile
 
 
 def runtime_of(name: str) -> ModuleType:

@@ -50,10 +50,13 @@ def empty_deliveries() -> int:
     since = timezone.now() - timedelta(days=min(settings.KEEP_DELIVERIES_DAYS, 36_500))
     began = TriggerRun.objects.filter(delivery=OuterRef("pk"), status=TriggerRun.Status.STARTED)
     seen_to = Q(acknowledged_at__isnull=False) | Exists(began)
-    return _in_batches(WebhookDelivery.objects.filter(seen_to, received_at__lt=since).exclude(headers={}), _empty)
+    return _in_batches(
+        WebhookDelivery.objects.filter(seen_to, received_at__lt=since).exclude(headers={}), empty_content
+    )
 
 
-def _empty(ids: list[UUID]) -> int:
+def empty_content(ids: list[UUID]) -> int:
+    """Remove content, headers and sender's address of these deliveries; how many."""
     TriggerRun.objects.filter(delivery__in=ids).update(input_text="")  # it is the beginning of the content
     gone = {"payload": RawSQL("'null'::json", []), "headers": {}, "source_ip": None}
     return WebhookDelivery.objects.filter(pk__in=ids).update(**gone)

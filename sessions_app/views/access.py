@@ -20,6 +20,7 @@ from django_htmx.middleware import HtmxDetails
 
 from sessions_app.live import visits
 from sessions_app.models import Agent, Approval, Member, Role, Session
+from sessions_app.queries import erasure
 from sessions_app.services import audit, members
 from sessions_app.services.approvals import decisions
 
@@ -120,5 +121,9 @@ def one(objects: QuerySet[Found], request: DeskRequest, id_: UUID) -> Found:
     """The object with this id in the member's workspace; 404 when there is none, or it is somebody else's."""
     found = objects.filter(workspace_id=request.member.workspace_id, pk=id_).first()
     if found is None:
-        raise Http404(f"There is no such {objects.model._meta.verbose_name} in this workspace.")
+        noun = objects.model._meta.verbose_name
+        gone = erasure.tombstone_of(request.member.workspace_id, id_)
+        raise Http404(
+            f"This {noun} was deleted on {gone.at:%Y-%m-%d}." if gone else f"There is no such {noun} in this workspace."
+        )
     return found

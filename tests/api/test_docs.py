@@ -21,12 +21,12 @@ LITERALLY = {
     "/dashboard/agents/{agent_id}/sessions/{session_id}/go-on": {"post"},
     "/dashboard/agents/{agent_id}/sessions/{session_id}/retry": {"post"},
     "/api/v1/imports": {"get", "post"},
-    "/api/v1/imports/{import_id}": {"get"},
+    "/api/v1/imports/{import_id}": {"get", "delete"},
     "/api/v1/agents": {"get", "post"},
     "/api/v1/agents/{agent_id}": {"get", "patch"},
     "/api/v1/agents/{agent_id}/versions": {"get"},
     "/api/v1/sessions": {"get"},
-    "/api/v1/sessions/{session_id}": {"get"},
+    "/api/v1/sessions/{session_id}": {"get", "delete"},
     "/api/v1/sessions/{session_id}/turns": {"get"},
     "/api/v1/sessions/{session_id}/continue": {"post"},
     "/api/v1/sessions/{session_id}/events": {"get", "post"},
@@ -61,6 +61,7 @@ LITERALLY = {
     "/api/v1/budgets": {"get", "put"},
     "/api/v1/budgets/{budget_id}": {"delete"},
     "/api/v1/audit": {"get"},
+    "/api/v1/tombstones/{subject_id}": {"get"},
 }
 
 

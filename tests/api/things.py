@@ -40,6 +40,7 @@ def make_things(agent: Agent, session: Session) -> dict[str, UUID]:
         "import_id": Import.objects.create(workspace_id=workspace_id, document=document, filename="a.json").pk,
         "redaction_id": uuid4(),
         "message_id": uuid4(),
+        "subject_id": uuid4(),
     }
 
 

@@ -10,7 +10,7 @@ from tests.places import ROOT
 
 from .imports import modules
 
-RECORD_PAGES = ("imports/", "redaction/", "sources/", "trust/")
+RECORD_PAGES = ("erasure/", "imports/", "redaction/", "sources/", "trust/")
 """Folders of templates that belong to vcon_app."""
 PURE_CALLS = {"cron_times.in_words", "place_of"}
 """Functions of queries and services that template tags may call: they read nothing."""

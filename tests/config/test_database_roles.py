@@ -125,7 +125,7 @@ def _fill(session) -> Vote:
 
     from django.contrib.auth import get_user_model
 
-    from sessions_app.models import Approval, Role, Wallet
+    from sessions_app.models import Approval, Role, Tombstone, Wallet
     from sessions_app.services.money import ledger
 
     append(session, event())
@@ -136,6 +136,9 @@ def _fill(session) -> Vote:
     audit.record(session.workspace_id, audit.SYSTEM, "thing.done")
     wallet, _ = Wallet.objects.get_or_create(workspace_id=session.workspace_id, kind="ai")
     ledger.credit(wallet, "purchased", Decimal(1), by=audit.SYSTEM)
+    Tombstone.objects.create(
+        workspace_id=session.workspace_id, kind="import", subject_id=session.pk, by_kind="member", at=timezone.now()
+    )
     user = get_user_model().objects.create_user(username="ines")
     member = Member.objects.create(workspace_id=session.workspace_id, user=user, role=Role.REVIEWER)
     now = timezone.now()

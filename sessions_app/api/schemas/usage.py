@@ -28,7 +28,7 @@ class Wallets(BaseModel):
 
 
 class UsageRow(BaseModel):
-    """One group. Null in the place of its name: what has no model or no tool."""
+    """One group. Null in the place of its name: what has no model or no tool, and sessions that were deleted."""
 
     day: str | None = None
     agent: str | None = Field(None, description="id; its name is in `name`")

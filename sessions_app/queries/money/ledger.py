@@ -90,8 +90,9 @@ class CallFilter:
 
 
 def calls(workspace_id: UUID, wanted: CallFilter) -> QuerySet[CallUsage]:
-    """Tool calls of agents that run here, unsorted, each with its agent and session."""
-    found = CallUsage.objects.filter(workspace_id=workspace_id).select_related("agent", "session")
+    """Tool calls of agents that run here, unsorted, each with its agent and session; none of erased sessions."""
+    here = CallUsage.objects.filter(workspace_id=workspace_id, session__workspace_id=workspace_id)
+    found = here.select_related("agent", "session")
     conditions = {
         "provider": wanted.provider, "tool": wanted.tool, "status": wanted.status, "session": wanted.session,
         "at__gte": wanted.since, "at__lt": wanted.until, **_agent(wanted.agent),

@@ -3,7 +3,8 @@
 A turn belongs to the moment it began, and everything in it belongs to the turn: so every grouping adds up to the
 same total. Tokens stand once per model response. A response that calls several tools is shared among its calls.
 A turn that ran here is paid from the AI wallet and its calls from the data wallet; what ran elsewhere, imported or
-reported, is paid from neither.
+reported, is paid from neither. What an erased session took from the wallets stays in the sums, without a session, a
+model, and any place among those of an origin or tag; its turns belong to the moment when they were booked.
 """
 
 from __future__ import annotations
@@ -22,31 +23,45 @@ TOKENS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tok
 MONEY = ("cost_recorded", "cost_priced", "unpriced_tokens", "under_reported")
 FACTS = ", ".join((*TOKENS, *MONEY))
 
+IN_PERIOD = """
+          (%(from)s::timestamptz IS NULL OR {began} >= %(from)s)
+      AND (%(to)s::timestamptz IS NULL OR {began} < %(to)s)
+      AND (%(agent)s = '' OR %(agent)s IN (a.id::text, a.slug))"""
+WITHOUT_SESSION = f"""
+    LEFT JOIN sessions_app_agent a ON a.id = u.agent_id
+    WHERE u.workspace_id = %(workspace)s AND %(origin)s = '' AND %(tag)s = '' AND {IN_PERIOD.format(began="u.at")}
+      AND NOT EXISTS (SELECT FROM sessions_app_session s WHERE s.id = u.session_id)"""
 # ``here`` also holds for the turn in flight, which is booked when it rests.
 PERIOD = f"""
 WITH turns AS (
     SELECT t.session_id, t.index, t.tool_calls, {", ".join(f"t.{name}" for name in (*TOKENS, *MONEY))},
            s.agent_id, a.name AS agent_name, s.title AS session_title, u.runtime_ms,
            coalesce(t.started_at, s.started_at, s.created_at) AS began,
-           (u.id IS NOT NULL OR f.session_id IS NOT NULL) AS here
+           (u.id IS NOT NULL OR f.session_id IS NOT NULL) AS here, false AS erased
     FROM sessions_app_turn t
     JOIN sessions_app_session s ON s.id = t.session_id
     JOIN sessions_app_agent a ON a.id = s.agent_id
     LEFT JOIN sessions_app_turnusage u ON u.session_id = t.session_id AND u.turn = t.index
     LEFT JOIN sessions_app_turninflight f ON f.session_id = t.session_id AND f.turn = t.index
     WHERE s.workspace_id = %(workspace)s
-      AND (%(from)s::timestamptz IS NULL OR coalesce(t.started_at, s.started_at, s.created_at) >= %(from)s)
-      AND (%(to)s::timestamptz IS NULL OR coalesce(t.started_at, s.started_at, s.created_at) < %(to)s)
-      AND (%(agent)s = '' OR %(agent)s IN (a.id::text, a.slug))
+      AND {IN_PERIOD.format(began="coalesce(t.started_at, s.started_at, s.created_at)")}
       AND (%(origin)s = '' OR s.origin = %(origin)s)
       AND (%(tag)s = '' OR s.tags @> ARRAY[%(tag)s])
+    UNION ALL
+    SELECT u.session_id, u.turn, 0, {", ".join(f"u.{name}" for name in TOKENS)},
+           CASE WHEN u.price_source = 'runtime' THEN u.cost END, CASE WHEN u.price_source <> 'runtime' THEN u.cost END,
+           u.unpriced_tokens, 0, u.agent_id, a.name, NULL, u.runtime_ms, u.at, true, true
+    FROM sessions_app_turnusage u {WITHOUT_SESSION}
 ), bought AS (
     SELECT t.session_id, t.index AS turn, t.agent_id, t.agent_name, t.session_title, t.began, c.seq, c.name AS tool,
-           u.cost AS data
+           u.cost AS data, false AS erased
     FROM sessions_app_callusage u
     JOIN sessions_app_toolcall c ON c.session_id = u.session_id AND c.seq = u.seq
     JOIN turns t ON t.session_id = c.session_id AND t.index = c.turn
     WHERE u.workspace_id = %(workspace)s AND u.status = 'ok' AND u.cost IS NOT NULL
+    UNION ALL
+    SELECT u.session_id, NULL, u.agent_id, a.name, NULL, u.at, u.seq, u.tool, u.cost, true
+    FROM sessions_app_callusage u {WITHOUT_SESSION} AND u.status = 'ok' AND u.cost IS NOT NULL
 )
 """
 
@@ -66,7 +81,7 @@ RESPONSES = f"""
     FROM turns JOIN sessions_app_modelrequest r ON r.session_id = turns.session_id AND r.turn = turns.index
 ), silent AS (
     SELECT session_id, index AS turn, tool_calls, here FROM turns
-    WHERE num_nonnulls({", ".join(TOKENS)}, cost_recorded, cost_priced) = 0
+    WHERE num_nonnulls({", ".join(TOKENS)}, cost_recorded, cost_priced) = 0 AND NOT erased
 )
 """
 # Turns without any response are added with UNION, not joined: PostgreSQL has no statistics of these tables of the
@@ -75,9 +90,10 @@ BY_MODEL = f"""
 , spent AS (
     SELECT session_id, turn, model, {FACTS}, here, NULL::bigint AS runtime_ms, NULL::numeric AS data FROM responses
     UNION ALL SELECT session_id, turn, NULL, {NOTHING}, here, NULL, NULL FROM silent
+    UNION ALL SELECT session_id, index, NULL, {FACTS}, here, NULL, NULL FROM turns WHERE erased
     UNION ALL SELECT b.session_id, b.turn, r.model, {NOTHING}, true, NULL, b.data
     FROM bought b
-    JOIN sessions_app_event e ON e.session_id = b.session_id AND e.seq = b.seq
+    LEFT JOIN sessions_app_event e ON e.session_id = b.session_id AND e.seq = b.seq
     LEFT JOIN sessions_app_modelrequest r ON r.session_id = b.session_id AND r.key = e.request
 )
 """
@@ -98,16 +114,17 @@ BY_TOOL = f"""
            coalesce(r.here, s.here) AS here, NULL::bigint AS runtime_ms, NULL::numeric AS data
     FROM shares s FULL JOIN responses r ON r.session_id = s.session_id AND r.key = s.key
     UNION ALL SELECT session_id, turn, NULL, NULL, {NOTHING}, here, NULL, NULL FROM silent WHERE tool_calls = 0
+    UNION ALL SELECT session_id, index, NULL, NULL, {FACTS}, here, NULL, NULL FROM turns WHERE erased
     UNION ALL SELECT session_id, turn, tool, NULL, {NOTHING}, true, NULL, data FROM bought
 )
 """
 BY_TURN = f"""
 , spent AS (
     SELECT session_id, index AS turn, agent_id, agent_name, session_title, began, {FACTS}, here, runtime_ms,
-           NULL::numeric AS data
+           NULL::numeric AS data, erased
     FROM turns
     UNION ALL
-    SELECT session_id, turn, agent_id, agent_name, session_title, began, {NOTHING}, true, NULL, data FROM bought
+    SELECT session_id, turn, agent_id, agent_name, session_title, began, {NOTHING}, true, NULL, data, erased FROM bought
 )
 """
 
@@ -134,7 +151,7 @@ DEAREST = "coalesce(sum(cost_recorded), 0) + coalesce(sum(cost_priced), 0) + coa
 GROUPS: dict[str, tuple[str, str, str]] = {
     "day": (BY_TURN, "(began AT TIME ZONE 'UTC')::date::text", "NULL"),
     "agent": (BY_TURN, "agent_id::text", "max(agent_name)"),
-    "session": (BY_TURN, "session_id::text", "max(session_title)"),
+    "session": (BY_TURN, "CASE WHEN NOT erased THEN session_id::text END", "max(session_title)"),
     "model": (RESPONSES + BY_MODEL, "model", "NULL"),
     "tool": (RESPONSES + BY_TOOL, "tool", "sum(calls)::bigint"),
 }
@@ -161,7 +178,7 @@ class Used:
     """Tokens and money of one group, or of all. None is unknown."""
 
     name: str | None
-    """The day, the agent's or session's id, the model or tool; None where there is none."""
+    """The day, the agent's or session's id, the model or tool; None where there is none, or the session was erased."""
     about: Any
     """The agent's name, the session's title, the number of calls of a tool."""
     sessions: int

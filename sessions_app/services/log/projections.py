@@ -255,6 +255,15 @@ def project(session_id: UUID, since: int) -> None:
     search_index.index_if_small(session_id)
 
 
+@transaction.atomic
+def release_responses(session_id: UUID) -> None:
+    """Count what is counted in this session, which is about to go, in the others that repeat it."""
+    moved = shared_responses.release(session_id)
+    with connection.cursor() as cursor:
+        for other, turn in moved.items():
+            _sum_up(cursor, {"session": other, "since": EVERYTHING, "turn": turn})
+
+
 def _sum_up(cursor: CursorWrapper, scope: dict[str, Any]) -> None:
     """Turns from the one that ``scope`` names on, and the totals of the session."""
     cursor.execute(TURNS, scope)

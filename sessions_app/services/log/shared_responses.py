@@ -90,3 +90,29 @@ def assign_owners(session_id: UUID, since: int) -> dict[UUID, int]:
     for other in moved.keys() - {session_id}:
         notify.session_changed(other, last_seqs[other])
     return moved
+
+
+def release(session_id: UUID) -> dict[UUID, int]:
+    """Give the responses that are counted in a session, which is about to go, to the sessions that are next.
+
+    Returns the first turn that changed of each of these; they are locked. To be called in a transaction.
+    """
+    scope = {"session": session_id}
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT EXISTS (SELECT FROM sessions_app_modelrequest WHERE counted_in_id = %(session)s)", scope)
+        if not cursor.fetchone()[0]:
+            return {}
+        workspace_id = Session.objects.values_list("workspace_id", flat=True).get(pk=session_id)
+        cursor.execute(LOCK, [str(workspace_id)])
+        # Without identities its own rows are in no group any more, and who is next owns what they owned.
+        cursor.execute("UPDATE sessions_app_modelrequest SET identity = NULL WHERE session_id = %(session)s", scope)
+        cursor.execute(HOLDERS, scope)
+        holders = [row[0] for row in cursor.fetchall()]
+        last_seqs = dict(
+            Session.objects.select_for_update().filter(pk__in=holders).order_by("pk").values_list("pk", "last_seq")
+        )
+        cursor.execute(OWNERS, scope)
+        moved: dict[UUID, int] = dict(cursor.fetchall())
+    for other in moved:
+        notify.session_changed(other, last_seqs[other])
+    return moved

@@ -23,6 +23,8 @@ from ..tables import csv_response
 from .usage_filter import EVER, GROUPS, Asked, read
 
 NAMELESS = {"model": "no model stated", "tool": "no tool called"}
+ERASED = "deleted sessions"
+"""Of a group by session: what they took from the wallets stays in the sums."""
 ROWS, ALL_ROWS = 200, 5_000
 """Of the table, and of it with ``all=1``; 5,000 are 6 MB. The API pages through any number."""
 MOST_DAYS = 1_100
@@ -109,11 +111,12 @@ def _rows(period: Period, asked: Asked, days: list[Used] | None = None) -> tuple
 def _row(asked: Asked, used: Used, urls: dict[str, str]) -> Row:
     name = used.name or ""
     if asked.by == "session":
-        return Row(used.about or f"Session {name[-6:]}", urls[name], used)
+        label = used.about or f"Session {name[-6:]}" if name else ERASED
+        return Row(label, urls.get(name, ""), used)
     if asked.by == "day":
         return Row(name, asked.sessions_url(used_from=name, used_to=name), used)
     narrowed = {asked.by: name} if name else {}
-    label = used.about if asked.by == "agent" else name or NAMELESS[asked.by]
+    label = used.about or "" if asked.by == "agent" else name or NAMELESS[asked.by]
     return Row(label, asked.sessions_url(**narrowed), used)
 
 

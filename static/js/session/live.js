@@ -36,6 +36,10 @@ function open() {
     if (state !== live.dataset.known) { refreshHead(); refreshTurnState(); }
     live.dataset.known = state;
   });
+  source.addEventListener("deleted", () => { // nothing of it may stay on a screen; the page says when it was deleted
+    close();
+    location.reload();
+  });
   source.addEventListener("approval", (message) => refreshCard(JSON.parse(message.data)));
 }
 

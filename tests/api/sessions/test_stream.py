@@ -17,6 +17,7 @@ from sessions_app.services.log import events, links
 from sessions_app.services.turns import in_flight, messages
 from tests.database_roles import as_owner
 from tests.services.build import event, user
+from vcon_app.services.erasure import erasing
 
 from .live import PATIENCE, connections_open, elsewhere, forgotten, stream
 
@@ -46,6 +47,24 @@ def test_a_stream_replays_the_log_and_then_follows_it(api, session):
     assert seqs(replayed) == [1, 2, 3]
     assert (live.event, live.id, live.data["text"]) == ("event", "4", "three")
     assert (after.event, after.id, after.data["event_count"]) == ("session", None, 4)
+
+
+def test_a_stream_ends_when_its_session_is_deleted(api, session, document_storage):
+    events.append(session.id, [event()], origin=links.RUNTIME)
+    path = f"/api/v1/sessions/{session.id}/stream"
+
+    async def run():
+        async with stream(api, path) as opened, stream(api, path, {"after": 1}) as other:
+            await opened.next("session")
+            await other.next("session")
+            await elsewhere(erasing.erase_session, session, by=audit.SYSTEM)
+            told = [await one.next("deleted") for one in (opened, other)]
+            for one in (opened, other):
+                with pytest.raises(StopAsyncIteration):
+                    await one.next()
+            return told
+
+    assert {frame.data["detail"] for frame in asyncio.run(run())} == {"this session was deleted"}
 
 
 def test_the_dashboards_address_streams_the_same(api, session):

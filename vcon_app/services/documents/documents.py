@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from django.conf import settings
+from django.db import connection, transaction
 
 from sessions_app.models import Workspace
 from sessions_app.rendering import numbers
@@ -16,6 +17,8 @@ from vcon_app.models import SourceDocument
 from . import storage
 
 CHUNK = 1024 * 1024
+LOCKS = 1_024
+"""Documents share them: the database has no lock for each of thousands in one transaction."""
 
 
 class TooLarge(ValueError):
@@ -28,6 +31,7 @@ class Stored:
     size: int
 
 
+@transaction.atomic
 def store(workspace: Workspace, chunks: Iterable[bytes]) -> SourceDocument:
     """Store a stream of bytes and return its document row. Raises ``TooLarge``; nothing is left behind then."""
     stored = _write_bytes(chunks)
@@ -35,6 +39,16 @@ def store(workspace: Workspace, chunks: Iterable[bytes]) -> SourceDocument:
         workspace=workspace, sha256=stored.sha256, defaults={"size": stored.size}
     )
     return document
+
+
+def lock(sha256: str, *, shared: bool = False) -> None:
+    """Hold the bytes of this hash until the transaction ends: who takes them in shares them, who removes them does not.
+
+    Without it, bytes that come again while they are being removed would be a row without bytes.
+    """
+    function = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {function}(hashtext('document'), hashtext(%s) %% {LOCKS})", [sha256])
 
 
 def name_of(sha256: str) -> str:
@@ -68,5 +82,6 @@ def _write_bytes(chunks: Iterable[bytes]) -> Stored:
                 raise TooLarge(f"the file is larger than the limit of {limit}; ask an admin to raise it")
             digest.update(chunk)
             incoming.file.write(chunk)
+        lock(digest.hexdigest(), shared=True)
         incoming.keep(name_of(digest.hexdigest()))
     return Stored(digest.hexdigest(), size)

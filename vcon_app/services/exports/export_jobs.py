@@ -103,7 +103,16 @@ def run(export_id: UUID) -> None:
             log.exception("export %s failed", export_id)
             export.status, export.error = Export.Status.FAILED, text(f"the file could not be written: {error}")
     export.finished_at = timezone.now()
-    export.save()
+    _keep(export)
+
+
+@transaction.atomic
+def _keep(export: Export) -> None:
+    """Note what came of it; where its session was erased meanwhile, throw the file away."""
+    if Export.objects.select_for_update().filter(pk=export.pk).exists():
+        export.save()
+    else:
+        storage.of_exports().remove(str(export.pk))
 
 
 def open_file(export: Export) -> BinaryIO:
