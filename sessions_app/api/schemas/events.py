@@ -136,7 +136,7 @@ class SentCost(Body):
 
 
 def _not_the_desks(value: Any) -> Any:
-    if value in DESKS_OWN:
+    if isinstance(value, str) and value in DESKS_OWN:
         raise ValueError(f'"{value}" is written by the desk alone: ask with POST /api/v1/approvals')
     return value
 
