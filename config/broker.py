@@ -8,14 +8,17 @@ from typing import Any
 URL = "pgmq://database"
 """Where is said by the conn_string; kombu logs a warning about a URL without a host."""
 QUEUE = "countersign"
+"""Imports, exports, search rows, signatures: what computes, one at a time in each of a few processes."""
 TURNS = "countersign_turns"
-"""Turns of agents wait for models most of the time: many at once in threads, apart from imports, which compute."""
-QUEUES = (QUEUE, TURNS)
+"""Turns that webhooks began, which nobody waits for; turns wait for models most of the time, so many in threads."""
+PEOPLE = "countersign_people"
+"""Turns of people and of schedules, and notices to people: never behind what machines send."""
+QUEUES = (QUEUE, TURNS, PEOPLE)
 NOTIFY_MILLISECONDS = 250
 """At most one NOTIFY in this time and queue; kombu's own figure."""
-# A job row's heartbeat, not this, says that a worker died: the sweep enqueues it again within 45 s. This is for tasks
+# A job row's heartbeat, not this, says that a worker died: the sweep enqueues it again within 25 s. This is for tasks
 # without a row. A task that takes longer is delivered twice, finds its row claimed, and ends.
-VISIBILITY_SECONDS = 120
+VISIBILITY_SECONDS = 60
 
 
 def transport_options(parameters: Mapping[str, str] | None) -> dict[str, Any]:

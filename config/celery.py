@@ -1,20 +1,33 @@
 """The Celery application. ``config.apps`` imports it, so that every Django process uses the same queue."""
 
 import os
+import resource
+import sys
+import threading
 import warnings
+from collections.abc import Callable
+from typing import Any
 
-from celery import Celery
+from celery import Celery, bootsteps
 from celery.app.utils import Settings
 from celery.platforms import SecurityWarning  # type: ignore[attr-defined]  # the stubs leave it out
-from celery.signals import beat_embedded_init, celeryd_init, worker_process_init
+from celery.signals import celeryd_init, task_failure, task_postrun, task_prerun, worker_init
+from celery.worker import state
+from celery.worker.consumer import Consumer
 from django.db import connection
 from kombu.transport import TRANSPORT_ALIASES
 
-from config import env
+from config import broker, env
 from config.database import pool
-from config.processes.system import die_with_parent
+from config.processes import beating
+from config.transport import progress
+from sessions_app.services import counts
 
 PONG_CHANNEL = "countersign_pong"
+PEAK_BYTES = 250_000_000
+"""A worker that a large import has made larger than this starts afresh: Python seldom gives memory back."""
+MACHINE_WORK_NICENESS = 5
+"""Web server and people's turns go before imports and turns of webhooks where processors are few."""
 
 # Root in a container is the usual case, and messages are JSON, which runs no code.
 warnings.filterwarnings("ignore", category=SecurityWarning)
@@ -24,28 +37,94 @@ TRANSPORT_ALIASES["pgmq"] = "config.transport:Transport"
 app = Celery("countersign")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
-_worker_pid = 0
-"""The worker's first process; the pool's children and beat inherit it when they are forked."""
 
 
 @celeryd_init.connect
-def listen_for_messages(conf: Settings, **_: object) -> None:
-    """Only the worker's first process reads, so only it keeps the extra connection that LISTENs."""
-    global _worker_pid
-    _worker_pid = os.getpid()
-    if size := env.read().database_pool:
-        pool.share(size)
+def begin_as_a_part(conf: Settings, **_: object) -> None:
+    """Prepare a worker before it connects: its connections, its place among the processes, its heartbeat."""
+    environment = env.read()
+    if environment.database_pool:
+        pool.share(environment.database_pool, patience=pool.WORKER_PATIENCE)
+    # Only a worker reads, so only it keeps the extra connection that LISTENs.
     if "use_notify" in conf.broker_transport_options:
         conf.broker_transport_options["use_notify"] = True
+    beating.begin(progress.is_made)
 
 
-@worker_process_init.connect
-@beat_embedded_init.connect
-def leave_with_the_worker(**_: object) -> None:
-    """The pool's children and beat would outlive a worker that got ``kill -9``; and they only write."""
-    die_with_parent(_worker_pid)
-    if "use_notify" in app.conf.broker_transport_options:
-        app.conf.broker_transport_options["use_notify"] = False
+@worker_init.connect
+def yield_to_people(sender: Any, **_: object) -> None:
+    """Lower the priority of what no person waits for."""
+    if broker.PEOPLE not in sender.app.amqp.queues.consume_from:
+        os.nice(MACHINE_WORK_NICENESS)
+
+
+@task_prerun.connect
+def note_beginning(**_: object) -> None:
+    """With the solo pool the loop that reads the queue does the task itself; threads leave it free to go round."""
+    if _in_the_loop():
+        progress.begins()
+
+
+@task_postrun.connect
+def note_end(**_: object) -> None:
+    """Count the task, and stop this worker after one that made it large; the supervisor starts the next."""
+    counts.add("tasks")
+    if not _in_the_loop():
+        return
+    progress.ends()
+    if peak_bytes() > PEAK_BYTES:
+        state.should_stop = os.EX_OK  # type: ignore[assignment]  # its type is read off its first value
+
+
+@task_failure.connect
+def count_failure(**_: object) -> None:
+    """A task that raised."""
+    counts.add("task_failures")
+
+
+def _in_the_loop() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def peak_bytes() -> int:
+    """The most memory that this process had at once."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+class ReconnectingConsumer(Consumer):
+    """Celery's consumer, but it looks for a broker that is away every second: the waits would grow to 30 s."""
+
+    def ensure_connected(self, conn: Any) -> Any:
+        ensure = conn.ensure_connection
+
+        def every_second(errback: Any, max_retries: Any, callback: Callable[[], None]) -> Any:
+            def tried() -> None:
+                progress.went_round()
+                callback()
+
+            return ensure(errback, max_retries, interval_start=1, interval_step=0, interval_max=1, callback=tried)
+
+        conn.ensure_connection = every_second
+        return super().ensure_connected(conn)
+
+
+class LoopBeat(bootsteps.StartStopStep):
+    """Marks each round of the event loop that RabbitMQ and Redis are read in; pgmq marks its own reads."""
+
+    requires = ("celery.worker.consumer.tasks:Tasks",)
+    entry: Any = None
+
+    def start(self, parent: Any) -> None:
+        if parent.hub is not None:
+            self.entry = parent.hub.timer.call_repeatedly(1.0, progress.went_round)
+
+    def stop(self, parent: Any) -> None:
+        if self.entry is not None:
+            self.entry.cancel()
+
+
+app.steps["consumer"].add(LoopBeat)
 
 
 @app.task

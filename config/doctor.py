@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import connection
 from psycopg.conninfo import make_conninfo
 
-from config import health
+from config import health, heartbeats
 from config.celery import PONG_CHANNEL, pong
 from config.database import roles
 from config.prepare import connection_parameters
@@ -62,6 +62,15 @@ def worker_fault() -> str | None:
         if any(notice.payload == token for notice in listener.notifies(timeout=WORKER_SECONDS)):
             return None
     return f"no worker answered within {WORKER_SECONDS} s"
+
+
+def parts_fault() -> str | None:
+    """Whether every part of every host shows its heartbeat, and one scheduler leads."""
+    here = heartbeats.silent_here(settings.DATA_DIR)
+    silent = here + [one for one in heartbeats.silent_anywhere() if one.host != heartbeats.this_host()]
+    if silent:
+        return "; ".join(map(str, silent))
+    return None if heartbeats.is_led() else "no scheduler leads: no sweeps, no schedules, nothing expires"
 
 
 def storage_fault() -> str | None:
@@ -117,7 +126,8 @@ Part = tuple[str, Callable[[], str | None], str]
 NEED_DATABASE: list[Part] = [
     ("migrations", health.migrations_fault, "if nothing else is said, restart script/server"),
     ("broker", health.broker_fault, "check CELERY_BROKER_URL and that its server runs"),
-    ("worker", worker_fault, "start script/server; if it runs, read logs/worker.log in the data directory"),
+    ("worker", worker_fault, "start script/server; if it runs, read logs/worker-1.log in the data directory"),
+    ("parts", parts_fault, "the supervisor restarts them; read their logs, and start script/server where it has ended"),
     ("clock", clock_fault, "let both hosts set their clocks by NTP"),
 ]
 OF_THIS_HOST: list[tuple[str, Callable[[], str | None], Callable[[], str | None], str]] = [

@@ -33,6 +33,8 @@ OURS = (
     "COUNTERSIGN_MAX_READERS",
     "COUNTERSIGN_MAX_UPLOAD_BYTES",
     "COUNTERSIGN_MCP_COMMANDS",
+    "COUNTERSIGN_PART",
+    "COUNTERSIGN_PORT",
     "COUNTERSIGN_PRIVATE_HOSTS",
     "COUNTERSIGN_PUBLIC_URL",
     "COUNTERSIGN_SIGNING_CERTIFICATES",
@@ -72,10 +74,12 @@ class Environment:
     database_url: str | None
     database_owner_url: str | None
     database_pool: int
+    part: str | None
     broker_url: str | None
     secret_key: str | None
     allowed_hosts: tuple[str, ...]
     host: str | None
+    port: int
     public_url: str | None
     debug: bool
     max_upload_bytes: int
@@ -108,10 +112,12 @@ def read(environ: Mapping[str, str] = os.environ) -> Environment:
         database_url=database_url(environ, "DATABASE_URL"),
         database_owner_url=database_owner_url(environ),
         database_pool=integer(environ, "COUNTERSIGN_DATABASE_POOL", default=0, least=0),
+        part=text(environ, "COUNTERSIGN_PART"),
         broker_url=url(environ, "CELERY_BROKER_URL", BROKER_SCHEMES),
         secret_key=secret(environ),
         allowed_hosts=word_list(environ, "ALLOWED_HOSTS"),
         host=text(environ, "COUNTERSIGN_HOST"),
+        port=integer(environ, "COUNTERSIGN_PORT", default=0, least=0),
         public_url=url(environ, "COUNTERSIGN_PUBLIC_URL", ("https", "http"), needs_host=True),
         debug=boolean(environ, "DEBUG", default=False),
         max_upload_bytes=integer(environ, "COUNTERSIGN_MAX_UPLOAD_BYTES", default=512_000_000, least=1),

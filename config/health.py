@@ -1,4 +1,4 @@
-"""``/healthz``: the process is up. ``/readyz``: the database, the broker and the migrations are there too."""
+"""``/healthz``: the process is up. ``/readyz``: database, broker, migrations, and heartbeats of all parts."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import threading
 import time
 from collections.abc import Callable
 
+from django.conf import settings
 from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from kombu.exceptions import OperationalError
 
+from config import env, heartbeats
 from config.celery import app
 from config.database import schema
 
@@ -31,7 +33,10 @@ def healthz(request: HttpRequest) -> JsonResponse:
 def readyz(request: HttpRequest) -> JsonResponse:
     """200 when every part is there, else 503 with the first fault; as it was a second ago at most."""
     fault = _recent_fault()
-    return JsonResponse(fault or {"status": "ok"}, status=503 if fault else 200)
+    answer = JsonResponse(fault or {"status": "ok"}, status=503 if fault else 200)
+    # Django would log each 503 as an error: who asks every second has to hear it, not the log.
+    vars(answer)["_has_been_logged"] = True
+    return answer
 
 
 def _recent_fault() -> dict[str, str] | None:
@@ -50,8 +55,18 @@ def _first_fault() -> dict[str, str] | None:
     for name, check in CHECKS.items():
         fault = check()
         if fault:
-            return {"status": "fault", "part": name, "detail": fault}
+            return _fault(name, fault)
+    if env.read().part is None:  # a web server that no supervisor runs knows of no other part
+        return None
+    for silent in heartbeats.silent_here(settings.DATA_DIR):
+        return _fault(silent.part, str(silent))
+    if not heartbeats.is_led():
+        return _fault(heartbeats.SCHEDULER, "no host's scheduler leads: nothing that is due is called")
     return None
+
+
+def _fault(part: str, detail: str) -> dict[str, str]:
+    return {"status": "fault", "part": part, "detail": detail}
 
 
 def database_fault() -> str | None:

@@ -4,11 +4,12 @@ import os
 import secrets
 import tomllib
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from celery.schedules import crontab
+from celery.schedules import BaseSchedule, crontab, schedule
 from psycopg.conninfo import conninfo_to_dict
 from whitenoise.compress import Compressor
 
@@ -182,8 +183,15 @@ def _database(parameters: dict[str, str]) -> dict[str, Any]:
     }
 
 
+# A host that vanished is noticed in 20 s, as a part that is silent; with the system's defaults after two hours.
+KEEPALIVE = {
+    "connect_timeout": "5", "keepalives_idle": "5", "keepalives_interval": "5", "keepalives_count": "3",
+    "tcp_user_timeout": "20000",
+}  # fmt: skip
+
+
 def _parameters(url: str) -> dict[str, str]:
-    return {name: str(value) for name, value in conninfo_to_dict(url).items()}
+    return KEEPALIVE | {name: str(value) for name, value in conninfo_to_dict(url).items()}
 
 
 # Web server and workers connect as a role that cannot change the log; the owner migrates (``config.database.roles``).
@@ -206,54 +214,48 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_TASK_DEFAULT_QUEUE = broker.QUEUE
 CELERY_TASK_ROUTES = {
-    f"sessions_app.tasks.{task}": {"queue": broker.TURNS}
-    for task in (
-        "run_turn", "close_session", "fire_schedules", "read_slack",
-        "tell_of_approval", "tell_of_budget", "sweep_slack",
-    )
-}  # fmt: skip
+    f"sessions_app.tasks.{task}": {"queue": queue}
+    for queue, tasks in {
+        broker.PEOPLE: ("run_turn", "read_slack", "tell_of_approval", "tell_of_budget"),
+        broker.TURNS: ("run_triggered_turn", "close_session", "look_again"),
+    }.items()
+    for task in tasks
+}
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
-CELERY_WORKER_LOST_WAIT = 1  # seconds for a killed child's last result; there are no results
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False  # pgmq's queue names are too short for it: see config.celery.pong
-CELERY_WORKER_MAX_MEMORY_PER_CHILD = 250_000  # KB at the peak: after a large import the child starts afresh
+CELERY_WORKER_CONSUMER = "config.celery:ReconnectingConsumer"
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False  # a job row says whether a task still works
 CELERY_TIMEZONE = "UTC"
-SWEEP_SECONDS = 15
-CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
-    task: {"task": task, "schedule": SWEEP_SECONDS, "options": {"expires": SWEEP_SECONDS}}
-    for task in (
-        "vcon_app.tasks.sweep",
-        "sessions_app.tasks.expire_approvals",
-        "sessions_app.tasks.sweep_turns",
-        "sessions_app.tasks.index_sessions_left_over",
-        "sessions_app.tasks.fire_schedules",
-        "sessions_app.tasks.sweep_slack",
-    )
+
+# What time brings about, by the scheduler (config.processes.scheduler). Looks that are short are made there, not sent:
+# what nobody decides in time is denied also while the broker is away or full.
+SWEEP_SECONDS = 5
+LOOKS = {
+    "vcon_app.tasks.sweep": SWEEP_SECONDS,
+    "sessions_app.tasks.expire_approvals": SWEEP_SECONDS,
+    "sessions_app.tasks.sweep_turns": SWEEP_SECONDS,
+    "sessions_app.tasks.sweep_search_rows": SWEEP_SECONDS,
+    "sessions_app.tasks.sweep_slack": SWEEP_SECONDS,
+    "sessions_app.tasks.fire_schedules": 1,
+    # A checkpoint at least every minute that something happened; one in which nothing did makes none.
+    "vcon_app.tasks.make_checkpoints": 45,
 }
-# Schedules have minutes: called as each begins they are a second late, the sweep alone would make it fifteen.
-CELERY_BEAT_SCHEDULE["the minute begins"] = {
-    "task": "sessions_app.tasks.fire_schedules", "schedule": crontab(), "options": {"expires": 55}
-}  # fmt: skip
-# What people answer at a runtime elsewhere: each look at a session that waits is three requests to it.
-CELERY_BEAT_SCHEDULE["sessions_app.tasks.look_again"] = {
-    "task": "sessions_app.tasks.look_again", "schedule": 120, "options": {"expires": 120}
-}  # fmt: skip
-CELERY_BEAT_SCHEDULE["vcon_app.tasks.remove_old_files"] = {
-    "task": "vcon_app.tasks.remove_old_files", "schedule": crontab(minute=41)
-}  # fmt: skip
-# A checkpoint at least every minute that something happened; one in which nothing did makes none.
-CELERY_BEAT_SCHEDULE["vcon_app.tasks.make_checkpoints"] = {
-    "task": "vcon_app.tasks.make_checkpoints", "schedule": 45, "options": {"expires": 45}
-}  # fmt: skip
-# In memory, beat knows nothing of the day before: one hour a day would pass by a machine that is off then.
-CELERY_BEAT_SCHEDULE["sessions_app.tasks.remove_old"] = {
-    "task": "sessions_app.tasks.remove_old", "schedule": crontab(minute=23, hour="*/6")
-}  # fmt: skip
+"""Task -> seconds between two looks. Schedules have minutes, so theirs is a second late at most."""
+CALL_OTHERS = {"sessions_app.tasks.sweep_slack", "vcon_app.tasks.make_checkpoints"}
+"""Looks that ask servers elsewhere, one after the other: slow is not hung."""
+SENT: dict[str, BaseSchedule] = {
+    # What people answer at a runtime elsewhere: each look at a session that waits is three requests to it.
+    "sessions_app.tasks.look_again": schedule(timedelta(seconds=120)),
+    "vcon_app.tasks.remove_old_files": crontab(minute=41),
+    # The scheduler knows nothing of the day before: one hour a day would pass by a machine that is off then.
+    "sessions_app.tasks.remove_old": crontab(minute=23, hour="*/6"),
+}
+"""Task -> when it is sent to a worker."""
 
 # --- others -----------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,10 @@ from typing import Any
 
 from kombu.transport import pgmq
 
+from config.processes.beating import Progress
+
+progress = Progress()
+"""Of the loop in which this process reads its queues, if it is a worker."""
 SECONDS = 0.05
 """Between two looks whether a task has ended. It costs no query: the queue is read when there is room again."""
 
@@ -43,3 +47,10 @@ class Transport(pgmq.Transport):
     @polling_interval.setter
     def polling_interval(self, seconds: float | None) -> None:
         self._interval = seconds
+
+    def drain_events(self, connection: Any, timeout: float | None = None, **kwargs: Any) -> None:
+        """Read once. Back from here, with a message or without, the worker has proved that it reads its queue."""
+        try:
+            super().drain_events(connection, timeout=timeout)  # type: ignore[no-untyped-call]  # kombu has no types
+        finally:
+            progress.went_round()

@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from config import health
+from config import health, metrics
 from config.api import api
 
 handler500 = "config.web.unavailable.handler500"
@@ -10,6 +10,7 @@ handler500 = "config.web.unavailable.handler500"
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
+    path("metrics", metrics.metrics, name="metrics"),
     path("", include("sessions_app.urls")),
     path("", include("vcon_app.urls")),
     path("", api.urls),

@@ -18,13 +18,13 @@ from .services.turns import in_flight
 
 @shared_task
 def expire_approvals() -> int:
-    """Called every 15 s by beat: deny what nobody decided in time."""
+    """Called every 5 s by the scheduler: deny what nobody decided in time."""
     return endings.expire_due()
 
 
 @shared_task
 def fire_schedules() -> int:
-    """Called by beat as each minute begins, and every 15 s: fire the schedules that are due."""
+    """Called every second by the scheduler: fire the schedules that are due."""
     return schedules.fire_due()
 
 
@@ -35,17 +35,20 @@ def index_session(session_id: str) -> None:
 
 
 @shared_task
-def index_sessions_left_over() -> int:
-    """Called every 15 s by beat: index what a lost message left unindexed."""
-    left = list(search_index.sessions_behind())
-    for session_id in left:
-        search_index.index(session_id)
-    return len(left)
+def sweep_search_rows() -> int:
+    """Called every 5 s by the scheduler: enqueue what a lost message left unindexed."""
+    return search_index.sweep()
 
 
 @shared_task
 def run_turn(session_id: str) -> None:
     """Enqueued when a turn begins, and when a person decided what it waited for."""
+    worker.run(UUID(session_id), beside=replies.following)
+
+
+@shared_task
+def run_triggered_turn(session_id: str) -> None:
+    """As ``run_turn``, of a turn that a webhook began: apart from those that people wait for."""
     worker.run(UUID(session_id), beside=replies.following)
 
 
@@ -57,19 +60,19 @@ def close_session(session_id: str) -> None:
 
 @shared_task
 def look_again() -> int:
-    """Called every 2 min by beat: resume turns that may have been answered at the provider."""
+    """Sent every 2 min by the scheduler: resume turns that may have been answered at the provider."""
     return upkeep.look_again()
 
 
 @shared_task
 def sweep_turns() -> int:
-    """Called every 15 s by beat: enqueue turns again that lost their worker or their message."""
+    """Called every 5 s by the scheduler: enqueue turns again that lost their worker or their message."""
     return in_flight.sweep()
 
 
 @shared_task
 def remove_old() -> int:
-    """Called four times a day by beat: delete what was kept long enough."""
+    """Sent four times a day by the scheduler: delete what was kept long enough."""
     forgotten = retention.forget_answers() + retention.forget_signed_requests() + retention.forget_browser_sessions()
     return forgotten + retention.empty_deliveries()
 
@@ -94,5 +97,5 @@ def tell_of_budget(budget_id: str) -> None:
 
 @shared_task
 def sweep_slack() -> int:
-    """Called every 15 s by beat: what Slack sent or is to be sent, and what a lost message or Slack itself held up."""
+    """Called every 5 s by the scheduler: what Slack sent or is to be sent, and what was held up or lost."""
     return sweep.sweep()

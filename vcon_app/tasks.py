@@ -30,18 +30,18 @@ def check_signatures(workspace_id: str) -> None:
 
 @shared_task
 def make_checkpoints() -> None:
-    """Called every 45 s by beat: signs how far every chain has grown, and takes that out of the database."""
+    """Called every 45 s by the scheduler: signs how far every chain has grown, and takes that out of the database."""
     making.make_all()
     publishing.publish_due()
 
 
 @shared_task
 def sweep() -> int:
-    """Called every 15 s by beat: enqueues what lost its message or worker again, removes files that nothing uses."""
+    """Called every 5 s by the scheduler: enqueues what lost its message or worker, removes files that nothing uses."""
     return import_jobs.sweep() + export_jobs.sweep() + signatures.sweep() + file_removal.sweep()
 
 
 @shared_task
 def remove_old_files() -> int:
-    """Called once an hour by beat: files that were written for somebody are kept for a day."""
+    """Sent once an hour by the scheduler: files that were written for somebody are kept for a day."""
     return export_jobs.remove_old_files()

@@ -1,16 +1,20 @@
-"""Connections that the threads of one process share. The web server and the worker of turns have such a pool."""
+"""Connections that the threads of one process share. The web server and the workers of turns have such a pool."""
 
 from __future__ import annotations
 
 from django.conf import settings
 
+WEB_PATIENCE, WORKER_PATIENCE = 5, 60
+"""Seconds that a thread waits for a connection. Somebody waits for a page; a turn that waits is slow, one that fails
+is lost until its lease is over."""
 
-def share(size: int) -> None:
+
+def share(size: int, patience: int = WEB_PATIENCE) -> None:
     """Let all threads of this process share at most ``size`` connections. Call before the first query.
 
     The web server needs it, because Django gives every ASGI request a thread of its own and a connection that a
     thread keeps would be lost with it. Other processes open a connection when they need one (2 ms on a socket).
     It is no setting: processes that were forked from one another have the same settings.
     """
-    pool = {"min_size": 1, "max_size": size, "timeout": 5, "max_idle": 60}
+    pool = {"min_size": 1, "max_size": size, "timeout": patience, "max_idle": 60}
     settings.DATABASES["default"]["OPTIONS"]["pool"] = pool

@@ -34,6 +34,7 @@ from config.processes.system import die_with_parent, locked, open_lock, try_lock
 
 START_SECONDS = 60
 LOG_BYTES = 5_000_000
+SSL_REQUEST = (8).to_bytes(4, "big") + (80_877_103).to_bytes(4, "big")
 
 # For a laptop: 20 MB when idle. io workers and the replication launcher would be four more processes.
 TUNING = {
@@ -69,6 +70,16 @@ class Server:
         if self._child is not None:
             return self._child.poll() is None
         return _is_server(self.cluster, self.pid)
+
+    def kill(self) -> None:
+        """End it and what it has started, at once: processes that hang hold its memory, and no other could start."""
+        import psutil  # see _is_server
+
+        with suppress(psutil.NoSuchProcess):
+            for process in [*psutil.Process(self.pid).children(recursive=True), psutil.Process(self.pid)]:
+                with suppress(psutil.NoSuchProcess):
+                    process.kill()
+        wait_until(lambda: not self.alive(), 5.0)
 
     def stop(self, patience: float = 2.0) -> None:
         """Fast shutdown; after ``patience`` seconds at once, and the next start replays the log."""
@@ -148,7 +159,7 @@ def running(cluster: Cluster) -> Server | None:
     """The server that runs on this cluster; waits for one that is just starting or stopping."""
     deadline = time.monotonic() + START_SECONDS
     while (pid := _pid(cluster)) is not None and _is_server(cluster, pid):
-        if _status(cluster) == "ready" and _answers(cluster):
+        if _status(cluster) == "ready" and _listens(cluster):
             return Server(cluster, pid, None)
         if time.monotonic() > deadline:
             raise ConfigError(f"PostgreSQL {pid} in {cluster.directory} neither starts nor stops: see {cluster.log}")
@@ -212,9 +223,25 @@ def _is_server(cluster: Cluster, pid: int) -> bool:
         return False
 
 
-def _answers(cluster: Cluster) -> bool:
+def _listens(cluster: Cluster) -> bool:
     with socket.socket(socket.AF_UNIX) as client:
         return client.connect_ex(str(cluster.sockets / f".s.PGSQL.{PORT}")) == 0
+
+
+def answers(cluster: Cluster, seconds: float = 1.0) -> bool:
+    """Whether the server starts a process for a new client that answers its first question (SSLRequest).
+
+    https://www.postgresql.org/docs/18/protocol-message-formats.html: one byte comes back, S or N. It needs no password,
+    and comes also while the log is replayed and when every connection is taken.
+    """
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(seconds)
+        try:
+            client.connect(str(cluster.sockets / f".s.PGSQL.{PORT}"))
+            client.sendall(SSL_REQUEST)
+            return client.recv(1) in (b"S", b"N")
+        except OSError:
+            return False
 
 
 def _shorten(log: Path) -> None:

@@ -18,12 +18,15 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from config.env import BASE_DIR
+from config.processes.heartbeat_files import SILENT_SECONDS, HeartbeatFile
 from config.processes.system import die_with_parent
 
 LOG_BYTES = 5_000_000
 SETTLED_SECONDS = 60
 """A child that ran this long died of something new: the next start waits no longer than the first."""
-LONGEST_WAIT = 30.0
+LONGEST_WAIT = 10.0
+STARTING_SECONDS = 45.0
+"""A child has so long for its first heartbeat: on a busy machine loading alone takes ten."""
 
 
 class Process(Protocol):
@@ -71,17 +74,19 @@ class Child:
         env: Mapping[str, str],
         logs: Path,
         launch: Launch = spawn,
+        heartbeat: HeartbeatFile | None = None,
     ) -> None:
         self.name, self.module, self.env = name, list(module), dict(env)
         self.restarts = 0
+        self.heartbeat = heartbeat
         self._launch = launch
         self._process: Process | None = None
-        self._started = self._due = 0.0
+        self._started = self._due = self._judged_from = 0.0
         self._log = _logger(name, logs / f"{name}.log")
 
     def start(self) -> None:
         """Start it. Call from the main thread: Linux watches the thread that forks, not the process."""
-        self._started = time.monotonic()
+        self._started = self._judged_from = time.monotonic()
         ours, theirs = os.pipe()
         try:
             self._process = self._launch(self.name, self.module, self.env, theirs, theirs)
@@ -94,8 +99,22 @@ class Child:
         """Whether it runs now."""
         return self._process is not None and self._process.poll() is None
 
+    def is_silent(self) -> bool:
+        """Whether it lives and shows no heartbeat: it is stopped, or what it waits for never comes."""
+        if self.heartbeat is None:
+            return False
+        at = max(self.heartbeat.beaten_at() or 0.0, self._judged_from + STARTING_SECONDS - SILENT_SECONDS)
+        return time.monotonic() - at > SILENT_SECONDS
+
+    def pardon(self) -> None:
+        """Judge its heartbeat as if it had just been started: the supervisor itself was away."""
+        self._judged_from = time.monotonic()
+
     def keep_running(self) -> None:
-        """Start it again when it has died: at once, then after 1, 2, 4, ... 30 seconds while it keeps dying."""
+        """Start it again when it has died or is silent: at once, then after 1, 2, 4, ... 10 s while it keeps dying."""
+        if self.alive() and self.is_silent():
+            self._log.error("no heartbeat for %d s: killed", SILENT_SECONDS)
+            self.kill()
         if self.alive():
             return
         now = time.monotonic()
@@ -109,7 +128,9 @@ class Child:
         self.kill()  # what it had started itself
         if now - self._started > SETTLED_SECONDS:
             self.restarts = 0
-        wait = min(2.0 ** (self.restarts - 1), LONGEST_WAIT) if self.restarts else 0.0
+        elif ended.returncode == 0 and now - self._started > 1:
+            self.restarts -= 1  # it asked for a fresh process (config.celery.note_end)
+        wait = min(2.0 ** (self.restarts - 1), LONGEST_WAIT) if self.restarts > 0 else 0.0
         self._log.error("ended with status %s; starting it again in %d s", ended.returncode, wait)
         self._due, self._process = now + wait, None
 

@@ -1,7 +1,7 @@
 """``python -m config.processes.fork_server``: a process that has loaded everything once and forks the parts.
 
-Web server, workers and beat share the pages of what is loaded: at rest the installation takes 275 MB, and 370 when each
-loads for itself. The supervisor asks over a socket (``fork_client``) and adopts what is forked, so a part does not
+Web server, workers and scheduler share the pages of what is loaded: at rest the installation takes 275 MB, and 370 when
+each loads for itself. The supervisor asks over a socket (``fork_client``) and adopts what is forked, so a part does not
 notice when this process ends.
 """
 
@@ -23,7 +23,7 @@ from config.processes.system import die_with_parent, name_process
 LOADED = b"loaded"
 MESSAGE_BYTES = 65_536
 PRELOADED = (
-    "celery.app.log", "celery.apps.worker", "celery.beat", "celery.bin.celery", "celery.concurrency.prefork",
+    "celery.app.log", "celery.apps.worker", "celery.bin.celery", "celery.concurrency.solo",
     "celery.concurrency.thread", "celery.worker.autoscale", "celery.worker.components", "celery.worker.consumer",
     "celery.worker.strategy", "config.transport", "config.web.admission",
     "config.web.protocol", "config.web.static", "django.core.handlers.asgi", "psycopg_pool",
@@ -50,6 +50,9 @@ def main(arguments: list[str]) -> None:
         request, descriptors, _, _ = socket.recv_fds(requests, MESSAGE_BYTES, 2)
         if not request:
             return
+        if not descriptors:  # the supervisor asks whether anybody is there
+            requests.send(LOADED)
+            continue
         middle = os.fork()
         if middle == 0:
             break

@@ -22,19 +22,25 @@ from config.database.cluster import Cluster, make_data_dir
 from config.env import ConfigError
 from config.processes.children import Child, Launch, spawn
 from config.processes.fork_client import Forker
+from config.processes.heartbeat_files import BEAT_SECONDS, SILENT_SECONDS, HeartbeatFile, make_folder
+from config.processes.loopback import ANY_ADDRESS, bracketed, get
 from config.processes.system import open_lock, try_lock
 
 READY_SECONDS = 60
 POLL_SECONDS = 0.2
 STDERR = 2
-ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""Addresses that mean all of this machine's, and one of those to reach it by."""
 DJANGO = {"DJANGO_SETTINGS_MODULE": "config.settings"}
 UNCHECKED = {"CELERY_SKIP_CHECKS": "1"}
 """Django's checks would take each worker time and memory; the tests run them."""
-TURNS_AT_ONCE = 32
-TURNS_POOL = 8
-"""Connections that those share; a thread has one only while it reads or writes."""
+WORKERS = 2
+"""Processes for imports and exports, so that one can be at a large file. Each does one thing at a time: with a pool of
+children, one that is killed between taking a task and starting it keeps its place in the queue for ever."""
+THREADS = {"turns": 16, "people": 32}
+"""Turns that are run at once: of webhooks, and of people."""
+CONNECTIONS = 8
+"""That the threads of one process share; a thread has one only while it reads or writes."""
+AWAY_SECONDS = 5.0
+"""A supervisor that has not looked for so long was away itself, and judges no heartbeat of that time."""
 WARM_SECONDS = 4.0
 """Of the contract's 10 s from the signal: web and worker finish what they do, then lose it; a task comes again."""
 
@@ -96,15 +102,18 @@ class Supervisor:
         self.children: list[Child] = []
         self.forker: Forker | None = None
         self._stop = threading.Event()
+        self._looked_at = self._beat_at = self._database_answered_at = time.monotonic()
+        self._database_asked_at = 0.0
 
     def run(self) -> int:
         """Start, announce, watch; whatever happens, nothing that was started here stays."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup
                 signal.signal(number, lambda *_: self._stop.set())
+        make_folder(self.environment.data_dir)
         with ExitStack() as stack:
             if sys.platform == "linux":  # elsewhere nobody can adopt, and a fork without exec may crash (macOS)
-                self.forker = Forker(DJANGO, self._logs)
+                self.forker = Forker(DJANGO, self._logs, self._heartbeat("forker"))
                 stack.callback(self.forker.stop)
             if self.cluster:
                 stack.enter_context(postgres.in_use(self.cluster))
@@ -122,7 +131,7 @@ class Supervisor:
         status, link = self._prepare()
         if not link:
             return status or 1
-        web, workers = self._web(), (self._worker(), self._turns())
+        web, workers = self._web(), [self._scheduler(), *self._workers(), *self._threads()]
         self._start(web)
         fault = self._first_page_fault()
         if fault:
@@ -166,6 +175,8 @@ class Supervisor:
 
     def _start(self, child: Child) -> None:
         self.children.append(child)
+        if child.heartbeat:
+            child.heartbeat.beat()  # it has as long as any heartbeat to show its own
         child.start()
 
     def _web(self) -> Child:
@@ -196,15 +207,19 @@ class Supervisor:
         # Django spools bodies to the temporary directory, which elsewhere may be small or in memory.
         return self._child("web", command, TMPDIR=str(self.environment.data_dir / "uploads"))
 
-    def _worker(self) -> Child:
-        """Two children, so that a sweep runs beside an import; and beat, which takes 14 MB of its own."""
-        beat = ["--beat", "--scheduler", "celery.beat:Scheduler"]
-        return self._child("worker", self._celery("worker", broker.QUEUE, "prefork", 2) + beat, **UNCHECKED)
+    def _scheduler(self) -> Child:
+        return self._child("scheduler", ["config.processes.scheduler"])
 
-    def _turns(self) -> Child:
-        """One process for the turns of agents: each is a thread that mostly waits for a model."""
-        command = self._celery("turns", broker.TURNS, "threads", TURNS_AT_ONCE)
-        return self._child("turns", command, COUNTERSIGN_DATABASE_POOL=str(TURNS_POOL), **UNCHECKED)
+    def _workers(self) -> list[Child]:
+        names = [f"worker-{number}" for number in range(1, WORKERS + 1)]
+        return [self._child(name, self._celery(name, broker.QUEUE, "solo", 1), **UNCHECKED) for name in names]
+
+    def _threads(self) -> list[Child]:
+        """Turns of agents are threads: each mostly waits for a model."""
+        pool = {"COUNTERSIGN_DATABASE_POOL": str(CONNECTIONS)} | UNCHECKED
+        turns = self._celery("turns", broker.TURNS, "threads", THREADS["turns"])
+        people = self._celery("people", broker.PEOPLE, "threads", THREADS["people"])
+        return [self._child("turns", turns, **pool), self._child("people", people, **pool)]
 
     def _celery(self, name: str, queue: str, pool: str, concurrency: int) -> list[str]:
         return [
@@ -229,17 +244,43 @@ class Supervisor:
         ]
 
     def _child(self, name: str, module: list[str], **env: str) -> Child:
-        return Child(name, module, DJANGO | env, self._logs, self._launch)
+        own = {"COUNTERSIGN_PART": name, "COUNTERSIGN_PORT": str(self.port)}
+        return Child(name, module, DJANGO | own | env, self._logs, self._launch, self._heartbeat(name))
+
+    def _heartbeat(self, part: str) -> HeartbeatFile:
+        return HeartbeatFile(self.environment.data_dir, part)
 
     def _keep_running(self) -> None:
-        if self.forker and not self.forker.alive():
-            print_line("the process that parts are forked from has ended; one that starts now takes 50 MB more")
-            self.forker = None
-        if self.cluster and self.server and not self.server.alive():
-            print_line("PostgreSQL has ended; starting it again")
-            self._revive(self.cluster)
+        now = time.monotonic()
+        if now - self._looked_at > AWAY_SECONDS:
+            self._database_answered_at = now
+            for child in self.children:
+                child.pardon()
+        if self.forker:
+            self.forker.keep_running()
+        if self.cluster and self.server:
+            self._keep_server(self.cluster, self.server, now)
         for child in self.children:
             child.keep_running()
+        self._looked_at = time.monotonic()
+        if self._looked_at - self._beat_at > BEAT_SECONDS:
+            self._beat_at = self._looked_at
+            self._heartbeat("supervisor").beat()
+
+    def _keep_server(self, cluster: Cluster, server: postgres.Server, now: float) -> None:
+        """Start PostgreSQL again when it has ended, or does not even say whether it speaks TLS."""
+        if server.alive() and now - self._database_asked_at > BEAT_SECONDS:
+            self._database_asked_at = now
+            if postgres.answers(cluster):
+                self._database_answered_at = now
+                self._heartbeat("postgres").beat()
+            elif now - self._database_answered_at > SILENT_SECONDS:
+                print_line(f"PostgreSQL has not answered for {SILENT_SECONDS:.0f} s; it is killed")
+                server.kill()
+        if not server.alive():
+            print_line("PostgreSQL has ended; starting it again")
+            self._revive(cluster)
+            self._database_answered_at = time.monotonic()
 
     def _revive(self, cluster: Cluster) -> None:
         """A server that was killed can leave processes that hold its memory for a moment: not yet is not never."""
@@ -262,7 +303,7 @@ class Supervisor:
 
     def _status(self, path: str, hops: int = 3) -> int:
         """The page's status, over at most ``hops`` redirections within the site; 0 while nobody answers."""
-        status, location = get(self._connect_host, self.port, path, self.host)
+        status, location = get(self.host, self.port, path)
         return self._status(location, hops - 1) if 300 <= status < 400 and hops else status
 
     def _pause(self, seconds: float = POLL_SECONDS) -> None:
@@ -287,30 +328,8 @@ class Supervisor:
         return f"http://{bracketed(self.host)}:{self.port}"
 
     @property
-    def _connect_host(self) -> str:
-        return ANY_ADDRESS.get(self.host, self.host)
-
-    @property
     def _logs(self) -> Path:
         return self.environment.data_dir / "logs"
-
-
-def get(host: str, port: int, path: str, name: str) -> tuple[int, str]:
-    """Status and Location of ``path``; (0, "") while nobody answers. http.client alone would take 3 MB."""
-    try:
-        with socket.create_connection((host, port), timeout=5) as connection:
-            connection.sendall(f"GET {path} HTTP/1.0\r\nHost: {bracketed(name)}:{port}\r\n\r\n".encode())
-            with connection.makefile("rb") as answer:
-                lines = [line.decode("latin-1").strip() for line in iter(answer.readline, b"\r\n") if line]
-    except OSError:
-        return 0, ""
-    location = next((line[9:].strip() for line in lines if line.lower().startswith("location:")), "")
-    return int(lines[0].split()[1]) if lines else 0, location
-
-
-def bracketed(host: str) -> str:
-    """Host as a URL has it: an IPv6 address in brackets."""
-    return f"[{host}]" if ":" in host else host
 
 
 def print_line(message: str) -> None:

@@ -18,6 +18,7 @@ import orjson
 import psycopg
 from django.db import connection
 
+from sessions_app.services import counts
 from sessions_app.services.notify import CHANNEL
 
 log = logging.getLogger(__name__)
@@ -96,12 +97,14 @@ class Hub:
         """A reader of one topic, for the length of a ``with``. It is woken once the hub listens, too."""
         topic, reader = (kind, str(id_)), Reader()
         self._readers[topic].add(reader)
+        counts.add("open_streams")
         if self._task is None:
             self._task = asyncio.create_task(self._listen())
         try:
             yield reader
         finally:
             self._readers[topic].discard(reader)
+            counts.add("open_streams", -1)
             if not self._readers[topic]:
                 del self._readers[topic]
                 self._changes.pop(topic, None)

@@ -9,6 +9,7 @@ from .idempotency import IdempotentAnswer
 from .installation import Installation
 from .links import EventLink, UnsealedHead
 from .money import Budget, LedgerEntry, Wallet
+from .requeues import Requeue
 from .secrets import Secret
 from .sessions import Session
 from .sign_in import Invitation, PasswordOrigin, SignInLink
@@ -42,6 +43,7 @@ __all__ = [
     "ModelRequest",
     "PasswordOrigin",
     "QueuedMessage",
+    "Requeue",
     "Role",
     "Schedule",
     "Secret",

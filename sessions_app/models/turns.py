@@ -65,6 +65,8 @@ class TurnInFlight(models.Model):
 
     session = models.OneToOneField(Session, models.CASCADE, primary_key=True, related_name="in_flight")
     turn = models.IntegerField()
+    triggered = models.BooleanField(default=False, db_default=False)
+    """A webhook's message began it: it is run apart from the turns that people wait for."""
     started_at = models.DateTimeField(auto_now_add=True)
     worker = models.UUIDField(null=True)
     """Who holds it; NULL while it waits for a worker or a person."""

@@ -57,13 +57,11 @@ class TurnRun:
         self._stopped.wait(seconds)
         return self.interrupted
 
-    def beat(self) -> None:
-        """Write the heartbeat, and read whether a person interrupted; the worker calls it every second."""
-        row = in_flight.still_owned(self.flight)
-        if not row.update(heartbeat_at=timezone.now()):
+    def note_beat(self, interrupted: bool | None) -> None:
+        """Note what the heartbeat found: whether a person interrupted; None when another worker has the turn."""
+        if interrupted is None:
             self._lost.set()
-            self._stopped.set()
-        elif row.exclude(interrupted_at=None).exists():
+        if interrupted is not False:
             self._stopped.set()
 
     # --- the log ---

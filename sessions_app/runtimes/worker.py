@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from types import ModuleType
 from uuid import UUID
 
-from django.db import DatabaseError, InterfaceError, connection, connections
+from django.db import DatabaseError, InterfaceError, OperationalError, connections
 from django.utils import timezone
 
 from sessions_app.drafts import EventDraft
@@ -22,10 +21,12 @@ from sessions_app.services.turns import in_flight
 from sessions_app.services.turns.in_flight import LeaseLost
 
 from . import Ended, Failed, Outcome, Retry, Waits
+from .heart import heart
 from .run import TurnRun
 
 log = logging.getLogger(__name__)
-BEAT_SECONDS = 1.0
+RELEASED_TIMES = 3
+"""Workers that give a turn back because the database failed them; after them it waits for its lease each time."""
 MOST_FAILURES = 5
 """Consecutive failures of the kind that may pass, before a turn is given up; the waits between grow to a minute."""
 LONGEST_WAIT = 300.0
@@ -47,11 +48,28 @@ def run(session_id: UUID, beside: Callable[[TurnInFlight], AbstractContextManage
         return
     turn, started = TurnRun(flight), time.monotonic()
     try:
-        with beside(flight), _beating(turn):
+        with beside(flight), heart.beating(turn):
             outcome = _run_until_it_parks(turn)
             _park_or_finish(turn, outcome, round((time.monotonic() - started) * 1000))
     except LeaseLost:
         log.warning("the turn of session %s went over to another worker", session_id)
+    except (OperationalError, InterfaceError):
+        if flight.attempt <= RELEASED_TIMES:
+            _release(flight)
+        raise
+    finally:
+        connections.close_all()
+
+
+def _release(flight: TurnInFlight) -> None:
+    """Give the turn back for another worker to go on with at once; what cannot be given back is found by the sweep."""
+    until = time.monotonic() + in_flight.LEASE.total_seconds()
+    while time.monotonic() < until:
+        connections.close_all()
+        try:
+            return in_flight.release(flight)
+        except (OperationalError, InterfaceError):
+            time.sleep(1)
 
 
 def close(session_id: UUID) -> bool:
@@ -126,26 +144,3 @@ def interrupted_event(turn: TurnRun) -> EventDraft:
         "status", f"interrupted:{turn.turn}:{turn.flight.worker}", "interrupted", actor_kind="system",
         actor_name="Countersign", data={"status": "interrupted"},
     )  # fmt: skip
-
-
-@contextmanager
-def _beating(turn: TurnRun) -> Iterator[None]:
-    stop = threading.Event()
-    thread = threading.Thread(target=_beat, args=(turn, stop), daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
-        connections.close_all()
-
-
-def _beat(turn: TurnRun, stop: threading.Event) -> None:
-    while not stop.wait(BEAT_SECONDS):
-        try:
-            turn.beat()
-        except (DatabaseError, InterfaceError) as error:
-            log.warning("the heartbeat of session %s was not written: %s", turn.session_id, error)
-        finally:
-            connection.close()

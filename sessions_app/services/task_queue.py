@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from celery import current_app
-from django.db import transaction
+from django.db import connection, transaction
 
 RUN_TURN = "sessions_app.tasks.run_turn"
+RUN_TRIGGERED_TURN = "sessions_app.tasks.run_triggered_turn"
 INDEX_SESSION = "sessions_app.tasks.index_session"
 CLOSE_SESSION = "sessions_app.tasks.close_session"
 READ_SLACK = "sessions_app.tasks.read_slack"
@@ -21,3 +25,38 @@ def enqueue(task: str, row_id: UUID) -> None:
     The row says what is to be done, not the message: a broker that is away is logged, and a sweep enqueues again.
     """
     transaction.on_commit(lambda: current_app.send_task(task, args=[str(row_id)]), robust=True)
+
+
+FIRST_WAIT, DOUBLINGS = 15, 5
+"""Seconds until a row that was enqueued again is enqueued once more, if no worker takes it; they double, to 8 min."""
+REQUEUE = """
+INSERT INTO sessions_app_requeue AS kept (task, row_id, since, at, times)
+SELECT %(task)s, row_id, since, clock_timestamp(), 0
+FROM unnest(%(rows)s::uuid[], %(since)s::timestamptz[]) AS lost (row_id, since) ORDER BY row_id
+ON CONFLICT (task, row_id) DO UPDATE
+SET at = excluded.at, since = excluded.since,
+    times = CASE WHEN kept.at < excluded.since THEN 0 ELSE least(kept.times + 1, %(doublings)s) END
+WHERE kept.at < excluded.since
+    OR kept.at + %(wait)s * power(2, kept.times) * interval '1 second' < clock_timestamp()
+RETURNING row_id
+"""
+FORGET = "DELETE FROM sessions_app_requeue WHERE at < now() - interval '1 hour'"
+
+
+@transaction.atomic
+def requeue(task: str, lost: Mapping[UUID, datetime]) -> int:
+    """Enqueue a task again for rows that lost their message or worker at the given times; for how many.
+
+    A row that was enqueued again already, and has been taken by nobody since, waits 15, 30, 60 ... 480 seconds: its
+    message most likely stands behind others, and a backlog must not grow by its own sweep.
+    """
+    with connection.cursor() as cursor:
+        if not lost:
+            cursor.execute(FORGET)
+            return 0
+        values: dict[str, Any] = {"task": task, "rows": list(lost), "since": list(lost.values())}
+        cursor.execute(REQUEUE, values | {"wait": FIRST_WAIT, "doublings": DOUBLINGS})
+        again = [row_id for (row_id,) in cursor.fetchall()]
+    for row_id in again:
+        enqueue(task, row_id)
+    return len(again)

@@ -6,11 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from django.db import connection
 from kombu.transport.pgmq import Channel
 from pgmq.base import PGMQConfig
 from psycopg.conninfo import conninfo_to_dict
@@ -50,8 +51,8 @@ def empty_queue(transactional_db) -> None:
 
 
 @pytest.fixture
-def worker(process_environment, empty_queue) -> Iterator[subprocess.Popen]:
-    """A real worker on the test database, with one child."""
+def worker(process_environment, empty_queue) -> Iterator[Callable[[], subprocess.Popen]]:
+    """A real worker on the test database, as the supervisor starts it."""
     command = [
         sys.executable,
         "-m",
@@ -61,9 +62,7 @@ def worker(process_environment, empty_queue) -> Iterator[subprocess.Popen]:
         "--quiet",
         "worker",
         "--pool",
-        "prefork",
-        "--concurrency",
-        "1",
+        "solo",
         "--loglevel",
         "WARNING",
         "--without-gossip",
@@ -72,11 +71,17 @@ def worker(process_environment, empty_queue) -> Iterator[subprocess.Popen]:
         "--include",
         "tests.config.tasks",
     ]
-    process = subprocess.Popen(command, cwd=BASE_DIR, env=process_environment, start_new_session=True)
-    yield process
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    started = [subprocess.Popen(command, cwd=BASE_DIR, env=process_environment, start_new_session=True)]
+
+    def another() -> subprocess.Popen:
+        started.append(subprocess.Popen(command, cwd=BASE_DIR, env=process_environment, start_new_session=True))
+        return started[-1]
+
+    yield another
+    for process in started:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def numbers(book: Path, count: int) -> list[int]:
@@ -97,6 +102,9 @@ def test_a_task_whose_process_is_killed_is_delivered_again(worker, tmp_path):
     sign_in_and_stay.delay(str(book))
     [first] = numbers(book, 1)
     os.kill(first, signal.SIGKILL)
+    with connection.cursor() as cursor:  # two minutes pass
+        cursor.execute("UPDATE pgmq.q_countersign SET vt = now()")
+    worker()
     assert numbers(book, 2)[1] != first
 
 

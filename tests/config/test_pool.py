@@ -11,7 +11,7 @@ import pytest
 from config.env import BASE_DIR
 
 ASK = "; from django.conf import settings; print(settings.DATABASES['default']['OPTIONS'].get('pool'))"
-WORKER = "import django; django.setup(); from config import celery; celery.listen_for_messages(celery.app.conf)"
+WORKER = "import django; django.setup(); from config import celery; celery.begin_as_a_part(celery.app.conf)"
 COUNT = """
 import threading, django; django.setup()
 from config.database import pool; from django.db import connection, connections

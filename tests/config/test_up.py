@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 import signal
 import socket
 import subprocess
@@ -11,56 +9,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from urllib.error import HTTPError
 from urllib.parse import quote
 from urllib.request import urlopen
 
-import psutil
 import pytest
 
 from config.database.postgres import wait_until
-from config.env import BASE_DIR
 
-MANAGE = [sys.executable, str(BASE_DIR / "manage.py")]
-COMMANDS = {"postgres": "postgres -D", "turns": "turns@", "web": "uvicorn", "worker": "worker@"}
-"""Words of a part's command line, when it was not forked."""
-READY = re.compile(r"ready (http://127\.0\.0\.1:(\d+)/) sign in: (http://127\.0\.0\.1:\d+/sign-in/[^/ ]+/)\n")
-
-
-@dataclass
-class Up:
-    """A running `up`: its process, its address and its sign-in link."""
-
-    process: subprocess.Popen[str]
-    address: str
-    port: int
-    link: str
-    data_dir: Path
-
-    def tree(self) -> list[psutil.Process]:
-        return psutil.Process(self.process.pid).children(recursive=True)
-
-    def child(self, part: str) -> psutil.Process | None:
-        """The direct child that is ``part``; one that was forked has only a name, one that was not a command line."""
-        children = psutil.Process(self.process.pid).children()
-        words = COMMANDS.get(part, f"desk-{part}")
-        found = (child for child in children if child.name() == f"desk-{part}" or words in " ".join(child.cmdline()))
-        return next(found, None)
-
-
-def environment(data_dir: Path) -> dict[str, str]:
-    return os.environ | {"COUNTERSIGN_DATA_DIR": str(data_dir), "DATABASE_URL": "", "DATABASE_OWNER_URL": ""}
-
-
-def start(data_dir: Path) -> Up:
-    process = subprocess.Popen(
-        [*MANAGE, "up", "--port", "0"], env=environment(data_dir), stdout=subprocess.PIPE, text=True
-    )
-    found = READY.fullmatch(line := process.stdout.readline())
-    assert found, f"no ready line but {line!r}: {(data_dir / 'logs' / 'web.log').read_text()[-2000:]}"
-    return Up(process, found[1], int(found[2]), found[3], data_dir)
+from .running import MANAGE, PARTS, Up, all_gone, environment, serves, start
 
 
 def refusal(data_dir: Path, *options: str, **env: str) -> str:
@@ -70,10 +27,6 @@ def refusal(data_dir: Path, *options: str, **env: str) -> str:
     )
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
     return done.stderr
-
-
-def all_gone(processes: list[psutil.Process]) -> bool:
-    return wait_until(lambda: not any(process.is_running() for process in processes), seconds=3)
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +95,7 @@ def test_a_database_that_cannot_be_reached_is_one_line(up, tmp_path, url, said):
 
 def test_management_command_works_beside_a_running_up(up):
     done = subprocess.run([*MANAGE, "doctor"], env=environment(up.data_dir), capture_output=True, text=True)
-    assert (done.returncode, done.stdout.count("ok ")) == (0, 8), done.stdout + done.stderr
+    assert (done.returncode, done.stdout.count("ok ")) == (0, 9), done.stdout + done.stderr
 
 
 def test_secrets_are_closed_to_other_users(up):
@@ -152,14 +105,14 @@ def test_secrets_are_closed_to_other_users(up):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere each part loads for itself")
 def test_the_parts_share_what_was_loaded_once(up):
-    assert wait_until(lambda: len(up.child("worker").children()) == 3, seconds=20)
+    assert wait_until(lambda: all(map(up.child, PARTS)), seconds=20)
     forker = up.child("forker")
-    for part in ("web", "worker", "turns"):
+    for part in PARTS:
         assert up.child(part).cmdline() == forker.cmdline()
         assert up.child(part).memory_full_info().pss < forker.memory_info().rss / 2
 
 
-@pytest.mark.parametrize("part", ["worker", "turns", "web", "postgres"])
+@pytest.mark.parametrize("part", [*PARTS, "postgres"])
 def test_a_part_that_is_killed_comes_back(up, part):
     dead = up.child(part)
     orphans = dead.children(recursive=True)
@@ -180,16 +133,8 @@ def test_parts_come_back_without_the_forker_too(up):
     assert "uvicorn" in up.child("web").cmdline()
 
 
-def serves(address: str) -> bool:
-    try:
-        with urlopen(address, timeout=10) as page:
-            return page.status == 200
-    except (HTTPError, OSError):
-        return False
-
-
 def test_sigterm_stops_everything_within_ten_seconds(up):
-    assert wait_until(lambda: len(up.child("worker").children()) == 3, seconds=20)
+    assert wait_until(lambda: all(map(up.child, PARTS)), seconds=20)
     tree, began = up.tree(), time.monotonic()
     up.process.send_signal(signal.SIGTERM)
     assert up.process.wait(timeout=10) == 0
@@ -204,7 +149,7 @@ def test_a_killed_supervisor_takes_everything_with_it_and_the_next_start_works(d
     if sys.platform != "linux":
         pytest.skip("only Linux tells a process that its parent died")
     first = start(data_dir)
-    assert wait_until(lambda: len(first.child("worker").children()) == 3, seconds=20)
+    assert wait_until(lambda: all(map(first.child, PARTS)), seconds=20)
     tree = first.tree()
     first.process.kill()
     first.process.wait()

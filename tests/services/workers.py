@@ -17,9 +17,8 @@ from config.processes.system import die_with_parent
 from tests.places import ROOT
 
 COMMAND = (
-    sys.executable, "-m", "celery", "-A", "config.celery", "--quiet", "worker", "--beat",
-    "--scheduler", "celery.beat:Scheduler",
-    "--hostname", "worker@test", "--pool", "prefork", "--concurrency", "1",
+    sys.executable, "-m", "celery", "-A", "config.celery", "--quiet", "worker",
+    "--hostname", "worker@test", "--pool", "solo",
 )  # fmt: skip
 WRITING = (
     "SELECT count(*) > 0 FROM pg_locks WHERE relation = 'sessions_app_event'::regclass AND mode = 'RowExclusiveLock'"

@@ -3,7 +3,7 @@ imports no SDK (30 MB)."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef
@@ -27,9 +27,7 @@ def look_again() -> int:
     waiting, open_there = _waiting(), _open_there()
     for session_id in waiting:
         resume(session_id)
-    for session_id in open_there:
-        task_queue.enqueue(task_queue.CLOSE_SESSION, session_id)
-    return len(waiting) + len(open_there)
+    return len(waiting) + task_queue.requeue(task_queue.CLOSE_SESSION, open_there)
 
 
 def _waiting() -> list[UUID]:
@@ -40,10 +38,10 @@ def _waiting() -> list[UUID]:
     return list(resting.values_list("session_id", flat=True))
 
 
-def _open_there() -> list[UUID]:
+def _open_there() -> dict[UUID, datetime]:
     told = Event.objects.filter(session_id=OuterRef("pk"), key=key_of(ARCHIVED_KEY))
     archived = Session.objects.filter(
         status=Session.Status.ARCHIVED, agent__runtime=Agent.Runtime.MANAGED,
         updated_at__gte=timezone.now() - TRIED_FOR, workspace__in=secrets.workspaces_with_provider_key(),
     )  # fmt: skip
-    return list(archived.exclude(runtime_id="").exclude(Exists(told)).values_list("pk", flat=True))
+    return dict(archived.exclude(runtime_id="").exclude(Exists(told)).values_list("pk", "updated_at"))

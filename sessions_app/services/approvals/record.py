@@ -10,9 +10,12 @@ from sessions_app.drafts import ActorKind, EventDraft, ToolDraft
 from sessions_app.models import Approval, Session
 from sessions_app.queries import chains
 
-from .. import audit, notify, task_queue
+from .. import audit, counts, notify, task_queue
 from ..log import events, links
 from ..turns.resume import resume
+
+COUNTED = {"approval.decided": "decisions", "approval.expired": "expiries"}
+"""Audited action -> counter."""
 
 
 def lock_session_of(approval_id: UUID) -> None:
@@ -50,6 +53,8 @@ def record_ending(approval: Approval, by: audit.Actor, action: str, reason: str,
         tool=approval.tool_name, status=approval.status, digest=approval.digest, reason=reason, **more,
         outcome=chains.outcome_of(approval, list(approval.votes.order_by("id"))),
     )  # fmt: skip
+    if action in COUNTED:
+        counts.add(COUNTED[action])
     announce(approval)
     resume(approval.session_id)
 

@@ -21,7 +21,7 @@ from sessions_app.drafts import EventDraft
 from sessions_app.ids import uuid7_texts
 from sessions_app.models import Session
 
-from .. import notify
+from .. import counts, notify
 from . import links, projections
 from .sanitise import MAX_SMALLINT, identifier, json_text, plausible, text
 
@@ -84,6 +84,8 @@ def append(
             on_progress(seen)
     accepted = log.seq - session.last_seq
     if accepted:
+        counts.add("appends")
+        counts.add("events", accepted)
         projections.project(session_id, since=session.last_seq)
         notify.session_changed(session_id, log.seq)
     return Appended(

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from uuid import UUID
 
 from django.db import connection, transaction
 from django.db.models import F
+from django.utils import timezone
 
 from sessions_app.models import Session
+
+from .. import task_queue
 
 SMALL = 500
 """Up to so many new events are indexed in the transaction that appends them; more are left to a task."""
 # Events of one transaction, so that a long import becomes searchable piece by piece.
 CHUNK = 2_000
+MESSAGE_LOST_AFTER = timedelta(seconds=15)
+"""So long after its last event a session that is not searchable is indexed once more."""
 MAX_WORDS = 20_000
 """Characters of one field that are indexed: a tsvector may hold 1 MB, and nobody looks for the middle of a dump."""
 
@@ -58,3 +64,9 @@ def _watermark(session_id: UUID) -> tuple[int, int]:
 def sessions_behind() -> list[UUID]:
     """Sessions with events that are not searchable yet."""
     return list(Session.objects.filter(indexed_seq__lt=F("last_seq")).values_list("id", flat=True))
+
+
+def sweep() -> int:
+    """Enqueue the indexing of sessions whose message was lost; of how many."""
+    behind = Session.objects.filter(indexed_seq__lt=F("last_seq"), updated_at__lt=timezone.now() - MESSAGE_LOST_AFTER)
+    return task_queue.requeue(task_queue.INDEX_SESSION, dict(behind.values_list("id", "updated_at")))

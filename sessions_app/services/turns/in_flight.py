@@ -7,13 +7,13 @@ on with from the log.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, cast
 from uuid import UUID, uuid4
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
@@ -25,10 +25,17 @@ from .. import audit, notify, sessions, task_queue
 from ..log import events, links
 from ..money import budgets, usage
 
-LEASE = timedelta(seconds=20)
+LEASE = timedelta(seconds=15)
 """A worker writes a heartbeat every second; silent for so long it is taken for dead."""
 MESSAGE_LOST_AFTER = timedelta(seconds=15)
 """So long after it was enqueued without a worker that claims it, a turn is enqueued again."""
+
+BEAT = """
+UPDATE sessions_app_turninflight AS turn SET heartbeat_at = clock_timestamp()
+FROM unnest(%(sessions)s::uuid[], %(workers)s::uuid[]) AS mine (session_id, worker)
+WHERE turn.session_id = mine.session_id AND turn.worker = mine.worker
+RETURNING turn.session_id, turn.interrupted_at IS NOT NULL
+"""
 
 
 class LeaseLost(Exception):
@@ -75,7 +82,27 @@ def park(flight: TurnInFlight, busy_ms: int) -> None:
         rung_at=timezone.now() if goes_on else None,
     )  # fmt: skip
     if parked and goes_on:
-        task_queue.enqueue(task_queue.RUN_TURN, flight.session_id)
+        task_queue.enqueue(task_of(flight), flight.session_id)
+
+
+def task_of(flight: TurnInFlight) -> str:
+    """Name of the task that runs a turn: those that webhooks began have workers of their own."""
+    return task_queue.RUN_TRIGGERED_TURN if flight.triggered else task_queue.RUN_TURN
+
+
+@transaction.atomic
+def release(flight: TurnInFlight) -> None:
+    """Give a turn back that this worker cannot go on with, and enqueue it for another."""
+    if still_owned(flight).update(worker=None, heartbeat_at=None, rung_at=timezone.now()):
+        task_queue.enqueue(task_of(flight), flight.session_id)
+
+
+def beat(flights: Iterable[TurnInFlight]) -> dict[UUID, bool]:
+    """Write the heartbeat of turns. By session: whether a person interrupted; those of another worker are missing."""
+    mine = {flight.session_id: flight.worker for flight in flights}
+    with connection.cursor() as cursor:
+        cursor.execute(BEAT, {"sessions": list(mine), "workers": list(mine.values())})
+        return dict(cursor.fetchall())
 
 
 @transaction.atomic
@@ -105,11 +132,10 @@ def sweep() -> int:
     lost = TurnInFlight.objects.filter(
         Q(worker__isnull=False, heartbeat_at__lt=now - LEASE) | Q(worker=None, rung_at__lt=now - MESSAGE_LOST_AFTER)
     )
-    ids = list(lost.values_list("session_id", flat=True))
-    for session_id in ids:
-        # Twice is harmless: the second message finds the row claimed.
-        task_queue.enqueue(task_queue.RUN_TURN, session_id)
-    return len(ids)
+    since: dict[str, dict[UUID, datetime]] = {task_queue.RUN_TURN: {}, task_queue.RUN_TRIGGERED_TURN: {}}
+    for flight in lost.only("triggered", "heartbeat_at", "rung_at", "worker"):
+        since[task_of(flight)][flight.session_id] = (flight.heartbeat_at if flight.worker else flight.rung_at) or now
+    return sum(task_queue.requeue(task, turns) for task, turns in since.items())
 
 
 # --- inside of a transaction that has locked the session ---------------------------------------------------------
@@ -119,7 +145,8 @@ def begin(session: Session, message: QueuedMessage) -> int:
     """Log the message and begin its turn; the message's ``seq``."""
     appended = events.append(session.pk, [message_event(message)], origin=message_origin(message))
     session.refresh_from_db(fields=["last_seq", "last_turn"])
-    put_in_flight(session, session.last_turn)
+    triggered = message.by_kind == "trigger" and session.origin == Session.Origin.WEBHOOK
+    put_in_flight(session, session.last_turn, triggered=triggered)
     assert appended.last_seq is not None  # the message's key is new, so its event is
     return appended.last_seq
 
@@ -131,14 +158,14 @@ def begin_first_waiting(session: Session) -> None:
     begin(session, message)
 
 
-def put_in_flight(session: Session, turn: int) -> None:
+def put_in_flight(session: Session, turn: int, *, triggered: bool = False) -> None:
     """Make the session ``running``, and enqueue a turn of it."""
-    TurnInFlight.objects.create(session=session, turn=turn)
+    flight = TurnInFlight.objects.create(session=session, turn=turn, triggered=triggered)
     Session.objects.filter(pk=session.pk).update(
         status=Session.Status.RUNNING, phase=Session.Phase.ACTIVE, updated_at=timezone.now()
     )
     notify.session_changed(session.pk, session.last_seq)
-    task_queue.enqueue(task_queue.RUN_TURN, session.pk)
+    task_queue.enqueue(task_of(flight), session.pk)
 
 
 def message_event(message: QueuedMessage) -> EventDraft:

@@ -17,8 +17,10 @@ from .. import task_queue
 
 def resume(session_id: UUID) -> None:
     """Enqueue the turn in flight, unless there is none or a worker is at it."""
-    if TurnInFlight.objects.filter(session_id=session_id, worker=None).update(rung_at=timezone.now()):
-        task_queue.enqueue(task_queue.RUN_TURN, session_id)
+    turn = TurnInFlight.objects.filter(session_id=session_id, worker=None)
+    if turn.update(rung_at=timezone.now()):
+        triggered = turn.filter(triggered=True).exists()
+        task_queue.enqueue(task_queue.RUN_TRIGGERED_TURN if triggered else task_queue.RUN_TURN, session_id)
 
 
 @transaction.atomic

@@ -20,9 +20,9 @@ from .. import import_notices
 from . import storage
 
 HEARTBEAT_SECONDS = 2.0
-SILENT_AFTER = timedelta(seconds=20)
-"""A running job whose heartbeat is older than this has lost its worker: ten beats are missing."""
-UNSTARTED_AFTER = timedelta(seconds=30)
+SILENT_AFTER = timedelta(seconds=15)
+"""A running job whose heartbeat is older than this has lost its worker: seven beats are missing."""
+UNSTARTED_AFTER = timedelta(seconds=15)
 """A job that is still queued after this has lost its message: a worker that is free begins within 0.1 s."""
 MIN_FREE = 64 * 1024 * 1024
 """Bytes: four segments of PostgreSQL's log. With less it may stop at the next write."""
@@ -36,14 +36,14 @@ def claimable(now: datetime) -> Q:
     return Q(status=Job.Status.QUEUED) | Q(status=Job.Status.RUNNING, heartbeat_at__lt=now - SILENT_AFTER)
 
 
-def lost(model: type[Job]) -> list[UUID]:
-    """Ids of the imports or exports that have to be enqueued again: their message or their worker is lost."""
+def lost(model: type[Job]) -> dict[UUID, datetime]:
+    """Imports or exports that have to be enqueued again, and since when their message or their worker is lost."""
     now = timezone.now()
     # of one that was put back, heartbeat_at is when that was
     is_lost = Q(status=Job.Status.QUEUED, since__lt=now - UNSTARTED_AFTER)
     is_lost |= Q(status=Job.Status.RUNNING, heartbeat_at__lt=now - SILENT_AFTER)
     rows = model._default_manager.alias(since=Coalesce("heartbeat_at", "created_at"))
-    return list(rows.filter(is_lost).values_list("id", flat=True))
+    return dict(rows.filter(is_lost).values_list("id", Coalesce("heartbeat_at", "created_at")))
 
 
 def is_transient(error: Exception) -> bool:

@@ -130,10 +130,7 @@ def has_file(export: Export) -> bool:
 
 def sweep() -> int:
     """Enqueue again the exports that lost their message or their worker; how many."""
-    lost = jobs.lost(Export)
-    for export_id in lost:
-        task_queue.enqueue(task_names.RUN_EXPORT, export_id)
-    return len(lost)
+    return task_queue.requeue(task_names.RUN_EXPORT, jobs.lost(Export))
 
 
 def remove_old_files() -> int:

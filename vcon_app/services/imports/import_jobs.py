@@ -202,7 +202,4 @@ def _fail(imported: Import, reason: str, signature: Signature | None = None) -> 
 
 def sweep() -> int:
     """Enqueue again the imports that lost their message or their worker; how many."""
-    lost = jobs.lost(Import)
-    for import_id in lost:
-        task_queue.enqueue(task_names.RUN_IMPORT, import_id)
-    return len(lost)
+    return task_queue.requeue(task_names.RUN_IMPORT, jobs.lost(Import))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, BinaryIO
 from uuid import UUID
 
@@ -32,6 +32,8 @@ log = logging.getLogger(__name__)
 
 MARK = {"of": "signature"}
 """Marks the findings that are exchanged when a signature is checked again."""
+LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+"""Since when a check is due is kept nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +214,5 @@ def sweep() -> int:
     """Ring for workspaces with imports that are due, whose message was lost; how many."""
     signed = Import.objects.exclude(checked_against="").order_by().values_list("workspace_id", flat=True).distinct()
     now = timezone.now()
-    due = [id_ for id_ in signed if _due(id_, anchors.keyring(id_).stamp, now).exists()]
-    for workspace_id in due:
-        task_queue.enqueue(task_names.CHECK_SIGNATURES, workspace_id)
-    return len(due)
+    due = {id_: LONG_AGO for id_ in signed if _due(id_, anchors.keyring(id_).stamp, now).exists()}
+    return task_queue.requeue(task_names.CHECK_SIGNATURES, due)

@@ -1,0 +1,65 @@
+"""The heart of a part: a thread that asks whether the part does its work, and says so."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from django.conf import settings
+
+from config import env
+from config.processes.heartbeat_files import BEAT_SECONDS, HeartbeatFile
+from sessions_app.services import counts
+
+
+class Progress:
+    """When a loop last went round, and since when it stands still for a reason.
+
+    ``IDLE_SECONDS`` is what a loop that has nothing to do takes at most for one round. ``BUSY_SECONDS`` bounds a job
+    that the loop itself does: the largest import that is allowed takes minutes, so after an hour it hangs.
+    """
+
+    IDLE_SECONDS, BUSY_SECONDS = 10.0, 3_600.0
+
+    def __init__(self) -> None:
+        self._round_at = time.monotonic()
+        self._busy_since: float | None = None
+
+    def went_round(self) -> None:
+        """The loop is where it looks for work."""
+        self._round_at = time.monotonic()
+
+    def begins(self) -> None:
+        """The loop does a job itself from now on."""
+        self._busy_since = time.monotonic()
+
+    def ends(self) -> None:
+        """The job is over."""
+        self._busy_since = None
+        self.went_round()
+
+    def is_made(self) -> bool:
+        """Whether the loop goes round, or is at a job that may take so long."""
+        now, busy_since = time.monotonic(), self._busy_since
+        if busy_since is not None:
+            return now - busy_since < self.BUSY_SECONDS
+        return now - self._round_at < self.IDLE_SECONDS
+
+
+def begin(works: Callable[[], bool]) -> None:
+    """Beat as long as ``works()`` is true, if the supervisor has started this process as one of its parts."""
+    part = env.read().part
+    if part is None:
+        return
+    logging.getLogger().addHandler(counts.ErrorCounter())
+    heartbeat = HeartbeatFile(settings.DATA_DIR, part)
+    threading.Thread(target=_beat, args=(heartbeat, works), name="heartbeat", daemon=True).start()
+
+
+def _beat(heartbeat: HeartbeatFile, works: Callable[[], bool]) -> None:
+    while True:
+        if works():
+            heartbeat.beat(counts.snapshot())
+        time.sleep(BEAT_SECONDS)

@@ -1,0 +1,137 @@
+"""Heartbeats of parts: who is silent, what /readyz and the doctor say of it, and hosts that have left."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.db.models.functions import Now
+
+from config import doctor, health, heartbeats
+from config.models import PartHeartbeat
+from config.processes import beating, heartbeat_files
+from config.processes.children import STARTING_SECONDS, Child
+from config.processes.heartbeat_files import SILENT_SECONDS, HeartbeatFile
+
+ELSEWHERE = "other:/srv/countersign"
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path, monkeypatch) -> Path:
+    """The data directory of a host under a supervisor, which this process is a part of."""
+    heartbeat_files.make_folder(tmp_path)
+    monkeypatch.setattr(settings, "DATA_DIR", tmp_path)
+    monkeypatch.setenv("COUNTERSIGN_PART", "web")
+    monkeypatch.setattr(health, "KEPT_SECONDS", -1.0)
+    return tmp_path
+
+
+def beat(data_dir: Path, *parts: str, ago: float = 0.0) -> None:
+    """Have parts beat, so many seconds ago."""
+    for part in parts:
+        HeartbeatFile(data_dir, part).beat({"errors": 2})
+        if ago:
+            at = time.monotonic_ns() - round(ago * 1e9)
+            os.utime(data_dir / "heartbeats" / part, ns=(at, at))
+
+
+def make_row(part: str, *, host: str = ELSEWHERE, ago: float = 0.0, up: float = 3600.0, leads: bool = False) -> None:
+    PartHeartbeat.objects.create(
+        host=host,
+        part=part,
+        leads=leads,
+        beat_at=Now() - timedelta(seconds=ago),
+        started_at=Now() - timedelta(seconds=up),
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_readyz_names_the_part_that_is_silent(client, data_dir):
+    beat(data_dir, "web", "scheduler", "supervisor")
+    heartbeats.copy(data_dir, leads=True, up_seconds=60)
+    assert client.get("/readyz").json() == {"status": "ok"}
+    beat(data_dir, "turns", ago=SILENT_SECONDS + 3)
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["part"]) == (503, "turns")
+    assert "turns on" in answer.json()["detail"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_readyz_wants_a_scheduler_that_leads_on_any_host(client, data_dir):
+    beat(data_dir, "web", "scheduler")
+    heartbeats.copy(data_dir, leads=False, up_seconds=60)
+    assert client.get("/readyz").json()["part"] == "scheduler"
+    make_row("scheduler", leads=True)
+    assert client.get("/readyz").status_code == 200
+
+
+@pytest.mark.django_db
+def test_a_host_that_left_for_good_is_no_fault_of_those_that_stay(client, data_dir):
+    beat(data_dir, "web", "scheduler")
+    make_row("web", ago=4_000)
+    make_row("scheduler", ago=100)
+    heartbeats.copy(data_dir, leads=True, up_seconds=60)
+    assert not PartHeartbeat.objects.filter(host=ELSEWHERE, part="web").exists()
+    assert client.get("/readyz").status_code == 200
+    assert f"scheduler on {ELSEWHERE} has shown no heartbeat for 1" in doctor.parts_fault()
+
+
+@pytest.mark.django_db
+def test_a_host_that_is_stopped_leaves_nothing_behind(data_dir):
+    beat(data_dir, "web", "scheduler")
+    make_row("web")
+    heartbeats.copy(data_dir, leads=True, up_seconds=1)
+    heartbeats.leave()
+    assert set(PartHeartbeat.objects.values_list("host", flat=True)) == {ELSEWHERE}
+
+
+@pytest.mark.django_db
+def test_the_copy_has_the_age_and_the_counters_of_each_part(data_dir):
+    beat(data_dir, "people", ago=7)
+    heartbeats.copy(data_dir, leads=False, up_seconds=1)
+    row = PartHeartbeat.objects.annotate(now=Now()).get()
+    assert (row.part, row.counters, row.leads) == ("people", {"errors": 2}, False)
+    assert 6 < (row.now - row.beat_at).total_seconds() < 10
+
+
+def test_a_full_disk_does_not_stop_the_heart(data_dir, monkeypatch):
+    beat(data_dir, "web", ago=30)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    HeartbeatFile(data_dir, "web").beat({"errors": 3})
+    assert HeartbeatFile(data_dir, "web").age() < 5
+
+
+def test_progress_is_made_by_going_round_and_by_a_job_that_takes_no_hour(monkeypatch):
+    progress = beating.Progress()
+    assert progress.is_made()
+    later = time.monotonic() + beating.Progress.IDLE_SECONDS + 1
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    assert not progress.is_made()
+    progress.begins()
+    monkeypatch.setattr(time, "monotonic", lambda: later + 1_800)
+    assert progress.is_made()
+    monkeypatch.setattr(time, "monotonic", lambda: later + 3_700)
+    assert not progress.is_made()
+    progress.ends()
+    assert progress.is_made()
+
+
+def test_a_child_is_silent_after_its_last_beat_but_not_while_it_loads_or_the_supervisor_was_away(data_dir, monkeypatch):
+    child = Child("web", [], {}, data_dir, heartbeat=HeartbeatFile(data_dir, "web"))
+    child._judged_from = began = time.monotonic()
+    times = iter(
+        [began + STARTING_SECONDS - 1, began + STARTING_SECONDS + 1, began + 100, began + 100 + STARTING_SECONDS - 1]
+    )
+    monkeypatch.setattr(time, "monotonic", lambda: next(times))
+    assert not child.is_silent()
+    assert child.is_silent()
+    child.pardon()
+    assert not child.is_silent()

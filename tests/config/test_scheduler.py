@@ -1,0 +1,128 @@
+"""The scheduler: one leads at a time, another takes over, and what is due is called."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+from django.db import connection
+
+from config import heartbeats
+from config.database.postgres import wait_until
+from config.models import PartHeartbeat
+from config.processes import scheduler
+from config.processes.scheduler import Leadership, Look, Message
+from tests.database_roles import as_owner
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def two():
+    first, second = Leadership(), Leadership()
+    yield first, second
+    first.release()
+    second.release()
+
+
+def test_one_of_two_leads_and_the_other_takes_over_when_it_is_gone(two):
+    first, second = two
+    assert (first.look(), second.look(), first.look()) == (True, False, True)
+    first.release()
+    assert second.look()
+    assert not first.look()
+
+
+def test_a_leader_that_lost_its_connection_knows_it_at_the_next_look(two):
+    first, second = two
+    assert first.look()
+    with as_owner() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted")
+    assert not first.look()
+    assert wait_until(second.look, seconds=20)
+    assert not first.look()
+
+
+def test_a_leader_that_hangs_with_a_living_connection_is_ended(two, monkeypatch):
+    """As a host that is frozen: its kernel answers for it."""
+    monkeypatch.setattr(scheduler, "UNLED_SECONDS", 0.2)
+    first, second = two
+    assert first.look()
+    PartHeartbeat.objects.create(host="a", part="scheduler", leads=True, beat_at="2026-01-01T00:00Z",
+                                 started_at="2026-01-01T00:00Z")  # fmt: skip
+    assert wait_until(second.look, seconds=20)
+    assert not first.look()
+
+
+def test_a_leader_that_beats_keeps_the_lead(two, tmp_path, monkeypatch):
+    monkeypatch.setattr(scheduler, "UNLED_SECONDS", 0.2)
+    first, second = two
+    assert first.look()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO config_partheartbeat VALUES ('a', 'scheduler', now() + interval '1 hour', now(), true, '{}')"
+        )
+    for _ in range(5):
+        assert not second.look()
+        time.sleep(0.1)
+    assert first.look()
+
+
+def test_a_look_is_never_made_twice_at_once_and_one_that_hangs_is_known():
+    from concurrent.futures import ThreadPoolExecutor
+
+    go_on, calls = threading.Event(), []
+
+    def call() -> None:
+        calls.append(1)
+        go_on.wait(20)
+
+    look = Look("test", call, seconds=0, most_seconds=0.05)
+    with ThreadPoolExecutor(2) as threads:
+        look.start_if_due(threads)
+        look.start_if_due(threads)
+        assert wait_until(look.hangs, seconds=20)
+        go_on.set()
+        assert wait_until(lambda: not look.runs(), seconds=20)
+        look.start_if_due(threads)
+    assert len(calls) == 2
+
+
+def test_a_look_that_fails_is_made_again():
+    from concurrent.futures import ThreadPoolExecutor
+
+    calls = []
+
+    def call() -> None:
+        calls.append(1)
+        raise ValueError("a fault")
+
+    look = Look("test", call, seconds=0, most_seconds=0.05)
+    with ThreadPoolExecutor(1) as threads:
+        for _ in range(2):
+            look.start_if_due(threads)
+            assert wait_until(lambda: not look.runs(), seconds=20)
+    assert len(calls) == 2
+
+
+def test_a_message_is_sent_when_it_is_due_and_not_before():
+    from datetime import timedelta
+
+    from celery.schedules import schedule
+
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM pgmq.q_countersign")
+        message = Message("sessions_app.tasks.remove_old", schedule(timedelta(hours=1)))
+        message.send_if_due()
+        cursor.execute("SELECT count(*) FROM pgmq.q_countersign")
+        assert cursor.fetchone() == (0,)
+        message._last -= timedelta(hours=2)
+        message.send_if_due()
+        message.send_if_due()
+        cursor.execute("SELECT count(*) FROM pgmq.q_countersign")
+        assert cursor.fetchone() == (1,)
+
+
+def test_the_lead_is_known_to_readyz(two):
+    assert not heartbeats.is_led()

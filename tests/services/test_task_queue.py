@@ -1,0 +1,109 @@
+"""A task that a sweep enqueues again: at once, then ever more seldom, and each kind in a queue of its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from config import broker
+from sessions_app.models import Requeue, TurnInFlight
+from sessions_app.services import audit, task_queue
+from sessions_app.services.triggers import trigger_runs
+from sessions_app.services.turns import in_flight, messages
+
+BY = audit.Actor("member", "m", "Ines")
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def empty_queues(transactional_db) -> None:
+    with connection.cursor() as cursor:
+        for queue in broker.QUEUES:
+            cursor.execute(f"DELETE FROM pgmq.q_{queue}")
+
+
+def waiting() -> dict[str, Counter]:
+    """Messages by queue and task."""
+    found: dict[str, Counter] = {}
+    with connection.cursor() as cursor:
+        for queue in broker.QUEUES:
+            cursor.execute(f"SELECT message->'headers'->>'task' FROM pgmq.q_{queue}")
+            found[queue] = Counter(task.rpartition(".")[2] for (task,) in cursor.fetchall())
+    return found
+
+
+def pass_seconds(seconds: float) -> None:
+    Requeue.objects.update(at=timezone.now() - timedelta(seconds=seconds))
+
+
+def requeue(row: UUID, lost_seconds_ago: float = 60) -> int:
+    since = timezone.now() - timedelta(seconds=lost_seconds_ago)
+    return task_queue.requeue(task_queue.RUN_TURN, {row: since})
+
+
+def test_a_row_that_nobody_takes_is_enqueued_ever_more_seldom():
+    row, sent = uuid4(), []
+    for seconds in (0, 5, 16, 16, 31, 31, 61):
+        if seconds:
+            pass_seconds(seconds)
+        sent.append(requeue(row, lost_seconds_ago=10_000))
+    assert sent == [1, 0, 1, 0, 1, 0, 1]
+    assert waiting()["countersign_people"] == {"run_turn": 4}
+
+
+def test_the_wait_ends_at_eight_minutes():
+    row = uuid4()
+    requeue(row, 10_000)
+    Requeue.objects.update(times=30)
+    pass_seconds(481)
+    Requeue.objects.update(times=task_queue.DOUBLINGS)
+    assert requeue(row, 10_000) == 1
+    assert Requeue.objects.get().times == task_queue.DOUBLINGS
+
+
+def test_a_row_that_a_worker_took_and_lost_again_is_enqueued_at_once():
+    row = uuid4()
+    assert requeue(row) == 1
+    pass_seconds(2)
+    assert requeue(row, lost_seconds_ago=1) == 1
+    assert Requeue.objects.get().times == 0
+
+
+def test_a_backlog_of_turns_does_not_grow_by_its_sweep(scripted_agent):
+    """Each sweep enqueued every turn that waited once more: 794 turns had 6,240 messages."""
+    for number in range(5):
+        messages.start_session(scripted_agent, f"Hello {number}", by=BY, origin="api")
+    TurnInFlight.objects.update(rung_at=timezone.now() - timedelta(minutes=2))
+    assert [in_flight.sweep() for _ in range(8)] == [5, 0, 0, 0, 0, 0, 0, 0]
+    assert waiting()["countersign_people"] == {"run_turn": 10}
+
+
+def test_what_webhooks_begin_never_stands_before_people(scripted_agent):
+    fires = [trigger_runs.Fire("webhook", f"hook-{number}", "Alarms", "Look") for number in range(30)]
+    for fire in fires:
+        trigger_runs.fire(scripted_agent, fire)
+    messages.start_session(scripted_agent, "Hello", by=BY, origin="chat")
+    trigger_runs.fire(scripted_agent, trigger_runs.Fire("schedule", "at nine", "Report", "Write"))
+    assert waiting() == {
+        "countersign": {}, "countersign_turns": {"run_triggered_turn": 30}, "countersign_people": {"run_turn": 2},
+    }  # fmt: skip
+
+
+def test_what_a_person_says_in_a_session_of_a_webhook_is_a_persons_turn(scripted_agent):
+    session = trigger_runs.fire(scripted_agent, trigger_runs.Fire("webhook", "one", "Alarms", "Look")).session
+    in_flight.finish(in_flight.claim(session.pk), 0)
+    messages.submit(session.pk, "And now?", by=BY)
+    assert not TurnInFlight.objects.get().triggered
+    assert waiting()["countersign_people"] == {"run_turn": 1}
+
+
+def test_a_message_for_a_turn_that_is_taken_costs_one_query(scripted_agent, django_assert_num_queries):
+    session = messages.start_session(scripted_agent, "Hello", by=BY, origin="chat")
+    in_flight.claim(session.pk)
+    with django_assert_num_queries(1):
+        assert in_flight.claim(session.pk) is None
