@@ -21,7 +21,7 @@ from config import broker, env
 from config.database import pool
 from config.processes import beating
 from config.transport import progress
-from sessions_app.services import counts
+from sessions_app import counts
 
 PONG_CHANNEL = "countersign_pong"
 PEAK_BYTES = 250_000_000

@@ -13,10 +13,11 @@ from django.conf import settings
 from django.db import connection
 from psycopg.conninfo import make_conninfo
 
-from config import health, heartbeats
+from config import health
 from config.celery import PONG_CHANNEL, pong
 from config.database import roles
 from config.prepare import connection_parameters
+from config.processes import heartbeats
 from sessions_app.services import installation
 from vcon_app.services.documents import storage, storage_mark
 from vcon_app.services.trust import own_keys

@@ -13,9 +13,10 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from kombu.exceptions import OperationalError
 
-from config import env, heartbeats
+from config import env
 from config.celery import app
 from config.database import schema
+from config.processes import heartbeats
 
 BROKER_SECONDS = 5
 KEPT_SECONDS = 1.0

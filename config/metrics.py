@@ -101,7 +101,7 @@ METRICS = (
     Metric("errors_total", "counter", "errors in the log of a part: every 500 is one"),
 )  # fmt: skip
 COUNTED = {metric.name.removesuffix("_total"): metric.name for metric in METRICS[-8:]}
-"""Counter of ``sessions_app.services.counts`` -> metric."""
+"""Counter of ``sessions_app.counts`` -> metric."""
 Sample = tuple[dict[str, Any], float]
 
 
@@ -126,7 +126,8 @@ def is_allowed(request: HttpRequest) -> bool:
     if scheme.lower() == "bearer":
         key = api_keys.find_api_key(secret.strip())
         return key is not None and key.role == Role.ADMIN and key.workspace == workspaces.default_workspace()
-    passed_on = settings.PUBLIC_URL or any(name in request.headers for name in FORWARDED)
+    dropped = getattr(request, "scope", {}).get("forwarded", False)  # by config.web.proxies
+    passed_on = settings.PUBLIC_URL or dropped or any(name in request.headers for name in FORWARDED)
     return not passed_on and _is_loopback(request.META.get("REMOTE_ADDR", ""))
 
 

@@ -20,4 +20,4 @@ class PartHeartbeat(models.Model):
     leads = models.BooleanField(default=False)
     """Of a scheduler: it is the one that calls what is due."""
     counters = models.JSONField(default=dict)
-    """What the part has counted since it began (``sessions_app.services.counts``)."""
+    """What the part has counted since it began (``sessions_app.counts``)."""

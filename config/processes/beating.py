@@ -11,7 +11,7 @@ from django.conf import settings
 
 from config import env
 from config.processes.heartbeat_files import BEAT_SECONDS, HeartbeatFile
-from sessions_app.services import counts
+from sessions_app import counts
 
 
 class Progress:

@@ -1,7 +1,7 @@
 """Heartbeats of the parts on this host: a file each, which the part renews and the supervisor looks at.
 
 Files, because the supervisor must tell a dead part from a living one while the database is away. The scheduler copies
-them into the database for the other hosts (``config.heartbeats``).
+them into the database for the other hosts (``config.processes.heartbeats``).
 """
 
 from __future__ import annotations

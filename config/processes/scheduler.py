@@ -25,11 +25,10 @@ from django.conf import settings  # noqa: E402
 from django.db import DatabaseError, InterfaceError, connections  # noqa: E402
 from psycopg.conninfo import make_conninfo  # noqa: E402
 
-from config import heartbeats  # noqa: E402
 from config.celery import app  # noqa: E402
 from config.database import pool  # noqa: E402
 from config.prepare import connection_parameters  # noqa: E402
-from config.processes import beating  # noqa: E402
+from config.processes import beating, heartbeats  # noqa: E402
 from config.processes.heartbeat_files import BEAT_SECONDS  # noqa: E402
 
 log = logging.getLogger(__name__)

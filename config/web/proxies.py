@@ -54,7 +54,10 @@ class ForwardedHeaders:
         if scope["type"] == "http":
             said = {name: value for name, value in scope["headers"] if name in FORWARDED[:2]}
             named = [value for name, value in scope["headers"] if name == FORWARDED[0]]
+            headers = scope["headers"]
             scope = {**scope, "headers": [header for header in scope["headers"] if header[0] not in FORWARDED]}
+            # Dropped is not unsaid: what a proxy passed on does not come from this machine (config.metrics).
+            scope["forwarded"] = any(name in FORWARDED for name, _ in headers)
             client = scope.get("client")
             if client and is_trusted(client[0]):
                 scope["client"] = (_client(client[0], named), 0)

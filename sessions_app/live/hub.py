@@ -18,7 +18,7 @@ import orjson
 import psycopg
 from django.db import connection
 
-from sessions_app.services import counts
+from sessions_app import counts
 from sessions_app.services.notify import CHANNEL
 
 log = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .imports import EXCEPTIONS, PACKAGES, edges, imports_of, modules
 
 LAYERS = (
-    {"ids", "encryption", "extensions", "guarded_http", "migrations", "models", "drafts"},
+    {"ids", "counts", "encryption", "extensions", "guarded_http", "migrations", "models", "drafts"},
     {"queries"},
     {"services", "registry"},
     {"runtimes"},

@@ -11,9 +11,9 @@ import pytest
 from django.conf import settings
 from django.db.models.functions import Now
 
-from config import doctor, health, heartbeats
+from config import doctor, health
 from config.models import PartHeartbeat
-from config.processes import beating, heartbeat_files
+from config.processes import beating, heartbeat_files, heartbeats
 from config.processes.children import STARTING_SECONDS, Child
 from config.processes.heartbeat_files import SILENT_SECONDS, HeartbeatFile
 

@@ -6,14 +6,17 @@ import re
 from datetime import timedelta
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.db import connection
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from config import broker, metrics
 from config.models import PartHeartbeat
+from config.web.proxies import ForwardedHeaders
+from sessions_app import counts
 from sessions_app.models import Approval, Role, TurnInFlight
-from sessions_app.services import api_keys, audit, counts, workspaces
+from sessions_app.services import api_keys, audit, workspaces
 from sessions_app.services.approvals import endings, requests
 from sessions_app.services.turns import messages
 from tests.places import DOCS
@@ -103,3 +106,21 @@ def test_strangers_and_whoever_comes_through_a_proxy_need_an_admins_key(client, 
     assert status(Authorization=key(Role.ADMIN, other)) == 403
     settings.PUBLIC_URL = "https://desk.example.com"
     assert status() == 403
+
+
+def test_what_an_unnamed_proxy_passes_on_is_not_from_this_machine(rf):
+    """Its headers are dropped before Django sees them, because nobody vouches for what they say."""
+    seen: list[dict] = []
+
+    async def application(scope, receive, send) -> None:
+        seen.append(scope)
+
+    for headers in ([], [(b"x-forwarded-for", b"10.0.0.7")]):
+        scope = {"type": "http", "headers": headers, "client": ("127.0.0.1", 4711)}
+        async_to_sync(ForwardedHeaders(application))(scope, None, None)
+    allowed = []
+    for scope in seen:
+        request = rf.get("/metrics")
+        request.scope = scope
+        allowed.append(metrics.is_allowed(request))
+    assert allowed == [True, False]

@@ -8,10 +8,9 @@ import time
 import pytest
 from django.db import connection
 
-from config import heartbeats
 from config.database.postgres import wait_until
 from config.models import PartHeartbeat
-from config.processes import scheduler
+from config.processes import heartbeats, scheduler
 from config.processes.scheduler import Leadership, Look, Message
 from tests.database_roles import as_owner
 

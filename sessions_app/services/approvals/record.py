@@ -6,11 +6,12 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from sessions_app import counts
 from sessions_app.drafts import ActorKind, EventDraft, ToolDraft
 from sessions_app.models import Approval, Session
 from sessions_app.queries import chains
 
-from .. import audit, counts, notify, task_queue
+from .. import audit, notify, task_queue
 from ..log import events, links
 from ..turns.resume import resume
 

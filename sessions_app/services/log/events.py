@@ -17,11 +17,12 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.utils import timezone
 
+from sessions_app import counts
 from sessions_app.drafts import EventDraft
 from sessions_app.ids import uuid7_texts
 from sessions_app.models import Session
 
-from .. import counts, notify
+from .. import notify
 from . import links, projections
 from .sanitise import MAX_SMALLINT, identifier, json_text, plausible, text
 
