@@ -246,8 +246,8 @@ LOOKS = {
     "vcon_app.tasks.make_checkpoints": 45,
 }
 """Task -> seconds between two looks. Schedules have minutes, so theirs is a second late at most."""
-CALL_OTHERS = {"sessions_app.tasks.sweep_slack", "vcon_app.tasks.make_checkpoints"}
-"""Looks that ask servers elsewhere, one after the other: slow is not hung."""
+CALL_OTHERS = {"sessions_app.tasks.sweep_slack", "vcon_app.tasks.make_checkpoints", "vcon_app.tasks.sweep"}
+"""Looks that ask Slack, a witness or a storage, one thing after the other: slow is not hung."""
 SENT: dict[str, BaseSchedule] = {
     # What people answer at a runtime elsewhere: each look at a session that waits is three requests to it.
     "sessions_app.tasks.look_again": schedule(timedelta(seconds=120)),
