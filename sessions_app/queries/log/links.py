@@ -16,7 +16,7 @@ from sessions_app.models import Event, EventLink, Session
 
 ROWS = f"""
 COPY (SELECT {", ".join(COLUMNS)} FROM sessions_app_event
-      WHERE session_id = %s AND seq BETWEEN %s AND %s ORDER BY seq)
+      WHERE session_id = '{{session}}' AND seq BETWEEN {{first}} AND {{last}} ORDER BY seq)
 TO STDOUT (FORMAT binary)
 """
 # The links of a page of events are near each other, those of a filtered one are not: one step in the index for each.
@@ -65,8 +65,9 @@ class Verified:
 
 def rows(session_id: UUID, first_seq: int, last_seq: int) -> Iterator[bytes]:
     """Events in the form in which they are hashed, one by one."""
-    statement = (session_id, first_seq, last_seq)
-    with connection.wrap_database_errors, connection.cursor() as cursor, cursor.copy(ROWS, statement) as copy:
+    # A UUID and two integers need no quoting; Django's cursor of DEBUG takes a COPY without parameters alone.
+    statement = ROWS.format(session=UUID(str(session_id)), first=int(first_seq), last=int(last_seq))
+    with connection.wrap_database_errors, connection.cursor() as cursor, cursor.copy(statement) as copy:
         at_start = True
         for chunk in copy:
             row = bytes(chunk)

@@ -48,8 +48,8 @@ def test_a_checkpoint_is_stamped_and_the_stamp_kept_beside_its_file(published):
     assert faults() == []
 
 
-def test_a_stamp_over_something_else_is_noticed(published):
-    other, _ = timestamps.stamp(b"another text")
+def test_a_stamp_over_something_else_is_noticed(published, authority):
+    other, _ = timestamps.stamp(authority.url, b"another text")
     CheckpointPublication.objects.update(timestamp_token=other)
     assert len(faults()) == 1 and "time stamp" in faults()[0]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.db import IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from sessions_app.models import Event, EventLink, Session, UnsealedHead
 from sessions_app.queries.log.links import origins, verify
@@ -165,3 +166,10 @@ def test_every_column_of_an_event_is_hashed():
 
     own = {field.column for field in Event._meta.concrete_fields if field.column}
     assert {name.strip('"') for name in COLUMNS} == own
+
+
+def test_a_log_grows_and_is_verified_with_debug_cursors(session):
+    """DEBUG and tests that count queries wrap the cursor in one whose ``copy`` takes no parameters."""
+    with CaptureQueriesContext(connection):
+        append(session, event())
+        assert verify(session.pk).fault is None

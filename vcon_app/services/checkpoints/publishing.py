@@ -90,7 +90,7 @@ def _store(publication: CheckpointPublication) -> None:
 def _stamp(publication: CheckpointPublication) -> None:
     if publication.timestamp_token is not None or not settings.TIMESTAMP_URL:
         return
-    token, at = stamp(publication.checkpoint.header.encode())
+    token, at = stamp(settings.TIMESTAMP_URL, publication.checkpoint.header.encode())
     _write(storage.of_checkpoints(), f"{file_name(publication.pk).removesuffix('.json')}.tsr", token)
     publication.timestamp_token, publication.timestamped_at = token, at
 
@@ -103,7 +103,7 @@ def _witness(publication: CheckpointPublication) -> None:
     if path:
         _append_line(path, json.dumps(said))
     else:
-        _post(said)
+        _post(settings.WITNESS, said)
     publication.witnessed_at = timezone.now()
 
 
@@ -142,9 +142,9 @@ def _append_line(path: Path, line: str) -> None:
         os.fsync(file.fileno())
 
 
-def _post(said: dict[str, Any]) -> None:
+def _post(url: str, said: dict[str, Any]) -> None:
     try:
-        answer = httpx2.post(settings.WITNESS, json=said, timeout=SECONDS)
+        answer = httpx2.post(url, json=said, timeout=SECONDS)
     except httpx2.HTTPError as fault:
         raise NotTaken(f"the witness does not answer ({type(fault).__name__})") from None
     if not answer.is_success:
@@ -156,6 +156,6 @@ def overdue() -> int:
     return CheckpointPublication.objects.filter(~Q(fault=""), next_try_at__isnull=False).count()
 
 
-def token_text(token: bytes | None) -> str | None:
+def token_text(token: bytes | memoryview | None) -> str | None:
     """A time stamp for a JSON file: base64 of its DER."""
     return base64.b64encode(bytes(token)).decode() if token else None

@@ -30,12 +30,12 @@ class BadStamp(Exception):
     """A token is not one over this text, by an authority that is trusted here; the message says why."""
 
 
-def stamp(content: bytes) -> tuple[bytes, datetime]:
-    """The authority's answer over ``content``, in DER, and its time. Raises ``NotStamped``."""
+def stamp(url: str, content: bytes) -> tuple[bytes, datetime]:
+    """The answer of the authority at ``url`` over ``content``, in DER, and its time. Raises ``NotStamped``."""
     request = TimestampRequestBuilder(data=content, hash_algorithm=HashAlgorithm.SHA256).build()
     headers = {"Content-Type": "application/timestamp-query", "Accept": "application/timestamp-reply"}
     try:
-        answer = httpx2.post(settings.TIMESTAMP_URL, content=request.as_bytes(), headers=headers, timeout=SECONDS)
+        answer = httpx2.post(url, content=request.as_bytes(), headers=headers, timeout=SECONDS)
     except httpx2.HTTPError as fault:
         raise NotStamped(f"the time-stamping authority does not answer ({type(fault).__name__})") from None
     if answer.status_code != 200 or len(answer.content) > MOST_BYTES:
@@ -58,6 +58,8 @@ def has_roots() -> bool:
 
 def check(token: bytes, content: bytes) -> datetime:
     """The time at which ``content`` was there, by an authority whose root is set. Raises ``BadStamp``."""
+    if settings.TIMESTAMP_CERTIFICATES is None:
+        raise BadStamp("COUNTERSIGN_TIMESTAMP_CERTIFICATES is not set, so nobody's time stamps are believed")
     builder = VerifierBuilder()
     for root in x509.load_pem_x509_certificates(settings.TIMESTAMP_CERTIFICATES.read_bytes()):
         builder = builder.add_root_certificate(root)

@@ -18,7 +18,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from sessions_app.models import AuditEntry, Checkpoint, CheckpointHead, LedgerEntry, Session, Workspace
-from sessions_app.queries import chains
+from sessions_app.queries import chains, checkpoints
 from sessions_app.queries.log import links
 from sessions_app.services import audit
 from vcon_app.signing import checkpoint as statements
@@ -138,21 +138,6 @@ def _sessions(workspace: Workspace) -> Iterator[Statement]:
 
 # --- checkpoints --------------------------------------------------------------------------------------------------
 
-# What a checkpoint knew of a chain, and the chain does not have any more in its place.
-GONE = """
-SELECT h.checkpoint_id, h.kind, h.chain_id, h.seq, {found} IS NULL
-FROM sessions_app_checkpointhead h LEFT JOIN {join}
-WHERE h.kind = %s AND {found} IS DISTINCT FROM h.hash ORDER BY h.checkpoint_id, h.position
-"""
-ROWS = {
-    "session": (
-        "encode(r.hash, 'hex')",
-        "sessions_app_eventlink r ON r.session_id = h.chain_id AND r.last_seq = h.seq",
-    ),
-    "wallet": ("r.hash", "sessions_app_ledgerentry r ON r.wallet_id = h.chain_id AND r.seq = h.seq"),
-    "audit": ("r.hash", "sessions_app_auditentry r ON r.workspace_id = h.chain_id AND r.seq = h.seq"),
-}
-
 
 def verify_checkpoints(outside: Outside, anchors: Sequence[Anchor] = ()) -> Iterator[Statement]:
     """The checkpoints: whole, in order, signed by us, the same outside of the database, and true of every chain."""
@@ -263,14 +248,10 @@ def _witnessed(path: Path, size: int) -> Iterator[Statement]:
 
 def _heads_that_are_gone() -> Iterator[Statement]:
     erased = {session for workspace in Workspace.objects.all() for session in erased_sessions(workspace.pk)}
-    for kind, (found, join) in ROWS.items():
-        with connection.cursor() as cursor:
-            cursor.execute(GONE.format(found=found, join=join), [kind])
-            gone = [row for row in cursor.fetchall() if str(row[2]) not in erased]
+    for kind in checkpoints.ROWS:
+        gone = next((head for head in checkpoints.gone_heads(kind) if str(head.chain_id) not in erased), None)
         if gone:
-            number, _, chain_id, seq, missing = gone[0]
-            what = f"{'session' if kind == 'session' else f'{kind} of'} {chain_id}"
-            where = f"checkpoint {number} knew it up to {seq}"
-            yield Statement(False, what, f"{where}, and {'its end is gone' if missing else 'it was rewritten since'}")
+            what, _, detail = str(gone).partition(": ")
+            yield Statement(False, what, detail)
         else:
             yield Statement(True, f"heads ({kind})", "every one that a checkpoint knew is still there")
