@@ -59,7 +59,7 @@ def measure(runs: int, import_ids: list[str]) -> list[dict[str, Any]]:
     from django.urls import reverse
 
     from sessions_app.models import Session
-    from sessions_app.services import members, sign_in_links
+    from sessions_app.services.people import members, sign_in_links
 
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")  # what autovacuum would do in the next minute, in the middle of the runs

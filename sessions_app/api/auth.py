@@ -14,8 +14,9 @@ from sessions_app.live import visits
 from sessions_app.models import Agent, Approval, Budget, Member, Role, Schedule, Session, TriggerRun, Workspace
 from sessions_app.models import WebhookDelivery as Delivery
 from sessions_app.models import WebhookEndpoint as Webhook
-from sessions_app.services import api_keys, audit, members
+from sessions_app.services import audit
 from sessions_app.services.approvals import decisions
+from sessions_app.services.people import api_keys, members
 
 from .problems import Problem, not_found
 

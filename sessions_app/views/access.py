@@ -21,8 +21,9 @@ from django_htmx.middleware import HtmxDetails
 from sessions_app.live import visits
 from sessions_app.models import Agent, Approval, Member, Role, Session
 from sessions_app.queries import erasure
-from sessions_app.services import audit, members
+from sessions_app.services import audit
 from sessions_app.services.approvals import decisions
+from sessions_app.services.people import members
 
 WORKSPACE_KEY = "workspace"
 """Where the browser session keeps the id of the workspace that was chosen last."""

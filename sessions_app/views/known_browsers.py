@@ -12,8 +12,8 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 
-from sessions_app.services import sign_in_throttle
-from sessions_app.services.password_checks import canonical_name
+from sessions_app.services.people import sign_in_throttle
+from sessions_app.services.people.password_checks import canonical_name
 
 COOKIE, SALT = "known_browser", "known browser"
 SECONDS = 365 * 24 * 3600

@@ -16,8 +16,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from sessions_app.live import visits
 from sessions_app.models import SignInLink
-from sessions_app.services import members, password_checks, sign_in_links, sign_in_throttle
-from sessions_app.services.password_checks import canonical_name
+from sessions_app.services.people import members, password_checks, sign_in_links, sign_in_throttle
+from sessions_app.services.people.password_checks import canonical_name
 
 from . import known_browsers
 

@@ -15,9 +15,9 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from sessions_app.models import SignInLink
-from sessions_app.services import invitations, sign_in_links
-from sessions_app.services.password_checks import RETRY_SECONDS, Busy
-from sessions_app.services.refused import Refused
+from sessions_app.services.people import invitations, sign_in_links
+from sessions_app.services.people.password_checks import RETRY_SECONDS, Busy
+from sessions_app.services.people.refused import Refused
 
 from . import access, sign_in
 

@@ -8,7 +8,8 @@ from uuid import UUID
 import pytest
 
 from sessions_app.models import Role, Workspace
-from sessions_app.services import api_keys, audit, workspaces
+from sessions_app.services import audit, workspaces
+from sessions_app.services.people import api_keys
 
 from .client import Api
 from .things import make_things

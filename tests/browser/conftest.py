@@ -14,7 +14,8 @@ from django.test import Client
 
 from config.database.postgres import wait_until
 from sessions_app.models import Member, Role, Workspace
-from sessions_app.services import audit, members
+from sessions_app.services import audit
+from sessions_app.services.people import members
 
 from . import server
 

@@ -7,7 +7,8 @@ import base64
 import pytest
 
 from sessions_app.models import Approval, Role, Session
-from sessions_app.services import api_keys, audit, members
+from sessions_app.services import audit
+from sessions_app.services.people import api_keys, members
 from tests.views.build import TRANSCRIPT, asks, session_of
 from vcon_app.models import Import
 from vcon_app.services.imports import import_jobs

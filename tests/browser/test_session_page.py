@@ -259,7 +259,8 @@ def test_a_hostile_transcript_runs_nothing_and_asks_nobody(open_page, hostile_se
 
 
 def test_a_viewer_sees_no_buttons_to_decide(open_page, completed_session, workspace):
-    from sessions_app.services import audit, members
+    from sessions_app.services import audit
+    from sessions_app.services.people import members
 
     ask(completed_session)
     vito = members.add_member(workspace, "vito@example.org", "Vito", Role.VIEWER, by=audit.COMMAND)[0]

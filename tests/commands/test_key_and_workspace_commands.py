@@ -7,7 +7,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from sessions_app.models import ApiKey, AuditEntry, Role, Workspace
-from sessions_app.services import api_keys
+from sessions_app.services.people import api_keys
 
 
 def test_a_key_is_printed_once_and_works(db, capsys):

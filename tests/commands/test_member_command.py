@@ -9,7 +9,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from sessions_app.models import AuditEntry, Member, PasswordOrigin, Role
-from sessions_app.services import audit, members, sign_in_links, workspaces
+from sessions_app.services import audit, workspaces
+from sessions_app.services.people import members, sign_in_links
 
 
 def test_the_link_opens_every_workspace_and_ends_what_an_admins_link_left(workspace):

@@ -9,7 +9,8 @@ from django.contrib.auth import get_user_model
 from django.utils import timezone
 
 from sessions_app.models import ApiKey, AuditEntry, Member, Role, SignInLink
-from sessions_app.services import api_keys, audit, members, sign_in_links, workspaces
+from sessions_app.services import audit, workspaces
+from sessions_app.services.people import api_keys, members, sign_in_links
 
 from .build import at_once
 

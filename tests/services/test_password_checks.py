@@ -12,8 +12,8 @@ from django.contrib.auth.hashers import make_password
 from django.db import connection, connections
 from django.test import Client
 
-from sessions_app.services import members, password_checks, sign_in_throttle
-from sessions_app.services.password_checks import Busy
+from sessions_app.services.people import members, password_checks, sign_in_throttle
+from sessions_app.services.people.password_checks import Busy
 
 PASSWORD = "correct horse battery"
 

@@ -8,7 +8,8 @@ import pytest
 from django.test import Client
 
 from sessions_app.models import Member, Role, Workspace
-from sessions_app.services import audit, members, workspaces
+from sessions_app.services import audit, workspaces
+from sessions_app.services.people import members
 
 SignedIn = Callable[[Member], Client]
 

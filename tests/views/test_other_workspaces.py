@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sessions_app.models import ApiKey, Member, Role, Secret
-from sessions_app.services import api_keys, audit, secrets
+from sessions_app.services import audit, secrets
+from sessions_app.services.people import api_keys
 from vcon_app.services.imports import import_jobs
 
 from .build import ASKER, TRANSCRIPT, asks, session_of, words

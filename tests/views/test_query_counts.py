@@ -7,7 +7,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from sessions_app.models import ApiKey, Role
-from sessions_app.services import agents, api_keys, audit
+from sessions_app.services import agents, audit
+from sessions_app.services.people import api_keys
 from vcon_app.models import Import, ImportedSession, SourceDocument
 
 from .build import asks, session_of

@@ -10,7 +10,8 @@ from django.test import Client
 from django.utils import timezone
 
 from sessions_app.models import Role, SignInLink
-from sessions_app.services import audit, members
+from sessions_app.services import audit
+from sessions_app.services.people import members
 
 from .build import words
 from .conftest import member_of

@@ -8,7 +8,8 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from sessions_app.models import Approval, AuditEntry, Invitation, Member, PasswordOrigin, Role
-from sessions_app.services import audit, members, workspaces
+from sessions_app.services import audit, workspaces
+from sessions_app.services.people import members
 
 from .build import asks, session_of, words
 from .conftest import member_of, signed_in

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from sessions_app.models import SignInAttempts
-from sessions_app.services import sign_in_throttle
+from sessions_app.services.people import sign_in_throttle
 
 pytestmark = pytest.mark.django_db
 

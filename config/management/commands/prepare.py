@@ -6,7 +6,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
 from config import prepare
-from sessions_app.services import members
+from sessions_app.services.people import members
 
 
 class Command(BaseCommand):

@@ -8,7 +8,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from sessions_app.management.arguments import add_workspace, workspace_named
 from sessions_app.models import Agent, ApiKey, Role, Workspace
-from sessions_app.services import agents, api_keys, audit
+from sessions_app.services import agents, audit
+from sessions_app.services.people import api_keys
 
 
 class Command(BaseCommand):

@@ -7,7 +7,8 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from sessions_app.models import Member
-from sessions_app.services import audit, members
+from sessions_app.services import audit
+from sessions_app.services.people import members
 
 
 class Command(BaseCommand):

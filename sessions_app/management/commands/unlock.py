@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from sessions_app.services import sign_in_throttle
-from sessions_app.services.password_checks import canonical_name
+from sessions_app.services.people import sign_in_throttle
+from sessions_app.services.people.password_checks import canonical_name
 
 
 class Command(BaseCommand):

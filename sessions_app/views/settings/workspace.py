@@ -17,8 +17,9 @@ from sessions_app import extensions
 from sessions_app.models import Agent, ApiKey, Invitation, Member, Role
 from sessions_app.queries import members as queries
 from sessions_app.queries import secrets as secret_queries
-from sessions_app.services import api_keys, invitations, members, secrets, workspaces
+from sessions_app.services import secrets, workspaces
 from sessions_app.services.log import pricing
+from sessions_app.services.people import api_keys, invitations, members
 
 from .. import access
 

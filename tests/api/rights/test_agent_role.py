@@ -9,8 +9,9 @@ import pytest
 from django.test import Client
 
 from sessions_app.models import Agent, Approval, Member, Role, Session
-from sessions_app.services import agents, api_keys, audit
+from sessions_app.services import agents, audit
 from sessions_app.services import sessions as session_services
+from sessions_app.services.people import api_keys
 
 from ..client import Api, ok, pointers, refused
 from ..things import address

@@ -11,7 +11,8 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from sessions_app.models import Agent, ApiKey, AuditEntry, Role
-from sessions_app.services import api_keys, audit
+from sessions_app.services import audit
+from sessions_app.services.people import api_keys
 from tests.views.build import words
 from tests.views.conftest import member_of, signed_in
 

@@ -9,8 +9,9 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from sessions_app.models import Approval, Member, Role
-from sessions_app.services import api_keys, audit
+from sessions_app.services import audit
 from sessions_app.services.approvals import requests
+from sessions_app.services.people import api_keys
 from tests.views.build import words
 
 from ..client import Api, ok, refused

@@ -10,8 +10,9 @@ from django.test import AsyncClient
 
 from sessions_app.live import readers
 from sessions_app.models import Role
-from sessions_app.services import api_keys, audit
+from sessions_app.services import audit
 from sessions_app.services.approvals import requests
+from sessions_app.services.people import api_keys
 
 from .live import elsewhere, forgotten, stream
 

@@ -9,7 +9,8 @@ from django.test import Client
 
 from sessions_app.channels.slack import install, replies
 from sessions_app.models import Member, Role, SlackInstallation, Workspace
-from sessions_app.services import audit, members
+from sessions_app.services import audit
+from sessions_app.services.people import members
 from sessions_app.services.slack import installations
 from tests.fakes.slack import SECRET, TOKEN, FakeSlack
 

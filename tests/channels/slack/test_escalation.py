@@ -6,9 +6,10 @@ import pytest
 
 from sessions_app.channels.slack import clicks, escalation, sweep
 from sessions_app.models import Approval, AuditEntry, Budget, Role, Session, SlackNotice
-from sessions_app.services import agents, audit, members, sessions, workspaces
+from sessions_app.services import agents, audit, sessions, workspaces
 from sessions_app.services.approvals import decisions, endings, requests
 from sessions_app.services.money import budgets
+from sessions_app.services.people import members
 from tests.fakes.slack import Fault
 
 from .work import tell

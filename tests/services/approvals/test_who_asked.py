@@ -9,8 +9,9 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 
 from sessions_app.models import Approval, Member, Role
-from sessions_app.services import api_keys, audit
+from sessions_app.services import audit
 from sessions_app.services.approvals import decisions, requests
+from sessions_app.services.people import api_keys
 
 pytestmark = pytest.mark.django_db
 WHO_ASKED = import_module("sessions_app.migrations.0004_callers_and_links").WHO_ASKED

@@ -15,7 +15,8 @@ from django.core.management import call_command
 from django.test import AsyncClient
 
 from sessions_app.models import AuditEntry, Role, Session
-from sessions_app.services import api_keys, audit, members
+from sessions_app.services import audit
+from sessions_app.services.people import api_keys, members
 from vcon_app.formats import llmfeed, vcon
 from vcon_app.models import Export
 from vcon_app.services.exports import export_jobs, export_options

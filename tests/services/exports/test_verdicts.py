@@ -7,8 +7,9 @@ import json
 import pytest
 
 from sessions_app.models import Approval, Role, Session
-from sessions_app.services import audit, members
+from sessions_app.services import audit
 from sessions_app.services.approvals import decisions, requests
+from sessions_app.services.people import members
 from vcon_app.formats.vcon.writing.verdicts import SCHEMA
 from vcon_app.models import Export
 from vcon_app.queries import verdicts

@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from sessions_app import tasks
 from sessions_app.models import Event, IdempotentAnswer, Role, SignedRequest, TriggerRun, WebhookDelivery
-from sessions_app.services import audit, members, retention
+from sessions_app.services import audit, retention
+from sessions_app.services.people import members
 from sessions_app.services.triggers import webhook_deliveries
 
 INES = audit.Actor("member", "m", "Ines")

@@ -8,7 +8,8 @@ import pytest
 from django.test import Client
 
 from sessions_app.models import ApiKey, AuditEntry, Member, Role
-from sessions_app.services import api_keys, audit, members
+from sessions_app.services import audit
+from sessions_app.services.people import api_keys, members
 from vcon_app.services.trust import own_keys
 from vcon_app.signing.keys import fingerprint
 

@@ -11,7 +11,8 @@ from django.test import Client
 from django.utils import timezone
 
 from sessions_app.models import AuditEntry, Role, Session
-from sessions_app.services import api_keys, audit, workspaces
+from sessions_app.services import audit, workspaces
+from sessions_app.services.people import api_keys
 from tests.views.build import words
 from tests.views.conftest import member_of, signed_in
 from vcon_app.models import ImportedSession, TrustAnchor

@@ -16,7 +16,8 @@ from django.utils import timezone
 
 from sessions_app.models import Invitation, Member, PasswordOrigin, Role, Workspace
 
-from . import audit, sign_in_links
+from .. import audit
+from . import sign_in_links
 from .password_checks import hashed
 from .refused import Refused
 

@@ -12,10 +12,11 @@ from django.db import transaction
 
 from sessions_app.models import Invitation, Member, Role, SignInLink, Workspace
 
-from . import actors, audit, invitations, mail, sign_in_links
+from .. import actors, audit
+from ..workspaces import default_workspace
+from . import invitations, mail, sign_in_links
 from .password_checks import canonical_name, hashed
 from .refused import Refused
-from .workspaces import default_workspace
 
 
 @dataclass(frozen=True, slots=True)

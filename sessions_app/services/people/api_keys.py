@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from sessions_app.models import Agent, ApiKey, Role, Workspace
 
-from . import actors, audit
+from .. import actors, audit
 
 MOST_DAYS = 3650
 """Of a key that expires: ten years. One that should work longer is made without an expiry."""

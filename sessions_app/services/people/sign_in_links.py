@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from sessions_app.models import Member, PasswordOrigin, SignInLink, Workspace
 
-from . import audit
+from .. import audit
 from .password_checks import hashed
 
 LIFETIME = timedelta(hours=24)
