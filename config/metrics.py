@@ -22,7 +22,8 @@ from config import broker
 from config.celery import app
 from config.models import PartHeartbeat
 from sessions_app.models import Role
-from sessions_app.services import api_keys, workspaces
+from sessions_app.services import workspaces
+from sessions_app.services.people import api_keys
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")

@@ -16,8 +16,9 @@ from config.models import PartHeartbeat
 from config.web.proxies import ForwardedHeaders
 from sessions_app import counts
 from sessions_app.models import Approval, Role, TurnInFlight
-from sessions_app.services import api_keys, audit, workspaces
+from sessions_app.services import audit, workspaces
 from sessions_app.services.approvals import endings, requests
+from sessions_app.services.people import api_keys
 from sessions_app.services.turns import messages
 from tests.places import DOCS
 
