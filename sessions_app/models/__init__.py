@@ -9,14 +9,13 @@ from .idempotency import IdempotentAnswer
 from .installation import Installation
 from .links import EventLink, UnsealedHead
 from .money import Budget, LedgerEntry, Wallet
-from .requeues import Requeue
 from .secrets import Secret
 from .sessions import Session
 from .sign_in import Invitation, PasswordOrigin, SignInLink
 from .sign_in_attempts import SignInAttempts
 from .slack import SlackEvent, SlackInstallation, SlackNotice, SlackReply
 from .triggers import Schedule, SignedRequest, TriggerRun, WebhookDelivery, WebhookEndpoint
-from .turns import QueuedMessage, Turn, TurnInFlight
+from .turns import QueuedMessage, Requeue, Turn, TurnInFlight
 from .usage import CallUsage, TurnUsage
 from .workspaces import ApiKey, Member, Role, Workspace
 

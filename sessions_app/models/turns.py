@@ -1,4 +1,4 @@
-"""Turns: as the log has them, the one that a worker is at, and the messages that wait behind it."""
+"""Turns: as the log has them, the one that a worker is at, the messages behind it; and tasks that are enqueued again."""
 
 from __future__ import annotations
 
@@ -89,3 +89,16 @@ class TurnInFlight(models.Model):
 
     class Meta:
         indexes = [models.Index(fields=["heartbeat_at"], name="turn_in_flight_stale")]
+
+
+class Requeue(models.Model):
+    """The last time that a sweep enqueued the task of a row again: it waits longer before each further time."""
+
+    pk = models.CompositePrimaryKey("task", "row_id")
+    task = models.TextField()
+    row_id = models.UUIDField()
+    since = models.DateTimeField()
+    """When the row lost its message or its worker."""
+    at = models.DateTimeField(db_index=True)
+    times = models.IntegerField(default=0)
+    """In a row, without a worker that took it meanwhile."""
