@@ -90,9 +90,7 @@ def run(drill: Drill, scene: Scene, hooks: float, seconds_before: float) -> Outc
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--only", default="", help="drills whose name contains these words")
-    options.add_argument(
-        "--stage", choices=("embedded", "own", "hosts"), help="drills on this kind of installation alone"
-    )
+    options.add_argument("--stage", choices=("embedded", "own", "hosts"), help="on this kind of installation alone")
     options.add_argument("--long", action="store_true", help="those that take minutes, too")
     options.add_argument("--hooks", type=float, default=5, help="webhooks a second")
     options.add_argument("--before", type=float, default=4, help="seconds of load before something is broken")

@@ -6,8 +6,8 @@ import json
 import random
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -55,8 +55,25 @@ class Load:
         every_minute = {"agent_id": self.parrot, "name": f"Each minute {uuid4().hex[:6]}", "cron": "* * * * *"}
         self.schedule = call("/api/v1/schedules", every_minute | {"input_text": "It is time"})["id"]
 
+    @contextmanager
+    def only_machines(self) -> Iterator[None]:
+        """Webhooks and imports alone, from several senders at once, for a block."""
+        senders = 4
+        for _ in range(senders):
+            self._start(self.post_hook, senders / self._hooks_per_second)
+        self._start(self.import_file, 3 / self._rate)
+        try:
+            yield
+        finally:
+            self.__exit__()
+
+    def _start(self, once: Callable[[], object], seconds: float) -> None:
+        thread = threading.Thread(target=self._go_on, args=(once, seconds), daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
     def __enter__(self) -> Load:
-        kinds: list[tuple[Callable[[], None], float]] = [
+        kinds: list[tuple[Callable[[], object], float]] = [
             (self.post_hook, 1 / self._hooks_per_second if self._hooks_per_second else 0),
             (self.start_turn, 1.5 / self._rate),
             (self.append, 0.3 / self._rate),
@@ -65,9 +82,7 @@ class Load:
         ]
         for once, seconds in kinds:
             if seconds:
-                self._threads.append(threading.Thread(target=self._go_on, args=(once, seconds), daemon=True))
-        for thread in self._threads:
-            thread.start()
+                self._start(once, seconds)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -75,7 +90,7 @@ class Load:
         for thread in self._threads:
             thread.join()
 
-    def _go_on(self, once: Callable[[], None], seconds: float) -> None:
+    def _go_on(self, once: Callable[[], object], seconds: float) -> None:
         due = time.monotonic()
         while not self._stop.is_set():
             try:

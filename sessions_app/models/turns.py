@@ -1,4 +1,4 @@
-"""Turns: as the log has them, the one that a worker is at, the messages behind it; and tasks that are enqueued again."""
+"""Turns: as the log has them, the one that a worker is at, the messages behind it; tasks enqueued again."""
 
 from __future__ import annotations
 
