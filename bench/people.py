@@ -1,7 +1,7 @@
 """Do machines keep people waiting? ``python -m bench.people [--minutes 10] [--hooks 20]``
 
-Turns of people and expiries of approvals, one of each every two seconds: first while nothing else happens, then while so
-many webhooks a second begin turns, and files are imported. Exit status 1 when a person's turn was not done within
+Turns of people and expiries of approvals, one of each every two seconds: first while nothing else happens, then while
+so many webhooks a second begin turns, and files are imported. Exit status 1 when a person's turn was not done within
 ``MOST_SECONDS``, or something was lost, doubled or stuck at the end.
 """
 
