@@ -52,10 +52,27 @@ def visitor(host: str, port: int, link: str, paths: list[str], orders: Connectio
 
 
 def _signed_in(host: str, port: int, link: str) -> str:
+    path = urlsplit(link).path
+    token, cookie = csrf(host, port, path)
     connection = http.client.HTTPConnection(host, port)
-    connection.request("GET", urlsplit(link).path)
+    headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": cookie}
+    connection.request("POST", path, f"csrfmiddlewaretoken={token}", headers)
     cookies = connection.getresponse().msg.get_all("Set-Cookie") or []
-    return "; ".join(cookie.partition(";")[0] for cookie in cookies)
+    signed_in = "; ".join(cookie.partition(";")[0] for cookie in cookies)
+    status, _ = _timed(host, port, "/", signed_in)
+    assert status == 200, f"the page of who is signed in answers {status}"
+    return signed_in
+
+
+def csrf(host: str, port: int, path: str) -> tuple[str, str]:
+    """Token of the form at an address, and the cookie that goes with it."""
+    connection = http.client.HTTPConnection(host, port)
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    cookie = (answer.getheader("Set-Cookie") or "").partition(";")[0]
+    found = re.search(rb'name="csrfmiddlewaretoken" value="(\w+)"', answer.read())
+    assert found, "the form has no token"
+    return found[1].decode(), cookie
 
 
 def _timed(host: str, port: int, path: str, cookie: str) -> tuple[int, float]:
@@ -114,7 +131,7 @@ class Stampede:
         return Counter(await asyncio.gather(*(self._status(head, SECONDS) for _ in range(count))))
 
     async def sign_ins(self, count: int) -> Counter[int]:
-        token, cookie = await asyncio.to_thread(self._csrf)
+        token, cookie = await asyncio.to_thread(csrf, self.host, self.port, "/sign-in/")
 
         def request(number: int) -> bytes:
             body = f"csrfmiddlewaretoken={token}&email=nobody{number}%40example.com&password={PASSWORD}"
@@ -123,15 +140,6 @@ class Stampede:
             return head + body.encode()
 
         return Counter(await asyncio.gather(*(self._status(request(number)) for number in range(count))))
-
-    def _csrf(self) -> tuple[str, str]:
-        connection = http.client.HTTPConnection(self.host, self.port)
-        connection.request("GET", "/sign-in/")
-        answer = connection.getresponse()
-        cookie = (answer.getheader("Set-Cookie") or "").partition(";")[0]
-        found = re.search(rb'name="csrfmiddlewaretoken" value="(\w+)"', answer.read())
-        assert found, "the form has no token"
-        return found[1].decode(), cookie
 
     async def halves(self, count: int) -> Counter[int]:
         head = self._head("GET", "/sessions/", "X-Half: yes")[:-4]
