@@ -152,13 +152,19 @@ async def browser(link: str) -> AsyncIterator[Page]:
 
 async def idle(api: Api, web: psutil.Process, data_dir: Path, streams: int) -> tuple[float, int]:
     """Share of a core that the web process takes with so many open streams, and the connections they add."""
+    keys = [  # one key may have 500 open
+        Api(api.address, manage(data_dir, "apikey", "create", "--name", f"reader {n}", "--role", "viewer").split()[-1])
+        for n in range(1 + streams // 400)
+    ]
     agent = await asyncio.to_thread(api.agent, "Quiet", "external")
     sessions = [await asyncio.to_thread(api.session, agent, message="Hello") for _ in range(20)]
     paths = [f"/dashboard/agents/{agent}/sessions/{session}/stream?after=1" for session in sessions]
     quiet = await asyncio.to_thread(backends, data_dir)
     async with AsyncExitStack() as stack:
         for number in range(streams):
-            await stack.enter_async_context(reader(api, paths[number % len(paths)], lambda line, at: None))
+            await stack.enter_async_context(
+                reader(keys[number // 400], paths[number % len(paths)], lambda line, at: None)
+            )
         await asyncio.sleep(5)
         before, began = web.cpu_times(), time.monotonic()
         await asyncio.sleep(30)

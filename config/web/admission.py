@@ -7,7 +7,7 @@ import hashlib
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from http.cookies import CookieError, SimpleCookie
 from weakref import WeakKeyDictionary
 
@@ -23,6 +23,8 @@ KNOWN_SECONDS, KNOWN = 600.0, 10_000
 OPEN = frozenset({"/healthz"})
 """Answered without a database, always: what watches the process must not stand in a queue."""
 SIGN_IN = "/sign-in/"
+PASSWORDS = 16
+"""Passwords of one address that wait at the gate: more would wait in vain for their hash (``password_checks``)."""
 READERS = re.compile(r"/stream$|^/api/v1/approvals/[^/]+$")
 
 BUSY_CALLER = Refusal(429, "too many of your requests wait already; send fewer at once", retry_after=5)
@@ -50,12 +52,13 @@ class Admission:
         visit = visits.Visit(caller)
         visits.current.set(visit)
         gate = self._gates.setdefault(asyncio.get_running_loop(), Gate())
-        share = caller or _share_of_stranger(scope, credential)
+        share = ("caller", caller) if caller else _share_of_stranger(scope, credential)
+        most = PASSWORDS if share[0] == "sign-in" else None
 
         async def receive_then_enter() -> Message:
             message: Message = await receive()
             if visit.leave is visits.nothing and message["type"] == "http.request" and not message.get("more_body"):
-                visit.leave = _from_any_thread(await gate.enter(share))
+                visit.leave = _from_any_thread(await gate.enter(share, most))
             return message
 
         async def leave_then_send(message: Message) -> None:
@@ -104,7 +107,7 @@ def _session_key(cookie: bytes) -> bytes:
     return morsel.value.encode("latin-1") if morsel else b""
 
 
-def _share_of_stranger(scope: Scope, credential: bytes) -> Hashable:
+def _share_of_stranger(scope: Scope, credential: bytes) -> tuple[str, str]:
     """Share of one that nobody knows yet: its address's. Passwords and unknown keys keep no other page waiting."""
     client = scope.get("client")
     kind = "credential" if credential else "sign-in" if scope["path"] == SIGN_IN and scope["method"] == "POST" else ""

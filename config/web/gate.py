@@ -16,7 +16,14 @@ AT_ONCE_EACH = 2
 """Requests of one caller at work."""
 WAITING, WAITING_EACH = 4_096, 600
 """Requests in the queues, and in the queue of one caller: 500 readers that come back at once still fit."""
-WAIT_SECONDS = 20.0
+WAIT_SECONDS = 45.0
+STAMPEDE = 16
+"""Who has so many in the queue while others ask as well works at one at a time, and pauses after each for as long as
+it took, a hundredth of a second at most: the others then have the interpreter lock for more than half of the time.
+"""
+LONGEST_PAUSE = 0.01
+RECENT_SECONDS = 1.0
+"""So long after a request of theirs others count as asking as well."""
 
 
 class Full(Exception):
@@ -36,14 +43,21 @@ class Gate:
         self.queues: OrderedDict[Hashable, deque[asyncio.Future[None]]] = OrderedDict()
         """Of each caller that waits; whose turn is next stands first."""
         self.waiting = 0
+        self._asked: OrderedDict[Hashable, float] = OrderedDict()
+        """When each caller asked last, who asked last stands last; those of the last second."""
+        self._pauses: dict[Hashable, asyncio.TimerHandle] = {}
 
-    async def enter(self, caller: Hashable) -> Callable[[], None]:
-        """Wait for a place; what is returned leaves it, and does so once. Raises ``Full``."""
-        queue = self.queues.setdefault(caller, deque())
-        if len(queue) >= self.waiting_each or self.waiting >= WAITING:
-            self._drop_if_empty(caller)
-            raise Full(of_caller=len(queue) >= self.waiting_each)
+    async def enter(self, caller: Hashable, most: int | None = None) -> Callable[[], None]:
+        """Wait for a place; what is returned leaves it, and does so once. Raises ``Full``.
+
+        ``most`` is the length of this caller's queue, where it is another than everybody's.
+        """
         loop = asyncio.get_running_loop()
+        self._note(caller, loop.time())
+        queue = self.queues.setdefault(caller, deque())
+        if len(queue) >= (self.waiting_each if most is None else most) or self.waiting >= WAITING:
+            self._drop_if_empty(caller)
+            raise Full(of_caller=self.waiting < WAITING)
         turn: asyncio.Future[None] = loop.create_future()
         queue.append(turn)
         self.waiting += 1
@@ -59,7 +73,7 @@ class Gate:
             raise
         finally:
             clock.cancel()
-        return self._leaver(caller)
+        return self._leaver(caller, loop.time())
 
     def _give_up(self, caller: Hashable, turn: asyncio.Future[None]) -> None:
         if not turn.done():
@@ -73,16 +87,38 @@ class Gate:
             self.waiting -= 1
             self._drop_if_empty(caller)
 
-    def _leaver(self, caller: Hashable) -> Callable[[], None]:
+    def _leaver(self, caller: Hashable, since: float) -> Callable[[], None]:
         left = False
 
         def leave() -> None:
             nonlocal left
             if not left:
                 left = True
+                self._pause(caller, since)
                 self._leave(caller)
 
         return leave
+
+    def _note(self, caller: Hashable, now: float) -> None:
+        self._asked[caller] = now
+        self._asked.move_to_end(caller)
+        while next(iter(self._asked.values())) < now - RECENT_SECONDS:
+            self._asked.popitem(last=False)
+
+    def _is_stampede(self, caller: Hashable) -> bool:
+        others = next((asked for other, asked in reversed(self._asked.items()) if other != caller), None)
+        now = asyncio.get_running_loop().time()
+        return len(self.queues.get(caller, ())) >= STAMPEDE and others is not None and others > now - RECENT_SECONDS
+
+    def _pause(self, caller: Hashable, since: float) -> None:
+        """Let the others go on for as long as this request of a stampede took."""
+        if caller not in self._pauses and self._is_stampede(caller):
+            loop = asyncio.get_running_loop()
+            self._pauses[caller] = loop.call_later(min(loop.time() - since, LONGEST_PAUSE), self._go_on, caller)
+
+    def _go_on(self, caller: Hashable) -> None:
+        del self._pauses[caller]
+        self._let_in()
 
     def _leave(self, caller: Hashable) -> None:
         self.free += 1
@@ -98,7 +134,10 @@ class Gate:
                 return
             caller, queue = next(iter(self.queues.items()))
             self.queues.move_to_end(caller)
-            while queue and self.at_work.get(caller, 0) < self.each:
+            if caller in self._pauses:
+                continue
+            each = 1 if self._is_stampede(caller) else self.each
+            while queue and self.at_work.get(caller, 0) < each:
                 turn = queue.popleft()
                 self.waiting -= 1
                 if not turn.done():  # else its request was given up a moment ago

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -24,13 +26,15 @@ class SlowHash:
     def __init__(self, seconds: float = 0.05) -> None:
         self.seconds, self.at_once, self.most = seconds, 0, 0
         self.connections: list[bool] = []
+        """Whether the thread that waits for each hash held a connection."""
+        self.priorities: set[int] = set()
         self.lock = threading.Lock()
 
     def __call__(self, password: str, *encoded: str):
         with self.lock:
             self.at_once += 1
             self.most = max(self.most, self.at_once)
-            self.connections.append(connection.connection is not None)
+            self.priorities.add(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
         time.sleep(self.seconds)
         with self.lock:
             self.at_once -= 1
@@ -42,6 +46,13 @@ def slow_hash(monkeypatch) -> SlowHash:
     slow = SlowHash()
     monkeypatch.setattr(password_checks, "verify_password", slow)
     monkeypatch.setattr(password_checks, "make_password", slow)
+    submit = password_checks._threads.submit
+
+    def noting(work):
+        slow.connections.append(connection.connection is not None)
+        return submit(work)
+
+    monkeypatch.setattr(password_checks._threads, "submit", noting)
     return slow
 
 
@@ -61,6 +72,15 @@ def test_hashing_holds_no_connection_and_is_bounded(slow_hash):
     assert sorted(statuses) == [302] + [422] * 7
     assert slow_hash.connections == [False] * 8
     assert slow_hash.most <= password_checks.AT_ONCE
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a thread has no niceness of its own")
+@pytest.mark.django_db
+def test_pages_go_before_hashes(slow_hash):
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    password_checks.user_with("nobody@example.com", PASSWORD)
+    assert slow_hash.priorities == {password_checks.NICENESS}
+    assert os.getpriority(os.PRIO_PROCESS, 0) == before
 
 
 @pytest.mark.django_db(transaction=True)

@@ -75,6 +75,52 @@ def test_a_queue_has_an_end():
     assert of_caller and waiting <= 4
 
 
+def test_a_stampede_pauses_while_others_ask_and_not_when_it_is_alone():
+    """Two of its requests at work made every page take three times as long."""
+
+    async def run(others: bool) -> tuple[int, float]:
+        gate, at_once, most = Gate(at_once=8, each=2), 0, 0
+
+        async def work():
+            nonlocal at_once, most
+            leave = await gate.enter("a")
+            at_once += 1
+            most = max(most, at_once)
+            await asyncio.sleep(0.01)
+            at_once -= 1
+            leave()
+
+        if others:
+            (await gate.enter("b"))()
+        began = asyncio.get_running_loop().time()
+        tasks = [asyncio.create_task(work()) for _ in range(gates.STAMPEDE * 2)]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        most = 0
+        while gate.waiting > gates.STAMPEDE:
+            await asyncio.sleep(0.001)
+        seen, took = most, asyncio.get_running_loop().time() - began
+        await asyncio.gather(*tasks)
+        assert (gate.free, gate.waiting, gate.at_work, gate._pauses) == (8, 0, {}, {})
+        return seen, took
+
+    alone, beside = asyncio.run(run(False)), asyncio.run(run(True))
+    assert beside[1] > 1.5 * alone[1]
+
+
+def test_passwords_of_one_address_have_a_shorter_queue():
+    async def run():
+        gate = Gate(at_once=1, each=1)
+        tasks = [asyncio.create_task(gate.enter("a", 2)) for _ in range(4)]
+        await asyncio.sleep(0.01)
+        refused = [task.exception().of_caller for task in tasks if task.done() and task.exception()]
+        for task in tasks:
+            task.cancel()
+        return refused
+
+    assert asyncio.run(run()) == [True]
+
+
 def test_who_waits_too_long_is_told(monkeypatch):
     monkeypatch.setattr(gates, "WAIT_SECONDS", 0.05)
 
