@@ -12,7 +12,7 @@ from sessions_app.models import Checkpoint
 
 # What a checkpoint knew of a chain, and the chain does not have any more in its place.
 GONE = """
-SELECT h.checkpoint_id, h.chain_id, h.seq, {hash} IS NULL
+SELECT h.checkpoint_id, h.chain_id, h.seq, h.hash, {hash} IS NULL
 FROM sessions_app_checkpointhead h {of_workspace} LEFT JOIN {row}
 WHERE h.kind = %(kind)s AND {hash} IS DISTINCT FROM h.hash ORDER BY h.checkpoint_id, h.position
 """
@@ -37,6 +37,7 @@ class GoneHead:
     kind: str
     chain_id: UUID
     seq: int
+    hash: str
     is_missing: bool
 
     def __str__(self) -> str:
@@ -51,8 +52,8 @@ def gone_heads(kind: str, workspace_id: UUID | None = None) -> Iterator[GoneHead
     statement = GONE.format(hash=HASHES[kind], row=ROWS[kind], of_workspace=of_workspace)
     with connection.cursor() as cursor:
         cursor.execute(statement, {"kind": kind, "workspace": workspace_id})
-        for number, chain_id, seq, is_missing in cursor.fetchall():
-            yield GoneHead(number, kind, chain_id, seq, is_missing)
+        for number, chain_id, seq, hash_, is_missing in cursor.fetchall():
+            yield GoneHead(number, kind, chain_id, seq, hash_, is_missing)
 
 
 def latest() -> Checkpoint | None:

@@ -68,11 +68,17 @@ def tombstone_page(request: access.DeskRequest, subject_id: UUID) -> HttpRespons
         raise Http404("Nothing of this id was deleted in this workspace.")
     context = {
         "tombstone": tombstone,
-        "counts": [(name.replace("_", " "), number) for name, number in tombstone.counts.items() if number],
+        "counts": [(number, _noun(name, number)) for name, number in tombstone.counts.items() if number],
         "signature": tombstones.check(tombstone, anchors.keyring(tombstone.workspace_id).anchors),
         "digest": tombstones.digest_of(tombstone),
     }
     return render(request, "erasure/tombstone.html", context)
+
+
+def _noun(name: str, number: int) -> str:
+    """``tool call`` or ``tool calls``."""
+    words = name.replace("_", " ")
+    return words.removesuffix("s") if number == 1 else words
 
 
 def _page(

@@ -53,9 +53,10 @@ def _statements(outside: Outside, options: dict[str, Any]) -> Iterator[Statement
         if session is None:
             raise CommandError(f"there is no session {options['session']}")
         return iter([verification.verify_session(session)])
+    anchors = [_anchor(options["key"])] if options["key"] else []
     if options["workspace"]:
-        return verification.verify_workspace(workspace_named(options["workspace"]))
-    return verification.verify_all(outside, [_anchor(options["key"])] if options["key"] else [])
+        return verification.verify_workspace(workspace_named(options["workspace"]), anchors)
+    return verification.verify_all(outside, anchors)
 
 
 def _anchor(path: Path) -> Anchor:

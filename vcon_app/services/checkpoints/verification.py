@@ -17,7 +17,7 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.utils import timezone
 
-from sessions_app.models import AuditEntry, Checkpoint, CheckpointHead, LedgerEntry, Session, Workspace
+from sessions_app.models import AuditEntry, Checkpoint, CheckpointHead, LedgerEntry, Session, Tombstone, Workspace
 from sessions_app.queries import chains, checkpoints
 from sessions_app.queries.log import links
 from sessions_app.services import audit
@@ -27,7 +27,7 @@ from vcon_app.signing.checkpoint import Head
 from vcon_app.signing.keys import Anchor
 
 from ..documents import storage
-from ..trust import own_keys
+from ..trust import own_keys, tombstones
 from . import publishing, timestamps
 
 PAGE = 1_000
@@ -75,11 +75,11 @@ def snapshot() -> Iterator[None]:
 def verify_all(outside: Outside, anchors: Sequence[Anchor] = ()) -> Iterator[Statement]:
     """Everything in the installation. Run it in a ``snapshot`` that began after ``outside`` was looked at."""
     for workspace in Workspace.objects.order_by("slug"):
-        yield from verify_workspace(workspace)
+        yield from verify_workspace(workspace, anchors)
     yield from verify_checkpoints(outside, anchors)
 
 
-def verify_workspace(workspace: Workspace) -> Iterator[Statement]:
+def verify_workspace(workspace: Workspace, anchors: Sequence[Anchor] = ()) -> Iterator[Statement]:
     """The audit log, the wallets, the decisions and every session of a workspace."""
     yield _audit(workspace)
     yield _counted(
@@ -87,7 +87,7 @@ def verify_workspace(workspace: Workspace) -> Iterator[Statement]:
         chains.broken_ledger(workspace.pk),
         f"{LedgerEntry.objects.filter(wallet__workspace=workspace).count()} entries",
     )
-    erased = erased_sessions(workspace.pk)
+    erased = set(erased_sessions(workspace.pk, anchors))
     broken = chain(chains.broken_decisions(workspace.pk), chains.missing_approvals(workspace.pk, erased))
     yield _counted(f"{workspace.slug}: decisions", broken, "each as the audit log says")
     yield from _sessions(workspace)
@@ -103,10 +103,25 @@ def verify_session(session: Session) -> Statement:
     return Statement(False, what, f"{place}{found.fault.reason}")
 
 
-def erased_sessions(workspace_id: UUID) -> set[str]:
-    """Ids of sessions that were erased, and have a tombstone that says so."""
-    found = AuditEntry.objects.filter(workspace_id=workspace_id, action="session.erased")
-    return set(found.values_list("subject_id", flat=True))
+def erased_sessions(workspace_id: UUID, anchors: Sequence[Anchor] = ()) -> dict[str, Tombstone]:
+    """Tombstones of erased sessions by session: signed by this installation, and those that the audit log means.
+
+    A row of the audit log that only says so, or a tombstone that somebody wrote, erases nothing.
+    """
+    entries = AuditEntry.objects.filter(workspace_id=workspace_id, action="session.erased")
+    told = dict(entries.values_list("subject_id", "details__digest"))
+    trusted = _with_own(anchors)
+    return {
+        str(row.subject_id): row
+        for row in Tombstone.objects.filter(workspace_id=workspace_id, kind=Tombstone.Kind.SESSION)
+        if told.get(str(row.subject_id)) == tombstones.digest_of(row)
+        and tombstones.check(row, trusted).state in TRUSTED
+    }
+
+
+def _with_own(anchors: Sequence[Anchor]) -> list[Anchor]:
+    own = own_keys.own_anchor()
+    return [*anchors, *([own] if own else [])]
 
 
 def _audit(workspace: Workspace) -> Statement:
@@ -145,12 +160,11 @@ def verify_checkpoints(outside: Outside, anchors: Sequence[Anchor] = ()) -> Iter
     yield from _files(outside.files)
     for path, size in outside.witnesses.items():
         yield from _witnessed(path, size)
-    yield from _heads_that_are_gone()
+    yield from _heads_that_are_gone(anchors)
 
 
 def _chain_of_checkpoints(anchors: Sequence[Anchor]) -> Iterator[Statement]:
-    own = own_keys.own_anchor()
-    trusted = [*anchors, *([own] if own else [])]
+    trusted = _with_own(anchors)
     previous, expected, installation, unstamped = statements.GENESIS, 1, "", 0
     for row in Checkpoint.objects.select_related("publication").order_by("number").iterator(PAGE):
         fault = _fault_of(row, expected, previous, installation, trusted)
@@ -246,12 +260,22 @@ def _witnessed(path: Path, size: int) -> Iterator[Statement]:
     yield Statement(True, f"witness {path}", f"{count} checkpoints, all of them there")
 
 
-def _heads_that_are_gone() -> Iterator[Statement]:
-    erased = {session for workspace in Workspace.objects.all() for session in erased_sessions(workspace.pk)}
+def _heads_that_are_gone(anchors: Sequence[Anchor]) -> Iterator[Statement]:
+    erased: dict[str, Tombstone] = {}
+    for workspace in Workspace.objects.all():
+        erased |= erased_sessions(workspace.pk, anchors)
     for kind in checkpoints.ROWS:
-        gone = next((head for head in checkpoints.gone_heads(kind) if str(head.chain_id) not in erased), None)
+        heads = checkpoints.gone_heads(kind)
+        gone = next((head for head in heads if not _was_erased(erased.get(str(head.chain_id)), head)), None)
         if gone:
             what, _, detail = str(gone).partition(": ")
             yield Statement(False, what, detail)
         else:
             yield Statement(True, f"heads ({kind})", "every one that a checkpoint knew is still there")
+
+
+def _was_erased(tombstone: Tombstone | None, head: checkpoints.GoneHead) -> bool:
+    """Whether the head of a chain went by erasure: the tombstone knows the same chain, up to there or further."""
+    if tombstone is None or tombstone.last_seq is None:
+        return False
+    return head.seq < tombstone.last_seq or (head.seq, head.hash) == (tombstone.last_seq, tombstone.last_link)
