@@ -15,6 +15,7 @@ from config.processes.loopback import get  # noqa: E402
 from config.web import gate  # noqa: E402
 from config.web.admission import Admission  # noqa: E402
 from config.web.bodies import BodyLimits, limits  # noqa: E402
+from config.web.disk_room import DiskRoom  # noqa: E402
 from config.web.proxies import ForwardedHeaders  # noqa: E402
 from config.web.static import StaticFiles  # noqa: E402
 
@@ -30,7 +31,7 @@ _files = (
     if settings.DEBUG
     else StaticFiles(Admission(_django), root=str(settings.STATIC_ROOT), prefix=settings.STATIC_URL)
 )
-application = ForwardedHeaders(BodyLimits(_files, limits()))
+application = ForwardedHeaders(BodyLimits(DiskRoom(_files), limits()))
 
 _own = env.read()  # not the settings': those are the fork server's, which has no port
 # The heart beats when a request to our own address is answered, whatever the answer: a thread alone would beat on while

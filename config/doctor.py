@@ -10,7 +10,8 @@ from uuid import uuid4
 
 import psycopg
 from django.conf import settings
-from django.db import connection
+from django.db import Error, connection
+from kombu.exceptions import OperationalError as BrokerError
 from psycopg.conninfo import make_conninfo
 
 from config import health
@@ -18,7 +19,7 @@ from config.celery import PONG_CHANNEL, pong
 from config.database import roles
 from config.prepare import connection_parameters
 from config.processes import heartbeats
-from sessions_app.services import installation
+from sessions_app.services.upkeep import disk, installation
 from vcon_app.services.documents import storage, storage_mark
 from vcon_app.services.trust import own_keys
 
@@ -42,13 +43,21 @@ def diagnose() -> list[Check]:
     """Every check, in the order in which a fault explains the next; what needs a dead database is not tried."""
     checks = [Check("database", health.database_fault(), _database_remedy())]
     if checks[0].fault is None:
-        checks += [Check(name, look(), remedy) for name, look, remedy in NEED_DATABASE]
+        checks += [Check(name, _one_line(look), remedy) for name, look, remedy in NEED_DATABASE]
         checks.append(Check("database role", roles_fault(), ROLES_REMEDY, None if roles.are_two() else ONE_ROLE))
     has_tables = all(check.fault is None for check in checks if check.name in ("database", "migrations"))
     for name, look, compare, remedy in OF_THIS_HOST:
-        fault = look() or (compare() if has_tables else None)
+        fault = _one_line(look) or (_one_line(compare) if has_tables else None)
         checks.append(Check(name, fault, remedy))
     return checks
+
+
+def _one_line(look: Callable[[], str | None]) -> str | None:
+    """What a check finds; in one line also where a full disk or a database that is away keeps it from looking."""
+    try:
+        return look()
+    except (Error, psycopg.Error, OSError, BrokerError) as fault:
+        return "the disk is full" if disk.is_full(fault) else health.first_line(fault)
 
 
 def worker_fault() -> str | None:

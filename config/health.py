@@ -77,7 +77,7 @@ def database_fault() -> str | None:
             cursor.execute("SELECT 1")
         return schema.version_fault()
     except Error as fault:
-        return f"the database does not answer: {_first_line(fault)}"
+        return f"the database does not answer: {first_line(fault)}"
 
 
 def broker_fault() -> str | None:
@@ -86,7 +86,7 @@ def broker_fault() -> str | None:
         with app.connection_for_write(connect_timeout=BROKER_SECONDS) as broker:
             broker.ensure_connection(max_retries=1, interval_start=0, timeout=BROKER_SECONDS)
     except (OperationalError, OSError) as fault:
-        return f"the broker does not answer: {_first_line(fault)}"
+        return f"the broker does not answer: {first_line(fault)}"
     return None
 
 
@@ -95,14 +95,15 @@ def migrations_fault() -> str | None:
     try:
         executor = MigrationExecutor(connection)
     except Error as fault:
-        return f"the database does not answer: {_first_line(fault)}"
+        return f"the database does not answer: {first_line(fault)}"
     missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if misfit := schema.fault(executor):
         return misfit
     return f"{len(missing)} migrations are missing" if missing else None
 
 
-def _first_line(fault: Exception) -> str:
+def first_line(fault: Exception) -> str:
+    """The first line of what a fault says, or its name."""
     return (str(fault).strip() or type(fault).__name__).splitlines()[0]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from config.errors import ConfigError
 from sessions_app.models import Installation
-from sessions_app.services import installation
+from sessions_app.services.upkeep import installation
 from vcon_app.services.documents import storage_mark
 
 ACCEPT = "script/manage installation accept"

@@ -9,11 +9,11 @@ from celery import shared_task
 from .channels.slack import escalation, messages, replies, sweep
 from .runtimes import worker
 from .runtimes.managed import upkeep
-from .services import retention
 from .services.approvals import endings
 from .services.log import search_index
 from .services.triggers import schedules
 from .services.turns import in_flight
+from .services.upkeep import retention
 
 
 @shared_task

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -142,6 +143,7 @@ def start(cluster: Cluster, with_parent: bool = False) -> Server:
     (cluster.directory / "postmaster.pid").unlink(missing_ok=True)
     _shorten(cluster.log)
     with cluster.log.open("ab") as log:
+        begin = log.tell()
         child = subprocess.Popen(
             [binaries() / "postgres", "-D", cluster.directory, *_options(cluster)],
             stdin=subprocess.DEVNULL,
@@ -151,7 +153,7 @@ def start(cluster: Cluster, with_parent: bool = False) -> Server:
             preexec_fn=partial(die_with_parent, os.getpid(), signal.SIGINT) if with_parent else None,
             **as_server_user(cluster, user),
         )
-    _wait_until_ready(cluster, child)
+    _wait_until_ready(cluster, child, begin)
     return Server(cluster, child.pid, child)
 
 
@@ -182,8 +184,11 @@ def _options(cluster: Cluster) -> list[str]:
     return [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
 
 
-def _wait_until_ready(cluster: Cluster, child: subprocess.Popen[bytes]) -> None:
-    """Until the postmaster has written "ready"; a crash's log may have to be replayed first."""
+def _wait_until_ready(cluster: Cluster, child: subprocess.Popen[bytes], begin: int) -> None:
+    """Until the postmaster has written "ready"; a crash's log may have to be replayed first.
+
+    ``begin`` is where the log of this start begins.
+    """
 
     def up() -> bool:
         return _pid(cluster) == child.pid and _status(cluster) == "ready"
@@ -193,7 +198,13 @@ def _wait_until_ready(cluster: Cluster, child: subprocess.Popen[bytes]) -> None:
         return
     child.kill()
     child.wait()
-    raise ConfigError(f"PostgreSQL does not start: {last_line(cluster.log.read_bytes())} (see {cluster.log})")
+    raise ConfigError(f"PostgreSQL does not start: {_reason(cluster.log.read_bytes()[begin:])} (see {cluster.log})")
+
+
+def _reason(log: bytes) -> str:
+    """The line of a log that says why the server stopped; what comes after it says only that it did."""
+    found = re.search(rb"(?:FATAL|PANIC): .*", log)  # without the time before it: each try says the same
+    return last_line(found[0] if found else log)
 
 
 def _pid(cluster: Cluster) -> int | None:

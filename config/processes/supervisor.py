@@ -104,6 +104,8 @@ class Supervisor:
         self._stop = threading.Event()
         self._looked_at = self._beat_at = self._database_answered_at = time.monotonic()
         self._database_asked_at = 0.0
+        self._said = ""
+        """Why PostgreSQL does not start, as it was printed last."""
 
     def run(self) -> int:
         """Start, announce, watch; whatever happens, nothing that was started here stays."""
@@ -278,7 +280,8 @@ class Supervisor:
                 print_line(f"PostgreSQL has not answered for {SILENT_SECONDS:.0f} s; it is killed")
                 server.kill()
         if not server.alive():
-            print_line("PostgreSQL has ended; starting it again")
+            if not self._said:
+                print_line("PostgreSQL has ended; starting it again")
             self._revive(cluster)
             self._database_answered_at = time.monotonic()
 
@@ -286,8 +289,11 @@ class Supervisor:
         """A server that was killed can leave processes that hold its memory for a moment: not yet is not never."""
         try:
             self.server = postgres.revive(cluster)
+            self._said = ""
         except ConfigError as fault:
-            print_line(str(fault))
+            if self._said != str(fault):  # a full disk stays full for hours: once is enough
+                self._said = str(fault)
+                print_line(self._said)
             self._pause(1)
 
     def _first_page_fault(self) -> str | None:

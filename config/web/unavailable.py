@@ -1,4 +1,4 @@
-"""What is answered, and logged, when the database does not answer: 503 and one line, not 500 and a traceback."""
+"""What is answered and logged when the database does not answer (503) or the disk is full (507): no traceback."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.defaults import server_error
+
+from sessions_app.services.upkeep import disk
 
 RETRY_SECONDS = 5
 TOO_COMPLEX = "54"
@@ -24,7 +26,10 @@ def is_unavailable(fault: BaseException | None) -> bool:
 
 def handler500(request: HttpRequest) -> HttpResponse:
     """The page of an exception that nobody caught; below the API's paths ``problem_details`` makes a problem of it."""
-    if not is_unavailable(sys.exc_info()[1]):
+    fault = sys.exc_info()[1]
+    if disk.is_full(fault):
+        return render(None, "507.html", status=507)
+    if not is_unavailable(fault):
         return server_error(request)
     response = render(None, "503.html", status=503)
     response.headers["Retry-After"] = str(RETRY_SECONDS)
@@ -36,7 +41,7 @@ class OneLineWhileUnavailable(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         fault = record.exc_info[1] if record.exc_info else None
-        if is_unavailable(fault):
+        if is_unavailable(fault) or disk.is_full(fault):
             record.msg, record.args = f"{record.getMessage()}: {first_line(fault)}", ()
             record.exc_info, record.exc_text = None, None
         return True

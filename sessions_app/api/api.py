@@ -19,6 +19,7 @@ from sessions_app.services import sessions as session_service
 from sessions_app.services.approvals import decisions as approval_service
 from sessions_app.services.money import budgets, ledger
 from sessions_app.services.turns import messages
+from sessions_app.services.upkeep import disk
 
 from . import agents, approvals, audit, auth, events, sessions, triggers, usage, waiting, wallets
 from .parsing import BodyParser
@@ -129,6 +130,8 @@ def _fault(fault: dict[str, Any]) -> dict[str, str]:
 
 def _database_problem(error: OperationalError) -> Problem:
     """Problem for a database error. SQLSTATE class 54: more than an index row or the words of a text can hold."""
+    if disk.is_full(error):
+        return Problem(507, disk.REFUSED, headers={"Retry-After": "60"})
     if (getattr(error.__cause__, "sqlstate", None) or "").startswith("54"):
         return Problem(422, f"a value is more than the database can hold: {str(error).splitlines()[0]}")
     return _database_unavailable()

@@ -12,6 +12,8 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.decorators import sync_and_async_middleware
 
+from sessions_app.services.upkeep import disk
+
 MEDIA_TYPE = "application/problem+json"
 PATHS = ("/api/", "/dashboard/agents/", "/hooks/")
 """Below these, every error is a problem, also those of Django and of the router (404, 405, 500)."""
@@ -68,6 +70,7 @@ DETAILS = {
     405: "this address does not take the method {method}; it takes {allow}",
     503: "the database does not answer; try again in a moment",
     500: "a fault of ours; it is in the server's log",
+    507: disk.REFUSED,
 }
 
 

@@ -17,7 +17,7 @@ from sessions_app.api.parsing import reply
 from sessions_app.api.problems import Problem, invalid
 from sessions_app.api.sessions import session_read
 from sessions_app.live.threads import in_thread, release
-from sessions_app.services import disk
+from sessions_app.services.upkeep import disk
 from vcon_app.models import Export
 from vcon_app.services.exports import export_jobs, export_options
 from vcon_app.services.trust import recipients

@@ -12,7 +12,7 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from sessions_app.models import Agent, Event, Session
-from sessions_app.services import disk
+from sessions_app.services.upkeep import disk
 from vcon_app import registry
 from vcon_app.drafts import EventDraft, Finding, FormatError, SessionDraft, ToolDraft
 from vcon_app.formats.contract import Spec

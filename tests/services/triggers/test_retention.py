@@ -12,9 +12,10 @@ from django.utils import timezone
 
 from sessions_app import tasks
 from sessions_app.models import Event, IdempotentAnswer, Role, SignedRequest, TriggerRun, WebhookDelivery
-from sessions_app.services import audit, retention
+from sessions_app.services import audit
 from sessions_app.services.people import members
 from sessions_app.services.triggers import webhook_deliveries
+from sessions_app.services.upkeep import retention
 
 INES = audit.Actor("member", "m", "Ines")
 BODY = {"order": 4711}

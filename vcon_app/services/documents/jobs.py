@@ -13,7 +13,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from sessions_app.services import disk
+from sessions_app.services.upkeep import disk
 from vcon_app.models import Job
 
 from .. import import_notices

@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import uuid4
 
 from sessions_app.models import Installation
-from sessions_app.services import installation
+from sessions_app.services.upkeep import installation
 
 from . import storage
 

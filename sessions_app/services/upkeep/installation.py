@@ -8,8 +8,8 @@ from django.db.models import Model
 from sessions_app import encryption
 from sessions_app.models import Installation, Secret, SlackInstallation, WebhookEndpoint
 
-from . import audit
-from .workspaces import default_workspace
+from .. import audit
+from ..workspaces import default_workspace
 
 ENCRYPTED: tuple[tuple[type[Model], str], ...] = (
     (Secret, "value"),
