@@ -28,8 +28,9 @@ from sessions_app.models import (
     WebhookDelivery,
 )  # fmt: skip
 
-from .. import audit, notify, retention
+from .. import audit, notify
 from ..approvals import endings
+from ..upkeep import retention
 from . import projections
 
 LOCK_TIMEOUT = "10s"
