@@ -68,6 +68,16 @@ class ToolDraft:
     """On a result: ok, error, cancelled, denied; ``None`` when the file states no outcome."""
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """How an event of the log came in: ``kind`` is file, runtime, api or desk. Nothing that a reader of files says."""
+
+    kind: str
+    reporter_kind: str = ""
+    reported_by: str = ""
+    received_at: datetime | None = None
+
+
 @dataclass(slots=True)
 class EventDraft:
     """One thing that happened, in the order of the file.
@@ -101,3 +111,5 @@ class EventDraft:
     offset: int | None = None
     length: int | None = None
     """Byte range of the record in the source document, where one exists (lines)."""
+    origin: Origin | None = field(default=None, compare=False)
+    """How it came into the log, for writers; not part of what happened. ``append`` is told by its caller instead."""

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
-from sessions_app.drafts import ActorKind, EventDraft, Json, Kind, ToolDraft, Usage
+from sessions_app.drafts import ActorKind, EventDraft, Json, Kind, Origin, ToolDraft, Usage
 
 __all__ = [
     "ActorKind", "Companion", "Draft", "EventDraft", "Events", "Finding", "FormatError", "Json", "Kind", "Losses",
-    "Option", "SessionDraft", "Severity", "Signature", "ToolDraft", "Usage",
+    "Option", "Origin", "SessionDraft", "Severity", "Signature", "ToolDraft", "Usage",
 ]  # fmt: skip
 
 Severity = Literal["error", "warning", "info"]

@@ -76,6 +76,9 @@ def event_shape(
         "depth": event.depth,
         "data": event.data,
         "source": {"document": document, "pointer": event.pointer} if event.pointer else None,
+        "origin": event.origin.kind if event.origin else None,
+        "reported_by": (event.origin.reported_by or None) if event.origin else None,
+        "received_at": rfc3339(event.origin.received_at) if event.origin and event.origin.received_at else None,
     }
 
 

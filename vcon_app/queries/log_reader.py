@@ -7,7 +7,9 @@ from typing import cast
 from uuid import UUID
 
 from sessions_app.models import Event, ModelRequest, Session
-from vcon_app.drafts import ActorKind, EventDraft, Kind, Phase, SessionDraft, ToolDraft, Usage
+from sessions_app.queries.log import links
+from sessions_app.queries.log.links import EventOrigin
+from vcon_app.drafts import ActorKind, EventDraft, Kind, Origin, Phase, SessionDraft, ToolDraft, Usage
 
 PAGE = 1_000
 
@@ -57,11 +59,15 @@ class LogEvents:
     def _drafts(self, page: list[Event]) -> Iterator[EventDraft]:
         requests = _requests(self._session_id, page)
         parents = _parent_keys(self._session_id, page)
+        origins = links.origins(self._session_id, [event.seq for event in page])
         for event in page:
-            yield draft_of(event, requests.get(event.seq), parents.get(event.parent_seq or 0))
+            parent = parents.get(event.parent_seq or 0)
+            yield draft_of(event, requests.get(event.seq), parent, origins.get(event.seq))
 
 
-def draft_of(event: Event, request: ModelRequest | None, parent: str | None) -> EventDraft:
+def draft_of(
+    event: Event, request: ModelRequest | None, parent: str | None, origin: EventOrigin | None = None
+) -> EventDraft:
     """One event row as a draft, with the tokens of ``request`` when it is the one that shows them."""
     return EventDraft(
         kind=cast(Kind, event.kind),
@@ -81,7 +87,12 @@ def draft_of(event: Event, request: ModelRequest | None, parent: str | None) -> 
         pointer=event.pointer,
         offset=event.offset,
         length=event.length,
+        origin=_origin(origin) if origin else None,
     )
+
+
+def _origin(found: EventOrigin) -> Origin:
+    return Origin(found.kind, found.reporter_kind, found.reported_by, found.received_at)
 
 
 def _tool(event: Event) -> ToolDraft | None:

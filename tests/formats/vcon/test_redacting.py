@@ -11,7 +11,7 @@ import pytest
 
 from tests.places import SAMPLES as ALL_SAMPLES
 from vcon_app import registry
-from vcon_app.drafts import EventDraft, Losses, SessionDraft, ToolDraft
+from vcon_app.drafts import EventDraft, Losses, Origin, SessionDraft, ToolDraft
 from vcon_app.formats import vcon
 from vcon_app.formats.vcon.redacting.check import Removed, Where, find_leaks
 from vcon_app.formats.vcon.redacting.redact import EVERY, PARTS, WHOLE, Selection
@@ -266,3 +266,35 @@ def test_too_many_lines_are_said_to_be_unchecked(monkeypatch):
     removed = Removed()
     removed.add(1, "\n".join(f"the line number {n}" for n in range(5)))
     assert removed.unchecked == 4
+
+
+REPORTER = "Rosalind Quill"
+SENT = EventDraft(
+    kind="agent_message", key="a", actor_kind="agent", text="Done", at=CREATED,
+    origin=Origin("api", "member", REPORTER, CREATED),
+    data={"reported": {"origin": "api", "reported_by": f"{REPORTER} before"}},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [
+        Selection("x", whole=frozenset({"people"})),
+        Selection("x", words=("rosalind quill",)),
+        Selection("x", {1: frozenset({"event"})}),
+    ],
+)
+def test_the_name_of_who_reported_an_event_goes_with_persons_and_with_words(selection):
+    _, data, _ = redacted(SessionDraft("s", title="T"), [SENT], selection)
+    assert REPORTER.encode() not in data
+
+
+def test_the_name_of_who_reported_an_event_stays_where_nobody_wants_it_removed():
+    _, data, _ = redacted(SessionDraft("s", title="T"), [SENT], Selection("x", {1: frozenset({"text"})}))
+    assert data.count(REPORTER.encode()) == 1  # what another desk said went with the data of the event
+
+
+def test_words_of_ours_beside_an_event_are_no_leak():
+    prepared, data, _ = redacted(SessionDraft("s", title="T"), [SENT], Selection("x", words=("api", "Done")))
+    prepared.removed.add_words("api")
+    assert [leak for leak in find_leaks(data, prepared.removed) if "x-origin" in leak.pointer] == []

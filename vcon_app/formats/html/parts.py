@@ -11,6 +11,7 @@ from sessions_app.rendering import diff, markdown, numbers, toolline
 from sessions_app.rendering.text import escape, first_line
 
 from ...drafts import EventDraft, Usage
+from ..common import origins
 from ..common.jsonio import dumps
 from ..common.times import rfc3339
 from .pairs import Numbered
@@ -41,7 +42,16 @@ def event(seq: int, draft: EventDraft, result: Numbered | None = None) -> str:
     nested = f" d{min(draft.depth, DEEPEST)}" if draft.depth else ""
     anchor = f'<span id="e{result[0]}"></span>' if result else ""
     body = _BODIES.get(draft.kind, _message_body)(draft, result[1] if result else None)
-    return f'<div class="event {kind}{nested}" id="e{seq}">{anchor}{_link_to_event(seq, draft)}{body}</div>\n'
+    said = _origin(draft, result[1] if result else None)
+    return f'<div class="event {kind}{nested}" id="e{seq}">{anchor}{_link_to_event(seq, draft)}{said}{body}</div>\n'
+
+
+def _origin(draft: EventDraft, result: EventDraft | None) -> str:
+    """Who said it, where that does not go without saying; also of a result on the card of its call."""
+    own, answer = origins.words(draft), origins.words(result) if result else ""
+    said = [own] if own else []
+    said += [f"result {answer}"] if answer and answer != own else []
+    return f'<p class="head"><span class="tag">{escape("; ".join(said))}</span></p>' if said else ""
 
 
 def shows_all(draft: EventDraft) -> bool:

@@ -4,7 +4,7 @@
 stands beside it in plain keys, each left out where the role already says it:
 ``key``, ``kind``, ``actor {kind, name}``, ``tool {call_id, name, server, arguments, result, status}``,
 ``model``, ``request``, ``usage {input_tokens, ...}``, ``cost {amount, currency}``, ``parent`` (the ``key``
-of another entry), ``depth``, ``data``.
+of another entry), ``depth``, ``data``, ``origin {origin, reported_by, received_at}`` (see ``common.origins``).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import fields
 from typing import Any, get_args
 
 from ...drafts import ActorKind, EventDraft, Finding, Json, Kind, ToolDraft, Usage
+from ..common import origins
 from ..common.jsonio import dumps
 from ..common.times import parse, rfc3339
 from ..common.values import count_of, money_of, text_of
@@ -45,7 +46,7 @@ def entry_of(event: EventDraft) -> dict[str, Json]:
     """The entry that :func:`event_of` reads as this event again (all but its place in its source document)."""
     role = _ROLE_OF_KIND.get(event.kind, "system")
     kind, actor_kind = ROLES[role]
-    data = {name: value for name, value in event.data.items() if name != HOME}
+    data = {name: value for name, value in origins.data_without(event).items() if name != HOME}
     lifted = {name: data.pop(name) for name in _LIFTED if data.get(name) is not None}
     entry: dict[str, Json] = {
         "role": role,
@@ -63,6 +64,7 @@ def entry_of(event: EventDraft) -> dict[str, Json]:
         "parent": event.parent,
         "depth": event.depth or None,
         "data": data or None,
+        "origin": origins.to_write(event),
     }
     return _stated(entry)
 
@@ -93,8 +95,10 @@ def event_of(entry: Json, pointer: str, findings: list[Finding]) -> EventDraft:
         "parent": reading.take_member("parent", lambda value: text_of(value) or None),
         "depth": reading.take_member("depth", _depth) or 0,
     }
+    told = reading.take_member("origin", origins.in_file)
     known["actor_kind"], known["actor_name"] = reading.take_member("actor", _actor_of) or (actor_kind, "")
-    return EventDraft(**known, data=reading.unread_members(), pointer=pointer)
+    data = reading.unread_members() | ({origins.REPORTED: told} if told else {})
+    return EventDraft(**known, data=data, pointer=pointer)
 
 
 def unknown(raw: Json, pointer: str) -> EventDraft:

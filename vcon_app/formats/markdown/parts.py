@@ -10,6 +10,7 @@ import orjson
 from sessions_app.rendering import diff, numbers, toolline
 
 from ...drafts import EventDraft, Usage
+from ..common import origins
 from ..common.jsonio import dumps
 from ..common.times import rfc3339
 from ..html.pairs import Numbered
@@ -44,7 +45,15 @@ def _lines(seq: int, draft: EventDraft, result: EventDraft | None) -> Iterator[s
     said = [_actor_text(draft), *_short_facts(draft, result), draft.at and rfc3339(draft.at)[11:19]]
     yield f"{level} {seq} · {' · '.join(part for part in said if part)}"
     yield ""
+    if said := _origin(draft, result):
+        yield from (f"*{line(said)}*", "")
     yield from _BODIES.get(draft.kind, _message_lines)(draft, result)
+
+
+def _origin(draft: EventDraft, result: EventDraft | None) -> str:
+    """Who said it, where that does not go without saying; also of a result shown with its call."""
+    own, answer = origins.words(draft), origins.words(result) if result else ""
+    return "; ".join([own] * bool(own) + [f"result {answer}"] * bool(answer and answer != own))
 
 
 def _actor_text(draft: EventDraft) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from ...drafts import EventDraft, Events, Json, Losses, Option, SessionDraft
+from ..common import origins
 from ..common.times import parse, rfc3339
 from ..common.values import dict_of, list_of, text_of
 from ..html.totals import Tally, count
@@ -317,6 +318,8 @@ def _add(made: _Own, event: EventDraft, losses: Losses) -> None:
     if known and known in made.graph.known:
         return
     made.added += 1
+    if origins.to_write(event):
+        losses.lose("who sent an event, and when it came", "a product graph has no place for it")
     decision, evidence = event.data.get("decision"), event.data.get("evidence")
     if event.kind == "note" and isinstance(decision, dict):
         _add_node(made, event, "decision", decision, losses)

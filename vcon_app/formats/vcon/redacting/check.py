@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from ....drafts import Events, Json, SessionDraft
+from ...common import origins
 from ...common.values import dict_of, text_or_none
 from ..file import ANALYSIS_MEMBERS, ARRAYS, ATTACHMENT_MEMBERS, DIALOG_MEMBERS, PARTY_MEMBERS
 from ..trace import ALL_MEMBERS, extension, kept_by_reader
@@ -34,6 +35,7 @@ VOCABULARY = frozenset(
     (*PARTY_MEMBERS, *DIALOG_MEMBERS, *ANALYSIS_MEMBERS, *ATTACHMENT_MEMBERS, *RECORD_MEMBERS, *SESSION_MEMBERS,
      *ALL_MEMBERS, *TOP_MEMBERS, *ARRAYS,
      extension.KIND, extension.ACTOR, extension.DATA, extension.DEPTH, extension.TOOL, extension.GENERATED,
+     extension.ORIGIN,
      extension.SESSION, "session", "entries", "body")
 )  # fmt: skip
 _ITEM = r"/(?:dialog|attachments|parties|analysis)/\d+"
@@ -139,7 +141,9 @@ def _places(document: Json, pointer: str) -> Iterator[tuple[str, str]]:
                 is_ours = name in VOCABULARY and _STRUCTURE.fullmatch(place) is not None
                 if not is_ours:
                     yield place, name
-                if not (is_ours and name in FIXED):
+                if is_ours and name == extension.ORIGIN:
+                    stack.append((place, origins.names_in(inner)))
+                elif not (is_ours and name in FIXED):
                     stack.append((place, inner))
             yield from _decoded(value, at)
         elif isinstance(value, list):

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ....drafts import EventDraft, Events, Json, ToolDraft
+from ...common import origins
 from ..rules import EVENT, shell_of
 from ..trace import NATIVE, blocks_of, extension, kept_by_reader
 from ..writing import ATTACHMENT_KINDS, HAD_WORDS, REMOVED_PARTS
@@ -94,9 +95,15 @@ class Redacted:
             yield self._renamed(without_removed_parts(event, gone, level) if gone else _without_copies(event, level))
 
     def _renamed(self, event: EventDraft) -> EventDraft:
-        if event.actor_kind not in ("person", "trigger") or not self._people:
+        names = origins.names_of(event)
+        if names and (PEOPLE in self._selection.whole or any(self._was_searched_for(name) for name in names)):
+            event = origins.without_name(event)
+        if not self._people or event.actor_kind not in ("person", "trigger"):
             return event
         return replace(event, actor_name=self._people.get(event.actor_name, ""))
+
+    def _was_searched_for(self, name: str) -> bool:
+        return any(word.casefold() in name.casefold() for word in self._selection.words)
 
 
 def without_removed_parts(event: EventDraft, gone: frozenset[str], level: int = 0) -> EventDraft:
@@ -114,6 +121,7 @@ def without_removed_parts(event: EventDraft, gone: frozenset[str], level: int = 
         usage=None if whole else event.usage,
         request=None if whole else event.request,
         cost=None if whole else event.cost,
+        origin=None if whole else event.origin,
         data=data | {NATIVE: _kept_for_writer(event, gone, level)},
     )
 

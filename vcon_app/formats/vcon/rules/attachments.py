@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....drafts import ActorKind, Json
+from ...common import origins
 from ...common.values import dict_of, text_or_none
 from ..file import Container, Content, Elided, Notes, check_hash, mediatype, point, resolve
 from ..trace import Clock, Parties, Step, extension, index_after, indices, kept_item, with_steps_before
@@ -48,6 +49,8 @@ def read_attachments(vcon: Container, parties: Parties, notes: Notes) -> Attachm
         step.at = clock.date(stated, point(pointer, "start")).at
         step.actor = _actor(step, item, parties)
         step.for_writer = {"source": "attachment", "attachment": _kept(index, item, step)}
+        if told := origins.in_file(dict_of(item.get("meta")).get(extension.ORIGIN)):
+            step.data[origins.REPORTED] = told
         found.steps.append((next(iter(indices(item.get("dialog"), len(vcon.dialog))), -1), step))
     return found
 

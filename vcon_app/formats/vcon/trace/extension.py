@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, get_args
 
 from ....drafts import ActorKind, Json, Kind, SessionDraft, ToolDraft
+from ...common import origins
 from ...common.values import dict_of, text_or_none
 from .steps import Step
 
@@ -31,6 +32,8 @@ QUALITY = "x-quality"
 """In ``token-usage``: how good the numbers are, when they are not final."""
 GENERATED = "x-generated-ids"
 """In ``session``: entry ids of the form ``e<n>`` were given by the writer, not by the recorder."""
+ORIGIN = "x-origin"
+"""Who said it, see ``common.origins``; in ``meta`` of an attachment, too."""
 AFTER = "x-after"
 """In ``meta`` of an attachment: id of the entry that its event follows in the log."""
 SESSION = "x-session"
@@ -75,7 +78,8 @@ def restore_session(draft: SessionDraft, value: Json) -> SessionDraft:
 
 def restore(step: Step, native: dict[str, Json]) -> None:
     """Take our members out of ``native`` and put what they say into the step."""
-    for name in [name for name in native if name.startswith("x-")]:
+    # who said it goes into the data, which another member may bring
+    for name in sorted((name for name in native if name.startswith("x-")), key=ORIGIN.__eq__):
         reader = _READERS.get(name)
         if reader is not None and reader(step, native[name]):
             del native[name]
@@ -146,6 +150,13 @@ def _tool(step: Step, value: Json) -> bool:
     return True
 
 
+def _origin(step: Step, value: Json) -> bool:
+    told = origins.in_file(value)
+    if told is not None:
+        step.data[origins.REPORTED] = told
+    return told is not None
+
+
 def _text(step: Step, value: Json) -> bool:
     if not isinstance(value, str):
         return False
@@ -153,4 +164,13 @@ def _text(step: Step, value: Json) -> bool:
     return True
 
 
-_READERS = {KIND: _kind, ACTOR: _actor, DEPTH: _depth, DATA: _data, RESULT: _result, TOOL: _tool, TEXT: _text}
+_READERS = {
+    KIND: _kind,
+    ACTOR: _actor,
+    DEPTH: _depth,
+    DATA: _data,
+    RESULT: _result,
+    TOOL: _tool,
+    TEXT: _text,
+    ORIGIN: _origin,
+}

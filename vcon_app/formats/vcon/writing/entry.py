@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....drafts import EventDraft, Json, ToolDraft
+from ...common import origins
 from ...common.times import rfc3339_short
 from ..trace import NATIVE, extension, output_text, user_kind
 
@@ -37,11 +38,12 @@ def needed_members(event: EventDraft, entry: dict[str, Json]) -> set[str]:
         text_is_lost, data_is_lost = not event.text, True
     else:
         text_is_lost = entry_type == "tool-call" and bool(event.text)
-        data_is_lost = bool(event.data.keys() - {NATIVE})
+        data_is_lost = bool(origins.data_without(event).keys() - {NATIVE})
     wanted = {
         extension.KIND: natural != event.kind,
         extension.DATA: data_is_lost,
         extension.TEXT: text_is_lost,
+        extension.ORIGIN: origins.to_write(event) is not None,
         extension.TOOL: tool is not None and _tool_is_lost(tool, entry_type),
         extension.RESULT: tool is not None and entry_type == "tool-result" and _result_is_lost(tool, entry),
     }

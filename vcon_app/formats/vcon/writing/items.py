@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ....drafts import EventDraft, Events, Json, Losses
+from ...common import origins
 from ...common.times import moment_of, rfc3339_short
 from ...common.values import dict_of, text_or_none
 from ..file import (
@@ -226,6 +227,7 @@ def attachments(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
             item = _attachment_of_file(stored, event) if stored else _attachment_of_event(event)
         if not stored or not _keeps_dialog(item, plan):
             item = _with_place(item, event, number, plan, nearest)
+        item = _with_origin(item, event)
         yield indented_json(
             in_member_order(_complete(item, event, nearest.dialog(number), plan, losses), ATTACHMENT_MEMBERS), 2
         )
@@ -254,7 +256,7 @@ def _attachment_of_file(stored: dict[str, Any], event: EventDraft) -> dict[str, 
 
 def _attachment_of_event(event: EventDraft) -> dict[str, Json]:
     """A changed file or an artifact that comes from elsewhere."""
-    data = {key: value for key, value in event.data.items() if key != NATIVE}
+    data = {key: value for key, value in origins.data_without(event).items() if key != NATIVE}
     if event.kind == "file_change":
         body = {name: data.pop(name) for name in FILE_CHANGE_MEMBERS if name in data} | (
             {"diff_text": event.text} if event.text else {}
@@ -291,6 +293,16 @@ def _with_place(item: dict[str, Json], event: EventDraft, number: int, plan: Pla
     if plan.party(event) is None:
         place[extension.ACTOR] = [event.actor_kind, event.actor_name]
     return {**item, "meta": {**dict_of(item.get("meta")), **place}} if place else item
+
+
+def _with_origin(item: dict[str, Json], event: EventDraft) -> dict[str, Json]:
+    """Who said it, as this desk knows it: what the file said of it stands in that as its word."""
+    meta = {name: value for name, value in dict_of(item.get("meta")).items() if name != extension.ORIGIN}
+    if told := origins.to_write(event):
+        meta[extension.ORIGIN] = told
+    elif meta == dict_of(item.get("meta")):
+        return item
+    return {**item, "meta": meta}
 
 
 def _complete(

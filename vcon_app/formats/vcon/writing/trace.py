@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ....drafts import EventDraft, Events, Json, Losses
+from ...common import origins
 from ...common.times import rfc3339_short
 from ...common.values import dict_of, text_or_none
 from ..file import ANALYSIS_MEMBERS, NestedObjects, in_member_order, indented_json, json_string
@@ -288,8 +289,9 @@ def _own_values(event: EventDraft) -> dict[str, Json]:
         extension.KIND: event.kind,
         extension.ACTOR: [event.actor_kind, event.actor_name],
         extension.DEPTH: event.depth,
-        extension.DATA: {key: value for key, value in event.data.items() if key != NATIVE},
+        extension.DATA: {key: value for key, value in origins.data_without(event).items() if key != NATIVE},
         extension.RESULT: event.tool.result if event.tool else None,
         extension.TOOL: tool_of(event),
         extension.TEXT: event.text,
+        extension.ORIGIN: origins.to_write(event),
     }
