@@ -11,8 +11,7 @@ from .links import EventLink, UnsealedHead
 from .money import Budget, LedgerEntry, Wallet
 from .secrets import Secret
 from .sessions import Session
-from .sign_in import Invitation, PasswordOrigin, SignInLink
-from .sign_in_attempts import SignInAttempts
+from .sign_in import Invitation, PasswordOrigin, SignInAttempts, SignInLink
 from .slack import SlackEvent, SlackInstallation, SlackNotice, SlackReply
 from .triggers import Schedule, SignedRequest, TriggerRun, WebhookDelivery, WebhookEndpoint
 from .turns import QueuedMessage, Requeue, Turn, TurnInFlight

@@ -1,4 +1,4 @@
-"""How people come in: sign-in links, invitations, and what is known of how a password came to be."""
+"""How people come in: sign-in links, invitations, attempts, and what is known of how a password came to be."""
 
 from __future__ import annotations
 
@@ -81,3 +81,16 @@ class Invitation(models.Model):
 
     def __str__(self) -> str:
         return self.user.get_full_name() or self.user.get_username()
+
+
+class SignInAttempts(models.Model):
+    """How often a password was tried lately by one subject: an address, a name, the two together, or a browser.
+
+    ``key`` and ``name_key`` are keyed hashes: the table tells nobody who signs in here, and from where.
+    """
+
+    key = models.CharField(max_length=64, primary_key=True)
+    name_key = models.CharField(max_length=64, blank=True, db_index=True)
+    tried = models.IntegerField(default=0)
+    last_at = models.DateTimeField(db_index=True)
+    not_before = models.DateTimeField(null=True)
