@@ -65,7 +65,8 @@ def _rows(model: Any, session: Session) -> list[dict[str, Any]]:
 
 
 def fresh(agent) -> Session:
-    return Session.objects.create(workspace_id=agent.workspace_id, agent=agent)
+    """A session that ran elsewhere: one that begins here begins when it is made, and no two are made at once."""
+    return Session.objects.create(workspace_id=agent.workspace_id, agent=agent, origin=Session.Origin.IMPORT)
 
 
 @quick

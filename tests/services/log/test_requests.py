@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from sessions_app.drafts import Usage
-from sessions_app.models import ModelRequest
+from sessions_app.models import ModelRequest, Session
 
 from ..build import answer, append, event, user
 
@@ -118,6 +118,7 @@ def test_turns_and_session_add_up(session):
 
 def test_times_of_a_turn_are_of_its_earliest_and_latest_event(session):
     noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    Session.objects.filter(pk=session.pk).update(origin=Session.Origin.IMPORT)
     append(session, user(at=noon), event(at=noon - timedelta(hours=1)), event(), event(at=noon + timedelta(hours=1)))
     turn = session.turns.get()
     assert (turn.started_at, turn.ended_at) == (noon - timedelta(hours=1), noon + timedelta(hours=1))
