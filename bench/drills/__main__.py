@@ -16,6 +16,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from statistics import quantiles
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
 from ..measure import table
 from .breaking import DRILLS, Drill, Scene
 from .desk import Desk, folder, own_database
@@ -61,7 +64,11 @@ def stage(name: str) -> Iterator[Scene]:
             start = stack.enter_context(own_database(stack.enter_context(folder())))
             cluster, server = start()
             documents = stack.enter_context(folder())
-            more = {"STORAGE_URL": f"file://{documents}"}
+            key = stack.enter_context(folder()) / "signing_key.pem"
+            key.write_bytes(
+                Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+            )  # fmt: skip
+            more = {"STORAGE_URL": f"file://{documents}", "COUNTERSIGN_SIGNING_KEY": str(key)}
             hosts = [Desk(first, cluster, more)]
             if name == "hosts":
                 hosts.append(Desk(stack.enter_context(folder()), cluster, more))

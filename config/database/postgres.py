@@ -40,7 +40,8 @@ SSL_REQUEST = (8).to_bytes(4, "big") + (80_877_103).to_bytes(4, "big")
 # For a laptop: 20 MB when idle. io workers and the replication launcher would be four more processes.
 TUNING = {
     "listen_addresses": "",
-    "max_connections": "50",
+    # 52 when every pool of a host is full (docs/operations.md), and commands beside it.
+    "max_connections": "80",
     "shared_buffers": "48MB",
     "work_mem": "8MB",
     "maintenance_work_mem": "64MB",
