@@ -31,16 +31,15 @@ def measure(load: Load, seconds: float) -> dict[str, list[float]]:
     call = load.desk.call
     threads: list[threading.Thread] = []
 
-    def add(kind: str, begin: Callable[[], str], path: str, status: str, less: float) -> None:
-        took = load.seconds_until_done(begin, lambda one: call(f"{path}/{one}")["status"] == status, PATIENCE)
-        found[kind].append(took - less)
+    def is_idle(session: str) -> bool:
+        return bool(call(f"/api/v1/sessions/{session}")["status"] == "idle")
+
+    def add(kind: str, begin: Callable[[], str], done: Callable[[str], bool], less: float) -> None:
+        found[kind].append(load.seconds_until_done(begin, done, PATIENCE) - less)
 
     until = time.monotonic() + seconds
     while time.monotonic() < until:
-        for probe in (
-            ("turn", load.start_turn, "/api/v1/sessions", "idle", 0.0),
-            ("expiry", load.ask, "/api/v1/approvals", "expired", 5.0),
-        ):
+        for probe in (("turn", load.start_turn, is_idle, 0.0), ("expiry", load.ask, load.has_expired, 5.0)):
             threads.append(threading.Thread(target=add, args=probe))
             threads[-1].start()
         time.sleep(2.0)
