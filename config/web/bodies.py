@@ -98,11 +98,11 @@ def _counting(receive: Receive, most: int) -> Receive:
 
 async def _refuse(limit: Limit, scope: Scope, receive: Receive, send: Send) -> None:
     if not header(scope, b"expect"):  # who asks first has not begun to send
-        await _drain(receive)
+        await drain(receive)
     await refuse(limit.refusal, scope, send)
 
 
-async def _drain(receive: Receive) -> None:
+async def drain(receive: Receive) -> None:
     """Read on, and keep nothing, until the body ends or there is no end to it."""
     read, until = 0, time.monotonic() + DRAIN_SECONDS
     with suppress(TimeoutError):

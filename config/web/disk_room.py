@@ -11,6 +11,7 @@ import shutil
 from django.conf import settings
 
 from config.web.asgi import Application, Message, Receive, Scope, Send, header, refuse
+from config.web.bodies import drain
 from config.web.refusals import Refusal
 from sessions_app.services.upkeep import disk
 
@@ -34,6 +35,8 @@ class DiskRoom:
             return await self.application(scope, receive, send)
         declared = header(scope, b"content-length")
         if declared.isdigit() and int(declared) > LARGE and _free() < COPIES * int(declared) + LEFT:
+            if not header(scope, b"expect"):  # who asks first has not begun to send
+                await drain(receive)
             return await refuse(FULL, scope, send)
         began = False
 

@@ -90,6 +90,8 @@ class LimitedProtocol(HttpToolsProtocol):
         self.waits_since = 0.0
         """When it began to wait for a request, by the loop's clock."""
         self._in_headers = True
+        self._ended_now = False
+        """Whether a request has come to its end within the bytes that came last."""
         self._refused = False
         self._header_bytes = 0
         self._without_body = 0
@@ -143,12 +145,13 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._refused:
             return
         self._without_body += len(data)
+        self._ended_now = False
         if self._in_headers and self._clock is None:
             self._set_clock(HEADER_SECONDS, self._header_late)
         super().data_received(data)
         if self._refused or self.transport.is_closing():
             return
-        if self._in_headers:
+        if self._in_headers and not self._ended_now:  # else what came is the end of a body, up to 256 kB of it
             self._header_bytes += len(data)
             if self._header_bytes > HEADER_BYTES:
                 self._refuse(TOO_LONG)
@@ -178,6 +181,7 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._refused:
             return
         self._stop_clock()
+        self._ended_now = True
         self._in_headers, self._header_bytes = True, 0  # of the next request, which may come behind this one
         super().on_message_complete()
 

@@ -102,6 +102,16 @@ def test_a_kept_connection_is_closed_as_well_when_blank_lines_come(port):
         assert b"HTTP/1.1 200" not in opened.recv(65_536)
 
 
+@pytest.mark.parametrize("size", [100_000, 250_000, 3_000_000])
+def test_the_end_of_a_large_body_is_no_header(port, size):
+    """It came in one piece of more bytes than a header may have, and was counted as the header of a next request."""
+    head = b"POST / HTTP/1.1\r\nHost: desk\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % size
+    for _ in range(5):
+        with connect(port, head) as opened:
+            opened.sendall(b"a" * size)
+            assert answer(opened)[0] == 200
+
+
 def test_a_half_sent_body_is_closed_with_408(port):
     head = b"POST /api/v1/x HTTP/1.1\r\nHost: desk\r\nContent-Length: 100000\r\n\r\nabc"
     with connect(port, head) as opened:
