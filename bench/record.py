@@ -2,7 +2,7 @@
 
 The chain: a transcript is imported by the worker's code in this process, in turn as it is and without reading back and
 hashing its rows (a link is written all the same); CPU is that of the process and of its PostgreSQL backend together,
-the least of all rounds counts. Then a checkpoint of the sessions. Then everything is verified as `audit verify` does it:
+the least of all rounds counts. Then a checkpoint of the sessions. Then everything is verified, as `audit verify` does:
 events a second and core, for the CPU seconds of both processes are added up.
 """
 
