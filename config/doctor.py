@@ -19,7 +19,9 @@ from config.celery import PONG_CHANNEL, pong
 from config.database import roles
 from config.prepare import connection_parameters
 from config.processes import heartbeats
+from sessions_app.queries import checkpoints
 from sessions_app.services.upkeep import disk, installation
+from vcon_app.services.checkpoints import publishing
 from vcon_app.services.documents import storage, storage_mark
 from vcon_app.services.trust import own_keys
 
@@ -97,6 +99,13 @@ def storage_fault() -> str | None:
     return f"only {free // 1024**2} MiB are free in {documents}" if free is not None and free < FREE_BYTES else None
 
 
+def checkpoints_fault() -> str | None:
+    """Whether checkpoints are made, and taken to where they belong."""
+    if late := checkpoints.unsealed_for_long():
+        return f"no checkpoint has taken in the last events of {late} sessions for five minutes"
+    return publishing.first_fault()
+
+
 def clock_fault() -> str | None:
     """Whether this host and the database agree on the time: approvals expire by the database's clock."""
     with connection.cursor() as cursor:
@@ -138,6 +147,7 @@ NEED_DATABASE: list[Part] = [
     ("broker", health.broker_fault, "check CELERY_BROKER_URL and that its server runs"),
     ("worker", worker_fault, "start script/server; if it runs, read logs/worker-1.log in the data directory"),
     ("parts", parts_fault, "the supervisor restarts them; read their logs, and start script/server where it has ended"),
+    ("checkpoints", checkpoints_fault, "read logs/worker-1.log; docs/record.md says where checkpoints are taken to"),
     ("clock", clock_fault, "let both hosts set their clocks by NTP"),
 ]
 OF_THIS_HOST: list[tuple[str, Callable[[], str | None], Callable[[], str | None], str]] = [

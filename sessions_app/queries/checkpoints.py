@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from uuid import UUID
 
 from django.db import connection
@@ -54,6 +55,23 @@ def gone_heads(kind: str, workspace_id: UUID | None = None) -> Iterator[GoneHead
         cursor.execute(statement, {"kind": kind, "workspace": workspace_id})
         for number, chain_id, seq, hash_, is_missing in cursor.fetchall():
             yield GoneHead(number, kind, chain_id, seq, hash_, is_missing)
+
+
+# The mark of a session that is being appended to may be older than its rows; those that are committed have a time.
+UNSEALED_SINCE = """
+SELECT count(*) FROM sessions_app_unsealedhead u
+WHERE u.kind = 'session' AND (
+    SELECT received_at FROM sessions_app_eventlink l WHERE l.session_id = u.chain_id ORDER BY l.last_seq DESC LIMIT 1
+) < now() - make_interval(secs => %s)
+"""
+LATE = timedelta(minutes=5)
+
+
+def unsealed_for_long() -> int:
+    """Sessions whose last events no checkpoint has taken in for five minutes, though one is made every minute."""
+    with connection.cursor() as cursor:
+        cursor.execute(UNSEALED_SINCE, [LATE.total_seconds()])
+        return cursor.fetchone()[0]
 
 
 def latest() -> Checkpoint | None:

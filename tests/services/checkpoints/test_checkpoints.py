@@ -9,6 +9,7 @@ import pytest
 from django.core.management import call_command
 
 from sessions_app.models import Checkpoint, CheckpointHead, CheckpointPublication, Role, UnsealedHead
+from sessions_app.queries import checkpoints
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions, requests
 from sessions_app.services.money import ledger
@@ -194,7 +195,7 @@ def test_a_witness_that_is_away_is_asked_again(busy, settings, tmp_path):
     CheckpointPublication.objects.filter(pk=1).update(next_try_at="2026-01-01T00:00:00Z")
     publishing.publish_due()
     row = CheckpointPublication.objects.get(pk=1)
-    assert row.fault and row.next_try_at and row.stored_at and publishing.overdue() == 1
+    assert row.fault and row.next_try_at and row.stored_at and "checkpoint 1 " in (publishing.first_fault() or "")
 
 
 def test_the_command_names_the_first_fault_with_exit_status_1(busy, capsys):
@@ -207,3 +208,12 @@ def test_the_command_names_the_first_fault_with_exit_status_1(busy, capsys):
     assert f"broken  session {busy.pk}: event 5: it is not what was written" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         call_command("audit", "verify", "--session", str(busy.pk))
+
+
+def test_events_that_no_checkpoint_takes_in_are_told_to_the_doctor(session):
+    append(session, event())
+    assert checkpoints.unsealed_for_long() == 0
+    tampered("UPDATE sessions_app_eventlink SET received_at = now() - interval '6 minutes'")
+    assert checkpoints.unsealed_for_long() == 1
+    making.make_all()
+    assert checkpoints.unsealed_for_long() == 0

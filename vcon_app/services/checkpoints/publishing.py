@@ -17,7 +17,6 @@ from urllib.parse import unquote, urlsplit
 
 import httpx2
 from django.conf import settings
-from django.db.models import Q
 from django.utils import timezone
 
 from sessions_app.models import Checkpoint, CheckpointPublication
@@ -151,9 +150,10 @@ def _post(url: str, said: dict[str, Any]) -> None:
         raise NotTaken(f"the witness answers {answer.status_code}")
 
 
-def overdue() -> int:
-    """Checkpoints that could not be taken everywhere they belong although it was tried; the doctor asks."""
-    return CheckpointPublication.objects.filter(~Q(fault=""), next_try_at__isnull=False).count()
+def first_fault() -> str | None:
+    """Why the first checkpoint that is not everywhere it belongs is not; the doctor asks."""
+    failed = CheckpointPublication.objects.exclude(fault="").filter(next_try_at__isnull=False).order_by("pk").first()
+    return f"checkpoint {failed.pk} is not everywhere yet: {failed.fault}" if failed else None
 
 
 def token_text(token: bytes | memoryview | None) -> str | None:
