@@ -21,6 +21,7 @@ from sessions_app.services.log.sanitise import storable, text
 from vcon_app import registry
 from vcon_app.models import Companion
 
+from ..trust import coverage
 from . import sub_agents_by_prompt
 from .sub_agents_by_prompt import KEPT_PROMPT
 
@@ -161,6 +162,9 @@ def _named_call(child: Session, calls: list[Call], call_id: str) -> Call | None:
 
 
 def _update(child: Session, parent_id: UUID | None, title: str, metadata: dict[str, Any]) -> None:
+    """Of a session that was read from a signed file the place alone: what it says of itself stays as it was signed."""
+    if coverage.was_signed(child.pk):
+        title, metadata = "", {}
     before = (child.parent_id, child.title, dict(child.metadata))
     child.parent_id = parent_id
     child.title = text(title) or child.title
