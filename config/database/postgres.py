@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -35,6 +36,7 @@ from config.processes.system import die_with_parent, locked, open_lock, try_lock
 
 START_SECONDS = 60
 LOG_BYTES = 5_000_000
+FULL_BYTES, STUCK_SECONDS = 1024 * 1024, 5.0
 SSL_REQUEST = (8).to_bytes(4, "big") + (80_877_103).to_bytes(4, "big")
 
 # For a laptop: 20 MB when idle. io workers and the replication launcher would be four more processes.
@@ -194,17 +196,32 @@ def _wait_until_ready(cluster: Cluster, child: subprocess.Popen[bytes], begin: i
     def up() -> bool:
         return _pid(cluster) == child.pid and _status(cluster) == "ready"
 
-    wait_until(lambda: up() or child.poll() is not None, START_SECONDS)
+    def ended_or_stuck() -> bool:
+        """On a full disk it may run, and never be able to write down that it is ready."""
+        return child.poll() is not None or (time.monotonic() - began > STUCK_SECONDS and _is_full(cluster))
+
+    began = time.monotonic()
+    wait_until(lambda: up() or ended_or_stuck(), START_SECONDS)
     if up() and child.poll() is None:
         return
     child.kill()
     child.wait()
-    raise ConfigError(f"PostgreSQL does not start: {_reason(cluster.log.read_bytes()[begin:])} (see {cluster.log})")
+    raise ConfigError(f"PostgreSQL does not start: {_reason(cluster, begin)} (see {cluster.log})")
 
 
-def _reason(log: bytes) -> str:
-    """The line of a log that says why the server stopped; what comes after it says only that it did."""
+def _is_full(cluster: Cluster) -> bool:
+    return shutil.disk_usage(cluster.data_dir).free < FULL_BYTES
+
+
+def _reason(cluster: Cluster, begin: int) -> str:
+    """Why the server stopped: the line of its log that says so, for what comes after it says only that it did.
+
+    On a full disk the log itself may have no line of it.
+    """
+    log = cluster.log.read_bytes()[begin:]
     found = re.search(rb"(?:FATAL|PANIC): .*", log)  # without the time before it: each try says the same
+    if not found and _is_full(cluster):
+        return f"FATAL: No space left on device in {cluster.data_dir}"
     return last_line(found[0] if found else log)
 
 

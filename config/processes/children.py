@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import logging.handlers
 import os
@@ -154,6 +155,14 @@ class Child:
                 self._log.info(line.decode(errors="replace").rstrip())
 
 
+class LogFile(logging.handlers.RotatingFileHandler):
+    """Log of one part. A line that finds the disk full is on standard error, too, and is no reason for a traceback."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (logging's name)
+        if getattr(sys.exc_info()[1], "errno", None) not in (errno.ENOSPC, errno.EDQUOT):
+            super().handleError(record)
+
+
 class StderrIfItDrains(logging.Handler):
     """Writes to our standard error, unless nobody reads it: a full pipe would stop the child, too."""
 
@@ -166,6 +175,6 @@ class StderrIfItDrains(logging.Handler):
 
 def _logger(name: str, path: Path) -> logging.Logger:
     log = logging.Logger(name)
-    log.addHandler(logging.handlers.RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8"))
+    log.addHandler(LogFile(path, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8"))
     log.addHandler(StderrIfItDrains())
     return log
