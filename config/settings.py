@@ -183,7 +183,7 @@ def _database(parameters: dict[str, str]) -> dict[str, Any]:
     }
 
 
-# A host that vanished is noticed in 20 s, as a part that is silent; with the system's defaults after two hours.
+# A host that vanished is noticed in 20 s; with the system's defaults after two hours.
 KEEPALIVE = {
     "connect_timeout": "5", "keepalives_idle": "5", "keepalives_interval": "5", "keepalives_count": "3",
     "tcp_user_timeout": "20000",

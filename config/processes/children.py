@@ -104,8 +104,10 @@ class Child:
         """Whether it lives and shows no heartbeat: it is stopped, or what it waits for never comes."""
         if self.heartbeat is None:
             return False
-        at = max(self.heartbeat.beaten_at() or 0.0, self._judged_from + STARTING_SECONDS - SILENT_SECONDS)
-        return time.monotonic() - at > SILENT_SECONDS
+        now, beaten_at = time.monotonic(), self.heartbeat.beaten_at() or 0.0
+        if beaten_at < self._judged_from:
+            return now - self._judged_from > STARTING_SECONDS
+        return now - beaten_at > SILENT_SECONDS
 
     def pardon(self) -> None:
         """Judge its heartbeat as if it had just been started: the supervisor itself was away."""

@@ -15,8 +15,9 @@ from pathlib import Path
 
 FOLDER = "heartbeats"
 """Below the data directory."""
-SILENT_SECONDS = 20.0
-"""A part that is silent for so long is taken for dead: ten beats are missing."""
+SILENT_SECONDS = 15.0
+"""A part that is silent for so long is taken for dead: seven beats are missing. With its start and what waits meanwhile
+that is less than the 30 s after which everything has to run again."""
 BEAT_SECONDS = 2.0
 
 

@@ -127,11 +127,21 @@ def test_progress_is_made_by_going_round_and_by_a_job_that_takes_no_hour(monkeyp
 def test_a_child_is_silent_after_its_last_beat_but_not_while_it_loads_or_the_supervisor_was_away(data_dir, monkeypatch):
     child = Child("web", [], {}, data_dir, heartbeat=HeartbeatFile(data_dir, "web"))
     child._judged_from = began = time.monotonic()
-    times = iter(
-        [began + STARTING_SECONDS - 1, began + STARTING_SECONDS + 1, began + 100, began + 100 + STARTING_SECONDS - 1]
-    )
-    monkeypatch.setattr(time, "monotonic", lambda: next(times))
-    assert not child.is_silent()
-    assert child.is_silent()
+
+    def at(seconds: float) -> None:
+        monkeypatch.setattr(time, "monotonic", lambda: began + seconds)
+        monkeypatch.setattr(time, "monotonic_ns", lambda: round((began + seconds) * 1e9))
+
+    def is_silent(seconds: float) -> bool:
+        at(seconds)
+        return child.is_silent()
+
+    assert not is_silent(STARTING_SECONDS - 1)
+    assert is_silent(STARTING_SECONDS + 1)
+    at(5)
+    child.heartbeat.beat()  # it has loaded: from now on it has no more time than any
+    assert not is_silent(5 + SILENT_SECONDS - 1)
+    assert is_silent(5 + SILENT_SECONDS + 1)
+    at(100)
     child.pardon()
-    assert not child.is_silent()
+    assert not is_silent(100 + STARTING_SECONDS - 1)
