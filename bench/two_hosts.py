@@ -1,8 +1,8 @@
 """Two `up` on one database, one broker and one storage: every file has to be had from both of them.
 
-The broker is CELERY_BROKER_URL, or a RabbitMQ of Debian's (``apt-get install rabbitmq-server``) that is started for this
-on loopback and goes away. The database is the wheel's PostgreSQL 18, started apart from both. Exit status 1 when an
-import does not come to its end, a download is refused, or one that should be the same on both hosts differs.
+The broker is CELERY_BROKER_URL, or a RabbitMQ of Debian's (``apt-get install rabbitmq-server``) that is started for
+this on loopback and goes away. The database is the wheel's PostgreSQL 18, started apart from both. Exit status 1 when
+an import does not come to its end, a download is refused, or one that should be the same on both hosts differs.
 """
 
 from __future__ import annotations
