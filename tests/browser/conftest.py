@@ -16,6 +16,7 @@ from config.database.postgres import wait_until
 from sessions_app.models import Member, Role, Workspace
 from sessions_app.services import audit
 from sessions_app.services.people import members
+from tests.database_roles import as_owner
 
 from . import server
 
@@ -66,7 +67,7 @@ def connected(web_server, transactional_db) -> Iterator[str]:
     yield web_server
     wait_until(_nobody_reads, PATIENCE)
     if settings.EMBEDDED_CLUSTER:  # a request that comes late all the same gives way to emptying the tables, not we
-        with connection.cursor() as cursor:
+        with as_owner() as cursor:
             cursor.execute("SET deadlock_timeout = '10s'")
 
 

@@ -32,6 +32,7 @@ READY = re.compile(r"ready (http://[^/]+)/ sign in: (\S+)\n")
 LEFT_ALONE = {"django_migrations", "django_content_type", "auth_permission", "sessions_app_signinlink"}
 """Django adds rows to these itself, and each start replaces the first admin's link."""
 CHANGED: dict[str, set[str]] = {
+    "django_session": {"session_key"},  # 0009: kept as a hash, and whoever is signed in stays so
     "vcon_app_import": {"checked_against"},  # 0003: those that leave parts out are checked again
     "vcon_app_importedsession": {"signature"},  # 0003: says which events it covers
 }

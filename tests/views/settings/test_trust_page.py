@@ -162,4 +162,4 @@ def test_the_api_gives_the_signature_of_import_and_session(workspace, import_doc
 
     assert of_import == of_session
     assert (of_import["state"], of_import["signer"]) == ("valid", "recorder.example")
-    assert set(of_import) == {"state", "signer", "detail"}
+    assert set(of_import) == {"state", "signer", "detail", "covers"}
