@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from psycopg_pool.base import AttemptWithBackoff
 
 from config.env import BASE_DIR
 
@@ -45,3 +46,13 @@ def test_connection_pool_depends_on_the_kind_of_process(code, size, found):
 
 def test_threads_share_the_connections(process_environment):
     assert said(COUNT, process_environment) == "True"
+
+
+def test_a_database_that_is_away_is_looked_for_every_second():
+    """The waits doubled: when it came back after 3 minutes, nobody looked for 82 s more."""
+    attempt = AttemptWithBackoff(timeout=300)
+    delays = []
+    for second in range(200):
+        attempt.update_delay(float(second))
+        delays.append(attempt.delay)
+    assert max(delays) < 2 and not attempt.time_to_give_up(200.0)
