@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.conf import settings
 from psycopg_pool.base import AttemptWithBackoff
 
-# psycopg_pool doubles its wait for a server that is away, up to 5 minutes: after 3 minutes nobody looked for one that was
-# back for 82 s more (measured). The pools are few, and a try that is refused costs a millisecond.
+# psycopg_pool doubles its wait for a server that is away, up to 5 minutes: after 3 minutes nobody looked for one that
+# was back for 82 s more (measured). The pools are few, and a try that is refused costs a millisecond.
 AttemptWithBackoff.DELAY_BACKOFF = 1.0
 WEB_PATIENCE, WORKER_PATIENCE = 5, 60
 """Seconds that a thread waits for a connection. Somebody waits for a page; a turn that waits is slow, one that fails
