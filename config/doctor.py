@@ -16,7 +16,7 @@ from psycopg.conninfo import make_conninfo
 
 from config import health
 from config.celery import PONG_CHANNEL, pong
-from config.database import roles
+from config.database import postgres, roles
 from config.prepare import connection_parameters
 from config.processes import heartbeats
 from sessions_app.queries import checkpoints
@@ -26,6 +26,7 @@ from vcon_app.services.documents import storage, storage_mark
 from vcon_app.services.trust import own_keys
 
 WORKER_SECONDS = 10
+SCHEDULER_SECONDS = 10
 CLOCK_SECONDS = 5
 FREE_BYTES = 1024**3
 PROBE = ".probe"
@@ -82,7 +83,10 @@ def parts_fault() -> str | None:
     silent = here + [one for one in heartbeats.silent_anywhere() if one.host != heartbeats.this_host()]
     if silent:
         return "; ".join(map(str, silent))
-    return None if heartbeats.is_led() else "no scheduler leads: no sweeps, no schedules, nothing expires"
+    # A desk that has just begun serves pages before its scheduler has told the database that it leads.
+    if postgres.wait_until(heartbeats.is_led, seconds=SCHEDULER_SECONDS):
+        return None
+    return "no scheduler leads: no sweeps, no schedules, nothing expires"
 
 
 def storage_fault() -> str | None:

@@ -22,11 +22,14 @@ MOST = 10_000
 """Sessions and wallets in one checkpoint: its file has a megabyte then. What is left is in the next one."""
 SEALED = "record.sealed"
 # SKIP LOCKED: a session that is being appended to holds its mark until it commits, which may be minutes for an import;
-# it is taken by the next checkpoint.
+# it is taken by the next checkpoint. MATERIALIZED: a plan that ran the inner SELECT once a row would take a LIMIT each.
 TAKE = """
-DELETE FROM sessions_app_unsealedhead WHERE (kind, chain_id) IN (
+WITH taken AS MATERIALIZED (
     SELECT kind, chain_id FROM sessions_app_unsealedhead LIMIT %s FOR UPDATE SKIP LOCKED
-) RETURNING kind, chain_id
+)
+DELETE FROM sessions_app_unsealedhead unsealed USING taken
+WHERE unsealed.kind = taken.kind AND unsealed.chain_id = taken.chain_id
+RETURNING unsealed.kind, unsealed.chain_id
 """
 SESSION_HEADS = """
 SELECT s.workspace_id, s.id, link.last_seq, encode(link.hash, 'hex')
