@@ -1,10 +1,16 @@
 from .agents import Agent, AgentVersion
 from .append_only import APPEND_ONLY
-from .approvals import Approval, Vote
 from .audit import AuditEntry
 from .checkpoints import Checkpoint, CheckpointHead, CheckpointPublication
 from .erasure import Tombstone
 from .events import Event, EventText, ModelRequest, ToolCall
+from .gate.approvals import Approval, Vote
+from .gate.escalation import Absence, EscalationStep
+from .gate.grants import Grant
+from .gate.notices import Notice, NoticeChoice, OutgoingMessage, OutgoingWebhook, PushSubscription
+from .gate.policies import PolicyInForce, PolicyVersion
+from .gate.review import CardView, SavedReason
+from .gate.stops import Stop
 from .idempotency import IdempotentAnswer
 from .installation import Installation
 from .links import EventLink, UnsealedHead
@@ -20,6 +26,7 @@ from .workspaces import ApiKey, Member, Role, Workspace
 
 __all__ = [
     "APPEND_ONLY",
+    "Absence",
     "Agent",
     "AgentVersion",
     "ApiKey",
@@ -27,22 +34,33 @@ __all__ = [
     "AuditEntry",
     "Budget",
     "CallUsage",
+    "CardView",
     "Checkpoint",
     "CheckpointHead",
     "CheckpointPublication",
+    "EscalationStep",
     "Event",
     "EventLink",
     "EventText",
+    "Grant",
     "IdempotentAnswer",
     "Installation",
     "Invitation",
     "LedgerEntry",
     "Member",
     "ModelRequest",
+    "Notice",
+    "NoticeChoice",
+    "OutgoingMessage",
+    "OutgoingWebhook",
     "PasswordOrigin",
+    "PolicyInForce",
+    "PolicyVersion",
+    "PushSubscription",
     "QueuedMessage",
     "Requeue",
     "Role",
+    "SavedReason",
     "Schedule",
     "Secret",
     "Session",
@@ -53,6 +71,7 @@ __all__ = [
     "SlackInstallation",
     "SlackNotice",
     "SlackReply",
+    "Stop",
     "Tombstone",
     "ToolCall",
     "TriggerRun",

@@ -11,12 +11,13 @@ deletes; the trigger lets that pass for the owner's rights alone.
 
 from __future__ import annotations
 
-from .approvals import Vote
 from .audit import AuditEntry
 from .checkpoints import Checkpoint, CheckpointHead
 from .erasure import Tombstone
 from .events import Event
+from .gate.approvals import Vote
+from .gate.policies import PolicyVersion
 from .links import EventLink
 from .money import LedgerEntry
 
-APPEND_ONLY = (AuditEntry, Checkpoint, CheckpointHead, Event, EventLink, LedgerEntry, Tombstone, Vote)
+APPEND_ONLY = (AuditEntry, Checkpoint, CheckpointHead, Event, EventLink, LedgerEntry, PolicyVersion, Tombstone, Vote)

@@ -8,8 +8,8 @@ from django.db.models import Q
 from sessions_app.ids import uuid7
 
 from .agents import Agent
-from .approvals import Approval
 from .fields import EncryptedText
+from .gate.approvals import Approval
 from .sessions import Session
 from .workspaces import Workspace
 

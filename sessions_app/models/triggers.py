@@ -12,6 +12,14 @@ from .sessions import Session
 from .workspaces import Workspace
 
 
+class WhenAsking(models.TextChoices):
+    """What becomes of a call in a session that no person began, where a person would have to be asked."""
+
+    WAIT = "wait"
+    DENY = "deny"
+    REFUSE = "refuse", "refuse to start"
+
+
 class Schedule(models.Model):
     """Starts a session of an agent at the times of a cron expression (five fields) in a time zone."""
 
@@ -37,6 +45,9 @@ class Schedule(models.Model):
     """What becomes of times that passed while nothing ran here."""
     overlap = models.CharField(max_length=5, choices=Overlap.choices, default=Overlap.ALLOW)
     """Whether it fires while the session of the last fire still runs."""
+    when_asking = models.CharField(
+        max_length=6, choices=WhenAsking.choices, default=WhenAsking.WAIT, db_default=WhenAsking.WAIT
+    )
     next_run_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -73,6 +84,9 @@ class WebhookEndpoint(models.Model):
     """The secret part of its URL."""
     scheme = models.CharField(max_length=10, choices=Scheme.choices, default=Scheme.GENERIC)
     secret = EncryptedText(default="")
+    when_asking = models.CharField(
+        max_length=6, choices=WhenAsking.choices, default=WhenAsking.WAIT, db_default=WhenAsking.WAIT
+    )
     active = models.BooleanField(default=True)
     """Deleting one deactivates it: its deliveries stay, and its name stays taken."""
     created_at = models.DateTimeField(auto_now_add=True)

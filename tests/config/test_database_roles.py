@@ -125,7 +125,7 @@ def _fill(session) -> Vote:
 
     from django.contrib.auth import get_user_model
 
-    from sessions_app.models import Approval, Role, Tombstone, Wallet
+    from sessions_app.models import Approval, PolicyVersion, Role, Tombstone, Wallet
     from sessions_app.services.money import ledger
 
     append(session, event())
@@ -142,6 +142,7 @@ def _fill(session) -> Vote:
     user = get_user_model().objects.create_user(username="ines")
     member = Member.objects.create(workspace_id=session.workspace_id, user=user, role=Role.REVIEWER)
     now = timezone.now()
+    PolicyVersion.objects.create(workspace_id=session.workspace_id, number=1, rules=[], made_at=now)
     approval = Approval.objects.create(
         workspace_id=session.workspace_id, session=session, expires_at=now, requested_at=now
     )

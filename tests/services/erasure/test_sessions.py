@@ -6,15 +6,25 @@ from decimal import Decimal
 
 import pytest
 from django.apps import apps
+from django.contrib.auth import get_user_model
 from django.db import connection
+from django.utils import timezone
 
 from sessions_app.models import (
     Approval,
     AuditEntry,
     CallUsage,
+    CardView,
+    EscalationStep,
     EventLink,
+    Grant,
     IdempotentAnswer,
     LedgerEntry,
+    Member,
+    Notice,
+    OutgoingMessage,
+    OutgoingWebhook,
+    Role,
     Session,
     Tombstone,
     TriggerRun,
@@ -43,13 +53,31 @@ WORDS = "Xylophone-4711"
 def full(session) -> Session:
     """A session with turns, a call, an open question, an export and a redaction."""
     append(session, user(WORDS), call("c1"), user("And more"))
-    requests.request(session, requests.Question("refund", {"for": WORDS}, client_id="q"), by=BY)
+    asked = requests.request(session, requests.Question("refund", {"for": WORDS}, client_id="q"), by=BY)
+    _fill_what_hangs_on(asked)
     session.title = WORDS
     session.save(update_fields=["title"])
     export_jobs.start_export(session, "jsonl", by=BY)
     Redaction.objects.create(workspace_id=session.workspace_id, session=session, actor_kind="member")
     session.refresh_from_db()
     return session
+
+
+def _fill_what_hangs_on(approval: Approval) -> None:
+    """A row in each table that refers to approvals, and a grant for the session."""
+    now = timezone.now()
+    user = get_user_model().objects.create_user(username="kim")
+    member = Member.objects.create(workspace_id=approval.workspace_id, user=user, role=Role.REVIEWER)
+    EscalationStep.objects.create(approval=approval, position=1, due_at=now, targets=["role:admin"])
+    CardView.objects.create(approval=approval, member=member, first_at=now, last_at=now)
+    Notice.objects.create(approval=approval, member=member, channel=Notice.Channel.MAIL)
+    hook = OutgoingWebhook.objects.create(workspace_id=approval.workspace_id, name="ops", url="https://o.example")
+    OutgoingMessage.objects.create(webhook=hook, event="approval.requested", subject_id=approval.pk, body=WORDS)
+    session = approval.session
+    Grant.objects.create(
+        workspace_id=approval.workspace_id, agent=session.agent, session=session, tool_name="refund", agent_version=1,
+        expires_at=now, arguments=[{"path": "/for", "op": "=", "value": WORDS}], made_by="Kim", member=member,
+    )  # fmt: skip
 
 
 def tables_with(words: str) -> set[str]:
@@ -131,7 +159,7 @@ def test_every_table_that_refers_to_sessions_is_thought_of(full):
     }
     assert referring == {
         "Approval.session", "Budget.session", "CallUsage.session", "Event.session", "EventLink.session",
-        "EventText.session", "Export.session", "ImportedSession.session", "LedgerEntry.session",
+        "EventText.session", "Export.session", "Grant.session", "ImportedSession.session", "LedgerEntry.session",
         "ModelRequest.counted_in", "ModelRequest.session", "QueuedMessage.session", "Redaction.session",
         "Session.continues", "Session.parent", "SlackReply.session", "ToolCall.session", "TriggerRun.session",
         "Turn.session", "TurnInFlight.session", "TurnUsage.session",

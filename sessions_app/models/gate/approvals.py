@@ -10,10 +10,12 @@ from django.db import models
 
 from sessions_app.ids import uuid7
 
-from .fields import AsWrittenJSON
-from .sessions import Session
-from .turns import Turn
-from .workspaces import ApiKey, Member, Workspace
+from ..fields import AsWrittenJSON
+from ..sessions import Session
+from ..turns import Turn
+from ..workspaces import ApiKey, Member, Workspace
+from .grants import Grant
+from .policies import PolicyVersion
 
 
 class Approval(models.Model):
@@ -28,6 +30,13 @@ class Approval(models.Model):
         AUTO_ALLOWED = "auto_allowed"
         AUTO_DENIED = "auto_denied"
         SETTLED_ELSEWHERE = "settled_elsewhere"
+
+    class DecidesBy(models.TextChoices):
+        PERSON = "person"
+        POLICY = "policy"
+        GRANT = "grant"
+        STOP = "stop"
+        SYSTEM = "system"
 
     id = models.UUIDField(primary_key=True, default=uuid7)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="approvals")
@@ -58,10 +67,49 @@ class Approval(models.Model):
     expires_at = models.DateTimeField(null=True)
     decided_at = models.DateTimeField(null=True)
     decision = models.JSONField(null=True)
+    decides_by = models.CharField(max_length=8, choices=DecidesBy.choices, default=DecidesBy.PERSON)
+    """What kind of answer it is; the name is in ``decision.by``."""
+    policy_version = models.ForeignKey(PolicyVersion, models.PROTECT, null=True, db_index=False, related_name="+")
+    """The rules of the workspace that were in force when it was asked; None where there were none."""
+    terms = models.JSONField(default=dict)
+    """What the rules ask of a decision, frozen when it was asked: who is eligible, comments (``policy.Terms``)."""
+    votes_needed = models.PositiveSmallIntegerField(default=1, db_default=1)
+    shadow = models.JSONField(null=True)
+    """What the draft in shadow would have said: ``{"policy_version", "effect", "rule"}``."""
+    grant = models.ForeignKey(Grant, models.SET_NULL, null=True, related_name="let_through")
+    """The grant that let it through."""
+    initiated_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, db_index=False, related_name="+"
+    )
+    """The person whose message or schedule began the turn, where there is one."""
+    tool_fingerprint = models.CharField(max_length=64, default="", db_default="")
+    """SHA-256 of the tool's schema and the address of its server as they were; empty where the asker sent none."""
+    planted_by = models.ForeignKey(Member, models.SET_NULL, null=True, db_index=False, related_name="+")
+    """The admin who placed it as a test of attention: it is never executed. Shown to others once it is decided."""
+    planted = models.BooleanField(default=False, db_default=False)
+
+    claimed_by = models.ForeignKey(Member, models.SET_NULL, null=True, db_index=False, related_name="+")
+    """Who says that they are at it, until ``claimed_until``: a hint to others, not a lock."""
+    claimed_until = models.DateTimeField(null=True)
+    assigned_to = models.ForeignKey(Member, models.SET_NULL, null=True, db_index=False, related_name="assigned")
+    snoozed_until = models.DateTimeField(null=True)
+    """Out of the way until then, for everybody; what expires, expires all the same."""
+
+    executable_digest = models.CharField(max_length=64, default="", db_default="")
+    """Of the call that may be made, after an edit, if any: the executor presents it. Empty where none may be made."""
+    deliver_at = models.DateTimeField(null=True)
+    """Not before: until then the decision can be taken back."""
     delivery = models.CharField(max_length=12, default="none")
-    """none, queued, delivered: whether the asker has been given the answer. elsewhere: it had another one before."""
+    """none, queued, sending, uncertain, delivered, stale, failed; elsewhere: the asker had another answer before.
+
+    nobody: nobody will fetch it, since the asker asks no more.
+    """
+    delivery_tries = models.PositiveIntegerField(default=0, db_default=0)
+    delivery_error = models.TextField(default="", db_default="")
+    delivered_at = models.DateTimeField(null=True)
     execution = models.CharField(max_length=12, default="none")
-    """none, succeeded, errored: what the log shows of the call afterwards."""
+    """none, running, succeeded, errored, refused: what the log shows of the call afterwards."""
+    executed_at = models.DateTimeField(null=True)
 
     turn: Turn | None
     """Not a column: ``queries.approvals.with_turns`` sets it."""
@@ -77,6 +125,11 @@ class Approval(models.Model):
                 fields=["workspace", "requested_at"], condition=models.Q(status="pending"), name="approval_waits"
             ),
             models.Index(fields=["expires_at"], condition=models.Q(status="pending"), name="approval_expires"),
+            models.Index(
+                fields=["deliver_at"],
+                condition=models.Q(delivery__in=["queued", "sending", "uncertain", "failed"]),
+                name="approval_to_deliver",
+            ),
             models.Index(fields=["session", "event_seq"], name="approval_of_event"),
         ]
 
@@ -90,7 +143,10 @@ class Approval(models.Model):
 
 
 class Vote(models.Model):
-    """What one person or API key said; append-only. With one vote needed (the rule today) the first vote decides."""
+    """What one person or API key said; append-only.
+
+    The last one of each counts, where it is about the arguments that stand (``digest``): an edit voids earlier votes.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7)
     approval = models.ForeignKey(Approval, models.CASCADE, related_name="votes")
@@ -100,6 +156,9 @@ class Vote(models.Model):
     by = models.TextField()
     """The name at the time of voting: it stays when the member goes."""
     verdict = models.CharField(max_length=10)
+    """approve, deny, answer, or withdraw: the one before is taken back."""
+    digest = models.CharField(max_length=64, default="", db_default="")
+    """Of the call that was voted on: what was asked, or what an edit made of it. Empty before policies."""
     arguments = models.JSONField(null=True)
     answer = models.TextField(default="")
     reason = models.TextField(default="")
