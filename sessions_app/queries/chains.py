@@ -42,6 +42,7 @@ def outcome_of(approval: Approval, votes: Sequence[Vote]) -> str:
             {
                 "id": str(vote.id), "by": vote.by, "verdict": vote.verdict, "arguments": vote.arguments,
                 "answer": vote.answer, "reason": vote.reason, "channel": vote.channel, "at": vote.at.isoformat(),
+                **({"role": vote.role} if vote.role else {}),
             }
             for vote in votes
         ],

@@ -155,6 +155,8 @@ class Vote(models.Model):
     api_key = models.ForeignKey(ApiKey, models.DO_NOTHING, null=True)
     by = models.TextField()
     """The name at the time of voting: it stays when the member goes."""
+    role = models.CharField(max_length=10, default="", db_default="")
+    """The role at the time of voting; empty before receipts."""
     verdict = models.CharField(max_length=10)
     """approve, deny, answer, or withdraw: the one before is taken back."""
     digest = models.CharField(max_length=64, default="", db_default="")

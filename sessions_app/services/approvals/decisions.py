@@ -136,8 +136,8 @@ def _compare_and_set(pk: UUID, decider: Decider, decision: Decision) -> Approval
     reason = decision.reason or (DEFAULT_DENIAL if verdict == "deny" else "")
     kept = {
         "verdict": verdict, "by": decider.actor.name, "by_kind": decider.actor.kind, "by_id": decider.actor.id,
-        "at": now.isoformat(), "reason": reason, "answer": decision.answer, "arguments": edited,
-        "channel": decider.channel,
+        "by_role": str(decider.role), "at": now.isoformat(), "reason": reason, "answer": decision.answer,
+        "arguments": edited, "channel": decider.channel,
     }  # fmt: skip
     if link_of := _link_maker(decider):
         kept["signed_in_by_link_of"] = link_of
@@ -149,8 +149,8 @@ def _compare_and_set(pk: UUID, decider: Decider, decision: Decision) -> Approval
     approval = Approval.objects.select_related("session").get(pk=pk)
     Vote.objects.create(
         approval=approval, member_id=decider.member_id, api_key_id=decider.api_key_id, by=decider.actor.name,
-        verdict=verdict, arguments=edited, answer=decision.answer, reason=decision.reason, channel=decider.channel,
-        at=now,
+        role=decider.role, verdict=verdict, arguments=edited, answer=decision.answer, reason=decision.reason,
+        channel=decider.channel, at=now,
     )  # fmt: skip
     link = {"signed_in_by_link_of": link_of} if link_of else {}
     record_ending(approval, decider.actor, "approval.decided", reason=reason, **link)
