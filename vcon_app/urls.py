@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, path
 
-from .views import demo, erasure, exports, imports, redacted_file, redaction_draft, source, trust
+from .views import demo, erasure, exports, imports, receipts, redacted_file, redaction_draft, source, trust
 
 import_urls = [
     path("imports/", imports.index, name="import-list"),
@@ -44,6 +44,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *trust_urls,
     *redaction_urls,
     *erasure_urls,
+    path("approvals/<uuid:approval_id>/receipt", receipts.download, name="approval-receipt"),
     path("demo/", demo.load, name="demo-load"),
     path("sessions/<uuid:session_id>/export/report", exports.report, name="export-report"),
     path("sessions/<uuid:session_id>/events/<int:seq>/source", source.event_source, name="event-source"),

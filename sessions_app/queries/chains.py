@@ -68,9 +68,9 @@ def broken_decisions(workspace_id: UUID) -> Iterator[Broken]:
     approvals = Approval.objects.filter(workspace_id=workspace_id, recorded=False).order_by("pk")
     after: UUID | None = None
     while page := list((approvals.filter(pk__gt=after) if after else approvals).prefetch_related("votes")[:PAGE]):
-        entries = _entries_about(workspace_id, page)
+        entries = entries_about(workspace_id, page)
         for approval in page:
-            reason = _difference(approval, entries.get(str(approval.pk), []))
+            reason = difference(approval, entries.get(str(approval.pk), []))
             if reason:
                 yield Broken(f"approval {approval.pk}", reason)
         after = page[-1].pk
@@ -95,7 +95,8 @@ def _gone(page: list[AuditEntry], erased: set[str]) -> Iterator[Broken]:
             yield Broken(f"approval {entry.subject_id}", f"it was asked (audit entry {entry.seq}) and is gone")
 
 
-def _entries_about(workspace_id: UUID, page: list[Approval]) -> dict[str, list[AuditEntry]]:
+def entries_about(workspace_id: UUID, page: list[Approval]) -> dict[str, list[AuditEntry]]:
+    """What the audit log says of each of these approvals, by id, in order: one query."""
     ids = [str(approval.pk) for approval in page]
     found: dict[str, list[AuditEntry]] = {}
     entries = AuditEntry.objects.filter(workspace_id=workspace_id, subject_id__in=ids, subject_kind="approval")
@@ -104,7 +105,7 @@ def _entries_about(workspace_id: UUID, page: list[Approval]) -> dict[str, list[A
     return found
 
 
-def _difference(approval: Approval, entries: list[AuditEntry]) -> str:
+def difference(approval: Approval, entries: list[AuditEntry]) -> str:
     """Why an approval is not what the audit log says, empty when it is."""
     asked = [entry for entry in entries if entry.action == "approval.requested"]
     if (

@@ -134,12 +134,16 @@ class Approval(models.Model):
         ]
 
     def digest_of_question(self) -> str:
-        """SHA-256, in hex, of the canonical JSON (sorted keys, compact, UTF-8) of what a reviewer is shown."""
+        """SHA-256, in hex, of ``text_of_question``."""
+        return hashlib.sha256(self.text_of_question()).hexdigest()
+
+    def text_of_question(self) -> bytes:
+        """Canonical JSON (sorted keys, compact, UTF-8) of what a reviewer is shown."""
         shown = {
             "session": str(self.session_id), "approval": str(self.pk), "tool": self.tool_name,
             "server": self.tool_server, "input": self.arguments,
         }  # fmt: skip
-        return hashlib.sha256(orjson.dumps(shown, option=orjson.OPT_SORT_KEYS)).hexdigest()
+        return orjson.dumps(shown, option=orjson.OPT_SORT_KEYS)
 
 
 class Vote(models.Model):

@@ -19,6 +19,7 @@ from vcon_app.drafts import EventDraft, FormatError, Losses, SessionDraft
 from vcon_app.formats import bundle, vcon
 from vcon_app.formats.bundle import audit_rows, layout, packing
 from vcon_app.formats.common.zips import Archive
+from vcon_app.signing import receipt
 from vcon_app.signing.keys import Anchor, anchor_of
 from vcon_app.signing.signers import Signer, new_key_pem, signer_of
 
@@ -49,8 +50,20 @@ def original(name: str = "clock.jsonl", data: bytes = FILE) -> bundle.Original:
     return bundle.Original(name, len(data), lambda: iter([data]), hashlib.sha256(data).hexdigest())
 
 
+def receipts() -> list[tuple[str, str]]:
+    last = audit()[-1]
+    said = {
+        "version": receipt.VERSION, "approval": "a-1", "session": {"id": "0198"},
+        "audit": {"seq": last.seq, "hash": last.hash},
+    }  # fmt: skip
+    return [("a-1", receipt.sign(said, OURS))]
+
+
 def options(**parts) -> dict:
-    given = {"session_id": "0198", "original": original(), "audit": audit(), "signer": OURS, "exported_by": "Ines"}
+    given = {
+        "session_id": "0198", "original": original(), "audit": audit(), "signer": OURS, "exported_by": "Ines",
+        "receipts": receipts(),
+    }  # fmt: skip
     return {
         "uuid": "0195c5f0-7d1e-8a00-b5d3-0e2a7c1f9b44", "created_at": AT, "product_version": "1.0", "bodies": "json",
         "parts": bundle.Parts(**(given | parts)),
@@ -81,8 +94,8 @@ def checked(data: bytes, *anchors: Anchor) -> bundle.Report:
 def test_a_bundle_holds_original_vcon_audit_losses_and_the_manifest_of_all():
     held = members(made())
     assert list(held) == [
-        "README.txt", "original/clock.jsonl", "session.vcon", "audit.jsonl", "losses.json", "signer.pem",
-        "manifest.json", "manifest.jws",
+        "README.txt", "original/clock.jsonl", "session.vcon", "audit.jsonl", "receipts.jsonl", "losses.json",
+        "signer.pem", "manifest.json", "manifest.jws",
     ]  # fmt: skip
     told = json.loads(held["manifest.json"])
     assert (told["format"], told["version"], told["exported"]["by"]) == ("countersign-bundle", 1, "Ines")
@@ -314,7 +327,8 @@ def test_a_bomb_is_known_by_its_size():
 
 
 def test_an_original_that_packs_like_a_bomb_is_stored_as_it_is():
-    data = made(original=original(data=bytes(5_000_000)), audit=[entry(1, "0" * 64, "import.started", sha256=ZEROS)])
+    rows = [entry(1, "0" * 64, "import.started", sha256=ZEROS)]
+    data = made(original=original(data=bytes(5_000_000)), audit=rows, receipts=[])
     archive = Archive(io.BytesIO(data))
     archive.check_size(10**9)
     assert checked(data).signature.state == "valid"

@@ -10,6 +10,7 @@ FORMAT, VERSION = "countersign-bundle", 1
 """By these the manifest says what it is."""
 README, VCON, AUDIT, LOSSES, SIGNER = "README.txt", "session.vcon", "audit.jsonl", "losses.json", "signer.pem"
 CHECKPOINT, LINKS, EVENTS = "checkpoint.json", "links.jsonl", "events.pgcopy"
+RECEIPTS = "receipts.jsonl"
 ORIGINALS = "original/"
 MANIFEST, SIGNATURE = "manifest.json", "manifest.jws"
 """The last two, which no manifest lists: it cannot hold its own hash."""
@@ -38,6 +39,7 @@ MEANINGS = {
     CHECKPOINT: "what the installation signed of how far this and other logs had grown",
     LINKS: "who sent which events when, in a chain of hashes",
     EVENTS: "the events as the links are hashes of them (a binary file of PostgreSQL's COPY)",
+    RECEIPTS: "each decision as a signed receipt",
     LOSSES: "what the vCon cannot carry of the session",
     SIGNER: "whose signature it is, as they say themselves",
 }

@@ -13,8 +13,8 @@ from ...signing import detached
 from ...signing.keys import Anchor
 from .. import vcon
 from ..common.zips import Archive
-from . import audit_rows, manifest, record
-from .layout import AUDIT, CHECKPOINT, EVENTS, LINKS, MANIFEST, SIGNATURE, VCON
+from . import audit_rows, manifest, receipts, record
+from .layout import AUDIT, CHECKPOINT, EVENTS, LINKS, MANIFEST, RECEIPTS, SIGNATURE, VCON
 from .manifest import Manifest
 from .packing import Member
 
@@ -70,6 +70,7 @@ def verify(archive: Archive, anchors: Sequence[Anchor], at: datetime) -> Report:
         *_audit_and_original(archive, declared),
         *_inner(archive, declared, anchors, at, report.facts.append),
         *_record(archive, declared, anchors, at, report.facts.append),
+        *_receipts(archive, declared, anchors, at, report.facts.append),
     ]
     report.findings += faults
     wrong = [fault for fault in faults if fault.severity == "error"]
@@ -223,6 +224,30 @@ def _record(
         f"record: {checked.sealed} events are what checkpoint {checked.header.number} of "
         f"{checked.header.at:%Y-%m-%d %H:%M:%S} UTC knew{more}; signed by {checked.signed_by}"
     )
+
+
+def _receipts(
+    archive: Archive, declared: Manifest, anchors: Sequence[Anchor], at: datetime, tell: Callable[[str], None]
+) -> Iterator[Finding]:
+    """The receipts of the decisions; bundles of before them have none, and their manifest says nothing of one."""
+    member, audit = archive.member(RECEIPTS), archive.member(AUDIT)
+    if "receipts" not in declared.value or member is None or audit is None:  # a missing member is told already
+        return
+    try:
+        with archive.open(member) as lines:
+            checked = receipts.check(lines, anchors, at, session_id=declared.text("session", "id"))
+        with archive.open(audit) as lines:
+            faults = [*checked.faults, *receipts.not_in_audit(checked, lines)]
+    except FormatError as error:
+        yield _fault(RECEIPTS, str(error))
+        return
+    if checked.rows != declared.part("receipts").get("rows"):
+        faults.append(f"it has {checked.rows:,} receipts, and the manifest says another number")
+    for fault in faults[: receipts.MOST]:
+        yield _fault(RECEIPTS, fault)
+    planted = f", {checked.planted} of them of planted test calls" if checked.planted else ""
+    if not faults:
+        tell(f"receipts: {checked.rows} decisions{planted}")
 
 
 def _fault(path: str, message: str) -> Finding:

@@ -61,6 +61,8 @@ class Parts:
     exported_at: datetime | None = None
     record: Record | None = None
     """The chained log and its checkpoint; none of a session without events."""
+    receipts: Iterable[tuple[str, str]] = ()
+    """Approvals with their receipts, in the order of their ids."""
     unsigned_vcon: str = ""
     """Why the vCon is not to be signed by itself; empty when it is."""
 
@@ -73,6 +75,7 @@ class _Told:
     vcon: dict[str, Any] = field(default_factory=dict)
     audit: dict[str, Any] = field(default_factory=dict)
     record: dict[str, Any] | None = None
+    receipts: dict[str, Any] = field(default_factory=dict)
 
 
 def write(session: SessionDraft, events: Events, losses: Losses, *, options: dict[str, Any]) -> Iterator[bytes]:
@@ -89,6 +92,7 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     yield from _audit(parts, packing, stated)
     if parts.record:
         yield from _record(parts.record, packing, stated)
+    yield from _receipts(parts, packing, stated)
     rows = {"format": vcon.NAME, "items": losses.rows()}
     yield from packing.add(layout.LOSSES, "application/json", [_pretty(rows)])
     if parts.signer:
@@ -101,7 +105,7 @@ def _readme(session: SessionDraft, parts: Parts, packing: Packing, options: dict
     original = _place(parts.original) if parts.original else None
     signer = (layout.SIGNER,) if parts.signer else ()
     record = (layout.CHECKPOINT, layout.LINKS, layout.EVENTS) if parts.record else ()
-    members = (original or "", layout.VCON, layout.AUDIT, *record, layout.LOSSES, *signer)
+    members = (original or "", layout.VCON, layout.AUDIT, *record, layout.RECEIPTS, layout.LOSSES, *signer)
     text = layout.readme(session.title, str(options.get("product_version", "")), original, members)
     yield from packing.add(layout.README, "text/plain; charset=utf-8", [text])
 
@@ -177,6 +181,20 @@ def _record(record: Record, packing: Packing, stated: _Told) -> Iterator[bytes]:
     stated.record = {"checkpoint": layout.CHECKPOINT, "links": layout.LINKS, "events": layout.EVENTS}
 
 
+def _receipts(parts: Parts, packing: Packing, stated: _Told) -> Iterator[bytes]:
+    """A line for each decision. The member is there without any, too: that there were none is signed as well."""
+    rows = 0
+
+    def lines() -> Iterator[bytes]:
+        nonlocal rows
+        for approval, receipt in parts.receipts:
+            rows += 1
+            yield dumps({"approval": approval, "receipt": receipt}) + b"\n"
+
+    yield from packing.add(layout.RECEIPTS, "application/x-ndjson", lines())
+    stated.receipts = {"path": layout.RECEIPTS, "rows": rows}
+
+
 def _manifest(
     session: SessionDraft, events: Events, parts: Parts, packing: Packing, stated: _Told, options: dict[str, Any]
 ) -> bytes:
@@ -193,6 +211,7 @@ def _manifest(
         "original": stated.original,
         "vcon": stated.vcon,
         "audit": stated.audit,
+        "receipts": stated.receipts,
         **({"record": stated.record} if stated.record else {}),
         "members": [member.row() for member in packing.members],
     })  # fmt: skip

@@ -12,9 +12,11 @@ from sessions_app.queries.log import links
 from sessions_app.services import audit
 from vcon_app.formats import bundle
 from vcon_app.models import Export, ImportedSession
+from vcon_app.signing.signers import Signer
 
 from ..checkpoints import proofs
 from ..documents import originals
+from ..receipts import issuing
 from ..trust import own_keys
 from .job import ExportJob
 
@@ -24,12 +26,14 @@ def parts_of(job: ExportJob, export: Export) -> bundle.Parts:
 
     Raises ``BadKey``, ``FormatError``, ``OSError``.
     """
+    signer = own_keys.signer()
     return bundle.Parts(
         session_id=str(export.session_id),
         original=_original(job.original) if job.original else None,
         audit=_audit_rows(export.session),
         record=_record(export.session),
-        signer=own_keys.signer(),
+        signer=signer,
+        receipts=_receipts(export.session, signer),
         exported_by=export.requested_by,
         exported_at=export.created_at,
         unsigned_vcon="the session still goes on" if job.goes_on else "",
@@ -57,6 +61,12 @@ def _record(session: Session) -> bundle.Record | None:
         links=found,
         rows=lambda: links.rows(session.pk, 1, found[-1][0].last_seq),
     )
+
+
+def _receipts(session: Session, signer: Signer) -> Iterator[tuple[str, str]]:
+    """What was decided in the session, a receipt each. After the record, whose checkpoint knows the decisions."""
+    for approval, receipt in issuing.issue_all(session.workspace_id, session.approvals.all(), signer):
+        yield str(approval), receipt
 
 
 def _audit_rows(session: Session) -> Iterator[bundle.AuditRow]:

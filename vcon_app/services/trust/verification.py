@@ -16,7 +16,7 @@ from vcon_app.formats import bundle, vcon
 from vcon_app.formats.common.zips import Archive
 from vcon_app.formats.contract import Verifier
 from vcon_app.formats.vcon.file import vconz
-from vcon_app.signing import states
+from vcon_app.signing import receipt, states
 from vcon_app.signing.keys import Anchor
 
 from ..documents import archives, decryption
@@ -32,9 +32,14 @@ class FileCheck:
 
 
 def check_file(path: Path, anchors: Sequence[Anchor]) -> FileCheck:
-    """Of a signed file of a format, a bundle, or a ``.vconz``. Raises ``FormatError``, ``OSError``."""
+    """Of a signed file of a format, a receipt, a bundle, or a ``.vconz``. Raises ``FormatError``, ``OSError``."""
     now = timezone.now()
     with path.open("rb") as source:
+        start = source.read(receipt.LARGEST + 1)
+        if receipt.looks_like_one(start):
+            checked = receipt.check(start, anchors, now)
+            return FileCheck(checked.signature, checked.findings, receipt.sentences(checked.statement))
+        source.seek(0)
         if archives.is_archive(source, "auto"):
             return _check_archive(Archive(source), anchors, now)
         format = registry.get(registry.detect(source)[0])

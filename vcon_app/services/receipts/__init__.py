@@ -1,0 +1,1 @@
+"""Receipts of decisions: what the record says of one, signed by the installation."""
