@@ -11,6 +11,7 @@ from .runtimes import worker
 from .runtimes.managed import upkeep
 from .services.approvals import endings
 from .services.log import search_index
+from .services.stops import carrying_out
 from .services.triggers import schedules
 from .services.turns import in_flight
 from .services.upkeep import retention
@@ -20,6 +21,12 @@ from .services.upkeep import retention
 def expire_approvals() -> int:
     """Called every 5 s by the scheduler: deny what nobody decided in time."""
     return endings.expire_due()
+
+
+@shared_task
+def carry_out_stops() -> int:
+    """Called every 5 s by the scheduler: finish stops that were left half done, and end those whose time is over."""
+    return carrying_out.sweep()
 
 
 @shared_task

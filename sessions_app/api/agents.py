@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
 from sessions_app import models
+from sessions_app.queries import stops
 from sessions_app.services import agents
 
 from .auth import reader, writer
@@ -25,7 +26,9 @@ def list_agents(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpRespo
     """The agents of the workspace, the newest first."""
     found = models.Agent.objects.filter(workspace=request.auth.workspace)
     rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
-    return reply(Page(items=[Agent.from_row(row) for row in rows], next_cursor=next_cursor))
+    held = stops.of_agents(request.auth.workspace.id)
+    items = [Agent.from_row(row, held.get(None) or held.get(row.pk)) for row in rows]
+    return reply(Page(items=items, next_cursor=next_cursor))
 
 
 @router.post("/agents", auth=writer, response={201: Agent})
@@ -34,13 +37,13 @@ def create_agent(request: HttpRequest, agent: NewAgent) -> HttpResponse:
     """Define an agent. 409 when the name is taken; `policy`, `tools` and `environment` are for admins."""
     values, may_grant = agent.values(), request.auth.role.covers(models.Role.ADMIN)
     made = agents.create(request.auth.workspace.id, by=request.auth.actor, may_grant=may_grant, **values)
-    return reply(Agent.from_row(made), 201)
+    return reply(_shown(made), 201)
 
 
 @router.get("/agents/{uuid:agent_id}", auth=reader, response=Agent)
 def read_agent(request: HttpRequest, agent_id: UUID) -> HttpResponse:
     """One agent."""
-    return reply(Agent.from_row(agent_read(request, agent_id)))
+    return reply(_shown(agent_read(request, agent_id)))
 
 
 @router.patch("/agents/{uuid:agent_id}", auth=writer, response=Agent)
@@ -51,7 +54,7 @@ def change_agent(request: HttpRequest, agent_id: UUID, changes: AgentChanges) ->
     """
     agent, may_grant = agent_read(request, agent_id), request.auth.role.covers(models.Role.ADMIN)
     changed = agents.change(agent, changes.values(), by=request.auth.actor, seen=changes.version, may_grant=may_grant)
-    return reply(Agent.from_row(changed))
+    return reply(_shown(changed))
 
 
 @router.get("/agents/{uuid:agent_id}/versions", auth=reader, response=Page[AgentVersion])
@@ -60,6 +63,10 @@ def list_versions(request: HttpRequest, agent_id: UUID, limit: Limit, cursor: Cu
     found = models.AgentVersion.objects.filter(agent=agent_read(request, agent_id))
     rows, next_cursor = keyset(found, "version", limit, cursor, int)
     return reply(Page(items=[AgentVersion.from_row(row) for row in rows], next_cursor=next_cursor))
+
+
+def _shown(agent: models.Agent) -> Agent:
+    return Agent.from_row(agent, stops.of_agent(agent.workspace_id, agent.pk))
 
 
 def agent_read(request: HttpRequest, agent_id: UUID) -> models.Agent:

@@ -18,10 +18,11 @@ from sessions_app.services import continuations, sent_events
 from sessions_app.services import sessions as session_service
 from sessions_app.services.approvals import decisions as approval_service
 from sessions_app.services.money import budgets, ledger
+from sessions_app.services.stops import stops as stop_service
 from sessions_app.services.turns import messages
 from sessions_app.services.upkeep import disk
 
-from . import agents, approvals, audit, auth, events, sessions, triggers, usage, waiting, wallets
+from . import agents, approvals, audit, auth, events, sessions, stops, triggers, usage, waiting, wallets
 from .parsing import BodyParser
 from .problems import Problem, invalid
 
@@ -40,6 +41,9 @@ FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
     messages.NotActive: lambda error: Problem(409, str(error)),
     messages.TooLong: lambda error: invalid("/text", str(error)),
     budgets.Spent: lambda error: Problem(402, str(error)),
+    stop_service.Refused: lambda error: invalid(f"/{error.field}", str(error)),
+    stop_service.NotAllowed: lambda error: Problem(403, str(error)),
+    stop_service.NotInForce: lambda error: Problem(409, str(error)),
     ledger.NotMoney: lambda error: invalid("/amount", str(error)),
     agent_service.NotAllowed: lambda error: Problem(403, str(error)),
     agent_service.NameTaken: lambda error: Problem(409, str(error)),
@@ -76,7 +80,7 @@ def build() -> NinjaAPI:
     api.add_exception_handler(HttpError, _from_ninja)
     api.add_exception_handler(ValidationError, _from_validation)
     explain(api, FAULTS | triggers.FAULTS)
-    for noun in (agents, sessions, events, approvals, triggers, usage, wallets, audit):
+    for noun in (agents, sessions, events, approvals, stops, triggers, usage, wallets, audit):
         api.add_router(ROOT, noun.router)
     for noun in (sessions, events, waiting):
         api.add_router(SEED_ROOT, noun.seed_router)

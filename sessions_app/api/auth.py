@@ -11,7 +11,7 @@ from ninja.security.base import AuthBase
 from ninja.utils import check_csrf
 
 from sessions_app.live import visits
-from sessions_app.models import Agent, Approval, Budget, Member, Role, Schedule, Session, TriggerRun, Workspace
+from sessions_app.models import Agent, Approval, Budget, Member, Role, Schedule, Session, Stop, TriggerRun, Workspace
 from sessions_app.models import WebhookDelivery as Delivery
 from sessions_app.models import WebhookEndpoint as Webhook
 from sessions_app.services import audit
@@ -32,6 +32,7 @@ IN_PATHS: dict[str, type[Model]] = {
     "webhook_id": Webhook,
     "delivery_id": Delivery,
     "run_id": TriggerRun,
+    "stop_id": Stop,
 }
 
 

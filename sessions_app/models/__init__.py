@@ -10,7 +10,7 @@ from .gate.grants import Grant
 from .gate.notices import Notice, NoticeChoice, OutgoingMessage, OutgoingWebhook, PushSubscription
 from .gate.policies import PolicyInForce, PolicyVersion
 from .gate.review import CardView, SavedReason
-from .gate.stops import Stop
+from .gate.stops import Stop, StoppedSession
 from .idempotency import IdempotentAnswer
 from .installation import Installation
 from .links import EventLink, UnsealedHead
@@ -72,6 +72,7 @@ __all__ = [
     "SlackNotice",
     "SlackReply",
     "Stop",
+    "StoppedSession",
     "Tombstone",
     "ToolCall",
     "TriggerRun",

@@ -109,7 +109,9 @@ def _execute(turn: TurnRun, call: Event, arguments: Any, execute: Execute) -> No
     except budgets.Spent as spent:
         turn.append(turn.result(call, str(spent), "denied", by="wallet"))
         return
-    turn.save_state(executing=call.call_id)
+    if stopped := turn.begin_execution(call):
+        turn.append(turn.result(call, f"{stopped}. Do not repeat this call.", "denied", by="stop"))
+        return
     started = time.monotonic()
     result = execute(call, arguments)
     latency_ms = round((time.monotonic() - started) * 1000)

@@ -12,10 +12,12 @@ from django.utils import timezone
 
 from sessions_app.drafts import EventDraft, ToolDraft
 from sessions_app.models import Agent, Approval, Event, Session, TurnInFlight
+from sessions_app.queries import stops as queries
 from sessions_app.services import agents, audit, notify
 from sessions_app.services.approvals import requests
 from sessions_app.services.log import events, links
 from sessions_app.services.money import budgets
+from sessions_app.services.stops import doors
 from sessions_app.services.turns import in_flight
 from sessions_app.services.turns.in_flight import LeaseLost
 
@@ -92,6 +94,17 @@ class TurnRun:
         self.state |= notes
         with in_flight.owned(self.flight):
             in_flight.still_owned(self.flight).update(state=self.state)
+
+    def begin_execution(self, call: Event) -> str:
+        """Note that a call is under way, for whoever goes on with this turn; or why a stop forbids it, else empty.
+
+        Raises ``LeaseLost``.
+        """
+        with in_flight.owned(self.flight):
+            if stop := doors.stop_of(self.session.agent):
+                return queries.sentence(stop)
+            self.save_state(executing=call.call_id)
+        return ""
 
     def request_approval(self, call: Event, *, context: str = "", risk: str = "") -> Approval:
         """The approval of a tool call: the one that exists, or a new one that now waits for a person."""

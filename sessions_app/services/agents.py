@@ -31,6 +31,10 @@ class NotAllowed(PermissionError):
     """Somebody who is no admin tried to set what an agent may do."""
 
 
+class NotActive(ValueError):
+    """The agent is paused, archived or stopped: it begins no turns."""
+
+
 class NameTaken(ValueError):
     """Another agent of the workspace has this name."""
 

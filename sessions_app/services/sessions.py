@@ -17,6 +17,7 @@ from . import actors, audit, notify, task_queue
 from .approvals import endings
 from .log import events, links
 from .log.sanitise import identifier, storable
+from .stops import doors
 from .turns.resume import stop
 
 FROM_FILE = "this session was read from a file and stays as it is: continue it in a new session"
@@ -37,8 +38,15 @@ class ReadFromFile(Closed):
 
 
 @transaction.atomic
-def create(agent: Agent, *, by: audit.Actor, origin: str = Session.Origin.API, **fields: Any) -> Session:
-    """A new, empty session of an agent. ``fields``: title, summary, user_id, external_id (texts), metadata, tags."""
+def create(
+    agent: Agent, *, by: audit.Actor, origin: str = Session.Origin.API, for_question: bool = False, **fields: Any
+) -> Session:
+    """A new, empty session of an agent. ``fields``: title, summary, user_id, external_id (texts), metadata, tags.
+
+    Raises ``doors.Stopped``; not of a session that is but made ``for_question``, which is answered no and kept.
+    """
+    if not for_question:
+        doors.refuse_where_stopped(agent)
     fields = storable(fields) | {"external_id": identifier(fields.get("external_id", ""))}
     session = Session.objects.create(
         workspace_id=agent.workspace_id,

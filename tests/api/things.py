@@ -5,10 +5,11 @@ from __future__ import annotations
 from decimal import Decimal
 from uuid import UUID, uuid4
 
-from sessions_app.models import Agent, Budget, Session, TriggerRun, WebhookDelivery
-from sessions_app.services import audit
+from sessions_app.models import Agent, Budget, Role, Session, TriggerRun, WebhookDelivery
+from sessions_app.services import agents, audit
 from sessions_app.services.approvals import requests
 from sessions_app.services.money import budgets
+from sessions_app.services.stops import stops
 from sessions_app.services.triggers import schedules, webhook_endpoints
 from vcon_app.models import Import, SourceDocument
 
@@ -18,11 +19,13 @@ BY = audit.Actor("member", "somebody", "Somebody")
 def make_things(agent: Agent, session: Session) -> dict[str, UUID]:
     """Ids by the name of the path's parameter. What is not made (a message that waits) has an id that nobody has."""
     workspace_id = agent.workspace_id
+    idle = agents.get_or_create_agent(workspace_id, "Idle")
     schedule = schedules.create(
         agent, by=BY, name="Daily", cron="0 9 * * *", timezone="UTC", input_text="Go", enabled=False,
         missed="skip", overlap="allow",
     )  # fmt: skip
     endpoint, _ = webhook_endpoints.create(workspace_id, "orders", "none", agent=None, by=BY, secret="")
+    stop = stops.make(agent.workspace, by=audit.COMMAND, role=Role.ADMIN, reason="A test", agent=idle)
     document = SourceDocument.objects.create(workspace_id=workspace_id, sha256="0" * 64, size=1)
     return {
         "agent_id": agent.pk,
@@ -37,6 +40,7 @@ def make_things(agent: Agent, session: Session) -> dict[str, UUID]:
         "run_id": TriggerRun.objects.create(
             workspace_id=workspace_id, kind="schedule", name="Daily", status="skipped", fired_at=agent.created_at
         ).pk,
+        "stop_id": stop.pk,
         "import_id": Import.objects.create(workspace_id=workspace_id, document=document, filename="a.json").pk,
         "redaction_id": uuid4(),
         "message_id": uuid4(),

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from sessions_app import models
 
 from .common import Body, Name
+from .stops import StopInForce
 
 MAX_LIST = 1_000
 
@@ -70,13 +71,14 @@ class Agent(BaseModel):
     policy: dict[str, Any]
     environment: dict[str, Any]
     metadata: dict[str, Any]
+    stopped: StopInForce | None = Field(description="the stop that holds it now, of itself or of every agent")
     created_at: datetime
     updated_at: datetime
 
     @classmethod
-    def from_row(cls, agent: models.Agent) -> Agent:
-        fields = {name: getattr(agent, name) for name in cls.model_fields}
-        return cls(**fields | {"model": agent.model or None})
+    def from_row(cls, agent: models.Agent, stop: models.Stop | None) -> Agent:
+        others = {"model": agent.model or None, "stopped": StopInForce.from_row(stop)}
+        return cls(**others, **{name: getattr(agent, name) for name in cls.model_fields if name not in others})
 
 
 class AgentVersion(BaseModel):

@@ -20,11 +20,15 @@ class Stop(models.Model):
     reason = models.TextField()
     made_by = models.TextField()
     made_by_kind = models.CharField(max_length=10)
+    made_by_id = models.TextField(default="", db_default="")
+    """Of the member or key that made it, who may lift it without being an admin."""
     made_at = models.DateTimeField()
     until = models.DateTimeField(null=True)
     lifted_at = models.DateTimeField(null=True)
     lifted_by = models.TextField(default="")
     lift_reason = models.TextField(default="")
+    audited_at = models.DateTimeField(null=True)
+    """When the audit log was told: after the row, which must wait for nobody."""
     carried_out_at = models.DateTimeField(null=True)
     """When the last call that waited was denied and the last turn told to stop; a sweep finishes what is None."""
 
@@ -33,3 +37,26 @@ class Stop(models.Model):
             models.Index(fields=["workspace"], condition=models.Q(lifted_at=None), name="stop_in_force"),
             models.Index(fields=["workspace", "-id"], name="stop_recent"),
         ]
+
+    @property
+    def actor(self) -> tuple[str, str, str]:
+        """Kind, id and name by which its denials are signed, for ``audit.Actor``."""
+        return "stop", str(self.pk), f"stop by {self.made_by}"
+
+
+class StoppedSession(models.Model):
+    """What a stop ended in one session."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7)
+    stop = models.ForeignKey(Stop, models.CASCADE, related_name="sessions")
+    session_id = models.UUIDField()
+    """No foreign key: that it was stopped stays known when the session is erased."""
+    denied = models.PositiveIntegerField(default=0)
+    """Calls that waited for a person, or had been approved and were not told to the agent yet."""
+    turn_interrupted = models.BooleanField(default=False)
+    executing = models.TextField(default="")
+    """The tool whose call was being made at that moment: it ran before the stop, and was not undone."""
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["stop", "session_id"], name="stopped_session_once")]

@@ -18,7 +18,7 @@ from sessions_app.models import ApiKey, Approval, PasswordOrigin, Role, Vote
 
 from .. import actors, audit
 from ..log.sanitise import storable, text
-from .endings import expire_due
+from .endings import deny_where_stopped, expire_due
 from .record import lock_session_of, record_ending
 
 VERDICTS = ("approve", "deny", "answer")
@@ -85,6 +85,7 @@ def decide(approval: Approval, decider: Decider, decision: Decision) -> Approval
     with transaction.atomic():
         lock_session_of(approval.pk)
         expire_due(approval_id=approval.pk)
+        deny_where_stopped(approval)
         decided = _compare_and_set(approval.pk, decider, decision)
     if decided:
         return decided

@@ -5,11 +5,14 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
-from sessions_app.models import Approval
+from sessions_app.models import Approval, Stop
+from sessions_app.queries import stops as queries
 
 from .. import audit, notify
+from ..stops import doors
 from .record import lock_session_of, record_ending
 
 EXPIRED = "No reviewer answered in time, so this call is denied. Do not repeat it."
@@ -34,6 +37,46 @@ def cancel_all(session_id: UUID, *, reason: str, by: audit.Actor) -> int:
         _end_undecided(approval, Approval.Status.CANCELLED, reason, by, "approval.cancelled")
         for approval in waiting.select_related("session")
     )
+
+
+def stoppable() -> Q:
+    """Calls that a stop ends: those that wait, and those approved of which the agent has not been told."""
+    told_to_nobody = Q(status__in=[Approval.Status.APPROVED, Approval.Status.APPROVED_EDITED], delivery="queued")
+    return Q(recorded=False) & (Q(status=Approval.Status.PENDING) | told_to_nobody)
+
+
+@transaction.atomic
+def deny_by_stop(approval: Approval, stop: Stop) -> bool:
+    """Deny a call because of a stop: at once, or what was asked or approved before it. False where it ended before.
+
+    An approval that no agent was told of yet is taken back; its votes stay, and the decision names it.
+    """
+    lock_session_of(approval.pk)
+    new = approval.status == Approval.Status.PENDING and approval.requested_at >= stop.made_at
+    status = Approval.Status.AUTO_DENIED if new else Approval.Status.DENIED
+    by, reason = audit.Actor(*stop.actor), f"{queries.sentence(stop)}. Do not repeat this call."
+    now = timezone.now()
+    decision = {
+        "verdict": "deny", "by": by.name, "by_kind": by.kind, "by_id": by.id, "at": now.isoformat(), "reason": reason,
+    }  # fmt: skip
+    if approval.decision:
+        decision["instead_of"] = approval.decision
+    standing = Approval.objects.filter(stoppable(), pk=approval.pk, version=approval.version)
+    changed = standing.update(
+        status=status, version=approval.version + 1, decided_at=now, decision=decision, delivery="queued",
+        decides_by=Approval.DecidesBy.STOP, executable_digest="",
+    )  # fmt: skip
+    if changed:
+        approval.refresh_from_db()
+        record_ending(approval, by, "approval.stopped", reason=reason)
+    return bool(changed)
+
+
+def deny_where_stopped(approval: Approval) -> None:
+    """Deny a call that waits under a stop that was not carried out yet. Inside a transaction."""
+    stop = doors.stop_in(approval.workspace_id, approval.session.agent_id)
+    if stop:
+        deny_by_stop(approval, stop)
 
 
 @transaction.atomic

@@ -16,7 +16,8 @@ from sessions_app.models import Agent, Approval, Session
 from .. import actors, agents, audit, sessions
 from ..log import links
 from ..log.sanitise import identifier, storable, text
-from . import record
+from ..stops import doors
+from . import endings, record
 from .decisions import Conflict
 
 
@@ -60,6 +61,8 @@ def request(session: Session, question: Question, *, by: audit.Actor) -> Approva
         session=str(session.pk), tool=question.tool, digest=approval.digest,
     )  # fmt: skip
     record.announce(approval)
+    if stop := doors.stop_in(session.workspace_id, session.agent_id):
+        endings.deny_by_stop(approval, stop)
     return approval
 
 
@@ -76,7 +79,7 @@ def request_in_own_session(
     session = _session_asked_in(agent, question.client_id, among or Q()) if question.client_id else None
     if session is None:
         title = f"May it run {question.tool}?"
-        session = sessions.create(agent, by=by, origin=Session.Origin.API, title=title)
+        session = sessions.create(agent, by=by, origin=Session.Origin.API, title=title, for_question=True)
     return request(session, question, by=by)
 
 

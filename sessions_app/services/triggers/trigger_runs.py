@@ -9,9 +9,11 @@ from datetime import datetime
 from django.db import Error, transaction
 
 from sessions_app.models import Agent, Schedule, Session, TriggerRun, WebhookDelivery
+from sessions_app.queries import stops as queries
 from sessions_app.services import audit, sessions
 from sessions_app.services.log.sanitise import text as storable_text
 from sessions_app.services.money import budgets
+from sessions_app.services.stops import doors
 from sessions_app.services.turns import messages
 
 KEPT_INPUT = 10_000
@@ -93,6 +95,8 @@ def _start(run: TriggerRun, agent: Agent, firing: Fire) -> Session:
         raise Skipped(f"{agent.name} is paused; an admin can resume it")
     if agent.status == Agent.Status.ARCHIVED:
         raise messages.NotActive(f"{agent.name} is archived: it begins no sessions; choose another agent")
+    if stop := doors.stop_of(agent):
+        raise Skipped(queries.sentence(stop))
     actor = audit.Actor("trigger", str(run.pk), run.name)
     session = sessions.create(agent, by=actor, origin=run.kind, title=firing.title or firing.trigger_name)
     messages.submit(session.pk, firing.input_text, by=actor)

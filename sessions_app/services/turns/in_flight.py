@@ -19,11 +19,13 @@ from django.utils import timezone
 
 from sessions_app.drafts import ActorKind, EventDraft
 from sessions_app.ids import uuid7
-from sessions_app.models import Agent, Approval, QueuedMessage, Session, TurnInFlight
+from sessions_app.models import Agent, Approval, QueuedMessage, Session, Stop, TurnInFlight
+from sessions_app.queries import stops as queries
 
 from .. import audit, notify, sessions, task_queue
 from ..log import events, links
 from ..money import budgets, usage
+from ..stops import doors
 
 LEASE = timedelta(seconds=15)
 """A worker writes a heartbeat every second; silent for so long it is taken for dead."""
@@ -52,7 +54,21 @@ def claim(session_id: UUID) -> TurnInFlight | None:
     if not claimed.update(worker=token, heartbeat_at=now, attempt=F("attempt") + 1):
         return None
     rows = TurnInFlight.objects.select_related("session__agent").defer("session__source_record")
-    return rows.filter(session_id=session_id, worker=token).first()
+    flight = rows.filter(session_id=session_id, worker=token).first()
+    if flight and not flight.interrupted_at:
+        _interrupt_where_stopped(flight)
+    return flight
+
+
+def _interrupt_where_stopped(flight: TurnInFlight) -> None:
+    """Interrupt a turn under a stop that was not carried out yet: its process may have died."""
+    session = flight.session
+    if stop := queries.of_agent(session.workspace_id, session.agent_id):
+        with owned(flight):
+            flight.interrupted_at = timezone.now()
+            still_owned(flight).update(interrupted_at=flight.interrupted_at)
+            by = audit.Actor(*stop.actor)
+            events.append(session.pk, [stopped_event(stop)], origin=links.desk_for(by))
 
 
 def still_owned(flight: TurnInFlight) -> QuerySet[TurnInFlight]:
@@ -185,12 +201,21 @@ def message_origin(message: QueuedMessage) -> links.Origin:
     return links.sent_by(audit.Actor(message.sender_kind or message.by_kind, message.sender_id, message.by))
 
 
-def status_event(by: str, status: str, text: str, *, actor_kind: ActorKind = "system", **data: Any) -> EventDraft:
-    """A step of the turn itself: ``retry``, ``held_back``."""
+def status_event(
+    by: str, status: str, text: str, *, actor_kind: ActorKind = "system", key: str = "", **data: Any
+) -> EventDraft:
+    """A step of the turn itself: ``retry``, ``held_back``, ``stopped``. The same ``key`` is in the log once."""
     return EventDraft(
-        "status", f"{status}:{uuid7()}", at=timezone.now(), actor_kind=actor_kind, actor_name=by, text=text,
+        "status", key or f"{status}:{uuid7()}", at=timezone.now(), actor_kind=actor_kind, actor_name=by, text=text,
         data={"status": status} | data,
     )  # fmt: skip
+
+
+def stopped_event(stop: Stop) -> EventDraft:
+    """That a stop began to hold a session: in the log once, whoever writes it first."""
+    return status_event(
+        f"stop by {stop.made_by}", "stopped", queries.sentence(stop), key=f"stopped:{stop.pk}", stop=str(stop.pk)
+    )
 
 
 def _begin_next(session: Session) -> None:
@@ -211,6 +236,8 @@ def _why_not(session: Session) -> str:
     """Reason why the session may begin no turn now; empty when it may."""
     if session.agent.status != Agent.Status.ACTIVE:
         return f"{session.agent.name} is {session.agent.status}: the next message waits"
+    if stop := doors.stop_of(session.agent):
+        return f"the next message waits: {queries.sentence(stop)}"
     try:
         budgets.check(session)
     except budgets.Spent as spent:

@@ -14,19 +14,17 @@ from sessions_app.ids import uuid7
 from sessions_app.models import Agent, QueuedMessage, Session
 
 from .. import audit, notify, sessions
+from ..agents import NotActive as NotActive
 from ..approvals import endings
 from ..log import events, links
 from ..log.sanitise import text as storable_text
 from ..money import budgets
+from ..stops import doors
 from . import in_flight
 from .resume import stop
 
 MAX_MESSAGE = 1_000_000
 """Characters of one message: several times what any model reads at once."""
-
-
-class NotActive(ValueError):
-    """The agent is paused or archived: it begins no turns."""
 
 
 class TooLong(ValueError):
@@ -83,6 +81,7 @@ def submit(
         session=session, text=storable_text(text), by=by.name, by_kind=kind, sender_kind=by.kind, sender_id=by.id,
         data=data,
     )  # fmt: skip
+    doors.refuse_where_stopped(session.agent)
     if not runs_here(session.agent):
         appended = events.append(
             session.pk, [in_flight.message_event(message)], origin=in_flight.message_origin(message)
@@ -123,6 +122,7 @@ def send_waiting(session_id: UUID) -> bool:
     if session.status == Session.Status.RUNNING or not QueuedMessage.objects.filter(session=session).exists():
         return False
     _require_active(session.agent)
+    doors.refuse_where_stopped(session.agent)
     budgets.check(session)
     in_flight.begin_first_waiting(session)
     return True
@@ -139,6 +139,7 @@ def retry(session_id: UUID, *, by: audit.Actor) -> bool:
     if session.status == Session.Status.RUNNING or not session.last_turn or not runs_here(session.agent):
         return False
     _require_active(session.agent)
+    doors.refuse_where_stopped(session.agent)
     budgets.check(session)
     kind: ActorKind = "system" if by.kind == "system" else "person"
     asked = in_flight.status_event(by.name, "retry", f"{by.name} asks to try again", actor_kind=kind)

@@ -1,0 +1,50 @@
+"""Stops: which are in force, and what they say."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from sessions_app.models import Stop
+
+
+def in_force(workspace_id: UUID) -> QuerySet[Stop]:
+    """Stops of a workspace that hold now, those of every agent first, then those that last longest."""
+    holding = Stop.objects.filter(
+        Q(until=None) | Q(until__gt=timezone.now()), workspace_id=workspace_id, lifted_at=None
+    )
+    return holding.select_related("agent").order_by(
+        F("agent").asc(nulls_first=True), F("until").desc(nulls_first=True), "id"
+    )
+
+
+def of_agent(workspace_id: UUID, agent_id: UUID) -> Stop | None:
+    """The stop that holds an agent now; of several the one of every agent, or that lasts longest."""
+    return in_force(workspace_id).filter(Q(agent=None) | Q(agent=agent_id)).first()
+
+
+def of_agents(workspace_id: UUID) -> dict[UUID | None, Stop]:
+    """The stop in force for each agent that has one of its own; under None the one of every agent."""
+    found: dict[UUID | None, Stop] = {}
+    for stop in in_force(workspace_id):
+        found.setdefault(stop.agent_id, stop)
+    return found
+
+
+def recent(workspace_id: UUID) -> QuerySet[Stop]:
+    """Every stop of a workspace, with what it ended."""
+    return Stop.objects.filter(workspace_id=workspace_id).select_related("agent").prefetch_related("sessions")
+
+
+def holds(stop: Stop) -> bool:
+    """Whether it is in force now."""
+    return stop.lifted_at is None and (stop.until is None or stop.until > timezone.now())
+
+
+def sentence(stop: Stop) -> str:
+    """What somebody is told who meets it: what is stopped, by whom, until when and why."""
+    what = stop.agent.name if stop.agent else "every agent of this workspace"
+    until = f"until {stop.until:%Y-%m-%d %H:%M} UTC" if stop.until else "until somebody lifts it"
+    return f"{what} is stopped by {stop.made_by}, {until}: {stop.reason}"
