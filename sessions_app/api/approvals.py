@@ -63,6 +63,8 @@ async def read_approval(request: HttpRequest, approval_id: UUID, wait: Wait) -> 
         approval = await in_thread(_current, request.auth, approval_id)
         while approval.status == Status.PENDING and (left := until - time.monotonic()) > 0:
             await changes.wait(min(left, _seconds_to_expiry(approval)))
+            if readers.is_gone(caller):
+                raise Problem(401, "the key or the member that asked may not read any more")
             approval = await in_thread(_current, request.auth, approval_id)
     return reply(Approval.from_row(approval))
 

@@ -103,7 +103,7 @@ def _stream(
     start = after if last_event_id is None else last_event_id
     caller, address = request.auth.caller, request.META.get("REMOTE_ADDR", "")
     readers.check(caller, address)
-    frames = follow.stream(follow.Follower(session.id, start, _schema_of), readers.reading(caller, address))
+    frames = follow.stream(follow.Follower(session.id, start, _schema_of), caller, address)
     return StreamingHttpResponse(frames, content_type="text/event-stream", headers=follow.HEADERS)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from uuid import UUID
 
 from django.db import InterfaceError, OperationalError
 
+from . import readers
 from .hub import Piece, Topic, hub
 from .steps import Frame, Show, Step, piece, steps
 from .threads import release
@@ -50,15 +50,15 @@ class Follower:
         return before != hash(frame.text)
 
 
-async def stream(follower: Follower, counted: AbstractContextManager[None] | None = None) -> AsyncIterator[str]:
-    """Frames for as long as somebody reads; a comment line when nothing happens for 15 s.
+async def stream(follower: Follower, caller: str, address: str) -> AsyncIterator[str]:
+    """Frames for as long as somebody reads and may read; a comment line when nothing happens for 15 s.
 
     A reader that is slow holds the generator at ``yield``: what it missed it reads from the log later.
-    ``counted`` is entered while it reads.
+    ``caller`` is counted while it reads.
     """
     await release()
     try:
-        with counted or nullcontext(), hub().reader("session", follower.session_id) as reader:
+        with readers.reading(caller, address), hub().reader("session", follower.session_id) as reader:
             yield "retry: 2000\n\n"
             changed: set[Topic] | None = set()
             pieces: list[Piece] = []
@@ -76,6 +76,8 @@ async def stream(follower: Follower, counted: AbstractContextManager[None] | Non
                     if step.is_last:
                         return
                 changed = await reader.wait(PING_SECONDS)
+                if readers.is_gone(caller):
+                    return
                 pieces = reader.written_pieces()
     except (OperationalError, InterfaceError) as error:
         log.warning("a stream ends, and its reader will come back: %s", error)

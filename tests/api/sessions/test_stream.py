@@ -8,12 +8,13 @@ from contextlib import AsyncExitStack
 import pytest
 from django.test import AsyncClient
 
-from sessions_app.live import follow, steps
+from sessions_app.live import follow, readers, steps
 from sessions_app.live.hub import hub
 from sessions_app.runtimes.run import TurnRun
 from sessions_app.services import agents, audit, sessions
 from sessions_app.services.approvals import decisions, requests
 from sessions_app.services.log import events, links
+from sessions_app.services.people import api_keys
 from sessions_app.services.turns import in_flight, messages
 from tests.database_roles import as_owner
 from tests.services.build import event, user
@@ -174,6 +175,27 @@ def test_a_silent_stream_says_that_it_is_there(api, session, monkeypatch):
 
     comments = asyncio.run(run())
     assert any(line.startswith(":") for line in comments)
+
+
+def test_a_stream_ends_when_its_key_is_revoked(workspace, session, key_for, monkeypatch):
+    """It went on for as long as the connection did."""
+    monkeypatch.setattr(follow, "PING_SECONDS", 0.05)
+    monkeypatch.setattr(readers, "CHECK_SECONDS", 0.05)
+    revoked, other = key_for(workspace, "viewer"), key_for(workspace, "viewer")
+    path = f"/api/v1/sessions/{session.id}/stream"
+
+    async def run():
+        async with stream(revoked, path) as opened, stream(other, path) as stays:
+            await opened.next("session")
+            await stays.next("session")
+            key = await elsewhere(api_keys.find_api_key, revoked.headers["Authorization"].split()[1])
+            await elsewhere(api_keys.revoke_api_key, key, by=audit.SYSTEM)
+            with pytest.raises(StopAsyncIteration):
+                await opened.next("event")
+            await elsewhere(events.append, session.id, [event()], origin=links.RUNTIME)
+            return await stays.next()
+
+    assert asyncio.run(run()).id == "1"
 
 
 def test_an_event_that_claims_to_be_of_an_approval_does_not_break_the_stream(api, session):
