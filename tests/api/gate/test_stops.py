@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from sessions_app.models import Role, Stop
 
-from .client import ok, pointers, refused
+from ..client import ok, pointers, refused
 
 pytestmark = pytest.mark.django_db
 WHY = "it refunds the wrong people"

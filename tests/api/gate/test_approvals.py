@@ -13,8 +13,8 @@ from sessions_app.models import Agent, Approval, AuditEntry, Session
 from sessions_app.services.approvals import endings
 from tests.services.build import at_once
 
-from .client import ok, pointers, refused
-from .sessions.live import connections_open, elsewhere
+from ..client import ok, pointers, refused
+from ..sessions.live import connections_open, elsewhere
 
 FIELDS = {
     "id",

@@ -13,8 +13,8 @@ from sessions_app.services.people import api_keys
 from vcon_app.services.trust import own_keys
 from vcon_app.signing import receipt
 
-from .client import Api, ok, refused
-from .test_approvals import ask, decide
+from ..client import Api, ok, refused
+from ..test_approvals import ask, decide
 
 pytestmark = pytest.mark.usefixtures("document_storage")
 
