@@ -14,7 +14,7 @@ from vcon_app.services.trust import own_keys
 from vcon_app.signing import receipt
 
 from ..client import Api, ok, refused
-from ..test_approvals import ask, decide
+from .test_approvals import ask, decide
 
 pytestmark = pytest.mark.usefixtures("document_storage")
 
