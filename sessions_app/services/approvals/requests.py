@@ -16,8 +16,9 @@ from sessions_app.models import Agent, Approval, Session
 from .. import actors, agents, audit, sessions
 from ..log import links
 from ..log.sanitise import identifier, storable, text
+from ..policies import gate
 from ..stops import doors
-from . import endings, record
+from . import automatic, endings, record
 from .decisions import Conflict
 
 
@@ -34,11 +35,16 @@ class Question:
     expires_in: int | None = None
     client_id: str = ""
     """The asker's own id of the call: the same one again is the same approval."""
+    fingerprint: str = ""
+    """SHA-256 of the tool's schema and its server's address, where the asker knows them."""
+    sub_agent: bool = False
+    for_person: bool = False
+    """Its result is what a person answers: no rule and no grant can allow it."""
 
 
 @transaction.atomic
-def request(session: Session, question: Question, *, by: audit.Actor) -> Approval:
-    """Ask for a decision. The same ``client_id`` again is the same approval.
+def request(session: Session, question: Question, *, by: audit.Actor, agent: Agent | None = None) -> Approval:
+    """Ask for a decision: of the rules, a grant, or else a person. The same ``client_id`` again is the same approval.
 
     Raises ``sessions.Closed``, or ``Conflict`` when the client id was used for another question.
     """
@@ -53,15 +59,21 @@ def request(session: Session, question: Question, *, by: audit.Actor) -> Approva
             name = question.client_id
             raise Conflict(asked, f'client_id "{name}" was used in this session with another {" and ".join(others)}')
     approval = _new_approval(session, question, by)
+    stop = doors.stop_in(session.workspace_id, session.agent_id)
+    judgement = gate.UNASKED if stop else gate.judge(session, _asked(question), agent=agent)
+    automatic.note_judgement(approval, judgement)
     event = record.event_of(approval, by, f"{by.name} asks to run {question.tool}", actor_kind="agent")
     approval.event_seq = sessions.append_to_open(session, [event], origin=links.desk_for(by)).last_seq
     approval.save(force_insert=True)
     audit.record(
         session.workspace_id, by, "approval.requested", subject=("approval", approval.pk),
-        session=str(session.pk), tool=question.tool, digest=approval.digest,
+        session=str(session.pk), tool=question.tool, digest=approval.digest, **_why_asked(approval),
     )  # fmt: skip
+    if judgement.effect != "ask":
+        automatic.settle(approval, judgement)
+        return approval
     record.announce(approval)
-    if stop := doors.stop_in(session.workspace_id, session.agent_id):
+    if stop:
         endings.deny_by_stop(approval, stop)
     return approval
 
@@ -83,6 +95,19 @@ def request_in_own_session(
     return request(session, question, by=by)
 
 
+def _asked(question: Question) -> gate.Asked:
+    return gate.Asked(
+        question.tool, question.arguments, question.server, question.fingerprint, question.risk,
+        sub_agent=question.sub_agent, for_person=question.for_person,
+    )  # fmt: skip
+
+
+def _why_asked(approval: Approval) -> dict[str, str]:
+    """The rules that asked and the version they are of, for the audit log."""
+    version = approval.policy_version_id
+    return {name: str(value) for name, value in (("rule", approval.rule), ("policy_version", version)) if value}
+
+
 def _storable(question: Question) -> Question:
     return replace(
         question,
@@ -91,6 +116,7 @@ def _storable(question: Question) -> Question:
         context=text(question.context),
         arguments=storable(question.arguments),
         client_id=identifier(question.client_id),
+        fingerprint=text(question.fingerprint),
     )
 
 
@@ -105,6 +131,7 @@ def _new_approval(session: Session, question: Question, by: audit.Actor) -> Appr
         arguments=question.arguments,
         context=question.context,
         risk=question.risk,
+        tool_fingerprint=question.fingerprint,
         requested_by=by.name,
         asked_by_key_id=actors.api_key_id_of(by),
         asked_by_user_id=actors.user_id_of(by),
@@ -117,8 +144,10 @@ def _new_approval(session: Session, question: Question, by: audit.Actor) -> Appr
 
 def _differing(asked: Approval, question: Question) -> list[str]:
     """Names of the fields in which a repeated question differs from the first."""
-    seconds = (asked.expires_at - asked.requested_at).total_seconds() if asked.expires_at else None
-    before = (asked.tool_name, asked.tool_server, asked.arguments, asked.context, asked.risk, seconds)
+    said = asked.terms.get("asked", {})  # what the rules changed is not what the asker said
+    seconds = said.get("expires_in", automatic.seconds_to_expiry(asked))
+    risk = said.get("risk", asked.risk)
+    before = (asked.tool_name, asked.tool_server, asked.arguments, asked.context, risk, seconds)
     now = (question.tool, question.server, question.arguments, question.context, question.risk, question.expires_in)
     names = ("tool.name", "tool.server", "tool.arguments", "context", "risk", "expires_in")
     return [name for name, first, second in zip(names, before, now, strict=True) if first != second]

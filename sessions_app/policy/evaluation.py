@@ -1,0 +1,139 @@
+"""What rules make of a call: allow, ask or deny; the most restrictive of those that match wins.
+
+Nothing that goes wrong opens the gate. No rule that matches: ask. A rule that cannot be read: ask, for every call. A
+rule of which it cannot be told whether it matches: it counts where it restricts (then a person is asked, also where it
+would deny), and does not count where it allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import conditions, terms
+from .conditions import Call, Condition
+from .rules import EFFECTS, Effect, Match, Rule
+
+KINDS_KEPT = 2_000
+"""Kinds of calls whose rules are remembered; then all are forgotten, so that invented names cost no memory."""
+DENIED = "The rules do not allow this call. Do not repeat it."
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one rule says of a call. ``source``: whose rules it is among; ``name`` is empty where none matched."""
+
+    effect: Effect
+    source: str = ""
+    name: str = ""
+    reason: str = ""
+    ask: dict[str, Any] = field(default_factory=dict)
+    fault: str = ""
+    """Why it cannot be told what the rule says, where it cannot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What all rules together say of a call."""
+
+    effect: Effect
+    verdicts: tuple[Verdict, ...] = ()
+    """Of the rules that led to the effect; none where no rule matched."""
+    terms: dict[str, Any] = field(default_factory=dict)
+    """What is asked of the decision; empty unless the effect is ask."""
+    faults: tuple[str, ...] = ()
+    """Rules that could not be evaluated, each with the reason, also where they did not lead to the effect."""
+
+    @property
+    def rule(self) -> str:
+        """Names of the rules that led to it."""
+        return "; ".join(dict.fromkeys(verdict.name for verdict in self.verdicts if verdict.name))
+
+    @property
+    def reason(self) -> str:
+        """Why, in the words of the rules' authors."""
+        return " ".join(dict.fromkeys(verdict.reason for verdict in self.verdicts if verdict.reason))
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A rule ready to be evaluated, or what is wrong with it."""
+
+    rule: Rule
+    kind: tuple[Condition, ...] = ()
+    rest: tuple[Condition, ...] = ()
+    fault: str = ""
+
+
+class RuleSet:
+    """Rules of one author, compiled. ``default`` is said where none of them matches: of an agent's own rules alone.
+
+    ``source`` names them: "policy 7". Safe to use from several threads.
+    """
+
+    def __init__(self, rules: Sequence[Compiled], source: str, default: Verdict | None = None) -> None:
+        self.rules, self.source, self.default = tuple(rules), source, default
+        self._of_kind: dict[tuple[Any, ...], tuple[tuple[Compiled, bool | None], ...]] = {}
+
+    def verdicts(self, call: Call) -> list[Verdict]:
+        """What every rule that matches says, and every one of which it cannot be told."""
+        found, settled = [], False
+        for compiled, of_kind in self._candidates(call):
+            rest = conditions.all_of(compiled.rest, call)
+            if rest is False:
+                continue
+            verdict = self._verdict(compiled, call, told=bool(of_kind and rest))
+            found.append(verdict)
+            settled = settled or not verdict.fault
+        if self.default and not settled:
+            found.append(self.default)
+        return found
+
+    def _verdict(self, compiled: Compiled, call: Call, *, told: bool) -> Verdict:
+        rule = compiled.rule
+        if told and not compiled.fault:
+            return Verdict(rule.effect, self.source, rule.name, rule.reason, rule.ask)
+        about = " and ".join(conditions.untold((*compiled.kind, *compiled.rest), call))
+        fault = compiled.fault or f"{about} is missing, hidden or of another type than in the rule"
+        effect: Effect = "ask" if rule.effect == "deny" else rule.effect
+        return Verdict(effect, self.source, rule.name, rule.reason, rule.ask, fault)
+
+    def _candidates(self, call: Call) -> tuple[tuple[Compiled, bool | None], ...]:
+        """Rules that may match calls of this kind, each with whether that is certain."""
+        known = self._of_kind.get(call.kind)
+        if known is None:
+            tried = [(compiled, conditions.all_of(compiled.kind, call)) for compiled in self.rules]
+            known = tuple((compiled, holds) for compiled, holds in tried if holds is not False)
+            if len(self._of_kind) >= KINDS_KEPT:
+                self._of_kind = {}
+            self._of_kind[call.kind] = known
+        return known
+
+
+def compile_rule(rule: Rule) -> Compiled:
+    """A rule ready to be evaluated. One that cannot be is kept with its fault: it asks."""
+    try:
+        allows = rule.effect == "allow"
+        kind, rest = (of(rule.match, allows=allows) for of in (conditions.of_kind, conditions.of_this_call))
+        return Compiled(rule, tuple(kind), tuple(rest))
+    except ValueError as error:
+        return broken(rule.name, str(error))
+
+
+def broken(name: str, why: str) -> Compiled:
+    """A rule that cannot be read: whatever it was meant for, a person is asked."""
+    return Compiled(Rule(name, Match(), "ask"), fault=f"it cannot be read: {why}")
+
+
+def evaluate(call: Call, rule_sets: Sequence[RuleSet]) -> Outcome:
+    """What all rules together say of a call."""
+    verdicts = [verdict for rules in rule_sets for verdict in rules.verdicts(call)]
+    faults = tuple(f"{verdict.name}: {verdict.fault}" for verdict in verdicts if verdict.fault)
+    counted = [verdict for verdict in verdicts if not (verdict.fault and verdict.effect == "allow")]
+    if not counted:
+        return Outcome("ask", faults=faults)
+    effect = max((verdict.effect for verdict in counted), key=EFFECTS.index)
+    decisive = tuple(verdict for verdict in counted if verdict.effect == effect)
+    asked = terms.merged(verdict.ask for verdict in decisive) if effect == "ask" else {}
+    return Outcome(effect, decisive, asked, faults)

@@ -1,0 +1,90 @@
+"""What rules ask of a decision: the ``ask`` of a rule, and of several rules at once the strictest of each.
+
+The merged object has the form of one rule's ``ask`` and only the members that some rule states. One member is more:
+``eligible.and``, further objects ``{"roles", "members"}`` whom a decider must fit as well, where two rules name
+different people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from .rules import DECISIONS, RISKS, ROLES
+
+DESTRUCTIVE = ("high", "critical")
+"""Risks of calls that nobody allows for more than one time."""
+
+
+def merged(asks: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """The strictest of each parameter over the ``ask`` of several rules."""
+    terms: dict[str, Any] = {}
+    for ask in asks:
+        for name, value in ask.items():
+            terms[name] = MERGES[name](terms[name], value) if name in terms else value
+    return terms
+
+
+def decisions_allowed(terms: dict[str, Any], risk: str = "") -> tuple[str, ...]:
+    """What may be decided. Denying always may; a call of high risk is never allowed for more than one time."""
+    stated = terms.get("decisions", DECISIONS)
+    allowed = [one for one in DECISIONS if one in stated or one == "deny"]
+    if risk in DESTRUCTIVE or terms.get("risk") in DESTRUCTIVE:
+        allowed = [one for one in allowed if one != "always"]
+    return tuple(allowed)
+
+
+def is_eligible(terms: dict[str, Any], role: str, names: Collection[str]) -> bool:
+    """Whether somebody of this role, known by these ids and addresses, may decide. Without a statement everybody is."""
+    stated = terms.get("eligible")
+    if stated is None:
+        return True
+    return all(_fits(one, role, names) for one in (stated, *stated.get("and", ())))
+
+
+def higher(risk: str, other: str) -> str:
+    """The higher of two risks; a word that is none of ours is lower than each of ours, and above nothing said."""
+    return max((risk, other), key=lambda one: (RISKS.index(one) if one in RISKS else -1, bool(one)))
+
+
+def _fits(stated: dict[str, Any], role: str, names: Collection[str]) -> bool:
+    known = {name.casefold() for name in names if name}
+    by_role = any(_rank(role) >= _rank(wanted) >= 0 for wanted in stated.get("roles", ()))
+    return by_role or any(member.casefold() in known for member in stated.get("members", ()))
+
+
+def _rank(role: str) -> int:
+    return ROLES.index(role) if role in ROLES else -1
+
+
+def _decisions(one: list[str], other: list[str]) -> list[str]:
+    return [decision for decision in DECISIONS if decision in one and decision in other]
+
+
+def _eligible(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    if other in ({name: one[name] for name in one if name != "and"}, *one.get("and", ())):
+        return one
+    return one | {"and": [*one.get("and", ()), other]}
+
+
+def _comment(one: list[str], other: list[str]) -> list[str]:
+    return sorted({*one, *other})
+
+
+def _escalation(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    steps = [*one, *(step for step in other if step not in one)]
+    return sorted(steps, key=lambda step: step["after"])
+
+
+MERGES: dict[str, Any] = {
+    "decisions": _decisions,
+    "eligible": _eligible,
+    "approvals": max,
+    "not_initiator": lambda one, other: one or other,
+    "comment": _comment,
+    "expires_in": min,
+    "escalation": _escalation,
+    "risk": higher,
+    "typed_confirmation": lambda one, other: one or other,
+}
+"""How two values of a parameter become one."""

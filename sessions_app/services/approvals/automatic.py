@@ -1,0 +1,64 @@
+"""Answers that no person gives: rules or a grant settle the question as it is asked."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from sessions_app.models import Approval
+from sessions_app.policy.evaluation import DENIED
+
+from ..policies.gate import Judgement
+from .record import record_ending
+
+ACTIONS = {"allow": "approval.allowed", "deny": "approval.denied_by_rule"}
+STATUSES = {"allow": Approval.Status.AUTO_ALLOWED, "deny": Approval.Status.AUTO_DENIED}
+
+
+def note_judgement(approval: Approval, judgement: Judgement) -> None:
+    """Put what was judged on an approval that is not saved yet: rule, terms, version, risk, how long it waits.
+
+    What the asker had said itself, where the rules say otherwise, is kept in ``terms.asked``: the same question again
+    must be known as the same. Rules that could not be evaluated are in ``terms.faults``.
+    """
+    asked: dict[str, Any] = {}
+    if judgement.risk and judgement.risk != approval.risk:
+        asked["risk"], approval.risk = approval.risk, judgement.risk
+    if judgement.effect == "ask" and (seconds := judgement.terms.get("expires_in")):
+        latest = approval.requested_at + timedelta(seconds=seconds)
+        if approval.expires_at is None or approval.expires_at > latest:
+            asked["expires_in"] = seconds_to_expiry(approval)
+            approval.expires_at = latest
+    approval.rule = judgement.rule or None
+    approval.terms = judgement.terms | {
+        name: value for name, value in (("asked", asked), ("faults", list(judgement.faults))) if value
+    }
+    approval.votes_needed = judgement.terms.get("approvals", 1)
+    approval.policy_version_id = judgement.policy_version_id
+    approval.shadow = judgement.shadow
+    approval.grant = judgement.grant
+
+
+def seconds_to_expiry(approval: Approval) -> float | None:
+    """How long after it was asked an approval expires."""
+    return (approval.expires_at - approval.requested_at).total_seconds() if approval.expires_at else None
+
+
+def settle(approval: Approval, judgement: Judgement) -> None:
+    """Save an approval as what the rules or a grant made of it."""
+    by = judgement.by
+    assert by is not None
+    now = timezone.now()
+    reason = judgement.reason or ("" if judgement.effect == "allow" else DENIED)
+    approval.status = STATUSES[judgement.effect]
+    approval.decided_at = now
+    approval.decides_by = by.kind
+    approval.decision = {
+        "verdict": approval.status, "by": by.name, "by_kind": by.kind, "by_id": by.id, "at": now.isoformat(),
+        "reason": reason, "answer": "", "arguments": None,
+    }  # fmt: skip
+    approval.delivery = "queued"
+    approval.save()
+    record_ending(approval, by, ACTIONS[judgement.effect], reason, rule=judgement.rule)

@@ -1,0 +1,1 @@
+"""Policies of a workspace in use: versions, the gate that judges calls by them, grants, previews."""
