@@ -15,6 +15,7 @@ from sessions_app import models
 from sessions_app.live import readers
 from sessions_app.live.hub import hub
 from sessions_app.live.threads import in_thread, release
+from sessions_app.queries import votes
 from sessions_app.services import agents
 from sessions_app.services.approvals import decisions, endings, requests
 
@@ -42,7 +43,7 @@ def list_approvals(
     if status and status not in Status.values:
         raise invalid("/status", f'"{status}" is no status; use one of {", ".join(Status.values)}')
     wanted = {name: value for name, value in (("status", status), ("session_id", session_id)) if value}
-    found = models.Approval.objects.filter(request.auth.sees_approvals(), **wanted).prefetch_related("votes")
+    found = models.Approval.objects.filter(request.auth.sees_approvals(), **wanted).prefetch_related(votes.PREFETCH)
     rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
     return reply(Page(items=[Approval.from_row(row) for row in rows], next_cursor=next_cursor))
 
@@ -119,6 +120,7 @@ def decide(request: HttpRequest, approval_id: UUID, decision: Decision) -> HttpR
             arguments=decision.arguments,
             answer=decision.answer or "",
             reason=decision.reason or "",
+            confirmation=decision.confirmation or "",
         ),
     )
     return reply(Approval.from_row(decided))
@@ -138,7 +140,7 @@ def conflict(error: decisions.Conflict) -> Problem:
 
 def _find(principal: Principal, approval_id: UUID) -> models.Approval:
     found = models.Approval.objects.filter(principal.sees_approvals(), pk=approval_id)
-    approval = found.select_related("session").prefetch_related("votes").first()
+    approval = found.select_related("session").prefetch_related(votes.PREFETCH).first()
     if approval is None:
         raise not_found("approval")
     return approval

@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from sessions_app.models import Approval, Session, TurnInFlight
 from sessions_app.queries.log import events
+from sessions_app.queries.votes import PREFETCH
 
 from .hub import Piece, Topic, hub
 from .threads import in_thread
@@ -99,7 +100,7 @@ def read(session_id: UUID, seq: int, asked: frozenset[str], show: Show) -> Step:
 
 def _approvals(session_id: UUID, ids: set[str] | frozenset[str], show: Show) -> Iterator[Frame]:
     found = Approval.objects.filter(session_id=session_id, id__in=ids) if ids else Approval.objects.none()
-    for approval in found.prefetch_related("votes").order_by("id"):
+    for approval in found.prefetch_related(PREFETCH).order_by("id"):
         yield Frame("approval", str(approval.id), frame("approval", show(approval)).text)
 
 

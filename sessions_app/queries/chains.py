@@ -42,7 +42,10 @@ def outcome_of(approval: Approval, votes: Sequence[Vote]) -> str:
             {
                 "id": str(vote.id), "by": vote.by, "verdict": vote.verdict, "arguments": vote.arguments,
                 "answer": vote.answer, "reason": vote.reason, "channel": vote.channel, "at": vote.at.isoformat(),
+                # Votes of before had none of these, and keep the hash that was written of them.
                 **({"role": vote.role} if vote.role else {}),
+                **({"digest": vote.digest} if vote.digest else {}),
+                **({"version": vote.version} if vote.version else {}),
             }
             for vote in votes
         ],

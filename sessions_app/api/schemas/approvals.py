@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field, StringConstraints, model_validator
 
 from sessions_app import models
+from sessions_app.queries import votes
 
 from .common import Body, Id, Name
 
@@ -46,6 +47,9 @@ class Decision(Body):
     arguments: dict[str, Any] | None = None
     answer: Annotated[str, Field(max_length=100_000)] | None = None
     reason: Annotated[str, Field(max_length=10_000)] | None = None
+    confirmation: Annotated[
+        str, Field(max_length=500, description="the name of the tool, where `terms.typed_confirmation` wants it")
+    ] | None = None  # fmt: skip
 
 
 class ApprovalTool(BaseModel):
@@ -56,12 +60,32 @@ class ApprovalTool(BaseModel):
 
 class Vote(BaseModel):
     by: str
-    verdict: str
+    by_kind: Literal["member", "api_key"]
+    verdict: Literal["approve", "deny", "answer", "withdraw"]
     arguments: Any
     answer: str
     reason: str
     channel: str
     at: datetime
+    digest: str | None = Field(description="of the call that was voted on")
+    counts: bool = Field(description="false: void since an edit, taken back, or followed by another of the same person")
+
+    @classmethod
+    def from_row(cls, vote: models.Vote, counted: votes.Tally) -> Vote:
+        same = ("by", "verdict", "arguments", "answer", "reason", "channel", "at")
+        return cls(
+            **{name: getattr(vote, name) for name in same},
+            by_kind="api_key" if vote.channel == "api" else "member",
+            digest=vote.digest or None,
+            counts=vote in counted.approvals or vote == counted.ending,
+        )
+
+
+class Call(BaseModel):
+    """The call that a decision is about now."""
+
+    digest: str
+    arguments: Any
 
 
 class Approval(BaseModel):
@@ -74,7 +98,7 @@ class Approval(BaseModel):
     client_id: str | None
     tool: ApprovalTool
     context: str
-    digest: str = Field(description="SHA-256 of what is shown; a decision has to repeat it")
+    digest: str = Field(description="SHA-256 of what was asked; a decision has to repeat it (or that of `call`)")
     status: Literal["pending", "approved", "approved_edited", "denied", "answered", "expired", "cancelled",
                     "auto_allowed", "auto_denied", "settled_elsewhere"]  # fmt: skip
     risk: str | None
@@ -84,6 +108,11 @@ class Approval(BaseModel):
     expires_at: datetime | None
     decided_at: datetime | None
     votes: list[Vote]
+    votes_needed: int
+    call: Call = Field(
+        description="what a decision is about: the call as asked, or as a vote before changed it; repeat its digest"
+    )
+    terms: dict[str, Any] = Field(description="what the rules want of a decision, frozen when it was asked")
     decision: dict[str, Any] | None
     delivery: str
     execution: str
@@ -91,16 +120,20 @@ class Approval(BaseModel):
 
     @classmethod
     def from_row(cls, approval: models.Approval) -> Approval:
-        """Reads ``approval.votes``: prefetch them for a list."""
+        """Reads ``approval.votes``: fetch them with ``votes.PREFETCH`` for a list."""
         same = ("id", "session_id", "event_seq", "recorded", "context", "digest", "status", "rule", "requested_by",
-                "requested_at", "expires_at", "decided_at", "delivery", "execution", "version")  # fmt: skip
-        votes = sorted(approval.votes.all(), key=lambda vote: vote.at)
+                "requested_at", "expires_at", "decided_at", "delivery", "execution", "version",
+                "votes_needed", "terms")  # fmt: skip
+        voted = votes.votes_of(approval)
+        counted = votes.tally(approval, voted)
+        standing = approval.arguments if counted.arguments is None else counted.arguments
         return cls(
             **{name: getattr(approval, name) for name in same},
             client_id=approval.client_id or None,
             tool=ApprovalTool(name=approval.tool_name, server=approval.tool_server, arguments=approval.arguments),
             risk=approval.risk or None,
-            votes=[Vote(**{name: getattr(vote, name) for name in Vote.model_fields}) for vote in votes],
+            votes=[Vote.from_row(vote, counted) for vote in voted],
+            call=Call(digest=counted.digest, arguments=standing),
             decision=decision_of(approval),
         )
 

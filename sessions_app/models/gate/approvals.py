@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import orjson
 from django.conf import settings
 from django.db import models
 
+from sessions_app import canonical
 from sessions_app.ids import uuid7
 
 from ..fields import AsWrittenJSON
@@ -145,6 +147,16 @@ class Approval(models.Model):
         }  # fmt: skip
         return orjson.dumps(shown, option=orjson.OPT_SORT_KEYS)
 
+    def digest_of_call(self, arguments: Any) -> str:
+        """SHA-256, in hex, of the canonical JSON (``sessions_app.canonical``) of the call with these arguments.
+
+        It is ``executable_digest`` where the call may be made so: who makes it computes the same and presents it.
+        """
+        return canonical.digest({
+            "session": str(self.session_id), "approval": str(self.pk), "tool": self.tool_name,
+            "server": self.tool_server, "input": arguments,
+        })  # fmt: skip
+
 
 class Vote(models.Model):
     """What one person or API key said; append-only.
@@ -163,6 +175,8 @@ class Vote(models.Model):
     """The role at the time of voting; empty before receipts."""
     verdict = models.CharField(max_length=10)
     """approve, deny, answer, or withdraw: the one before is taken back."""
+    version = models.PositiveIntegerField(default=0, db_default=0)
+    """Of the approval since this vote: votes are counted in this order. 0 before there were several."""
     digest = models.CharField(max_length=64, default="", db_default="")
     """Of the call that was voted on: what was asked, or what an edit made of it. Empty before policies."""
     arguments = models.JSONField(null=True)

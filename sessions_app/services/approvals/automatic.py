@@ -59,6 +59,8 @@ def settle(approval: Approval, judgement: Judgement) -> None:
         "verdict": approval.status, "by": by.name, "by_kind": by.kind, "by_id": by.id, "at": now.isoformat(),
         "reason": reason, "answer": "", "arguments": None,
     }  # fmt: skip
-    approval.delivery = "queued"
+    if judgement.effect == "allow":
+        approval.executable_digest = approval.decision["digest"] = approval.digest_of_call(approval.arguments)
+    approval.delivery, approval.deliver_at = "queued", now
     approval.save()
     record_ending(approval, by, ACTIONS[judgement.effect], reason, rule=judgement.rule)

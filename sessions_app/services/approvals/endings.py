@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -85,11 +86,10 @@ def allow_as_changed(approval: Approval, changed: Approval) -> None:
 
     The caller has compared the two calls. One changed approval allows one call: see ``has_allowed_a_call``.
     """
-    Approval.objects.filter(pk=approval.pk).update(rule=_rule_of(changed))
     by = (changed.decision or {}).get("by") or "a reviewer"
-    _end_undecided(
-        approval, Approval.Status.AUTO_ALLOWED, f"{by} approved the call with exactly these arguments", audit.SYSTEM,
-        "approval.allowed",
+    end_by_rule(
+        approval, allow=True, by=audit.SYSTEM, decides_by=Approval.DecidesBy.SYSTEM, rule=_rule_of(changed),
+        reason=f"{by} approved the call with exactly these arguments",
     )  # fmt: skip
 
 
@@ -114,15 +114,31 @@ def mark_delivered(approval: Approval, *, elsewhere: bool = False) -> None:
         notify.approval_changed(approval.pk, approval.session_id)
 
 
+def end_by_rule(
+    approval: Approval, *, allow: bool, by: audit.Actor, decides_by: Approval.DecidesBy, rule: str, reason: str
+) -> bool:
+    """Allow or deny a pending call without a person: a policy, a grant or a stop. False when somebody was faster."""
+    status = Approval.Status.AUTO_ALLOWED if allow else Approval.Status.AUTO_DENIED
+    action = "approval.allowed" if allow else "approval.denied"
+    return _end_undecided(approval, status, reason, by, action, decides_by=decides_by, rule=rule)
+
+
 @transaction.atomic
-def _end_undecided(approval: Approval, status: str, reason: str, by: audit.Actor, action: str) -> bool:
+def _end_undecided(
+    approval: Approval, status: Approval.Status, reason: str, by: audit.Actor, action: str,
+    decides_by: Approval.DecidesBy = Approval.DecidesBy.SYSTEM, **columns: Any,
+) -> bool:  # fmt: skip
     """Move a pending approval to a final state that no person chose. False when somebody was faster."""
     lock_session_of(approval.pk)
     waiting = Approval.objects.filter(pk=approval.pk, status=Approval.Status.PENDING, version=approval.version)
-    decision = {"verdict": status, "by": by.name, "by_kind": by.kind, "reason": reason}
+    now = timezone.now()
+    decision = {"verdict": status, "by": by.name, "by_kind": by.kind, "by_id": by.id, "reason": reason}
+    if status == Approval.Status.AUTO_ALLOWED:
+        columns["executable_digest"] = decision["digest"] = approval.digest_of_call(approval.arguments)
     changed = waiting.update(
-        status=status, version=approval.version + 1, decided_at=timezone.now(), decision=decision, delivery="queued"
-    )
+        status=status, version=approval.version + 1, decided_at=now, decision=decision, decides_by=decides_by,
+        delivery="queued", deliver_at=now, **columns,
+    )  # fmt: skip
     if changed:
         approval.refresh_from_db()
         record_ending(approval, by, action, reason=reason)

@@ -11,6 +11,7 @@ from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from sessions_app import canonical
 from sessions_app.models import Agent, Approval, Session
 
 from .. import actors, agents, audit, sessions
@@ -146,11 +147,12 @@ def _differing(asked: Approval, question: Question) -> list[str]:
     """Names of the fields in which a repeated question differs from the first."""
     said = asked.terms.get("asked", {})  # what the rules changed is not what the asker said
     seconds = said.get("expires_in", automatic.seconds_to_expiry(asked))
-    risk = said.get("risk", asked.risk)
-    before = (asked.tool_name, asked.tool_server, asked.arguments, asked.context, risk, seconds)
-    now = (question.tool, question.server, question.arguments, question.context, question.risk, question.expires_in)
-    names = ("tool.name", "tool.server", "tool.arguments", "context", "risk", "expires_in")
-    return [name for name, first, second in zip(names, before, now, strict=True) if first != second]
+    before = (asked.tool_name, asked.tool_server, asked.context, said.get("risk", asked.risk), seconds)
+    now = (question.tool, question.server, question.context, question.risk, question.expires_in)
+    names = ("tool.name", "tool.server", "context", "risk", "expires_in")
+    differing = [name for name, first, second in zip(names, before, now, strict=True) if first != second]
+    # As canonical JSON: to Python {"n": 1} and {"n": true} are equal.
+    return differing if canonical.same(asked.arguments, question.arguments) else [*differing, "tool.arguments"]
 
 
 def _session_asked_in(agent: Agent, client_id: str, among: Q) -> Session | None:
