@@ -82,7 +82,8 @@ def _vote(pk: UUID, decider: Decider, decision: Decision) -> Approval | None:
     approval.version += 1
     vote = Vote.objects.create(
         approval=approval, version=approval.version, member_id=decider.member_id, api_key_id=decider.api_key_id,
-        by=decider.actor.name, role=decider.role, verdict=decision.verdict, digest=digest, answer=decision.answer, reason=decision.reason,
+        by=decider.actor.name, role=decider.role, verdict=decision.verdict, digest=digest, answer=decision.answer,
+        reason=decision.reason,
         arguments=arguments if decision.verdict == "approve" else None, channel=decider.channel, at=timezone.now(),
     )  # fmt: skip
     counted = votes.tally(approval)
