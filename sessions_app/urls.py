@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, path
 
-from .views import audit, home, session_list, sign_in, sign_in_links
+from .views import audit, home, session_list, sign_in, sign_in_links, stops
 from .views.agents import agents, forms, versions
 from .views.approvals import decisions, inbox
 from .views.money import tool_calls, usage, wallets
@@ -73,6 +73,12 @@ usage_urls = [
     path("usage/calls.csv", tool_calls.table_csv, name="call-csv"),
 ]
 
+stop_urls = [
+    path("stops/", stops.index, name="stop-list"),
+    path("stops/strip", stops.strip, name="stop-strip"),
+    path("stops/<uuid:stop_id>/lift/", stops.lift, name="stop-lift"),
+]
+
 SCHEDULE = "triggers/schedules/<uuid:schedule_id>/"
 WEBHOOK = "triggers/webhooks/<uuid:webhook_id>/"
 DELIVERY = "triggers/deliveries/<uuid:delivery_id>/"
@@ -132,6 +138,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *session_urls,
     *agent_urls,
     *approval_urls,
+    *stop_urls,
     *usage_urls,
     *trigger_urls,
     *settings_urls,

@@ -9,9 +9,12 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 
 from sessions_app.models import Member
-from sessions_app.queries import approvals
+from sessions_app.queries import approvals, stops
 
 from . import access
+
+STRIPS = 5
+"""Stops that a page shows at most; the page of stops has them all."""
 
 
 def desk(request: HttpRequest) -> dict[str, Any]:
@@ -22,7 +25,8 @@ def desk(request: HttpRequest) -> dict[str, Any]:
     # A function: the template calls it, so that a fragment without the number costs no query. A SimpleLazyObject is no
     # int, and `pluralize` said "1 wait" of it.
     waiting = cache(lambda: approvals.waiting_count(member.workspace_id))
-    return {"member": member, "workspace": member.workspace, "waiting_count": waiting}
+    held = cache(lambda: list(stops.in_force(member.workspace_id)[:STRIPS]))
+    return {"member": member, "workspace": member.workspace, "waiting_count": waiting, "stops": held}
 
 
 def _behind_no_door(request: HttpRequest) -> Member | None:
