@@ -96,8 +96,9 @@ def ask(request: HttpRequest, question: Question) -> HttpResponse:
         if principal.agent and agents.slug_of(question.agent) != principal.agent.slug:
             raise Problem(403, f'this key is for the agent "{principal.agent}" only; ask in its name')
         approval = requests.request_in_own_session(
-            principal.workspace.id, question.agent, asked, by=by, among=principal.sees
-        )
+            principal.workspace.id, question.agent, asked, by=by, among=principal.sees,
+            external_id=question.external_id or "", title=question.title or "",
+        )  # fmt: skip
     return reply(Approval.from_row(approval), 201)
 
 

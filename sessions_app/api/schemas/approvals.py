@@ -27,6 +27,10 @@ class Question(Body):
 
     session_id: UUID | None = None
     agent: Name | None = None
+    external_id: Id | None = None
+    """Of the session, in the words of the asker: the same agent and id again is the same session."""
+    title: Annotated[str, Field(max_length=500)] | None = None
+    """Of a session that is made for this."""
     tool: AskedTool
     context: Annotated[str, Field(max_length=100_000)] | None = None
     expires_in: Annotated[int, Field(ge=1, le=MAX_EXPIRY, description="seconds; then the call is denied")] | None = None
@@ -37,6 +41,10 @@ class Question(Body):
     def in_one_place(self) -> Question:
         if (self.session_id is None) == (self.agent is None):
             raise ValueError("say either session_id or agent (a name, for which a session is made)")
+        if self.session_id and (self.external_id or self.title):
+            raise ValueError(
+                "external_id and title are of a session that is made for an agent, and session_id names one"
+            )
         return self
 
 

@@ -81,18 +81,25 @@ def request(session: Session, question: Question, *, by: audit.Actor, agent: Age
 
 @transaction.atomic
 def request_in_own_session(
-    workspace_id: UUID, agent_name: str, question: Question, *, by: audit.Actor, among: Q | None = None
-) -> Approval:
-    """Ask for a decision in a session made for the question.
+    workspace_id: UUID, agent_name: str, question: Question, *, by: audit.Actor, among: Q | None = None,
+    external_id: str = "", title: str = "",
+) -> Approval:  # fmt: skip
+    """Ask for a decision in a session made for the question, or for all that are asked with its ``external_id``.
 
     The same agent and ``client_id`` again is the same approval, where its session is ``among`` those that the asker
     sees. Raises ``Conflict`` when the client id was used for another question.
     """
     agent = agents.get_or_create_agent(workspace_id, agent_name)
-    session = _session_asked_in(agent, question.client_id, among or Q()) if question.client_id else None
+    session = None
+    if external_id:
+        session = _session_known_as(agent, external_id, among or Q())
+    elif question.client_id:
+        session = _session_asked_in(agent, question.client_id, among or Q())
     if session is None:
-        title = f"May it run {question.tool}?"
-        session = sessions.create(agent, by=by, origin=Session.Origin.API, title=title, for_question=True)
+        title = title or f"May it run {question.tool}?"
+        session = sessions.create(
+            agent, by=by, origin=Session.Origin.API, title=title, external_id=external_id, for_question=True
+        )
     return request(session, question, by=by)
 
 
@@ -153,6 +160,13 @@ def _differing(asked: Approval, question: Question) -> list[str]:
     differing = [name for name, first, second in zip(names, before, now, strict=True) if first != second]
     # As canonical JSON: to Python {"n": 1} and {"n": true} are equal.
     return differing if canonical.same(asked.arguments, question.arguments) else [*differing, "tool.arguments"]
+
+
+def _session_known_as(agent: Agent, external_id: str, among: Q) -> Session | None:
+    """The session that the asker calls so; the oldest, where an import has the same one."""
+    with connection.cursor() as cursor:  # two first questions at once must not make two sessions
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"session:{agent.id}:{external_id}"])
+    return Session.objects.filter(among, agent=agent, external_id=identifier(external_id)).order_by("id").first()
 
 
 def _session_asked_in(agent: Agent, client_id: str, among: Q) -> Session | None:

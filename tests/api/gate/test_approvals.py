@@ -9,7 +9,7 @@ import pytest
 from django.test import AsyncClient
 from django.utils import timezone
 
-from sessions_app.models import Agent, Approval, AuditEntry, Session
+from sessions_app.models import Agent, Approval, AuditEntry, Role, Session
 from sessions_app.services.approvals import endings
 from tests.services.build import at_once
 
@@ -43,6 +43,29 @@ def ask(api, session, **more):
 def decide(api, approval, verdict="approve", **more):
     body = {"verdict": verdict, "version": approval["version"], "digest": approval["digest"], **more}
     return api.post(f"approvals/{approval['id']}/decision", body)
+
+
+def test_questions_with_one_external_id_are_of_one_session(api):
+    body = {"agent": "Coder", "external_id": "run-1", "title": "Coder in shop", "tool": TOOL}
+    first = ok(api.post("approvals", body | {"client_id": "c1"}), 201)
+    again = ok(api.post("approvals", body | {"client_id": "c1"}), 201)
+    second = ok(api.post("approvals", body | {"client_id": "c2"}), 201)
+    other = ok(api.post("approvals", body | {"client_id": "c1", "external_id": "run-2"}), 201)
+    assert first == again
+    assert first["session_id"] == second["session_id"] != other["session_id"]
+    made = Session.objects.get(pk=first["session_id"])
+    assert (made.external_id, made.title) == ("run-1", "Coder in shop")
+
+
+def test_a_session_that_another_key_named_so_is_not_found(workspace, key_for):
+    body = {"agent": "Coder", "external_id": "run-1", "tool": TOOL}
+    first, second = (ok(key_for(workspace, Role.AGENT).post("approvals", body), 201) for _ in range(2))
+    assert first["session_id"] != second["session_id"]
+
+
+def test_an_external_id_beside_a_session_is_refused(api, session):
+    answered = api.post("approvals", {"session_id": str(session.id), "external_id": "x", "tool": TOOL})
+    assert answered.status_code == 422
 
 
 def test_a_question_waits_with_what_it_is_about(api, session):

@@ -1,0 +1,24 @@
+"""Ask a Countersign desk before a tool call runs, from a program or from the hooks of a coding agent.
+
+Names are imported when they are used: a hook is started for every call, and pays for each module that it loads.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .answers import Decision
+    from .client import AsyncClient, Client, Denied, NotConfigured
+
+__all__ = ["AsyncClient", "Client", "Decision", "Denied", "NotConfigured"]
+
+_HOMES = {"Decision": "answers", "AsyncClient": "client", "Client": "client", "Denied": "client",
+          "NotConfigured": "client"}  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'countersign' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"countersign.{_HOMES[name]}"), name)

@@ -1,0 +1,75 @@
+"""The hooks of Claude Code in its settings: which, from which version on, and what else there weakens them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from .. import commands
+from ..settings_file import Settings, Unusable, others
+from .gate import PERMISSION_REQUEST, PRE_TOOL_USE
+
+CLIENT = "claude-code"
+OLDEST = (2, 1, 295)
+WHY = (
+    "before 2.1.295 Claude Code knows no onFailure: a hook that crashes, is killed or takes too long would let the "
+    "call run. Upgrade it (npm install -g @anthropic-ai/claude-code), then run this again"
+)
+GRACE = 60
+"""Seconds that Claude Code gives a hook beyond the time that it holds on: it has denied by then."""
+WAITS = "Waiting for a decision at the desk"
+
+
+def settings_path(scope: str) -> Path:
+    return (Path.cwd() if scope == "project" else Path.home()) / ".claude" / "settings.json"
+
+
+def check_version(program: str | None) -> str:
+    """The version of the client. Raises ``Unusable`` where it would fail open, or nobody can tell."""
+    found = shutil.which(program or "claude")
+    if found is None:
+        raise Unusable(f"there is no {program or 'claude'} here, so nobody can tell whether it fails closed; "
+                       "name it with --client PATH")  # fmt: skip
+    try:
+        done = subprocess.run(
+            [found, "--version"], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Unusable(f"{found} does not say its version: {error}") from None
+    version = re.match(r"(\d+)\.(\d+)\.(\d+)", done.stdout.strip())
+    if done.returncode or not version:
+        raise Unusable(f"{found} does not say its version: {(done.stdout + done.stderr).strip()[:200]}")
+    if tuple(int(part) for part in version.groups()) < OLDEST:
+        raise Unusable(f"{found} is version {version[0]}: {WHY}")
+    return version[0]
+
+
+def hooks(hold: int, *, defers: bool) -> dict[str, Settings]:
+    """Event -> group. ``onFailure`` is for the day when even the command's shell cannot be started."""
+    options = ["--hold", str(hold), *(["--defer"] if defers else [])]
+    gate = {"type": "command", "timeout": hold + GRACE, "onFailure": "block", "statusMessage": WAITS}
+    return {
+        name: {"matcher": "*", "hooks": [gate | {"command": commands.gate(CLIENT, event, *options)}]}
+        for name, event in (("PreToolUse", PRE_TOOL_USE), ("PermissionRequest", PERMISSION_REQUEST))
+    }
+
+
+def warnings(settings: Settings) -> list[str]:
+    """What in the settings weakens the gate."""
+    found = []
+    if settings.get("disableAllHooks"):
+        found.append('"disableAllHooks" is set: no hook runs, so there is no gate until it is taken out')
+    found += [
+        f"another PreToolUse hook may change what a call does after it was decided: {command[:100]}"
+        for command in others(settings, "PreToolUse")
+    ]
+    return found
+
+
+def environment(settings: Settings) -> dict[str, Any]:
+    """Variables that the settings set for the client and so for its hooks."""
+    found = settings.get("env")
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,71 @@
+"""``countersign``: hooks of coding agents (install, uninstall, run), and the proof that they fail closed."""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+
+def main() -> None:
+    """The console script. A hook goes its own way: it may end in nothing but a decision or a refusal."""
+    if sys.argv[1:2] == ["hook"]:
+        from .hook import main as hook
+
+        hook(sys.argv[2:], decided=0)
+    from .settings_file import Unusable
+
+    options = _parser().parse_args()
+    try:
+        sys.exit(options.run(options))
+    except Unusable as error:
+        sys.exit(_fault(str(error)))
+    except (KeyboardInterrupt, EOFError):
+        sys.exit(_fault("stopped; nothing was changed"))
+
+
+def _parser() -> ArgumentParser:
+    from argparse import ArgumentParser
+
+    from . import installing
+
+    parser = ArgumentParser("countersign", description="People decide what agents may do. COUNTERSIGN_URL and "
+                            "COUNTERSIGN_API_KEY (role agent) say where the desk is and who asks.")  # fmt: skip
+    parts = parser.add_subparsers(required=True, metavar="COMMAND")
+    hooks = parts.add_parser("hooks", help="put the gate in front of a coding agent, or take it away")
+    actions = hooks.add_subparsers(required=True, metavar="install|uninstall")
+    for name, run in (("install", installing.install), ("uninstall", installing.uninstall)):
+        action = actions.add_parser(name)
+        action.add_argument("client", choices=sorted(installing.CLIENTS))
+        action.add_argument("--yes", action="store_true", help="do not ask before the settings are changed")
+        action.add_argument("--settings", metavar="PATH", help="these settings, in place of the client's own")
+        scope = action.add_mutually_exclusive_group()
+        scope.add_argument(
+            "--user", dest="scope", action="store_const", const="user", help="for all projects (default)"
+        )
+        scope.add_argument("--project", dest="scope", action="store_const", const="project", help="for this folder")
+        action.set_defaults(run=run, scope="user")
+        if name == "install":
+            _add_install_options(action)
+    parts.add_parser("hook", help="run by a client: CLIENT EVENT, the call on standard input")
+    return parser
+
+
+def _add_install_options(action: ArgumentParser) -> None:
+    action.add_argument("--client", dest="program", metavar="PATH", help="the client itself, where it is not in PATH")
+    action.add_argument("--hold", type=int, default=3540, metavar="SECONDS",
+                        help="how long a call waits for a decision; then it is denied (3540)")  # fmt: skip
+    action.add_argument("--defer", action="store_true", help="claude -p: after --hold end the run, to be resumed "
+                        "when there is a decision, for a week")  # fmt: skip
+
+
+def _fault(message: str) -> int:
+    print(f"countersign: {message}", file=sys.stderr)
+    return 2
+
+
+def options_of(arguments: list[str]) -> Namespace:
+    """As the command line is read."""
+    return _parser().parse_args(arguments)

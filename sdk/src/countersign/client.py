@@ -1,0 +1,156 @@
+"""Ask a desk from a program: ``Client`` waits in the thread, ``AsyncClient`` in the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+import uuid
+from typing import Any
+
+from . import asking, wire
+from .answers import Decision, Question
+
+
+class NotConfigured(Exception):
+    """There is no address or no key."""
+
+
+class Denied(PermissionError):
+    """A call may not run; ``decision`` says why."""
+
+    def __init__(self, decision: Decision) -> None:
+        super().__init__(f"{decision.status}: {decision.reason or decision.answer or 'no reason given'}")
+        self.decision = decision
+
+
+class _Asker:
+    def __init__(self, url: str | None = None, api_key: str | None = None, *, agent: str | None = None) -> None:
+        """``COUNTERSIGN_URL`` and ``COUNTERSIGN_API_KEY`` stand in for what is not given.
+
+        ``agent`` is the name to ask in. Raises ``NotConfigured``.
+        """
+        url, api_key = url or os.environ.get("COUNTERSIGN_URL"), api_key or os.environ.get("COUNTERSIGN_API_KEY")
+        if not url or not api_key:
+            raise NotConfigured(f"{'COUNTERSIGN_API_KEY' if url else 'COUNTERSIGN_URL'} is not set")
+        try:
+            self._desk = wire.Address(url)
+        except ValueError as error:
+            raise NotConfigured(f"COUNTERSIGN_URL: {error}") from None
+        self._headers = {"Authorization": f"Bearer {api_key}", "Accept": "application/json"}
+        self._agent = agent
+
+    def _question(
+        self, tool: str, arguments: dict[str, Any], session: str | None, agent: str | None, client_id: str | None,
+        **more: Any,
+    ) -> Question:  # fmt: skip
+        place: dict[str, Any] = {"session_id": session} if session else {"agent": agent or self._agent}
+        if place.get("agent", session) is None:
+            raise ValueError("say either session or agent: in whose name is it asked?")
+        return Question(tool, arguments, client_id=client_id or str(uuid.uuid4()), **place, **more)
+
+    def _exchange(self, request: asking.Request) -> tuple[int, bytes] | wire.Unreachable | wire.Garbled:
+        try:
+            return wire.exchange(self._desk, request.method, request.path, request.body, self._headers, request.timeout)
+        except (wire.Unreachable, wire.Garbled) as failed:
+            return failed
+
+
+class Client(_Asker):
+    """A desk, asked from a program that may wait.
+
+    ``ask`` never raises because of what the desk does: whatever is not a well-formed answer about this very call is no.
+    """
+
+    def ask(
+        self, tool: str, arguments: dict[str, Any], *, session: str | None = None, agent: str | None = None,
+        server: str | None = None, context: str | None = None, risk: str | None = None, expires_in: int | None = None,
+        client_id: str | None = None, wait: float | None = None,
+    ) -> Decision:  # fmt: skip
+        """Ask whether a call may be made, and wait for the decision: ``wait`` seconds, or until it is decided.
+
+        The same ``client_id`` again is the same question. Raises ``ValueError`` for arguments that are no JSON.
+        """
+        question = self._question(
+            tool, arguments, session, agent, client_id, server=server, context=context, risk=risk, expires_in=expires_in
+        )
+        asked = asking.steps(question, wait, time.monotonic)
+        try:
+            step = next(asked)
+            while True:
+                if isinstance(step, asking.Request):
+                    step = asked.send(self._exchange(step))
+                else:
+                    time.sleep(step)
+                    step = asked.send(None)
+        except StopIteration as done:
+            return _decided(done)
+
+    def require(self, tool: str, arguments: dict[str, Any], **more: Any) -> dict[str, Any]:
+        """The arguments that must be run. Raises ``Denied`` where it may not be."""
+        return _required(self.ask(tool, arguments, **more))
+
+
+class AsyncClient(_Asker):
+    """The same for programs that run an event loop. A cancelled ``ask`` leaves the question with the desk."""
+
+    async def ask(
+        self, tool: str, arguments: dict[str, Any], *, session: str | None = None, agent: str | None = None,
+        server: str | None = None, context: str | None = None, risk: str | None = None, expires_in: int | None = None,
+        client_id: str | None = None, wait: float | None = None,
+    ) -> Decision:  # fmt: skip
+        """As ``Client.ask``."""
+        question = self._question(
+            tool, arguments, session, agent, client_id, server=server, context=context, risk=risk, expires_in=expires_in
+        )
+        asked = asking.steps(question, wait, time.monotonic)
+        try:
+            step = next(asked)
+            while True:
+                if isinstance(step, asking.Request):
+                    step = asked.send(await self._exchanged(step))
+                else:
+                    await asyncio.sleep(step)
+                    step = asked.send(None)
+        except StopIteration as done:
+            return _decided(done)
+
+    async def _exchanged(self, request: asking.Request) -> tuple[int, bytes] | wire.Unreachable | wire.Garbled:
+        """In a thread that nobody waits for when the program ends, or when who asked is cancelled."""
+        loop = asyncio.get_running_loop()
+        came: asyncio.Future[tuple[int, bytes] | wire.Unreachable | wire.Garbled] = loop.create_future()
+
+        def settle(outcome: tuple[int, bytes] | wire.Unreachable | wire.Garbled | Exception) -> None:
+            if came.done():
+                return
+            if isinstance(outcome, (tuple, wire.Unreachable, wire.Garbled)):
+                came.set_result(outcome)
+            else:
+                came.set_exception(outcome)
+
+        def work() -> None:
+            try:
+                outcome: tuple[int, bytes] | Exception = self._exchange(request)
+            except Exception as error:  # handed over to who awaits it
+                outcome = error
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(settle, outcome)
+
+        threading.Thread(target=work, name="countersign", daemon=True).start()
+        return await came
+
+    async def require(self, tool: str, arguments: dict[str, Any], **more: Any) -> dict[str, Any]:
+        """As ``Client.require``."""
+        return _required(await self.ask(tool, arguments, **more))
+
+
+def _decided(done: StopIteration) -> Decision:
+    decision = done.value
+    return decision if isinstance(decision, Decision) else Decision("failed", "no answer")
+
+
+def _required(decision: Decision) -> dict[str, Any]:
+    if not decision.allowed:
+        raise Denied(decision)
+    return decision.arguments

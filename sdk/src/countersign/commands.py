@@ -1,0 +1,25 @@
+"""Command lines that clients run as their hooks."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+from .hook import DECIDED
+
+HOOK = Path(__file__).with_name("hook.py")
+
+
+def gate(client: str, event: str, *options: str) -> str:
+    """A command that prints one valid decision with status 0, or ends with status 2 (``hook`` says why so)."""
+    return f"{_run(client, event, *options)}; [ $? -eq {DECIDED} ] || exit 2"
+
+
+def report(client: str, event: str) -> str:
+    """A command that decides nothing, and stops nothing when it fails."""
+    return f"{_run(client, event)} || true"
+
+
+def _run(*words: str) -> str:
+    return shlex.join([sys.executable, "-I", "-S", str(HOOK), *words])

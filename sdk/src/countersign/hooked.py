@@ -1,0 +1,72 @@
+"""What a hook of a coding agent answers: finds the client and the event that a command line names.
+
+Everything here may raise: ``hook.main`` makes a refusal of it.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+MAX_INPUT = 64 << 20
+HOLD = 3540.0
+"""Seconds that a call may wait for a decision, unless ``--hold`` says otherwise."""
+GRACE = 15
+"""Seconds after which a hook that still runs ends itself: less than what the client gives it beyond ``--hold``."""
+
+
+class Options:
+    """Of the command line: ``CLIENT EVENT [--hold SECONDS] [--defer]``. Raises ``ValueError`` for anything else."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        self.client, self.event, *more = arguments
+        self.hold, self.defers = HOLD, False
+        while more:
+            name = more.pop(0)
+            if name == "--hold" and more:
+                self.hold = float(more.pop(0))
+            elif name == "--defer":
+                self.defers = True
+            else:
+                raise ValueError(f"the hook knows no {name}")
+        if not 0 <= self.hold <= 7 * 24 * 3600:
+            raise ValueError(f"--hold {self.hold} is not between 0 and {7 * 24 * 3600} seconds")
+
+
+def answer(arguments: list[str], given: bytes) -> bytes:
+    """The JSON to print, in one line; empty for events that decide nothing."""
+    started = time.monotonic()
+    options = Options(arguments)
+    if hasattr(signal, "alarm"):  # whatever hangs, a name server for instance: the client's own time-out may let it run
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(int(options.hold) + GRACE)
+    event = _event(given)
+    said = _decide(options, event, started)
+    if said is None:
+        return b""
+    text = json.dumps(said)
+    if json.loads(text) != said:
+        raise ValueError("the decision cannot be written as JSON")
+    return text.encode() + b"\n"
+
+
+def _event(given: bytes) -> dict[str, Any]:
+    if len(given) > MAX_INPUT:
+        raise ValueError(f"the call is larger than {MAX_INPUT >> 20} MB")
+    event = json.loads(given)
+    if not isinstance(event, dict):
+        raise ValueError("the hook was given no JSON object")
+    return event
+
+
+def _decide(options: Options, event: dict[str, Any], started: float) -> dict[str, Any] | None:
+    if options.client == "claude-code":
+        from .claude_code import gate
+
+        return gate.decide(options, event, started)
+    raise ValueError(f"there is no hook for {options.client}")
