@@ -161,7 +161,7 @@ LIES: dict[str, Callable[[Json], Any]] = {
     "other arguments": _set("tool", "arguments", to={"command": "rm -rf /"}),
     "more arguments": _set("tool", "arguments", "more", to=True),
     "arguments that are no object": _set("tool", "arguments", to="touch made"),
-    "another digest": lambda said: said["decision"].pop("digest") and _set("digest", to="0" * 64)(said),
+    "no digest of what may be executed": _unset("decision", "digest"),
     "no digest": _unset("digest"),
     "the digest of something else to execute": _set("decision", "digest", to="0" * 64),
     "a digest in capitals": lambda said: _set("decision", "digest", to=said["digest"].upper())(said),

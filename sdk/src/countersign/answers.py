@@ -118,8 +118,6 @@ def _allow(found: Decision, approval: dict[str, Any], made: dict[str, Any], ques
     if edited != isinstance(changed, dict) or (changed is not None and not isinstance(changed, dict)):
         raise Untrusted("an approval that does not say which arguments it is for")
     run = changed if edited else json.loads(question.body)["tool"]["arguments"]
-    if named is None and not edited:  # desks that know of no digest of their own for what may be executed
-        named = approval["digest"]
     if not _is_digest(named) or named != digest(
         found.session_id, found.approval_id, question.tool, question.server, run
     ):
