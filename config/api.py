@@ -1,9 +1,9 @@
 """The whole JSON API: the desk's routers and those of imports and exports, under one description."""
 
 from sessions_app.api import api as desk
-from vcon_app.api import erasure, exports, imports, receipts, redactions
+from vcon_app.api import erasure, evidence, exports, imports, receipts, redactions
 
 api = desk.build()
-for noun in (imports, exports, redactions, erasure, receipts):
+for noun in (imports, exports, redactions, erasure, receipts, evidence):
     desk.explain(api, noun.FAULTS)
     api.add_router(desk.ROOT, noun.router)

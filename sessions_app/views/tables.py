@@ -5,18 +5,16 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, QueryDict
 
+from sessions_app.rendering.cells import cell
+
 ROWS = 50
 CSV_ROWS = 100_000
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""A spreadsheet runs a text that begins with one of these (OWASP, CSV injection)."""
 
 
 def before(found: QuerySet, query: QueryDict) -> tuple[list[Any], str]:
@@ -41,20 +39,11 @@ def uuid_in(text: str) -> UUID | None:
 
 
 def csv_response(filename: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> HttpResponse:
-    """None is an empty cell, a number itself, a moment RFC 3339; text that would be a formula gets ``'`` in front."""
+    """Rows of values as ``rendering.cells`` writes them."""
     written = io.StringIO()
     writer = csv.writer(written)
     writer.writerow(head)
-    writer.writerows([_cell(value) for value in row] for row in rows)
+    writer.writerows([cell(value) for value in row] for row in rows)
     response = HttpResponse(written.getvalue(), content_type="text/csv; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="{filename}"'
     return response
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, str):
-        value = value.replace("\0", "\N{REPLACEMENT CHARACTER}")
-        return f"'{value}" if value.lstrip(" ").startswith(FORMULA) else value
-    return value if value is None or isinstance(value, int) else f"{value:f}"

@@ -9,7 +9,17 @@ from tests.places import ROOT
 
 from .imports import PACKAGES, edges, modules, names_imported_by
 
-RECORD_ROOMS = ("documents", "trust", "checkpoints", "receipts", "redaction", "exports", "imports", "erasure")
+RECORD_ROOMS = (
+    "documents",
+    "trust",
+    "checkpoints",
+    "receipts",
+    "redaction",
+    "exports",
+    "imports",
+    "erasure",
+    "evidence",
+)
 """Folders of ``vcon_app.services``; each may import itself and those before it, imports nothing of exports."""
 VCON = "vcon_app.formats.vcon"
 WINGS = ("file", "trace", "rules", "reading", "writing", "redacting")

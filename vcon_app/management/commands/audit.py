@@ -7,12 +7,14 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from sessions_app.management.arguments import workspace_named
+from sessions_app.management.arguments import add_workspace, workspace_named
 from sessions_app.models import Session
+from vcon_app.management.files import add_period, period_of, write_file
 from vcon_app.management.pem import text_of
 from vcon_app.management.progress import printable
 from vcon_app.services.checkpoints import verification
 from vcon_app.services.checkpoints.verification import Outside, Statement
+from vcon_app.services.evidence import audit_export
 from vcon_app.signing.keys import Anchor, BadKey, anchor_of
 
 
@@ -20,18 +22,32 @@ class Command(BaseCommand):
     help = (
         "`audit verify` computes again what was written: audit logs, ledgers, decisions, the links of every event, and "
         "the checkpoints. It names the first thing that was changed, removed or put in, a cut-off end included; exit "
-        "status 1 when there is one. docs/record.md says what it proves."
+        "status 1 when there is one. docs/record.md says what it proves. `audit export` writes the entries of a period."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        verify = parser.add_subparsers(dest="action", required=True).add_parser("verify", help="look at everything")
+        actions = parser.add_subparsers(dest="action", required=True)
+        verify = actions.add_parser("verify", help="look at everything")
         verify.add_argument("--all", action="store_true", help="the whole installation (the default)")
         verify.add_argument("--workspace", metavar="SLUG", help="one workspace alone, without the checkpoints")
         verify.add_argument("--session", metavar="ID", type=UUID, help="one session alone")
         verify.add_argument("--key", metavar="PEM", type=Path, help="an earlier key of ours that signed checkpoints")
         verify.add_argument("--witness", metavar="FILE", type=Path, help="checkpoints that somebody else has kept")
+        export = actions.add_parser("export", help="the entries of a period, as a file")
+        export.add_argument("--format", choices=sorted(audit_export.MEDIA_TYPES), default="jsonl")
+        add_period(export)
+        export.add_argument("--output", metavar="FILE", type=Path, help="default: standard output")
+        add_workspace(export)
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: Any, action: str, **options: Any) -> None:
+        if action == "export":
+            workspace = workspace_named(options["workspace"])
+            chunks = audit_export.chunks(options["format"], workspace.pk, period_of(options))
+            write_file(chunks, options["output"])
+        else:
+            self._verify(options)
+
+    def _verify(self, options: dict[str, Any]) -> None:
         if sum(bool(options[name]) for name in ("all", "workspace", "session")) > 1:
             raise CommandError("choose one of --all, --workspace and --session")
         if options["witness"] and not options["witness"].is_file():

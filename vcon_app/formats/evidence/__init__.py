@@ -1,0 +1,1 @@
+"""What is handed over of the oversight of agents: an evidence pack, and the audit log in the forms of others. Pure."""
