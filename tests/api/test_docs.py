@@ -40,6 +40,7 @@ LITERALLY = {
     "/api/v1/approvals": {"get", "post"},
     "/api/v1/approvals/{approval_id}": {"get"},
     "/api/v1/approvals/{approval_id}/decision": {"post"},
+    "/api/v1/approvals/{approval_id}/receipt": {"get"},
     "/api/v1/schedules": {"get", "post"},
     "/api/v1/schedules/{schedule_id}": {"get", "patch", "delete"},
     "/api/v1/schedules/{schedule_id}/run": {"post"},
@@ -61,6 +62,7 @@ LITERALLY = {
     "/api/v1/budgets": {"get", "put"},
     "/api/v1/budgets/{budget_id}": {"delete"},
     "/api/v1/audit": {"get"},
+    "/api/v1/audit/export": {"get"},
     "/api/v1/tombstones/{subject_id}": {"get"},
 }
 
