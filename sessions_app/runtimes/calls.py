@@ -1,4 +1,4 @@
-"""Tool calls that run here: checked against the policy, asked of a person where it says so, run at most once."""
+"""Tool calls that run here: judged at the gate, asked of a person where it says so, run at most once."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from sessions_app.services.approvals import endings
 from sessions_app.services.money import budgets, usage
 
 from .run import TurnRun
-from .tool_rules import ESCALATE, price_of, verdict
+from .tool_rules import ESCALATE, price_of
 
 Status = Approval.Status
 UNKNOWN_OUTCOME = (
     "The worker stopped while this call ran, so whether it took effect is not known. Find out before you repeat it."
 )
-FORBIDDEN = "The policy of this agent forbids this call. Do not repeat it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ def cancelled(turn: TurnRun) -> list[EventDraft]:
 def finish_open_calls(turn: TurnRun, execute: Execute, people: Collection[str] = ()) -> bool:
     """Bring every open call to its result. False when some wait for a person; those that need none are done.
 
-    ``people`` are tools that a person answers: the policy may deny them, but not allow them.
+    ``people`` are tools that a person answers: rules may deny them, but not allow them.
     """
     waits = False
     for call in open_calls(turn):
@@ -66,13 +65,10 @@ def finish_call(turn: TurnRun, call: Event, execute: Execute, people: Collection
     if turn.state.get("executing") == call.call_id:
         turn.append(turn.result(call, UNKNOWN_OUTCOME, "error", unknown_outcome=True))
         return True
-    rule = verdict(turn.agent.policy, call.tool_name or "", call.tool_server)
-    if rule == "deny":
-        turn.append(turn.result(call, FORBIDDEN, "denied", by="policy"))
-        return True
+    for_person = call.tool_name in people and not call.tool_server
     arguments = call.arguments
-    if rule == "ask" or (call.tool_name in people and not call.tool_server):
-        approval = turn.request_approval(call, context=question(call))
+    if not turn.allows(call, for_person=for_person):
+        approval = turn.request_approval(call, context=question(call), for_person=for_person)
         if approval.status == Status.PENDING:
             return False
         endings.mark_delivered(approval)

@@ -17,6 +17,7 @@ from sessions_app.services import agents, audit, notify
 from sessions_app.services.approvals import requests
 from sessions_app.services.log import events, links
 from sessions_app.services.money import budgets
+from sessions_app.services.policies import gate
 from sessions_app.services.stops import doors
 from sessions_app.services.turns import in_flight
 from sessions_app.services.turns.in_flight import LeaseLost
@@ -106,15 +107,30 @@ class TurnRun:
             self.save_state(executing=call.call_id)
         return ""
 
-    def request_approval(self, call: Event, *, context: str = "", risk: str = "") -> Approval:
-        """The approval of a tool call: the one that exists, or a new one that now waits for a person."""
+    def allows(self, call: Event, *, for_person: bool = False) -> bool:
+        """Whether a call may be made without any record of an answer: the agent's own rules allow it, and nobody asks.
+
+        False for a call that was asked about before: its answer counts, whatever the rules say by now.
+        """
+        asked = gate.Asked(
+            call.tool_name or "", call.arguments, call.tool_server, sub_agent=call.depth > 0, for_person=for_person
+        )
+        if Approval.objects.filter(session_id=self.session_id, client_id=call.call_id, recorded=False).exists():
+            return False
+        return gate.needs_no_record(self.session, asked, agent=self.agent)
+
+    def request_approval(
+        self, call: Event, *, context: str = "", risk: str = "", for_person: bool = False
+    ) -> Approval:  # fmt: skip
+        """The approval of a tool call: the one that exists, or a new one, answered by the rules or by a person."""
         question = requests.Question(
             call.tool_name or "", call.arguments, server=call.tool_server, context=context, risk=risk,
             expires_in=self.agent.policy.get("expires_in"), client_id=call.call_id,
+            sub_agent=call.depth > 0, for_person=for_person,
         )  # fmt: skip
         by = audit.Actor("agent", str(self.agent.pk), self.agent.name)
         with in_flight.owned(self.flight):
-            return requests.request(self.session, question, by=by)
+            return requests.request(self.session, question, by=by, agent=self.agent)
 
     def check_money(self) -> None:
         """Check the budgets before another model request. Raises ``budgets.Spent``; the cost of this turn counts."""

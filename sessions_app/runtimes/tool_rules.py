@@ -1,22 +1,23 @@
-"""Rules for tools in an agent's definition: whether a call may run, and what it costs."""
+"""What an agent's definition says of its tools: the verdict on all calls of one, and what a call costs."""
 
 from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
 from typing import Any, Literal
 
+from sessions_app.services.policies.gate import ESCALATE as ESCALATE
+
 MOST_PRICE = 10_000
 """US dollars of one call."""
 Verdict = Literal["allow", "ask", "deny"]
 VERDICTS = ("allow", "ask", "deny")
-ESCALATE = "escalate_to_human"
-"""The tool by which every agent can ask a person a question; a person always answers it."""
 
 
 def verdict(policy: dict[str, Any], tool: str, server: str | None) -> Verdict:
-    """Verdict of a policy ``{"default": ..., "tools": {"server/tool" | "tool": ...}}`` on a call.
+    """Verdict of a policy ``{"default": ..., "tools": {"server/tool" | "tool": ...}}`` on every call of a tool.
 
-    Anything unknown asks: it fails closed.
+    For providers that take one word a tool. Single calls are judged by ``services.policies.gate``. Anything unknown
+    asks: it fails closed.
     """
     if tool == ESCALATE:
         return "ask"

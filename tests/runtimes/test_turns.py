@@ -15,6 +15,9 @@ from sessions_app.services import agents, audit, sessions
 from sessions_app.services.approvals import decisions
 from sessions_app.services.sessions import Archived
 from sessions_app.services.turns import in_flight, messages
+from sessions_app.services.turns.resume import resume
+from tests.policy.build import argument, rule
+from tests.services.policies.build import in_force
 
 from .conftest import BY, say, told, work
 
@@ -138,7 +141,32 @@ def test_the_policy_decides_what_asks(make_session):
     work(session)
     results = {e.tool_name: e.tool_status for e in Event.objects.filter(session=session, kind="tool_result")}
     assert results == {"ls": "ok", "rm": "denied"}
-    assert session.approvals.get().tool_name == "refund"
+    answered = {approval.tool_name: approval.status for approval in session.approvals.all()}
+    assert answered == {"rm": "auto_denied", "refund": "pending"}, "what is plainly allowed leaves no row"
+
+
+def test_a_rule_of_the_workspace_has_the_last_word_on_a_call_that_runs_here(make_session):
+    session = make_session("Trusting", policy={"default": "allow"})
+    paying = argument("/amount", ">", 100)
+    in_force(session.workspace, rule("deny", "too much", tool="pay", arguments=paying) | {"reason": "Ask the bank."})
+    say(session, '/tool pay {"amount": 500}\n/tool pay {"amount": 5}\n/tool ls')
+    work(session)
+    results = Event.objects.filter(session=session, kind="tool_result").order_by("seq")
+    assert [(e.tool_name, e.tool_status) for e in results] == [("pay", "denied"), ("pay", "ok"), ("ls", "ok")]
+    assert results[0].text == "Ask the bank."
+    denied = session.approvals.get()
+    assert (denied.status, denied.rule, denied.delivery) == ("auto_denied", "too much", "delivered")
+
+
+def test_a_rule_that_is_made_while_a_call_waits_does_not_answer_it(make_session):
+    session = make_session("Patient")
+    say(session, "/tool pay")
+    work(session)
+    in_force(session.workspace, rule("allow"))
+    resume(session.pk)
+    work(session)
+    assert session.approvals.get().status == "pending"
+    assert not Event.objects.filter(session=session, kind="tool_result").exists()
 
 
 def test_an_interrupted_turn_stops_and_says_so(scripted_session):

@@ -82,7 +82,7 @@ def _ask(turn: TurnRun, call: Event) -> Approval:
     """Ask a person; but not about the call that a person told the agent to make."""
     with in_flight.owned(turn.flight):
         approval = turn.request_approval(call, context=calls.question(call))
-        if changed := _changed_to(turn, call):
+        if approval.status == Status.PENDING and (changed := _changed_to(turn, call)):
             endings.allow_as_changed(approval, changed)
         return approval
 

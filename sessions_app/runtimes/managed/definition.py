@@ -24,9 +24,14 @@ MODEL, PLACE, OTHERS = ("effort", "speed", "inference_geo"), ("type", "networkin
 PERMISSIONS = {"allow": "always_allow", "ask": "always_ask"}
 
 
-def agent_of(turn: TurnRun, metadata: dict[str, str]) -> Json:
-    """The body of an agent. Raises ``Failed`` for what Managed Agents cannot do."""
+def agent_of(turn: TurnRun, metadata: dict[str, str], *, governed: bool) -> Json:
+    """The body of an agent. Raises ``Failed`` for what Managed Agents cannot do.
+
+    ``governed``: rules look at single calls, and a provider that allows a tool asks about none of its calls; so it
+    asks about every one, and the gate here answers those that need no person.
+    """
     agent = turn.agent
+    permissions = PERMISSIONS | ({"allow": "always_ask"} if governed else {})
     if not agent.model:
         raise Failed("this agent has no model; edit it and name one, for example claude-opus-5-5")
     if strange := sorted(set(agent.environment) - {*MODEL, *PLACE, *OTHERS}):
@@ -43,8 +48,8 @@ def agent_of(turn: TurnRun, metadata: dict[str, str]) -> Json:
         "description": agent.description or None,
         "system": agent.instructions or None,
         "tools": [
-            *_builtin(builtin, agent.policy),
-            *(_mcp(entry, agent.policy) for entry in servers),
+            *_builtin(builtin, agent.policy, permissions),
+            *(_mcp(entry, agent.policy, permissions) for entry in servers),
             *(
                 _custom(offer)
                 for offer in [*(_offer_of_entry(entry, turn) for entry in own), person_tools.escalation()]
@@ -105,31 +110,31 @@ def _offer_of_entry(entry: entries.PythonEntry | entries.CustomEntry, turn: Turn
         raise Failed(f'the tool "{entry.name}" cannot be used: {why}') from None
 
 
-def _config(name: str, said: str) -> Json:
+def _config(name: str, said: str, permissions: dict[str, str]) -> Json:
     """A tool that is denied is switched off: the server then refuses it without asking anybody."""
     if said == "deny":
         return {"name": name, "enabled": False}
-    return {"name": name, "enabled": True, "permission_policy": {"type": PERMISSIONS[said]}}
+    return {"name": name, "enabled": True, "permission_policy": {"type": permissions[said]}}
 
 
-def _builtin(names: list[str], policy: Json) -> list[Json]:
+def _builtin(names: list[str], policy: Json, permissions: dict[str, str]) -> list[Json]:
     if not names:
         return []
-    configs = [{"type": name} | _config(name, verdict(policy, name, None)) for name in names]
+    configs = [{"type": name} | _config(name, verdict(policy, name, None), permissions) for name in names]
     return [{"type": "agent_toolset_20260401", "default_config": {"enabled": False}, "configs": configs}]
 
 
-def _mcp(entry: entries.McpEntry, policy: Json) -> Json:
+def _mcp(entry: entries.McpEntry, policy: Json, permissions: dict[str, str]) -> Json:
     """The toolset of a server. A tool that nothing names asks, or does what the default says."""
     names = _tools_named_in(policy, entry.server) if entry.tools is None else entry.tools
     others = "deny" if entry.tools is not None else verdict(policy, "", entry.server)
-    default = _config("", others)
+    default = _config("", others, permissions)
     del default["name"]
     return {
         "type": "mcp_toolset",
         "mcp_server_name": entry.server,
         "default_config": default,
-        "configs": [_config(name, verdict(policy, name, entry.server)) for name in names],
+        "configs": [_config(name, verdict(policy, name, entry.server), permissions) for name in names],
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sessions_app.models import Agent, Session
 from sessions_app.services import agents
+from sessions_app.services.policies import gate
 from sessions_app.services.turns import in_flight
 
 from .. import Failed
@@ -78,16 +79,19 @@ def _keep(turn: TurnRun, runtime_id: str) -> None:
 
 def _agent(turn: TurnRun, port: Port) -> tuple[str, int]:
     """Id and version there of the version that the session runs under, made if it is not there yet."""
+    governed = gate.is_governed(turn.agent)
     known, version = turn.agent.runtime_ref, str(turn.agent.version)
-    if number := known.get("versions", {}).get(version):
+    key = f"{version} governed" if governed else version
+    if number := known.get("versions", {}).get(key):
         return known["agent"], number
-    body = agent_of(turn, {"countersign_agent": str(turn.agent.pk), "countersign_version": version})
+    metadata = {"countersign_agent": str(turn.agent.pk), "countersign_version": version}
+    body = agent_of(turn, metadata, governed=governed)
     try:
         made = port.update_agent(known["agent"], body) if "agent" in known else port.create_agent(body)
     except NotFound:
         agents.forget_runtime_ref(turn.agent)
         made = port.create_agent(body)
-    agents.note_runtime_ref(turn.agent, {"agent": made["id"], "versions": {version: made["version"]}})
+    agents.note_runtime_ref(turn.agent, {"agent": made["id"], "versions": {key: made["version"]}})
     return made["id"], made["version"]
 
 

@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Q
 from django.utils import timezone
 
 from sessions_app.models import Agent, Grant, PolicyInForce, Session
@@ -86,6 +87,16 @@ def needs_no_record(session: Session, asked: Asked, *, agent: Agent) -> bool:
     judgement, _ = _by_rules(session, asked, agent)
     differs = judgement.shadow is not None and judgement.shadow["effect"] != "allow"
     return judgement.effect == "allow" and judgement.by_agent_alone and not judgement.faults and not differs
+
+
+def is_governed(agent: Agent) -> bool:
+    """Whether rules look at single calls of an agent, so that one word for a tool cannot stand for all its calls."""
+    return (
+        bool(agent.policy.get("rules"))
+        or PolicyInForce.objects.filter(
+            Q(live__isnull=False) | Q(shadow__isnull=False), workspace_id=agent.workspace_id
+        ).exists()
+    )
 
 
 def call_of(session: Session, asked: Asked, agent: Agent) -> Call:
