@@ -7,10 +7,10 @@ different people.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-from .rules import DECISIONS, RISKS, ROLES
+from .rules import DECISIONS, RISKS
 
 DESTRUCTIVE = ("high", "critical")
 """Risks of calls that nobody allows for more than one time."""
@@ -34,31 +34,13 @@ def decisions_allowed(terms: dict[str, Any], risk: str = "") -> tuple[str, ...]:
     return tuple(allowed)
 
 
-def is_eligible(terms: dict[str, Any], role: str, names: Collection[str]) -> bool:
-    """Whether somebody of this role, known by these ids and addresses, may decide. Without a statement everybody is."""
-    stated = terms.get("eligible")
-    if stated is None:
-        return True
-    return all(_fits(one, role, names) for one in (stated, *stated.get("and", ())))
-
-
 def higher(risk: str, other: str) -> str:
     """The higher of two risks; a word that is none of ours is lower than each of ours, and above nothing said."""
     return max((risk, other), key=lambda one: (RISKS.index(one) if one in RISKS else -1, bool(one)))
 
 
-def _fits(stated: dict[str, Any], role: str, names: Collection[str]) -> bool:
-    known = {name.casefold() for name in names if name}
-    by_role = any(_rank(role) >= _rank(wanted) >= 0 for wanted in stated.get("roles", ()))
-    return by_role or any(member.casefold() in known for member in stated.get("members", ()))
-
-
-def _rank(role: str) -> int:
-    return ROLES.index(role) if role in ROLES else -1
-
-
 def _decisions(one: list[str], other: list[str]) -> list[str]:
-    return [decision for decision in DECISIONS if decision in one and decision in other]
+    return [decision for decision in DECISIONS if decision == "deny" or (decision in one and decision in other)]
 
 
 def _eligible(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from sessions_app.policy.agent_rules import AgentRules
 from sessions_app.policy.conditions import Call
 from sessions_app.policy.evaluation import RuleSet, evaluate
 from sessions_app.policy.reading import compile_rules
-from sessions_app.policy.terms import decisions_allowed, higher, is_eligible
+from sessions_app.policy.terms import decisions_allowed, higher
 
 from .build import argument, effect, outcome, rule
 
@@ -150,7 +150,7 @@ def test_terms_are_the_strictest_of_every_rule_that_asks():
              "escalation": [{"after": 30, "to": ["channel:ops"]}]}  # fmt: skip
     made = outcome([rule("ask", "one", ask=one), rule("ask", "other", ask=other), rule("allow", "all")])
     assert made.terms == {
-        "decisions": ["approve"],
+        "decisions": ["approve", "deny"],
         "approvals": 2,
         "expires_in": 60,
         "risk": "high",
@@ -160,10 +160,12 @@ def test_terms_are_the_strictest_of_every_rule_that_asks():
         "escalation": [{"after": 30, "to": ["channel:ops"]}, {"after": 60, "to": ["role:admin"]}],
     }
     assert decisions_allowed(made.terms) == ("approve", "deny")
-    assert not is_eligible(made.terms, "reviewer", ["eve@example.org"])
-    assert not is_eligible(made.terms, "viewer", ["ada@example.org"])
-    assert is_eligible(made.terms, "admin", ["ADA@example.org"])
-    assert is_eligible({}, "reviewer", [])
+
+
+def test_rules_that_share_no_decision_leave_the_denial():
+    """An empty list would read as "anything goes" to whoever looks at it carelessly."""
+    asks = [rule("ask", "one", ask={"decisions": ["approve"]}), rule("ask", "two", ask={"decisions": ["answer"]})]
+    assert outcome(asks).terms["decisions"] == ["deny"]
 
 
 def test_risks():

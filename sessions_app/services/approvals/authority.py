@@ -97,8 +97,13 @@ def _maker_of(api_key_id: UUID | None) -> int | None:
 
 
 def _why_not_eligible(approval: Approval, decider: Decider) -> str:
-    """Why the rule does not let this person or key decide; empty where it does, or names nobody."""
-    eligible = approval.terms.get("eligible") or {}
+    """Why the rules do not let this person or key decide; empty where they do. Each rule that names people counts."""
+    stated = approval.terms.get("eligible") or {}
+    return next(filter(None, (_why_not_among(one, decider) for one in (stated, *stated.get("and", ())))), "")
+
+
+def _why_not_among(eligible: dict[str, Any], decider: Decider) -> str:
+    """The same for the people whom one rule names; where it names nobody, everybody may."""
     roles = [str(role) for role in eligible.get("roles") or ()]
     people = [str(person) for person in eligible.get("members") or ()]
     if not roles and not people:

@@ -13,7 +13,7 @@ from sessions_app.policy.evaluation import DENIED
 from ..policies.gate import Judgement
 from .record import record_ending
 
-ACTIONS = {"allow": "approval.allowed", "deny": "approval.denied_by_rule"}
+ACTIONS = {"allow": "approval.allowed", "deny": "approval.denied"}
 STATUSES = {"allow": Approval.Status.AUTO_ALLOWED, "deny": Approval.Status.AUTO_DENIED}
 
 

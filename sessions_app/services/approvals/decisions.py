@@ -21,6 +21,7 @@ from sessions_app.queries.votes import Tally
 
 from .. import audit
 from ..log.sanitise import storable, text
+from ..policies import gate
 from . import authority
 from .authority import VERDICTS as VERDICTS
 from .authority import Decider as Decider
@@ -51,6 +52,7 @@ def decide(approval: Approval, decider: Decider, decision: Decision) -> Approval
     """
     authority.check(approval, decider, decision)
     decision = _storable(decision)
+    _check_edit(approval, decision)
     with transaction.atomic():
         lock_session_of(approval.pk)
         expire_due(approval_id=approval.pk)
@@ -62,6 +64,15 @@ def decide(approval: Approval, decider: Decider, decision: Decision) -> Approval
     if _is_repeated(decision, current, decider):
         return current
     raise Conflict(current, _why_not(current, decision))
+
+
+def _check_edit(approval: Approval, decision: Decision) -> None:
+    """An edit is a call of its own: what a rule denies, nobody can make of one that it lets people decide."""
+    if decision.arguments is None or approval.status != Approval.Status.PENDING:
+        return
+    asked = gate.Asked(approval.tool_name, decision.arguments, approval.tool_server)
+    if refused := gate.why_denied(approval.session, asked):
+        raise Invalid("arguments", refused)
 
 
 def _storable(decision: Decision) -> Decision:

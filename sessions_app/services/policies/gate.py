@@ -89,6 +89,15 @@ def needs_no_record(session: Session, asked: Asked, *, agent: Agent) -> bool:
     return judgement.effect == "allow" and judgement.by_agent_alone and not judgement.faults and not differs
 
 
+def why_denied(session: Session, asked: Asked) -> str:
+    """Why rules deny a call, for who would approve it; empty where they do not."""
+    judgement, _ = _by_rules(session, asked, None)
+    if judgement.effect != "deny" or judgement.by is None:
+        return ""
+    why = f": {judgement.reason}" if judgement.reason else ""
+    return f"{judgement.by.name} denies the call with these arguments{why}"
+
+
 def is_governed(agent: Agent) -> bool:
     """Whether rules look at single calls of an agent, so that one word for a tool cannot stand for all its calls."""
     return (

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 from uuid import UUID
 
-import rfc8785
 from django.db import connection, transaction
 from django.utils import timezone
 
+from sessions_app import canonical
 from sessions_app.models import PolicyInForce, PolicyVersion
 from sessions_app.policy.reading import read_rules
 
@@ -98,7 +97,7 @@ def roll_back(version: PolicyVersion, *, by: audit.Actor, reason: str = "") -> P
 
 def digest_of(rules: Any) -> str:
     """SHA-256, in hex, of the canonical JSON (RFC 8785) of rules."""
-    return hashlib.sha256(rfc8785.dumps(rules)).hexdigest()
+    return canonical.digest(rules)
 
 
 def _lock(workspace_id: UUID) -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from sessions_app.models import Approval, Member, Role
 from sessions_app.services.approvals.decisions import Invalid, NotAllowed
+from tests.policy.build import rule
+from tests.services.policies.build import in_force
 
 from .test_votes import ask_of, vote
 
@@ -26,6 +28,26 @@ def test_only_those_whom_the_rule_names_decide(session, person, channel):
         vote(approval, omar, "deny")
     assert vote(approval, replace(person("Ines"), channel=channel)).status == Status.APPROVED
     assert vote(ask_of(session, 1, eligible={"roles": ["admin"]}), person("Ada", Role.ADMIN)).status == Status.APPROVED
+
+
+def test_whom_two_rules_name_has_to_fit_both(session, person):
+    eligible = {"roles": ["admin"], "and": [{"members": ["ines@example.org"]}]}
+    for by in (person("Ada", Role.ADMIN), person("Ines")):
+        with pytest.raises(NotAllowed, match="the rule lets only"):
+            vote(ask_of(session, 1, eligible=eligible), by)
+    ines = Member.objects.get(user__username="ines@example.org")
+    by = replace(person("Omar", Role.ADMIN), member_id=ines.pk)
+    assert vote(ask_of(session, 1, eligible=eligible), by).status == Status.APPROVED
+
+
+def test_an_edit_is_judged_by_the_rules_as_well(session, person):
+    large = {"path": "/amount", "op": ">", "value": 100}
+    in_force(session.workspace, rule("deny", "no large ones", arguments=[large]))
+    approval = ask_of(session, 1)
+    with pytest.raises(Invalid, match="policy 1: no large ones denies the call with these arguments") as refused:
+        vote(approval, person("Ada", Role.ADMIN), arguments={"amount": 101})
+    assert refused.value.field == "arguments"
+    assert vote(approval, person("Omar"), arguments={"amount": 99}).status == Status.APPROVED_EDITED
 
 
 def test_a_key_of_somebody_who_is_named_is_not_named(session, person, key_of):
