@@ -13,6 +13,9 @@ from config.database import pool  # noqa: E402
 from config.processes import beating  # noqa: E402
 from config.processes.loopback import get  # noqa: E402
 from config.web import gate  # noqa: E402
+
+_django = get_asgi_application()  # before what imports models: until then there are none
+
 from config.web.admission import Admission  # noqa: E402
 from config.web.bodies import BodyLimits, limits  # noqa: E402
 from config.web.disk_room import DiskRoom  # noqa: E402
@@ -25,7 +28,6 @@ passwords are followed by a sign-in.
 """
 pool.share(gate.AT_ONCE + READERS)
 
-_django = get_asgi_application()
 _files = (
     Admission(ASGIStaticFilesHandler(_django))
     if settings.DEBUG
