@@ -21,9 +21,9 @@ UVICORN = (
 
 
 @contextmanager
-def running(environment: dict[str, str]) -> Iterator[str]:
-    """The address of a server that works with this environment; it is stopped at the end."""
-    port = _free_port()
+def running(environment: dict[str, str], port: int = 0) -> Iterator[str]:
+    """The address of a server that works with this environment; it is stopped at the end. Port 0: a free one."""
+    port = port or free_port()
     command = [sys.executable, *UVICORN, "--port", str(port)]
     process = subprocess.Popen(command, cwd=BASE_DIR, env=environment | {"DEBUG": "True"})
     try:
@@ -34,7 +34,7 @@ def running(environment: dict[str, str]) -> Iterator[str]:
         process.wait(PATIENCE)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         return listening.getsockname()[1]
