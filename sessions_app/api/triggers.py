@@ -11,7 +11,7 @@ from ninja import Router
 
 from sessions_app import models
 from sessions_app.queries import triggers as queries
-from sessions_app.services.triggers import Refused, schedules, webhook_deliveries, webhook_endpoints
+from sessions_app.services.triggers import Refused, schedules, unattended, webhook_deliveries, webhook_endpoints
 
 from .agents import agent_read
 from .auth import admin, reader, writer
@@ -55,7 +55,8 @@ def list_schedules(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpRe
     """The schedules of the workspace, the newest first."""
     found = models.Schedule.objects.filter(workspace=request.auth.workspace).select_related("agent")
     rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
-    return reply(Page(items=[Schedule.from_row(row) for row in rows], next_cursor=next_cursor))
+    rules = _rules(request)
+    return reply(Page(items=[Schedule.from_row(row, rules) for row in rows], next_cursor=next_cursor))
 
 
 @router.post("/schedules", auth=admin, response={201: Schedule})
@@ -64,20 +65,20 @@ def create_schedule(request: HttpRequest, schedule: NewSchedule) -> HttpResponse
     """Have an agent begin a session at the times of a cron expression (five fields) in a time zone."""
     fields = schedule.model_dump(exclude={"agent_id"})
     made = schedules.create(agent_read(request, schedule.agent_id), by=request.auth.actor, **fields)
-    return reply(Schedule.from_row(made), 201)
+    return reply(Schedule.from_row(made, _rules(request)), 201)
 
 
 @router.get("/schedules/{uuid:schedule_id}", auth=reader, response=Schedule)
 def read_schedule(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """One schedule."""
-    return reply(Schedule.from_row(_schedule(request, schedule_id)))
+    return reply(Schedule.from_row(_schedule(request, schedule_id), _rules(request)))
 
 
 @router.patch("/schedules/{uuid:schedule_id}", auth=admin, response=Schedule)
 def change_schedule(request: HttpRequest, schedule_id: UUID, changes: ScheduleChanges) -> HttpResponse:
     """Change what is sent; ``enabled`` pauses and resumes. Times that passed in a pause are not made up for."""
     changed = schedules.change(_schedule(request, schedule_id), _changes(request, changes), by=request.auth.actor)
-    return reply(Schedule.from_row(changed))
+    return reply(Schedule.from_row(changed, _rules(request)))
 
 
 @router.delete("/schedules/{uuid:schedule_id}", auth=admin, response={204: None})
@@ -102,7 +103,8 @@ def run_schedule(request: HttpRequest, schedule_id: UUID, nothing: NoBody = NOTH
 def list_webhooks(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
     """The webhook endpoints of the workspace, the newest first; those that were deactivated too."""
     rows, next_cursor = keyset(queries.endpoints(request.auth.workspace.id), "id", limit, cursor, UUID)
-    items = [Webhook.from_row(row, _url(request, row)) for row in rows]
+    rules = _rules(request)
+    items = [Webhook.from_row(row, _url(request, row), rules) for row in rows]
     return reply(Page(items=items, next_cursor=next_cursor))
 
 
@@ -115,9 +117,11 @@ def create_webhook(request: HttpRequest, webhook: NewWebhook) -> HttpResponse:
     def create(request: HttpRequest) -> HttpResponse:
         agent = agent_read(request, webhook.agent_id) if webhook.agent_id else None
         fields = {"agent": agent, "by": request.auth.actor, "secret": webhook.secret}
+        fields |= {"when_asking": webhook.when_asking}
         endpoint, secret = webhook_endpoints.create(request.auth.workspace.id, webhook.name, webhook.scheme, **fields)
         made.append(secret)
-        return reply(Webhook.from_row(row := _webhook(request, endpoint.pk), _url(request, row)), 201)
+        row = _webhook(request, endpoint.pk)
+        return reply(Webhook.from_row(row, _url(request, row), _rules(request)), 201)
 
     answer = create(request)
     answer.content = orjson.dumps(orjson.loads(answer.content) | {"secret": (made and made[0]) or None})
@@ -149,7 +153,7 @@ def rotate_secret(request: HttpRequest, webhook_id: UUID, new: NewSecret) -> Htt
     """Another secret from now on; of an unsigned endpoint another address."""
     secret = webhook_endpoints.rotate(_webhook(request, webhook_id), by=request.auth.actor, secret=new.secret)
     row = _webhook(request, webhook_id)
-    shown = Webhook.from_row(row, _url(request, row)).model_dump()
+    shown = Webhook.from_row(row, _url(request, row), _rules(request)).model_dump()
     return reply(WebhookWithSecret(**shown, secret=secret or None))
 
 
@@ -256,6 +260,10 @@ def _found_or_404(found: Any, id_: UUID, noun: str) -> Any:
     return row
 
 
+def _rules(request: HttpRequest) -> unattended.Rules:
+    return unattended.Rules(request.auth.workspace.id)
+
+
 def _changes(request: HttpRequest, changes: Any) -> dict[str, Any]:
     """Only what was sent; an agent by its id becomes the agent."""
     sent = changes.model_dump(exclude_unset=True)
@@ -267,7 +275,7 @@ def _changes(request: HttpRequest, changes: Any) -> dict[str, Any]:
 
 def _webhook_reply(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     row = _webhook(request, webhook_id)
-    return reply(Webhook.from_row(row, _url(request, row)))
+    return reply(Webhook.from_row(row, _url(request, row), _rules(request)))
 
 
 def _url(request: HttpRequest, row: models.WebhookEndpoint) -> str | None:

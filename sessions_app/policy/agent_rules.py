@@ -31,6 +31,11 @@ class AgentRules(RuleSet):
         tools = policy.get("tools")
         self._tools = tools if isinstance(tools, dict) else {}
 
+    @property
+    def tools_that_ask(self) -> list[str]:
+        """Names of the tools whose entry asks, or is none of the effects."""
+        return [name for name, effect in self._tools.items() if effect not in ("allow", "deny")]
+
     def verdicts(self, call: Call) -> list[Verdict]:
         """What the agent's rules say; an entry for the tool counts like a rule that matches."""
         found = super().verdicts(call)

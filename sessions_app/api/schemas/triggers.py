@@ -9,12 +9,17 @@ from uuid import UUID
 from pydantic import BaseModel, Field, StringConstraints
 
 from sessions_app import models
-from sessions_app.services.triggers import cron_times
+from sessions_app.services.triggers import cron_times, unattended
 
 from .common import AgentName, Body, Name
 
 Missed = Literal["skip", "once", "all"]
 Overlap = Literal["allow", "skip"]
+WhenAsking = Literal["wait", "deny", "refuse"]
+WHEN_ASKING = (
+    "where a person would have to be asked: wait for one, deny the call, or begin no session of an agent that could ask"
+)
+WARNINGS = "what whoever saves it should know, as the rules and members are now"
 Scheme = Literal["none", "github", "stripe", "slack", "shopify", "twilio", "generic"]
 Cron = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 Zone = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64)]
@@ -31,6 +36,7 @@ class NewSchedule(Body):
     enabled: bool = True
     missed: Missed = Field("once", description="what becomes of times that passed while nothing ran here")
     overlap: Overlap = Field("allow", description="skip: not while the session of the last fire still runs")
+    when_asking: WhenAsking = Field("wait", description=WHEN_ASKING)
 
 
 class ScheduleChanges(Body):
@@ -44,18 +50,21 @@ class ScheduleChanges(Body):
     enabled: bool = True
     missed: Missed = "once"
     overlap: Overlap = "allow"
+    when_asking: WhenAsking = "wait"
 
 
 class NewWebhook(Body):
     name: Annotated[str, Field(max_length=200, description="3 to 50 of a-z, 0-9 and -; reserved for ever")]
     scheme: Scheme = "generic"
     agent_id: UUID | None = Field(None, description="who is given what comes; without one it is only kept")
+    when_asking: WhenAsking = Field("wait", description=WHEN_ASKING)
     secret: Secret = Field("", description="the sender's; of github and generic one is made when there is none")
 
 
 class WebhookChanges(Body):
     agent_id: UUID | None = None
     active: bool = True
+    when_asking: WhenAsking = "wait"
 
 
 class NewSecret(Body):
@@ -87,13 +96,18 @@ class Schedule(BaseModel):
     enabled: bool
     missed: Missed
     overlap: Overlap
+    when_asking: WhenAsking
+    warnings: list[str] = Field(description=WARNINGS)
     next_run_at: datetime | None
     created_at: datetime
     updated_at: datetime
 
     @classmethod
-    def from_row(cls, row: models.Schedule) -> Schedule:
-        words = {"agent": agent_name(row.agent), "in_words": cron_times.in_words(row.cron)}
+    def from_row(cls, row: models.Schedule, rules: unattended.Rules) -> Schedule:
+        words = {
+            "agent": agent_name(row.agent), "in_words": cron_times.in_words(row.cron),
+            "warnings": rules.warnings(row.agent, "schedule", row.when_asking),
+        }  # fmt: skip
         return cls(**words, **{name: getattr(row, name) for name in cls.model_fields if name not in words})
 
 
@@ -132,6 +146,8 @@ class Webhook(BaseModel):
     scheme: Scheme
     agent: AgentName | None
     active: bool
+    when_asking: WhenAsking
+    warnings: list[str] = Field(description=WARNINGS)
     url: str | None = Field(description="told to admins alone: whoever knows it may post")
     has_secret: bool
     waiting: int = Field(description="deliveries that are not acknowledged")
@@ -141,9 +157,12 @@ class Webhook(BaseModel):
     created_at: datetime
 
     @classmethod
-    def from_row(cls, row: Any, url: str | None) -> Webhook:
+    def from_row(cls, row: Any, url: str | None, rules: unattended.Rules) -> Webhook:
         """``row`` is out of ``queries.triggers.endpoints``."""
-        others = {"agent": agent_name(row.agent), "url": url}
+        others = {
+            "agent": agent_name(row.agent), "url": url,
+            "warnings": rules.warnings(row.agent, "webhook", row.when_asking),
+        }  # fmt: skip
         return cls(**others, **{name: getattr(row, name) for name in cls.model_fields if name not in others})
 
 

@@ -47,7 +47,7 @@ def record_ending(approval: Approval, by: audit.Actor, action: str, reason: str,
     """Write down that an approval waits no more, and resume the turn that waited for it."""
     # Archiving cancels what waits after it closed the session, so the event goes into a closed log, too.
     sentence = f"{by.name}: {approval.get_status_display().lower()}"
-    actor_kind: ActorKind = "system" if by.kind in ("system", "stop") else "person"
+    actor_kind: ActorKind = "system" if by.kind in ("system", "stop", "trigger") else "person"
     events.append(approval.session_id, [event_of(approval, by, sentence, actor_kind)], origin=links.desk_for(by))
     audit.record(
         approval.workspace_id, by, action, subject=("approval", approval.pk), session=str(approval.session_id),

@@ -19,6 +19,7 @@ from ..log import links
 from ..log.sanitise import identifier, storable, text
 from ..policies import gate
 from ..stops import doors
+from ..triggers import unattended
 from . import automatic, endings, record
 from .decisions import Conflict
 
@@ -76,6 +77,11 @@ def request(session: Session, question: Question, *, by: audit.Actor, agent: Age
     record.announce(approval)
     if stop:
         endings.deny_by_stop(approval, stop)
+    elif denial := unattended.denial_of(session):
+        endings.end_by_rule(
+            approval, allow=False, by=denial.by, decides_by=Approval.DecidesBy.SYSTEM, rule=approval.rule or "",
+            reason=denial.reason,
+        )  # fmt: skip
     return approval
 
 

@@ -17,6 +17,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone as clock
 
 from sessions_app.models import Agent, Schedule, Session, TriggerRun
+from sessions_app.models.triggers import WhenAsking
 from sessions_app.services import audit
 from sessions_app.services.log.sanitise import text
 from sessions_app.services.turns import messages
@@ -29,13 +30,13 @@ LATE = timedelta(minutes=5)
 """A time that nothing fired for so long was missed."""
 COUNTED = 11_000
 """Missed times that are counted one by one: more than a week has minutes."""
-CHANGEABLE = ("agent", "name", "cron", "timezone", "input_text", "missed", "overlap", "enabled")
+CHANGEABLE = ("agent", "name", "cron", "timezone", "input_text", "missed", "overlap", "when_asking", "enabled")
 Missed, Overlap = Schedule.Missed, Schedule.Overlap
 
 
 @transaction.atomic
 def create(agent: Agent, *, by: audit.Actor, **fields: Any) -> Schedule:
-    """A schedule. ``fields``: name, cron, timezone, input_text, missed, overlap, enabled.
+    """A schedule. ``fields``: name, cron, timezone, input_text, missed, overlap, when_asking, enabled.
 
     Raises ``Refused``.
     """
@@ -111,7 +112,7 @@ def _check(schedule: Schedule) -> None:
         raise Refused(
             "input_text", f"has {len(schedule.input_text):,} characters; use at most {messages.MAX_MESSAGE:,}"
         )
-    for field, choices in (("missed", Missed), ("overlap", Overlap)):
+    for field, choices in (("missed", Missed), ("overlap", Overlap), ("when_asking", WhenAsking)):
         if getattr(schedule, field) not in choices.values:
             raise Refused(field, f'"{getattr(schedule, field)}" is none of {", ".join(choices.values)}')
     if len(schedule.cron) > 200:
@@ -226,7 +227,13 @@ def _record_missed(schedule: Schedule, plan: _Plan) -> None:
 
 def _fire(schedule: Schedule, fire_key: str, **more: Any) -> TriggerRun:
     fire = trigger_runs.Fire(
-        TriggerRun.Kind.SCHEDULE, fire_key, schedule.name, schedule.input_text, schedule=schedule, **more
+        TriggerRun.Kind.SCHEDULE,
+        fire_key,
+        schedule.name,
+        schedule.input_text,
+        schedule=schedule,
+        when_asking=schedule.when_asking,
+        **more,
     )
     return trigger_runs.fire(schedule.agent, fire)
 

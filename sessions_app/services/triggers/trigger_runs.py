@@ -9,12 +9,15 @@ from datetime import datetime
 from django.db import Error, transaction
 
 from sessions_app.models import Agent, Schedule, Session, TriggerRun, WebhookDelivery
+from sessions_app.models.triggers import WhenAsking
 from sessions_app.queries import stops as queries
 from sessions_app.services import audit, sessions
 from sessions_app.services.log.sanitise import text as storable_text
 from sessions_app.services.money import budgets
 from sessions_app.services.stops import doors
 from sessions_app.services.turns import messages
+
+from . import unattended
 
 KEPT_INPUT = 10_000
 """Characters of the first message in the run's own row."""
@@ -46,6 +49,7 @@ class Fire:
     due_at: datetime | None = None
     schedule: Schedule | None = None
     delivery: WebhookDelivery | None = None
+    when_asking: str = WhenAsking.WAIT
     skip_reason: str = ""
     """Why it must start nothing; empty when it may."""
 
@@ -97,6 +101,8 @@ def _start(run: TriggerRun, agent: Agent, firing: Fire) -> Session:
         raise messages.NotActive(f"{agent.name} is archived: it begins no sessions; choose another agent")
     if stop := doors.stop_of(agent):
         raise Skipped(queries.sentence(stop))
+    if why := unattended.Rules(agent.workspace_id).why_not_begun(agent, firing.kind, firing.when_asking):
+        raise Skipped(why)
     actor = audit.Actor("trigger", str(run.pk), run.name)
     session = sessions.create(agent, by=actor, origin=run.kind, title=firing.title or firing.trigger_name)
     messages.submit(session.pk, firing.input_text, by=actor)

@@ -163,6 +163,7 @@ def _fire(delivery: WebhookDelivery, agent: Agent, fire_key: str, cause: str = "
     endpoint = delivery.endpoint
     fire = trigger_runs.Fire(
         TriggerRun.Kind.WEBHOOK, fire_key, endpoint.name, message_of(delivery), cause=cause, delivery=delivery,
+        when_asking=endpoint.when_asking,
         title=f"{endpoint.name}: {delivery.topic}" if delivery.topic else endpoint.name,
     )  # fmt: skip
     return trigger_runs.fire(agent, fire)

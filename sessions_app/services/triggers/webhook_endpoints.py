@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from sessions_app.models import Agent, WebhookEndpoint
+from sessions_app.models.triggers import WhenAsking
 from sessions_app.services import audit
 from sessions_app.services.log.sanitise import text
 
@@ -24,10 +25,19 @@ Scheme = WebhookEndpoint.Scheme
 
 @transaction.atomic
 def create(
-    workspace_id: UUID, name: str, scheme: str, *, agent: Agent | None, by: audit.Actor, secret: str = ""
+    workspace_id: UUID,
+    name: str,
+    scheme: str,
+    *,
+    agent: Agent | None,
+    by: audit.Actor,
+    secret: str = "",
+    when_asking: str = WhenAsking.WAIT,
 ) -> tuple[WebhookEndpoint, str]:
     """An endpoint with an address of its own, and the secret if one was made here. Raises ``Refused``."""
-    endpoint = WebhookEndpoint(workspace_id=workspace_id, name=name, scheme=scheme, agent=agent, hook_id=_hook_id())
+    endpoint = WebhookEndpoint(
+        workspace_id=workspace_id, name=name, scheme=scheme, agent=agent, hook_id=_hook_id(), when_asking=when_asking
+    )
     _check(endpoint)
     shown = _give_secret(endpoint, secret)
     try:
@@ -35,16 +45,20 @@ def create(
             endpoint.save(force_insert=True)
     except IntegrityError:
         raise Refused("name", f'"{name}" is taken, or was once: names of endpoints stay reserved') from None
-    _audit(endpoint, by, "webhook.created", scheme=scheme, agent=agent and agent.name)
+    _audit(endpoint, by, "webhook.created", scheme=scheme, agent=agent and agent.name, when_asking=when_asking)
     return endpoint, shown
 
 
 @transaction.atomic
 def change(endpoint: WebhookEndpoint, changes: dict[str, Any], *, by: audit.Actor) -> WebhookEndpoint:
-    """``changes``: agent (None: only keep what comes), active. Name and scheme stay what senders were told."""
+    """``changes``: agent (None: only keep what comes), active, when_asking.
+
+    Name and scheme stay what senders were told. Raises ``Refused``.
+    """
     changed = {name: value for name, value in changes.items() if getattr(endpoint, name) != value}
     for name, value in changed.items():
         setattr(endpoint, name, value)
+    _check_when_asking(endpoint)
     if changed:
         endpoint.save(update_fields=list(changed))
         _audit(endpoint, by, "webhook.changed", **{name: _audited_value(value) for name, value in changed.items()})
@@ -82,6 +96,12 @@ def _check(endpoint: WebhookEndpoint) -> None:
         )
     if endpoint.scheme not in Scheme.values:
         raise Refused("scheme", f'"{endpoint.scheme[:20]}" is no scheme; use one of {", ".join(Scheme.values)}')
+    _check_when_asking(endpoint)
+
+
+def _check_when_asking(endpoint: WebhookEndpoint) -> None:
+    if endpoint.when_asking not in WhenAsking.values:
+        raise Refused("when_asking", f'"{endpoint.when_asking[:20]}" is none of {", ".join(WhenAsking.values)}')
 
 
 def _give_secret(endpoint: WebhookEndpoint, secret: str, *, needed: bool = False) -> str:

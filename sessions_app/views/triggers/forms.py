@@ -16,6 +16,11 @@ MISSED = {
     "all": "make up for all of them, the last 100 at most",
 }
 OVERLAP = {"allow": "begin another one", "skip": "skip this time"}
+WHEN_ASKING = {
+    "wait": "wait for a person",
+    "deny": "deny the call at once",
+    "refuse": "begin no session of an agent that could ask",
+}
 SCHEMES = {
     "generic": "Countersign's own: HMAC-SHA256 of time and body",
     "github": "GitHub",
@@ -47,6 +52,13 @@ class OfAgent(forms.Form):
         super().__init__(*args, **kwargs)
         self.fields["agent"].queryset = agents_of(workspace_id)
 
+    def clean(self) -> dict[str, Any]:
+        """What was entered; a page of before that does not know ``when_asking`` leaves it as it is."""
+        entered = super().clean()
+        if not entered.get("when_asking"):
+            entered.pop("when_asking", None)
+        return entered
+
 
 class ScheduleForm(OfAgent):
     name = forms.CharField(max_length=100)
@@ -56,6 +68,7 @@ class ScheduleForm(OfAgent):
     input_text = forms.CharField(label="First message", strip=False)
     missed = forms.ChoiceField(choices=MISSED.items(), initial=Schedule.Missed.ONCE)
     overlap = forms.ChoiceField(choices=OVERLAP.items(), initial=Schedule.Overlap.ALLOW)
+    when_asking = forms.ChoiceField(choices=WHEN_ASKING.items(), initial="wait", required=False)
 
     def clean(self) -> dict[str, Any]:
         """The times, checked as they are shown."""
@@ -73,7 +86,9 @@ class EndpointForm(OfAgent):
     scheme = forms.ChoiceField(choices=SCHEMES.items(), initial=WebhookEndpoint.Scheme.GENERIC, label="Signed as")
     agent = forms.ModelChoiceField(Agent.objects.none(), to_field_name="slug", required=False)
     secret = forms.CharField(max_length=500, required=False)
+    when_asking = forms.ChoiceField(choices=WHEN_ASKING.items(), initial="wait", required=False)
 
 
-class AgentForm(OfAgent):
+class ChangedEndpointForm(OfAgent):
     agent = forms.ModelChoiceField(Agent.objects.none(), to_field_name="slug", required=False)
+    when_asking = forms.ChoiceField(choices=WHEN_ASKING.items(), required=False)

@@ -14,11 +14,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from sessions_app.models import Role, Schedule, TriggerRun
 from sessions_app.queries import triggers as queries
-from sessions_app.services.triggers import Refused, cron_times, schedules
+from sessions_app.services.triggers import Refused, cron_times, schedules, unattended
 
 from .. import access
 from ..pages import page_or_fragment
-from .forms import MISSED, OVERLAP, ScheduleForm
+from .forms import MISSED, OVERLAP, WHEN_ASKING, ScheduleForm
 
 MANY = 100
 RUNS = 50
@@ -83,7 +83,9 @@ def schedule(request: access.DeskRequest, schedule_id: UUID) -> HttpResponse:
     context = older(request, queries.runs(found.workspace_id).filter(schedule=found), RUNS)
     context |= {
         "schedule": found, "words": cron_times.in_words(found.cron), "missed": MISSED[found.missed],
-        "overlap": OVERLAP[found.overlap], "upcoming": _upcoming(found) if found.enabled else [], **rights(request),
+        "overlap": OVERLAP[found.overlap], "asking": WHEN_ASKING[found.when_asking],
+        "warnings": unattended.Rules(found.workspace_id).warnings(found.agent, "schedule", found.when_asking),
+        "upcoming": _upcoming(found) if found.enabled else [], **rights(request),
     }  # fmt: skip
     return page_or_fragment(request, "triggers/schedule.html", "triggers/_runs.html", context)
 
@@ -133,7 +135,14 @@ def new_schedule(request: access.DeskRequest) -> HttpResponse:
 
 def _entered(request: access.DeskRequest) -> dict[str, str]:
     """What was entered so far, or what a link fills in (``?agent=``); nothing is checked."""
-    values = {"timezone": "UTC", "missed": "once", "overlap": "allow", **request.GET.dict(), **request.POST.dict()}
+    values = {
+        "timezone": "UTC",
+        "missed": "once",
+        "overlap": "allow",
+        "when_asking": "wait",
+        **request.GET.dict(),
+        **request.POST.dict(),
+    }
     return {name: value.replace("\0", "") for name, value in values.items() if name in ScheduleForm.base_fields}
 
 

@@ -14,11 +14,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from sessions_app.models import WebhookDelivery, WebhookEndpoint
 from sessions_app.queries import triggers as queries
 from sessions_app.rendering import text
-from sessions_app.services.triggers import Refused, webhook_deliveries, webhook_endpoints
+from sessions_app.services.triggers import Refused, unattended, webhook_deliveries, webhook_endpoints
 
 from .. import access
 from ..pages import page_or_fragment
-from .forms import OF_SENDER, SCHEMES, AgentForm, EndpointForm, agents_of
+from .forms import OF_SENDER, SCHEMES, WHEN_ASKING, ChangedEndpointForm, EndpointForm, agents_of
 from .schedules import follow, older, rights
 
 DELIVERIES = 50
@@ -39,7 +39,7 @@ def new(request: access.DeskRequest) -> HttpResponse:
     try:
         made, secret = webhook_endpoints.create(
             request.member.workspace_id, entered["name"], entered["scheme"], agent=entered["agent"],
-            by=access.actor(request), secret=entered["secret"],
+            by=access.actor(request), secret=entered["secret"], when_asking=entered.get("when_asking", "wait"),
         )  # fmt: skip
     except Refused as refused:
         form.add_error(refused.field, str(refused))
@@ -67,7 +67,10 @@ def _page(request: access.DeskRequest, webhook_id: UUID, status: int = 200, **sh
     context["rows"] = queries.with_latest_runs(context["rows"])
     context |= {
         "endpoint": found, "wanted": wanted, "scheme": SCHEMES[found.scheme], "of_sender": OF_SENDER.get(found.scheme),
-        "agents": agents_of(found.workspace_id), **rights(request), **shown,
+        "agents": agents_of(found.workspace_id),
+        "when_asking": WHEN_ASKING, "asking": WHEN_ASKING[found.when_asking],
+        "warnings": unattended.Rules(found.workspace_id).warnings(found.agent, "webhook", found.when_asking),
+        **rights(request), **shown,
     }  # fmt: skip
     if context["can_change"]:
         context["url"] = webhook_endpoints.url_of(found, request.build_absolute_uri("/"))
@@ -86,12 +89,12 @@ def _read(request: access.DeskRequest, webhook_id: UUID) -> WebhookEndpoint:
 @require_POST
 @access.admin
 def change(request: access.DeskRequest, webhook_id: UUID) -> HttpResponse:
-    """Another agent, or none."""
+    """Another agent or none, and what becomes of its questions."""
     found = _read(request, webhook_id)
-    form = AgentForm(found.workspace_id, request.POST)
+    form = ChangedEndpointForm(found.workspace_id, request.POST)
     if not form.is_valid():
-        return _page(request, webhook_id, 422, agent_error=form.errors["agent"][0])
-    webhook_endpoints.change(found, {"agent": form.cleaned_data["agent"]}, by=access.actor(request))
+        return _page(request, webhook_id, 422, agent_error=next(iter(form.errors.values()))[0])
+    webhook_endpoints.change(found, form.cleaned_data, by=access.actor(request))
     messages.success(request, "Changed.")
     return redirect("webhook-detail", webhook_id)
 
