@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from uuid import UUID
 
-from sessions_app.models import Agent, ApiKey, Event, Member, PolicyInForce, Role, Schedule, Session, TriggerRun
+from sessions_app.models import Agent, Event, PolicyInForce, Schedule, Session, TriggerRun
 from sessions_app.models import WebhookEndpoint as Webhook
 from sessions_app.models.triggers import WhenAsking
-from sessions_app.policy import asking, terms
+from sessions_app.policy import asking
 from sessions_app.policy.evaluation import RuleSet, Verdict
+from sessions_app.queries import deciders
 from sessions_app.services import audit
 from sessions_app.services.policies import compiled
 
-DECIDERS = (Role.REVIEWER, Role.ADMIN)
 UNATTENDED = (Session.Origin.SCHEDULE, Session.Origin.WEBHOOK)
 
 
@@ -63,17 +63,11 @@ class Rules:
         return [compiled.of_version(version) for version in live.values_list("live", flat=True)]
 
     @cached_property
-    def _deciders(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Role and names of each member and key that may decide where a rule names nobody."""
-        members = Member.objects.filter(workspace_id=self.workspace_id, role__in=DECIDERS).select_related("user")
-        keys = ApiKey.objects.filter(workspace_id=self.workspace_id, role__in=DECIDERS, revoked_at=None)
-        return [
-            *((one.role, (str(one.pk), one.user.email, one.user.get_username())) for one in members),
-            *((role, ()) for role in keys.values_list("role", flat=True).distinct()),
-        ]
+    def _deciders(self) -> list[deciders.Candidate]:
+        return deciders.candidates(self.workspace_id)
 
     def _somebody_may_decide(self, verdict: Verdict) -> bool:
-        return any(terms.is_eligible(verdict.ask, role, names) for role, names in self._deciders)
+        return any(deciders.fits(one, verdict.ask) for one in self._deciders)
 
 
 def denial_of(session: Session) -> Denial | None:
