@@ -6,7 +6,7 @@ from django.urls import URLPattern, URLResolver, path
 
 from .views import audit, home, session_list, sign_in, sign_in_links, stops
 from .views.agents import agents, forms, versions
-from .views.approvals import decisions, inbox
+from .views.approvals import decisions, inbox, stream
 from .views.money import tool_calls, usage, wallets
 from .views.session import chat, continuation, event, page
 from .views.settings import secrets, slack, workspace
@@ -56,8 +56,13 @@ agent_urls = [
 
 approval_urls = [
     path("approvals/", inbox.index, name="approval-list"),
+    path("approvals/more", inbox.more_lines, name="approval-more"),
+    path("approvals/lines", inbox.lines, name="approval-lines"),
+    path("approvals/cards", inbox.cards, name="approval-cards"),
+    path("approvals/stream", stream.stream, name="approval-stream"),
     path("approvals/count", inbox.count, name="approval-count"),
     path("approvals/<uuid:approval_id>/", decisions.card, name="approval-detail"),
+    path("approvals/<uuid:approval_id>/led", inbox.led_here, name="approval-led"),
     path("approvals/<uuid:approval_id>/decision", decisions.decide, name="approval-decide"),
 ]
 

@@ -35,7 +35,9 @@ Piece = dict[str, Any]
 # A bound, so that a reader who stopped reading costs no growing memory; lost pieces are in the log at the end.
 PIECES_KEPT = 500
 Topic = tuple[str, str]
-"""Kind and id of an object: ``("session", "0198...")``; kinds are session, approval and import."""
+"""Kind and id of an object: ``("session", "0198...")``; kinds are those of ``KINDS``."""
+KINDS = ("session", "approval", "import", "workspace")
+"""A change of an approval is one of its workspace's inbox, too."""
 
 
 class Reader:
@@ -141,7 +143,7 @@ class Hub:
             for reader in self._readers.get(topic, ()):
                 reader.add_piece(message["said"])
             return
-        topics = {(kind, message[kind]) for kind in ("session", "approval", "import") if kind in message}
+        topics = {(kind, message[kind]) for kind in KINDS if kind in message}
         for topic in topics & self._readers.keys():
             self._changes[topic] += 1
             for reader in self._readers[topic]:

@@ -1,23 +1,120 @@
-"""Approvals of a workspace: those that wait for a person, and the last decisions."""
+"""Approvals of a workspace: those that wait for a person, by urgency, and the last decisions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import reduce
 from operator import or_
+from typing import Any
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, When
+from django.db.models.functions import Coalesce
+from django.utils import timezone
 
-from sessions_app.models import Approval, Turn
+from sessions_app.models import Approval, Member, Turn
 
 RECENT = 20
+HIGH = ("high", "critical", "destructive")
+"""Risk labels of calls that come first and are approved in two steps."""
+EXPIRING = timedelta(minutes=10)
+NEVER = datetime(9999, 1, 1, tzinfo=UTC)
+"""Stands for "does not expire" where approvals are put in order; the index ``approval_urgency`` holds the same."""
+SHOWN = ("all", "high", "expiring", "mine", "snoozed")
+"""What the chips of the inbox choose from; ``all`` leaves out what is snoozed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many wait, by what a chip shows."""
+
+    all: int
+    high: int
+    expiring: int
+    mine: int
+    snoozed: int
+
+
+def urgency() -> tuple[Case, Coalesce]:
+    """Rank of the risk (0 is the greatest; one without a label is between medium and low), and when it expires."""
+    ranks = ((0, ("critical", "destructive")), (1, ("high",)), (3, ("low",)))
+    rank = Case(
+        *(When(risk__in=labels, then=Value(rank)) for rank, labels in ranks), default=Value(2),
+        output_field=IntegerField(),
+    )  # fmt: skip
+    return rank, Coalesce("expires_at", Value(NEVER))
 
 
 def waiting(workspace_id: UUID) -> QuerySet[Approval]:
-    """Pending approvals, the oldest first, each with its session and agent."""
+    """Pending approvals, the most urgent first: by risk, then by what expires first, then by age."""
+    rank, expires = urgency()
     found = Approval.objects.filter(workspace_id=workspace_id, status=Approval.Status.PENDING)
-    return found.select_related("session__agent").order_by("requested_at", "id")
+    found = found.select_related("session__agent", "initiated_by", "claimed_by__user", "assigned_to__user")
+    return found.alias(rank=rank, expires=expires).order_by("rank", "expires", "requested_at", "id")
+
+
+def inbox(member: Member, show: str = "all", after: Approval | None = None) -> QuerySet[Approval]:
+    """What a chip of the inbox shows (one of ``SHOWN``), behind ``after`` in the order of urgency."""
+    chosen = waiting(member.workspace_id).filter(_chosen(member)[show])
+    return chosen.filter(_behind(after)) if after else chosen
+
+
+def counts(member: Member) -> Counts:
+    """The numbers on the chips, in one query."""
+    chosen = _chosen(member)
+    waits = Approval.objects.filter(workspace_id=member.workspace_id, status=Approval.Status.PENDING)
+    return Counts(**waits.aggregate(**{show: Count("pk", filter=chosen[show]) for show in SHOWN}))
+
+
+def _chosen(member: Member) -> dict[str, Q]:
+    now = timezone.now()
+    snoozed = Q(snoozed_until__gt=now)
+    awake = Q(snoozed_until=None) | Q(snoozed_until__lte=now)
+    named = Q(terms__eligible__members__contains=str(member.pk)) | Q(
+        terms__eligible__members__contains=member.user.email
+    )
+    mine = Q(assigned_to=member) | Q(claimed_by=member, claimed_until__gt=now) | named
+    return {
+        "all": awake,
+        "high": awake & Q(risk__in=HIGH),
+        "expiring": awake & Q(expires_at__lte=now + EXPIRING),
+        "mine": awake & mine,
+        "snoozed": snoozed,
+    }
+
+
+def _behind(last: Approval) -> Q:
+    """Rows that come after one in the order of ``waiting``, so that rows that come or go do not move the others."""
+    place: list[tuple[str, Any]] = [
+        ("rank", rank_of(last.risk)),
+        ("expires", last.expires_at or NEVER),
+        ("requested_at", last.requested_at),
+        ("id", last.pk),
+    ]
+    parts = []
+    for number, (name, value) in enumerate(place):
+        same = dict(place[:number])
+        parts.append(Q(**same, **{f"{name}__gt": value}))
+    return reduce(or_, parts)
+
+
+def rank_of(risk: str) -> int:
+    """The rank that ``urgency`` gives a risk label."""
+    return {"critical": 0, "destructive": 0, "high": 1, "low": 3}.get(risk, 2)
+
+
+def urgency_key(approval: Approval) -> str:
+    """A text that sorts as ``waiting`` does: a page puts a new row where the server would."""
+    expires = approval.expires_at or NEVER
+    return f"{rank_of(approval.risk)} {expires.isoformat()} {approval.requested_at.isoformat()} {approval.pk}"
+
+
+def of_ids(workspace_id: UUID, ids: Iterable[UUID]) -> list[Approval]:
+    """Approvals of the workspace by their ids, however they stand; unknown ids are left out."""
+    found = Approval.objects.filter(workspace_id=workspace_id, pk__in=list(ids))
+    return list(found.select_related("session__agent", "initiated_by", "claimed_by__user", "assigned_to__user"))
 
 
 def with_turns(approvals: Iterable[Approval]) -> list[Approval]:
@@ -38,10 +135,13 @@ def with_turns(approvals: Iterable[Approval]) -> list[Approval]:
 
 
 def waiting_count(workspace_id: UUID) -> int:
-    return Approval.objects.filter(workspace_id=workspace_id, status=Approval.Status.PENDING).count()
+    """Pending approvals that are not snoozed."""
+    now = timezone.now()
+    found = Approval.objects.filter(workspace_id=workspace_id, status=Approval.Status.PENDING)
+    return found.filter(Q(snoozed_until=None) | Q(snoozed_until__lte=now)).count()
 
 
 def decided(workspace_id: UUID) -> QuerySet[Approval]:
     """The last decisions (expiry and withdrawal are some, too), the newest first."""
     here = Approval.objects.filter(workspace_id=workspace_id, recorded=False).exclude(status=Approval.Status.PENDING)
-    return here.select_related("session__agent").order_by("-decided_at", "-id")[:RECENT]
+    return here.select_related("session__agent").order_by(F("decided_at").desc(), "-id")[:RECENT]

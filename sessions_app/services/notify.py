@@ -20,7 +20,13 @@ def text_written(session_id: UUID, request: str, offset: int, text: str) -> None
 
 
 def approval_changed(approval_id: UUID, session_id: UUID) -> None:
-    send({"approval": str(approval_id), "session": str(session_id)})
+    """Tell the readers of the session, of the approval, and of the workspace's inbox."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_notify(%s, jsonb_build_object('approval', %s::text, 'session', %s::text,"
+            " 'workspace', (SELECT workspace_id::text FROM sessions_app_session WHERE id = %s))::text)",
+            [CHANNEL, str(approval_id), str(session_id), session_id],
+        )
 
 
 def send(message: dict[str, object]) -> None:

@@ -166,13 +166,29 @@ def span(timed: Any) -> SafeString:
 
 
 @register.filter
-def ago(at: datetime | None) -> SafeString:
-    """``3 m ago``, ``in 58 m``, from a week on the date; the exact time in the title."""
+def ago(at: datetime | None, ticks: str = "") -> SafeString:
+    """``3 m ago``, ``in 58 m``, from a week on the date; the exact time in the title.
+
+    With ``ticks`` a script of the page (``clock.js``) keeps it true.
+    """
     if at is None:
         return _titled(numbers.UNKNOWN, "the source does not say")
+    recent = ticks and abs((timezone.now() - at).total_seconds()) < 3_600
     return format_html(
-        '<time datetime="{}" title="{}">{}</time>', at.isoformat(), f"{at:%Y-%m-%d %H:%M:%S} UTC", _relative(at)
-    )
+        '<time datetime="{}" title="{}"{}>{}</time>', at.isoformat(), f"{at:%Y-%m-%d %H:%M:%S} UTC",
+        SafeString(" data-ago") if recent else "", _relative(at),
+    )  # fmt: skip
+
+
+@register.filter
+def until(at: datetime) -> SafeString:
+    """``in 3 m 20 s``, which a script of the page counts down; ``now`` once it is over."""
+    left = (at - timezone.now()).total_seconds()
+    words = f"in {numbers.duration(left * 1000)}" if left >= 1 else "now"
+    return format_html(
+        '<time datetime="{0}" data-until="{0}" title="{1}">{2}</time>', at.isoformat(),
+        f"{at:%Y-%m-%d %H:%M:%S} UTC", words,
+    )  # fmt: skip
 
 
 def _relative(at: datetime) -> str:

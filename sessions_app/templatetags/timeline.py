@@ -11,16 +11,18 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from sessions_app.models import Approval, ModelRequest, Session, Turn
+from sessions_app.queries.approvals import HIGH, urgency_key
 from sessions_app.queries.log.outline import Outline
 from sessions_app.queries.log.search import Found
 from sessions_app.queries.log.timeline import Nested
-from sessions_app.rendering import numbers, text, toolbody, usage_words
+from sessions_app.rendering import marks, numbers, text, toolbody, usage_words
 from sessions_app.rendering.toolline import ToolLine
 from sessions_app.views.approvals import cards
 from sessions_app.views.session.addresses import event_url
 
 register = template.Library()
 register.simple_tag(event_url, name="event_url")
+register.filter(urgency_key)
 
 
 @register.filter
@@ -105,7 +107,19 @@ def diff_class(mark: str) -> str:
 @register.filter
 def is_dangerous(risk: str) -> bool:
     """Whether a call of this risk is approved in two steps."""
-    return risk in ("high", "destructive")
+    return risk in HIGH
+
+
+@register.filter
+def status_words(approval: Approval) -> str:
+    """``approved``, ``expired, so denied``: as the badge of its state says."""
+    return marks.state_of(approval.status).words
+
+
+@register.filter
+def member_name(user: Any) -> str:
+    """The name of who is signed in with an account."""
+    return user.get_full_name() or user.get_username()
 
 
 @register.filter

@@ -1,49 +1,68 @@
-// Cards of approvals: j and k reach them like rows, a e r d decide on the one that is focused. On a page of several the
-// next one is focused after a decision; in the inbox the next one takes the place of the one that was decided.
+// Cards of approvals on Home: j and k reach them like rows, a e r d decide on the one that is focused, and the next one
+// is focused after a decision. A card that is settled elsewhere changes in place; new ones are counted.
 
-import { chooseOnCard, isTyping } from "./keyboard.js";
+import "./clock.js";
+import { CHOICES, chooseOnCard, closeChoice, isTyping } from "./keyboard.js";
+import { showCount } from "./waiting.js";
 
-const CHOICES = { a: "approve", e: "edit", r: "answer", d: "deny" };
-const inbox = () => document.getElementById("approvals");
-const currentLine = () => document.querySelector(".inbox-list a[aria-current]");
+const live = document.getElementById("home-live");
 let cardBehindSubmitted = null;
 
 function makeCardsFocusable() {
   for (const card of document.querySelectorAll(".card.is-open")) {
-    if (!card.closest(".inbox")) card.dataset.row = "";
+    card.dataset.row = "";
     card.tabIndex = -1;
   }
 }
 
-// The card that is focused, or in the inbox the card of the line that is.
-function cardAt(element) {
-  return element.closest(".card.is-open") ?? (element === currentLine() ? document.querySelector(".inbox .card.is-open") : null);
-}
-
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-  if (event.key === "j" || event.key === "k") return showFocusedLine();
+  const card = event.target.closest(".card.is-open");
+  if (event.key === "Escape") return closeChoice(card);
   const choice = CHOICES[event.key];
-  if (choice && chooseOnCard(cardAt(event.target), choice)) event.preventDefault();
+  if (!choice || event.repeat) return; // a key that is held down decides one thing
+  if (chooseOnCard(card, choice)) event.preventDefault();
 });
-
-// desk.js, whose listener comes first because its script does, has moved the focus to another line of the inbox.
-function showFocusedLine() {
-  const line = document.activeElement.closest(".inbox-list a");
-  if (line && line !== currentLine()) line.click();
-}
 
 document.addEventListener("submit", (event) => {
   cardBehindSubmitted = event.target.closest(".card")?.nextElementSibling ?? null;
 });
 
-document.addEventListener("decided", async () => {
-  if (inbox()?.dataset.next) {
-    await htmx.ajax("GET", inbox().dataset.next, { target: "#approvals", swap: "outerHTML" });
-    history.replaceState(history.state, "", currentLine()?.href ?? location.pathname);
-    currentLine()?.focus();
-  } else if (cardBehindSubmitted?.matches(".card.is-open")) cardBehindSubmitted.focus();
+document.addEventListener("decided", () => {
+  if (cardBehindSubmitted?.matches(".card.is-open")) cardBehindSubmitted.focus();
 });
 
 document.addEventListener("htmx:afterSwap", makeCardsFocusable);
 makeCardsFocusable();
+
+const isBeingFilledIn = (card) => Boolean(card.querySelector(".choice[open]"))
+  || [...card.querySelectorAll("textarea")].some((field) => field.value !== field.defaultValue);
+
+const news = new Set();
+function changed({ id, status }) {
+  const card = document.getElementById(`approval-${id}`);
+  if (card && card.dataset.status !== status && !isBeingFilledIn(card)) {
+    htmx.ajax("GET", `${card.dataset.piece}?place=inbox`, { source: card, target: card, swap: "outerHTML" });
+  }
+  if (status === "pending" && !card) news.add(id);
+  else news.delete(id);
+  const pill = document.getElementById("home-new");
+  pill.hidden = !news.size;
+  pill.querySelector("a").textContent = `${news.size} new`;
+}
+
+let source = null;
+function open() {
+  if (source || document.hidden || !live) return;
+  source = new EventSource(live.dataset.stream);
+  source.addEventListener("approval", (message) => changed(JSON.parse(message.data)));
+  source.addEventListener("waiting", (message) => showCount(JSON.parse(message.data).count));
+}
+
+// A browser opens six connections to a host: pages that nobody looks at give theirs back.
+function close() {
+  source?.close();
+  source = null;
+}
+document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+open();

@@ -20,6 +20,8 @@ document.addEventListener("htmx:responseError", (event) => {
   else showError(`The server answered ${status}. Nothing was changed; load the page again.`);
 });
 
+document.addEventListener("trouble", (event) => showError(event.detail)); // said by other modules of a page
+
 document.addEventListener("click", (event) => {
   for (const menu of document.querySelectorAll("details.account[open], details.dropdown[open]")) {
     if (!menu.contains(event.target)) menu.open = false;

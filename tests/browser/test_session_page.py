@@ -65,7 +65,7 @@ def test_keys_lead_through_events_turns_and_errors(open_page, completed_session)
     page.keyboard.press("]")
     assert focused(page) == "8"
     page.keyboard.press("[")
-    page.keyboard.press("e")
+    page.keyboard.press("x")
     assert focused(page) == "6"
     page.keyboard.press("?")
     expect(page.locator("#help")).to_be_visible()
@@ -166,8 +166,9 @@ def test_search_lists_hits_and_n_steps_through_them(open_page, completed_session
 def test_a_decision_is_made_by_keys_and_the_page_follows(open_page, completed_session):
     approval = ask(completed_session)
     page = open_page(path_of(completed_session))
-    page.keyboard.press("a")
+    page.keyboard.press("w")
     assert focused(page) == str(approval.event_seq)
+    page.keyboard.press("Enter")
     page.keyboard.press("d")
     page.keyboard.type("Ask the customer first")
     page.get_by_role("button", name="Deny and tell the agent why").click()

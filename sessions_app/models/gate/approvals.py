@@ -133,6 +133,11 @@ class Approval(models.Model):
                 name="approval_to_deliver",
             ),
             models.Index(fields=["session", "event_seq"], name="approval_of_event"),
+            models.Index(
+                fields=["workspace", "-decided_at", "-id"],
+                condition=~models.Q(status="pending") & models.Q(recorded=False),
+                name="approval_decided",
+            ),
         ]
 
     def digest_of_question(self) -> str:

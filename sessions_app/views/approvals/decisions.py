@@ -95,5 +95,8 @@ def _back(request: access.DeskRequest, approval: Approval) -> str:
 
 
 def _card(request: access.DeskRequest, approval: Approval, status: int = 200, **shown: Any) -> HttpResponse:
+    asked = request.POST if request.method == "POST" else request.GET
+    if asked.get("place") == "inbox":  # which session it is of is not said around it
+        shown |= {"place": "inbox", "show_session": True, "heading": "h2"}
     context = {"approval": with_turns([approval])[0], **shown}
     return page_or_fragment(request, "approvals/alone.html", "approvals/card/_card.html", context, status=status)

@@ -1,8 +1,11 @@
-"""Inbox: all pending approvals over all sessions, and the last decisions."""
+"""Inbox: all pending approvals over all sessions, the most urgent first, and the last decisions."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.http import HttpResponse, QueryDict
@@ -20,27 +23,91 @@ from ..session.addresses import at, event_url, place_in
 from ..session.page import fitted
 
 LINES = 50
+MOST_ASKED = 200
+"""Lines that a page may ask for at once."""
+MOST_CARDS = 12
 PLACE = QueryDict()
 """No place in particular: everything is shown."""
+CHIPS = {
+    "all": ("All", ""), "high": ("High risk", "wrong"), "expiring": ("Expiring", "waits"), "mine": ("Mine", ""),
+    "snoozed": ("Snoozed", ""),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A choice of what the list shows, with how many there are."""
+
+    show: str
+    words: str
+    tone: str
+    number: int
 
 
 @require_safe
 @access.viewer
 def index(request: access.DeskRequest) -> HttpResponse:
-    """The inbox: a line for each that waits, the longest first; beside it the card of one and what led to it.
+    """The inbox: a line for each that waits, the most urgent first; beside it the card of one and what led to it.
 
-    ``?card=ID`` chooses; else it is the first. ``?decided=ID`` says what became of the one before.
+    ``?show=`` is one of ``queries.SHOWN``, ``?card=ID`` chooses; else it is the first. ``?decided=ID`` says what
+    became of the one before.
     """
-    waiting = list(queries.waiting(request.member.workspace_id)[:LINES])
+    show = _show(request.GET)
+    waiting, more = _lines(request, show)
     decided = list(queries.decided(request.member.workspace_id))
     context = {
+        "show": show,
+        "chips": chips(request),
         "waiting": waiting,
+        "more": more,
         "decided": decided,
         "just": next((one for one in decided if str(one.pk) == request.GET.get("decided")), None),
         "picked": "card" in request.GET,
-        **_chosen(waiting, request.GET.get("card", "")),
+        **_chosen(request, waiting, show),
     }
     return page_or_fragment(request, "approvals/index.html", "approvals/_list.html", context)
+
+
+@require_safe
+@access.viewer
+def more_lines(request: access.DeskRequest) -> HttpResponse:
+    """The lines after ``?after=ID``; without JavaScript the whole page of them."""
+    show = _show(request.GET)
+    waiting, more = _lines(request, show)
+    if not request.htmx:
+        return index(request)
+    return render(request, "approvals/_rows.html", {"approvals": waiting, "more": more, "show": show})
+
+
+@require_safe
+@access.viewer
+def lines(request: access.DeskRequest) -> HttpResponse:
+    """The lines of ``?id=ID&id=ID`` as they are now, settled ones too, and the chips: what a page that stays open asks.
+
+    ``?again=1`` adds the first page of lines: the page may have missed new ones.
+    """
+    found = queries.of_ids(request.member.workspace_id, _ids(request))
+    if "again" in request.GET:
+        known = {one.pk for one in found}
+        found += [one for one in queries.inbox(request.member, _show(request.GET))[:LINES] if one.pk not in known]
+    context = {"approvals": found, "chips": chips(request), "show": _show(request.GET)}
+    return render(request, "approvals/_lines.html", context)
+
+
+@require_safe
+@access.viewer
+def cards(request: access.DeskRequest) -> HttpResponse:
+    """The cards of ``?id=ID&id=ID``, at most ``MOST_CARDS``: fetched before they are wanted."""
+    found = queries.of_ids(request.member.workspace_id, _ids(request)[:MOST_CARDS])
+    return render(request, "approvals/_cards.html", {"approvals": queries.with_turns(found)})
+
+
+@require_safe
+@access.viewer
+def led_here(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
+    """What led to an approval: the rows of its session before it."""
+    approval = access.approval_read(request, approval_id)
+    return render(request, "approvals/_led.html", {"chosen": approval, **_led_here(approval)})
 
 
 @require_safe
@@ -50,19 +117,65 @@ def count(request: access.DeskRequest) -> HttpResponse:
     return render(request, "approvals/_count.html")
 
 
-def _chosen(waiting: list[Approval], wanted: str) -> dict[str, Any]:
+def chips(request: access.DeskRequest) -> list[Chip]:
+    """What the list can be narrowed to, without choices that would be empty."""
+    numbers, shown = asdict(queries.counts(request.member)), _show(request.GET)
+    return [
+        Chip(show, *CHIPS[show], number) for show, number in numbers.items() if number or show == shown or show == "all"
+    ]
+
+
+def _ids(request: access.DeskRequest) -> list[UUID]:
+    return [id_ for id_ in map(_uuid, request.GET.getlist("id")[:MOST_ASKED]) if id_]
+
+
+def _show(asked: QueryDict) -> str:
+    show = asked.get("show", "all")
+    return show if show in queries.SHOWN else "all"
+
+
+def _lines(request: access.DeskRequest, show: str) -> tuple[list[Approval], str]:
+    """A page of lines, and the address of the next one ("" at the end)."""
+    after = _uuid(request.GET.get("after", ""))
+    last = next(iter(queries.of_ids(request.member.workspace_id, [after])), None) if after else None
+    found = list(queries.inbox(request.member, show, last)[: LINES + 1])
+    if len(found) <= LINES:
+        return found, ""
+    found = found[:LINES]
+    return found, f"{reverse('approval-more')}?{urlencode({'show': show, 'after': found[-1].pk})}"
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def _chosen(request: access.DeskRequest, waiting: Sequence[Approval], show: str) -> dict[str, Any]:
     """The card that is shown, the transcript before it, and where its decision leads: to the one that follows."""
-    if not waiting:
-        return {}
-    number = next((number for number, one in enumerate(waiting) if str(one.pk) == wanted), 0)
+    wanted = _uuid(request.GET.get("card", ""))
+    number = next((number for number, one in enumerate(waiting) if one.pk == wanted), None)
+    if number is None:
+        found = queries.of_ids(request.member.workspace_id, [wanted]) if wanted else []
+        elsewhere = next((one for one in found if one.status == Approval.Status.PENDING), None)
+        if elsewhere:
+            return {"chosen": queries.with_turns([elsewhere])[0], **_next(elsewhere, waiting[:1], show)}
+        if not waiting:
+            return {}
+        number = 0
     chosen = queries.with_turns([waiting[number]])[0]
-    follows = (waiting[number + 1 :] or waiting[:number])[:1]
-    return {"chosen": chosen, "next": _address(chosen.pk, follows), **_led_here(chosen)}
+    follows = (list(waiting[number + 1 :]) or list(waiting[:number]))[:1]
+    return {"chosen": chosen, **_next(chosen, follows, show)}
 
 
-def _address(decided: UUID, follows: list[Approval]) -> str:
-    card = f"&card={follows[0].pk}" if follows else ""
-    return f"{reverse('approval-list')}?decided={decided}{card}"
+def _next(chosen: Approval, follows: Sequence[Approval], show: str) -> dict[str, Any]:
+    query = {"decided": str(chosen.pk)}
+    if show != "all":
+        query["show"] = show
+    if follows:
+        query["card"] = str(follows[0].pk)
+    return {"next": f"{reverse('approval-list')}?{urlencode(query)}", **_led_here(chosen)}
 
 
 def _led_here(approval: Approval) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 // Keys of the session page. Each one has a button or link as well; none needs AltGr.
 
-import { chooseOnCard, isTyping } from "../keyboard.js";
+import { CHOICES, chooseOnCard, closeChoice, isTyping } from "../keyboard.js";
 import { base, closeInspector, closeSearch, go, reveal } from "./navigation.js";
 
 const stops = () => [...document.querySelectorAll("#timeline [data-seq], #timeline .group, #timeline .nested")].filter((one) => one.checkVisibility());
@@ -80,17 +80,33 @@ function end(which) {
   else window.scrollTo({ top: which === "end" ? document.documentElement.scrollHeight : 0 });
 }
 
-// On a card that waits the letters of its buttons decide; elsewhere they lead on.
-const choose = (name) => chooseOnCard(document.activeElement.closest(".asked.waits, .card.is-open"), name);
+// A key that leads somewhere never decides. A card that was reached is armed by Enter or by a click on it; then, and until
+// somebody goes on, the letters of its buttons decide.
+let armed = null;
+const cardHere = () => document.activeElement.closest(".asked.waits, .card.is-open")?.querySelector(".card.is-open") ?? document.activeElement.closest(".card.is-open");
+function arm(card) {
+  if (armed === card) return;
+  armed?.classList.remove("is-armed");
+  card?.classList.add("is-armed");
+  armed = card;
+}
+function decide(key, event) {
+  const card = cardHere();
+  if (card && card === armed && !event.repeat && chooseOnCard(card, CHOICES[key])) event.preventDefault();
+}
+document.addEventListener("click", (event) => arm(event.target.closest(".card.is-open")));
+document.addEventListener("focusin", (event) => { if (armed && !event.target.closest(".asked")?.contains(armed) && !armed.contains(event.target)) arm(null); });
 
 function escape() {
-  if (document.querySelector("#inspector > *")) closeInspector();
+  if (closeChoice(cardHere())) return;
+  if (armed) arm(null);
+  else if (document.querySelector("#inspector > *")) closeInspector();
   else if (document.querySelector("#found > *")) closeSearch();
 }
 
 const keys = {
   j: () => step(1), k: () => step(-1), "]": () => turn(1), "[": () => turn(-1), J: () => turn(1), K: () => turn(-1),
-  a: () => choose("approve") || next("approval"), e: () => choose("edit") || next("error"), r: () => choose("answer"), d: () => choose("deny"),
+  w: () => next("approval"), x: () => next("error"),
   o: () => { const here = current()?.closest("details"); if (here) here.open = !here.open; }, ".": fold,
   i: () => linkHere()?.click(), c: copy, n: () => hit(1), N: () => hit(-1),
   g: () => end("start"), G: () => end("end"), f: () => document.querySelector("[data-follow-toggle]")?.click(),
@@ -100,8 +116,12 @@ const keys = {
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   if (event.key === "Escape") { if (isTyping(event.target)) event.target.blur(); else escape(); return; }
-  if (isTyping(event.target) || !keys[event.key]) return;
+  if (isTyping(event.target)) return;
+  if (event.key === "Enter" && cardHere() && event.target.matches(".asked, .card")) return arm(cardHere());
+  if (CHOICES[event.key]) return decide(event.key, event);
+  if (!keys[event.key]) return;
   event.preventDefault();
+  arm(null);
   keys[event.key]();
 });
 

@@ -42,8 +42,8 @@ def now(approval) -> Approval:
 def test_the_card_shows_the_question_in_full_and_what_it_cost_so_far(reviewer, approval):
     page = Page(reviewer.get(path_of(approval.session)).content)
     for words in (
-        "waits for you", "issue_refund", "The carrier lost it.", "asked by refund-bot", "order 4711", "amount 420.00",
-        "1,600 characters", "expires in", "turn so far $0.031", "session so far $0.031",
+        "waits for you", "issue_refund", "The carrier lost it.", "Refund agent , asked by refund-bot",
+        "order 4711", "amount 420.00", "1,600 characters", "expires in", "turn so far $0.031", "session so far $0.031",
     ):  # fmt: skip
         assert words in page.text
     assert page.text.count("lost in transit") >= 100

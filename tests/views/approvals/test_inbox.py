@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from datetime import timedelta
+from html import unescape
+
 import pytest
 from django.utils import timezone
 from django.utils.html import escape
 
-from sessions_app.models import Approval, Role
+from sessions_app.models import Approval, Member, Role
+from sessions_app.queries import approvals as queries
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions, endings, requests
 
@@ -22,12 +27,60 @@ def test_oldest_pending_approval_comes_first(viewer, agent):
         asks(session_of(agent), tool=tool)
     page = words(viewer.get("/approvals/"))
     assert page.index("first_tool") < page.index("second_tool")
-    assert "2 wait, the longest first" in page
+    assert "2 wait, the most urgent first" in page
+
+
+def test_high_risk_comes_first_then_what_expires_first_then_the_oldest(viewer, agent):
+    fields = {
+        "low_tool": {"risk": "low", "expires_in": 60}, "old_tool": {}, "new_tool": {},
+        "medium_tool": {"risk": "medium", "expires_in": 600},
+        "high_tool": {"risk": "high"}, "soon_tool": {"risk": "high", "expires_in": 300},
+        "worst_tool": {"risk": "critical"},
+    }  # fmt: skip
+    for tool, more in fields.items():
+        asks(session_of(agent), tool=tool, **more)
+    order = ["worst_tool", "soon_tool", "high_tool", "medium_tool", "old_tool", "new_tool", "low_tool"]
+    assert [one.tool_name for one in queries.waiting(agent.workspace_id)] == order
+    keys = {one.tool_name: queries.urgency_key(one) for one in queries.waiting(agent.workspace_id)}
+    assert sorted(keys, key=lambda tool: keys[tool]) == order, "a page puts a new one where the server would"
+
+
+def test_pages_of_the_list_have_every_row_once(viewer, agent, monkeypatch):
+    monkeypatch.setattr("sessions_app.views.approvals.inbox.LINES", 3)
+    session = session_of(agent)
+    for number in range(8):
+        asks(session, risk=("high", "", "low")[number % 3], expires_in=(None, 900)[number % 2], client_id=f"c{number}")
+    address, seen = "/approvals/more?show=all", []
+    while address:
+        page = viewer.get(address, headers={"HX-Request": "true"}).content.decode()
+        seen += re.findall(r'id="row-([\w-]+)"', page)
+        found = re.search(r'href="(/approvals/more[^"]+)"', page)
+        address = found and unescape(found[1])
+    assert seen == [str(one.pk) for one in queries.waiting(agent.workspace_id)] and len(seen) == 8
+
+
+def test_chips_narrow_the_list_and_what_is_snoozed_is_out_of_the_way(reviewer, agent):
+    session = session_of(agent)
+    for tool, more in {
+        "plain": {},
+        "risky": {"risk": "high"},
+        "hurried": {"expires_in": 60},
+        "given": {},
+        "later": {},
+    }.items():
+        asks(session, tool=f"{tool}_tool", **more)
+    Approval.objects.filter(tool_name="later_tool").update(snoozed_until=timezone.now() + timedelta(hours=1))
+    Approval.objects.filter(tool_name="given_tool").update(assigned_to=Member.objects.get())
+    page = words(reviewer.get("/approvals/"))
+    assert "All 4 High risk 1 Expiring 1 Mine 1 Snoozed 1" in page and "later_tool" not in page and "4 wait," in page
+    for show, tool in {"high": "risky", "expiring": "hurried", "mine": "given", "snoozed": "later"}.items():
+        rows = re.findall(r"<strong>(\w+)_tool", inbox(reviewer, f"?show={show}"))
+        assert rows == [tool], show
 
 
 def test_inbox_counts_one_pending_approval_in_the_singular(viewer, agent):
     asks(session_of(agent))
-    assert "1 waits, the longest first" in words(viewer.get("/approvals/"))
+    assert "1 waits, the most urgent first" in words(viewer.get("/approvals/"))
 
 
 def inbox(client, query: str = "") -> str:
@@ -64,7 +117,8 @@ def test_a_card_that_does_not_wait_gives_way_to_the_first(reviewer, agent, wante
 
 def test_a_stranger_s_card_is_not_shown(charlie, agent):
     approval = asks(session_of(agent))
-    assert "Nothing waits for a person" in inbox(charlie, f"?card={approval.pk}&decided={approval.pk}")
+    page = inbox(charlie, f"?card={approval.pk}&decided={approval.pk}")
+    assert "Nothing waits for a person" in page and str(approval.pk) not in page
 
 
 def test_after_a_decision_the_next_one_is_there_and_what_became_of_the_last(reviewer, agent):
@@ -84,7 +138,7 @@ def test_a_question_is_answered_in_words(reviewer, agent):
         session_of(agent), requests.Question("escalate_to_human", said, context=said["question"]), by=ASKER
     )
     page, read = inbox(reviewer), words(reviewer.get("/approvals/"))
-    assert "asks a person Refund or replace?" in read and "Approve without a word" in read
+    assert "asks a person" in read and "Refund or replace?" in read and "Approve without a word" in read
     assert 'name="arguments"' not in page and page.count("Refund or replace?") == 2, "in the list and on the card"
     answer = {"verdict": "answer", "version": approval.version, "digest": approval.digest, "answer": "Replace it"}
     reviewer.post(f"/approvals/{approval.pk}/decision", answer)

@@ -1,0 +1,112 @@
+// The inbox stays as things stand: a settled row changes in place, a new one comes where it moves nothing that is in
+// sight, else it waits behind a button; the numbers follow at once.
+
+import { showCount } from "../waiting.js";
+import { isBeingFilledIn, refresh, shownId } from "./cards.js";
+import { allRows, current, inbox, isOutOfSight, list, placeOf, rowOf } from "./rows.js";
+
+const pill = document.getElementById("inbox-new");
+const asked = new Set();
+const held = new Map(); // id -> row that would have moved others
+let timer = null;
+let again = false;
+let source = null;
+
+export function refreshRows(ids) {
+  for (const id of ids) asked.add(id);
+  clearTimeout(timer);
+  timer = setTimeout(fetchRows, 60);
+}
+
+async function fetchRows() {
+  const ids = [...asked].slice(0, 200);
+  for (const id of ids) asked.delete(id);
+  const query = new URLSearchParams([...ids.map((id) => ["id", id]), ["show", inbox.dataset.show], ...(again ? [["again", "1"]] : [])]);
+  again = false;
+  let page;
+  try {
+    const answer = await fetch(`${inbox.dataset.lines}?${query}`, { headers: { "HX-Request": "true" } });
+    if (!answer.ok) throw new Error(String(answer.status));
+    page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  } catch {
+    setTimeout(() => refreshRows(ids), 2_000);
+    return;
+  }
+  for (const row of page.querySelectorAll(".inbox-row")) place(document.adoptNode(row));
+  document.getElementById("inbox-chips").replaceWith(document.adoptNode(page.getElementById("inbox-chips")));
+  showNumbers(Number(page.querySelector("[data-waiting]").dataset.waiting));
+  if (asked.size) timer = setTimeout(fetchRows, 60);
+}
+
+function place(row) {
+  const old = rowOf(row.dataset.id);
+  const id = row.dataset.id;
+  if (old) {
+    const line = row.querySelector("a[id]");
+    if (old === current()) line.setAttribute("aria-current", "true");
+    const hadFocus = old.contains(document.activeElement);
+    const picked = old.querySelector("input[type=checkbox]")?.checked;
+    if (old.matches(".is-sent") && row.dataset.status === "pending") row.classList.add("is-sent");
+    if (old.matches(".is-refused") && row.dataset.status === "pending") row.classList.add("is-refused");
+    const changed = old.dataset.version !== row.dataset.version;
+    old.replaceWith(row);
+    if (picked && row.querySelector("input[type=checkbox]")) row.querySelector("input[type=checkbox]").checked = true;
+    if (hadFocus) line.focus({ preventScroll: true });
+    if (changed && shownId() === id && !isBeingFilledIn()) refresh(id);
+  } else if (row.dataset.status === "pending") {
+    const before = placeOf(row);
+    if (isOutOfSight(before)) list().insertBefore(row, before);
+    else hold(row);
+  } else held.delete(id);
+  showPill();
+}
+
+function hold(row) {
+  held.set(row.dataset.id, row);
+}
+
+function showPill() {
+  pill.hidden = !held.size;
+  pill.querySelector("button").textContent = `${held.size} new`;
+}
+
+pill.querySelector("button").addEventListener("click", () => {
+  for (const row of held.values()) list().insertBefore(row, placeOf(row));
+  const first = allRows().find((row) => held.has(row.dataset.id));
+  held.clear();
+  showPill();
+  first?.scrollIntoView({ block: "center" });
+});
+
+function showNumbers(count) {
+  showCount(count);
+  const words = document.querySelector("[data-waiting-words]");
+  words.textContent = `${count} wait${count === 1 ? "s" : ""}, the most urgent first`;
+  words.parentElement.hidden = !count;
+}
+
+function changed({ id, status, version }) {
+  const row = rowOf(id);
+  if (row?.dataset.version === String(version) && row.dataset.status === status) return;
+  if (!row && status !== "pending" && !held.has(id)) return;
+  refreshRows([id]);
+}
+
+function open() {
+  if (source || document.hidden) return;
+  source = new EventSource(inbox.dataset.stream);
+  source.addEventListener("approval", (message) => changed(JSON.parse(message.data)));
+  source.addEventListener("waiting", (message) => showNumbers(JSON.parse(message.data).count));
+  source.addEventListener("again", () => {
+    again = true; // the stream was away: what came meanwhile is not among the rows
+    refreshRows(allRows().filter((row) => row.dataset.status === "pending").map((row) => row.dataset.id));
+  });
+}
+
+// A browser opens six connections to a host: pages that nobody looks at give theirs back.
+function close() {
+  source?.close();
+  source = null;
+}
+document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+open();

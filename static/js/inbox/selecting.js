@@ -1,0 +1,67 @@
+// Moving through the list by keys and clicks; what a key does on the card of the selected row.
+
+import { CHOICES, chooseOnCard, closeChoice, isTyping } from "../keyboard.js";
+import { prefetch, put, rememberFirst, show, shownCard, shownId } from "./cards.js";
+import { allRows, current, inbox, isOpen, mark, neighbour, openRows } from "./rows.js";
+
+const onePane = matchMedia("(max-width: 47.99rem)"); // list and card are pages of their own there: links lead
+let waitingKeys = []; // pressed while the card of the selected row was on its way
+
+export async function select(row) {
+  waitingKeys = [];
+  mark(row);
+  history.replaceState(history.state, "", row.querySelector("a[id]").href);
+  if ((await show(row)) && current() === row) pressWaiting();
+}
+
+export function showEmpty() {
+  put(document.getElementById("inbox-empty").innerHTML);
+  document.getElementById("led-place").replaceChildren();
+}
+
+function pressWaiting() {
+  const keys = waitingKeys;
+  waitingKeys = [];
+  for (const key of keys) {
+    if (key === "Enter") document.activeElement.closest(".choice-inside button")?.click();
+    else chooseOnCard(shownCard(), CHOICES[key]);
+  }
+}
+
+const isShown = () => shownId() && shownId() === current()?.dataset.id;
+
+function move(by) {
+  const here = current();
+  const to = here && allRows().includes(here) ? neighbour(here, by) : openRows()[0];
+  if (to) select(to);
+  else if (by > 0) document.querySelector("#inbox-more a")?.click();
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+  if (document.querySelector("dialog[open]") || !document.getElementById("chosen").checkVisibility()) return;
+  if (event.key === "j" || event.key === "k") {
+    event.preventDefault();
+    return move(event.key === "j" ? 1 : -1);
+  }
+  if (event.key === "Escape") return closeChoice(shownCard());
+  if (event.key === "Enter" && waitingKeys.length) {
+    event.preventDefault();
+    waitingKeys.push("Enter");
+  }
+  if (!CHOICES[event.key]) return;
+  event.preventDefault();
+  if (event.repeat || !isOpen(current())) return; // a key that is held down decides one thing
+  if (isShown()) chooseOnCard(shownCard(), CHOICES[event.key]);
+  else waitingKeys.push(event.key);
+});
+
+inbox.addEventListener("click", (event) => {
+  const row = event.target.closest("#inbox-rows a[id]")?.closest(".inbox-row");
+  if (!row || onePane.matches || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+  event.preventDefault();
+  select(row);
+});
+
+rememberFirst();
+if (current()) prefetch(current());

@@ -1,0 +1,97 @@
+// Decisions on their way. A plain approval is sent and the next card is there at once; what somebody wrote is waited for.
+
+import { forget, keep, put, shownId } from "./cards.js";
+import { neighbour, rowOf } from "./rows.js";
+import { refreshRows } from "./live.js";
+import { select, showEmpty } from "./selecting.js";
+
+const status = document.getElementById("inbox-just");
+
+// In the capture phase: htmx listens on the form itself, and this page sends in its own way.
+document.addEventListener("submit", (event) => {
+  const form = event.target.closest("#card-place form.card-form");
+  if (!form || event.submitter?.hasAttribute("formaction")) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  send(form, event.submitter);
+}, { capture: true });
+
+async function send(form, button) {
+  const card = form.closest(".card");
+  const id = card.dataset.approval;
+  const row = rowOf(id);
+  if (row?.matches(".is-sent")) return;
+  const isPlain = button.value === "approve" && !form.querySelector("[name=confirmation]");
+  const body = new FormData(form, button);
+  const what = row?.querySelector(".inbox-what")?.textContent.trim() ?? "";
+  row?.classList.add("is-sent");
+  row?.classList.remove("is-refused");
+  for (const one of form.querySelectorAll("button")) one.disabled = true;
+  forget(id);
+  if (isPlain) leave(row);
+  let answer, html;
+  try {
+    answer = await fetch(form.action, { method: "POST", body, headers: { "HX-Request": "true" } });
+    html = await answer.text();
+  } catch {
+    return refused(id, row, form, "the server cannot be reached, so nothing was decided");
+  }
+  const shown = answer.headers.get("Content-Type")?.startsWith("text/html") ? html : "";
+  if (answer.ok) decided(id, row, shown, what, isPlain);
+  else if ([403, 409, 422].includes(answer.status) && shown.includes("approval-")) notTaken(id, row, shown, what);
+  else refused(id, row, form, `the server answered ${answer.status}, so nothing was decided`);
+}
+
+function leave(row) {
+  const next = row && (neighbour(row, 1) ?? neighbour(row, -1, { around: true }));
+  if (next) select(next);
+  else showEmpty();
+}
+
+function decided(id, row, html, what, wasLeft) {
+  const card = new DOMParser().parseFromString(html, "text/html").querySelector(".card");
+  if (row) row.dataset.status = card?.dataset.status ?? "decided";
+  row?.classList.remove("is-sent");
+  tell(card?.dataset.words ?? "decided", what, id);
+  keep(id, html);
+  if (!wasLeft && shownId() === id) leave(row);
+  refreshRows([id]);
+  document.dispatchEvent(new CustomEvent("settled", { detail: id }));
+}
+
+// Somebody was faster, a field lacks something, or one may not: the card that came back says so and has what was typed.
+function notTaken(id, row, html, what) {
+  row?.classList.remove("is-sent");
+  row?.classList.add("is-refused");
+  keep(id, html);
+  if (!shownId() || shownId() === id) put(html);
+  else tell("not taken:", what, id);
+  document.querySelector("#card-place [aria-invalid=true]")?.focus();
+  refreshRows([id]);
+}
+
+function refused(id, row, form, why) {
+  row?.classList.remove("is-sent");
+  row?.classList.add("is-refused");
+  for (const one of form.querySelectorAll("button")) one.disabled = false;
+  const what = row?.querySelector(".inbox-what")?.textContent.trim() ?? "It";
+  document.dispatchEvent(new CustomEvent("trouble", { detail: `${what}: ${why}.` }));
+}
+
+export function tell(words, what, id) {
+  const link = document.createElement("a");
+  link.href = `?card=${id}`;
+  link.textContent = what;
+  link.className = "untrusted";
+  status.replaceChildren(`${words} `, link);
+}
+
+// The card of what was settled is a click away, and with it the way to take a decision back.
+status.addEventListener("click", (event) => {
+  const link = event.target.closest("a");
+  const row = link && rowOf(new URL(link.href).searchParams.get("card"));
+  if (!row) return;
+  event.preventDefault();
+  select(row);
+});
+

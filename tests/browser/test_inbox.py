@@ -1,0 +1,193 @@
+"""The inbox under the hand: nothing that is decided is out of sight, keys at any speed, other people, no surprises."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from sessions_app.models import Approval, Role
+from sessions_app.services import audit
+from sessions_app.services.approvals import decisions
+from tests.views.build import asks, session_of
+
+from .conftest import PHONE
+
+LONG = {"note": "lost in transit\n" * 60, "order": "4711"}
+
+
+@pytest.fixture
+def address(connected) -> str:
+    return connected
+
+
+def in_sight(page: Page, selector: str) -> bool:
+    """Whether the whole of an element is inside of the window and of each box that scrolls around it."""
+    return page.locator(selector).evaluate(
+        """(one) => {
+          const box = one.getBoundingClientRect();
+          let frame = { top: document.querySelector('.bar').getBoundingClientRect().bottom, bottom: innerHeight };
+          for (let around = one.parentElement; around; around = around.parentElement) {
+            if (!/auto|scroll/.test(getComputedStyle(around).overflowY)) continue;
+            const its = around.getBoundingClientRect();
+            frame = { top: Math.max(frame.top, its.top), bottom: Math.min(frame.bottom, its.bottom) };
+          }
+          return box.height > 0 && box.top >= frame.top - 1 && box.bottom <= frame.bottom + 1;
+        }"""
+    )
+
+
+def waiting() -> int:
+    return Approval.objects.filter(status="pending").count()
+
+
+def by_ada(approval: Approval, verdict: str = "approve") -> None:
+    ada = decisions.Decider(audit.Actor("member", "ada", "Ada"), Role.ADMIN, "api")
+    decisions.decide(approval, ada, decisions.Decision(verdict, version=approval.version, digest=approval.digest))
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 640), (768, 1024)])
+def test_row_and_head_of_the_card_are_in_sight_after_each_move(open_page, agent, size):
+    session = session_of(agent)
+    found = [asks(session, tool=f"tool_{number}", arguments=LONG, client_id=f"c{number}") for number in range(30)]
+    page = open_page("/approvals/", viewport={"width": size[0], "height": size[1]})
+    for number, approval in enumerate(found):
+        if number:
+            page.keyboard.press("j")
+        expect(page.locator("#card-place .card")).to_have_id(f"approval-{approval.pk}")
+        assert page.locator("#inbox-rows a[aria-current]").get_attribute("id") == f"line-{approval.pk}"
+        for selector in (f"#row-{approval.pk}", "#card-place .card-head", "#card-place .card-what", ".card-actions"):
+            assert in_sight(page, selector), (number, selector)
+        assert page.evaluate("scrollY") == 0
+    page.locator("#chosen").evaluate("(pane) => { pane.scrollTop = 400; }")
+    assert in_sight(page, "#card-place .card-head"), "it stays while the arguments are read"
+
+
+def test_twelve_mixed_approvals_are_decided_in_nineteen_keys_at_sixty_milliseconds(open_page, agent):
+    for number in range(12):
+        asks(session_of(agent, f"Order {number}"), tool=f"tool_{number}", risk="high" if number % 2 else "")
+    page = open_page("/approvals/")
+    expect(page.locator("#card-place .card.is-open")).to_be_visible()
+    page.wait_for_timeout(400)
+    keys = 0
+    for number in range(12):
+        for key in ("a", "Enter") if number < 6 else ("a",):  # the six of high risk come first
+            page.keyboard.press(key)
+            page.wait_for_timeout(60)
+            keys += 1
+    expect(page.get_by_text("Nothing waits for a person")).to_be_visible()
+    expect(page.locator(".inbox-row.is-settled")).to_have_count(12)
+    assert keys <= 19
+    assert {one.status for one in Approval.objects.all()} == {"approved"}
+    assert all(one.votes.count() == 1 for one in Approval.objects.all())
+
+
+def test_a_key_that_is_held_down_decides_one_thing(open_page, agent):
+    for number in range(5):
+        asks(session_of(agent), tool=f"tool_{number}")
+    page = open_page("/approvals/")
+    page.wait_for_timeout(300)
+    for _ in range(6):
+        page.keyboard.down("a")
+    page.keyboard.up("a")
+    expect(page.locator(".inbox-row.is-settled")).to_have_count(1)
+    assert waiting() == 4
+
+
+def test_keys_work_wherever_the_focus_is_but_not_in_fields(open_page, agent):
+    first, second = asks(session_of(agent), tool="first_tool"), asks(session_of(agent), tool="second_tool")
+    page = open_page("/approvals/")
+    page.wait_for_timeout(300)
+    page.evaluate("document.activeElement.blur()")
+    for _ in range(5):
+        page.keyboard.press("j")
+        page.keyboard.press("k")
+    expect(page.locator("#card-place .card")).to_have_id(f"approval-{first.pk}")
+    page.keyboard.press("d")
+    page.keyboard.type("jade")
+    assert page.locator("#card-place textarea[name=reason]").input_value() == "jade" and waiting() == 2
+    page.keyboard.press("Escape")
+    expect(page.locator("#card-place .choice[open]")).to_have_count(0)
+    page.keyboard.press("d")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(f"#approval-{second.pk}.is-open")).to_be_visible()
+    first.refresh_from_db()
+    assert (first.status, first.decision["reason"]) == ("denied", "jade")
+
+
+def test_a_new_one_comes_in_and_a_settled_one_changes_in_place(open_page, agent):
+    first, second = asks(session_of(agent), tool="first_tool"), asks(session_of(agent), tool="second_tool")
+    page = open_page("/approvals/")
+    expect(page).to_have_title("Approvals · Countersign (2)")
+    page.wait_for_timeout(500)
+    third = asks(session_of(agent), tool="third_tool")
+    expect(page.locator(f"#row-{third.pk}")).to_be_visible()
+    expect(page).to_have_title("Approvals · Countersign (3)")
+    expect(page.locator(".nav .badge")).to_contain_text("3")
+    by_ada(second)
+    expect(page.locator(f"#row-{second.pk}.is-settled")).to_contain_text("Ada")
+    by_ada(first)
+    expect(page.locator(f"#approval-{first.pk}:not(.is-open)")).to_be_visible()
+    expect(page).to_have_title("Approvals · Countersign (1)")
+    page.keyboard.press("a")
+    page.wait_for_timeout(200)
+    assert waiting() == 1, "the card in front is settled: its keys decide nothing, and no other card's"
+
+
+def test_a_more_urgent_one_moves_nothing_that_is_in_sight(open_page, agent):
+    first = asks(session_of(agent), tool="first_tool")
+    page = open_page("/approvals/")
+    page.wait_for_timeout(500)
+    before = page.locator(f"#row-{first.pk}").bounding_box()
+    urgent = asks(session_of(agent), tool="urgent_tool", risk="high")
+    expect(page.get_by_role("button", name="1 new")).to_be_visible()
+    assert page.locator(f"#row-{first.pk}").bounding_box() == before
+    page.get_by_role("button", name="1 new").click()
+    assert page.locator(".inbox-row").first.get_attribute("id") == f"row-{urgent.pk}"
+    expect(page.locator("#card-place .card")).to_have_id(f"approval-{first.pk}")
+
+
+def test_who_is_slower_sees_who_was_faster_and_keeps_the_words(open_page, agent):
+    approval = asks(session_of(agent))
+    page = open_page("/approvals/")
+    page.wait_for_timeout(300)
+    page.keyboard.press("d")
+    page.keyboard.type("Already refunded")
+    by_ada(approval)
+    page.wait_for_timeout(800)
+    assert page.locator("#card-place textarea[name=reason]").input_value() == "Already refunded"
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#card-place [role=alert]")).to_contain_text("Ada decided this already")
+    expect(page.locator("#card-place [role=alert]")).to_contain_text("Already refunded")
+
+
+def test_on_a_phone_the_buttons_are_at_the_thumb(open_page, agent):
+    approval = asks(session_of(agent), arguments={f"key_{number}": "lost in transit " * 20 for number in range(12)})
+    page = open_page(f"/approvals/?card={approval.pk}", viewport=PHONE)
+    assert in_sight(page, ".card-actions") and page.evaluate("document.documentElement.scrollHeight > 900")
+
+
+def test_home_changes_in_place_too(open_page, agent):
+    approval = asks(session_of(agent))
+    page = open_page("/")
+    page.wait_for_timeout(500)
+    by_ada(approval)
+    expect(page.locator(f"#approval-{approval.pk}:not(.is-open)")).to_contain_text("by Ada")
+    asks(session_of(agent), tool="later_tool")
+    expect(page.get_by_role("link", name="1 new")).to_be_visible()
+
+
+def test_on_the_page_of_a_session_a_key_that_leads_never_decides(open_page, agent):
+    session = session_of(agent)
+    approval = asks(session)
+    page = open_page(f"/dashboard/sub-agents/{agent.pk}/chat/{session.pk}")
+    for key in ("w", "a", "a", "w", "a", "j", "a", "r", "d"):
+        page.keyboard.press(key)
+    page.wait_for_timeout(300)
+    assert waiting() == 1 and page.locator(".choice[open]").count() == 0
+    page.keyboard.press("w")
+    page.keyboard.press("Enter")
+    expect(page.locator(".card.is-armed")).to_be_visible()
+    page.keyboard.press("a")
+    expect(page.locator(".card")).to_contain_text("approved")
+    approval.refresh_from_db()
+    assert approval.status == "approved"
