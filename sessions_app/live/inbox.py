@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AbstractContextManager
 from uuid import UUID
 
 import orjson
@@ -12,6 +11,7 @@ from django.db import InterfaceError, OperationalError
 
 from sessions_app.queries import approvals
 
+from . import readers
 from .hub import hub
 from .threads import in_thread, release
 
@@ -20,19 +20,21 @@ log = logging.getLogger(__name__)
 PING_SECONDS = 15
 
 
-async def stream(workspace_id: UUID, counted: AbstractContextManager[None]) -> AsyncIterator[str]:
-    """Frames for as long as somebody reads; a comment line when nothing happens for 15 s.
+async def stream(workspace_id: UUID, caller: str, address: str) -> AsyncIterator[str]:
+    """Frames for as long as somebody reads and may read; a comment line when nothing happens for 15 s.
 
     ``approval`` says how one stands that was asked or changed, ``waiting`` how many wait, ``again`` that anything may
-    have changed: the connection to the database was away, or the reader has only just come. ``counted`` is entered
+    have changed: the connection to the database was away, or the reader has only just come. ``caller`` is counted
     while it reads.
     """
     await release()
     try:
-        with counted, hub().reader("workspace", workspace_id) as reader:
+        with readers.reading(caller, address), hub().reader("workspace", workspace_id) as reader:
             yield "retry: 2000\n\n"
             while True:
                 changed = await reader.wait(PING_SECONDS)
+                if readers.is_gone(caller):
+                    return
                 if changed is None:
                     yield ": still here\n\n"
                     continue

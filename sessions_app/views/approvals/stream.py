@@ -20,5 +20,5 @@ def stream(request: access.DeskRequest) -> HttpResponseBase:
         readers.check(caller, address)
     except readers.Full as full:
         return HttpResponse(str(full), status=429, headers={"Retry-After": str(readers.RETRY_SECONDS)})
-    frames = inbox.stream(request.member.workspace_id, readers.reading(caller, address))
+    frames = inbox.stream(request.member.workspace_id, caller, address)
     return StreamingHttpResponse(frames, content_type="text/event-stream", headers=follow.HEADERS)

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("sessions_app", "0012_the_gate")]
+    dependencies = [("sessions_app", "0014_stopped_sessions")]
 
     operations = [
         migrations.AddIndex(
