@@ -14,8 +14,6 @@ from contextlib import contextmanager
 from django.conf import settings
 from django.db import Error
 
-from sessions_app.queries import callers
-
 from .threads import in_thread
 
 log = logging.getLogger(__name__)
@@ -86,6 +84,8 @@ def is_gone(caller: str) -> bool:
 
 async def _look_for_gone() -> None:
     """Ask for all callers together, for as long as there are some."""
+    from sessions_app.queries import callers  # the gate imports this before Django has loaded its models
+
     while True:
         await asyncio.sleep(CHECK_SECONDS)
         asked = {name for name in _open if not name.startswith("address ")}

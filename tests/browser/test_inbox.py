@@ -180,6 +180,7 @@ def test_on_the_page_of_a_session_a_key_that_leads_never_decides(open_page, agen
     session = session_of(agent)
     approval = asks(session)
     page = open_page(f"/dashboard/sub-agents/{agent.pk}/chat/{session.pk}")
+    page.wait_for_timeout(1_000)  # a stream that has just begun brings the rows again
     for key in ("w", "a", "a", "w", "a", "j", "a", "r", "d"):
         page.keyboard.press(key)
     page.wait_for_timeout(300)

@@ -41,6 +41,7 @@ async function fetchRows() {
 function place(row) {
   const old = rowOf(row.dataset.id);
   const id = row.dataset.id;
+  if (old?.dataset.stamp === row.dataset.stamp && old.dataset.status === row.dataset.status) return; // as it stands already
   if (old) {
     const line = row.querySelector("a[id]");
     if (old === current()) line.setAttribute("aria-current", "true");

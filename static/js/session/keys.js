@@ -50,7 +50,8 @@ function next(what) {
   const marks = [...document.querySelectorAll(what === "error" ? "#timeline [data-error]" : "#timeline [data-waits]")];
   const after = seqHere();
   const mark = marks.find((one) => Number(one.dataset.seq) > after);
-  if (mark) return reveal(mark);
+  const isAll = what === "approval" && marks.length === Number(document.getElementById("live").dataset.known.split(",")[2]);
+  if (mark || (isAll && marks.length)) return reveal(mark ?? marks[0]); // after the last one the first comes again
   const link = document.querySelector(`a[data-next=${what}]`);
   if (link) { const address = new URL(link.href); address.searchParams.set("after", after); location.assign(address); }
 }

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("sessions_app", "0014_stopped_sessions")]
+    dependencies = [("sessions_app", "0015_vote_version")]
 
     operations = [
         migrations.AddIndex(
