@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from .model_apis import ModelApis
 
 PACKAGES = {"claude": "@anthropic-ai/claude-code@2.1.330", "codex": "@openai/codex@0.169.0"}
 PATIENCE = 60
+PIPES: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 
 
 def program(name: str) -> Path:
@@ -50,10 +52,7 @@ class ClaudeCode:
         self.settings = place / ".claude" / "settings.json"
 
     def install(self, *options: str) -> None:
-        command = [sys.executable, "-c", "from countersign.cli import main; main()", "hooks", "install", "claude-code",
-                   "--yes", "--settings", str(self.settings), "--client", str(self.program), *options]  # fmt: skip
-        done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(SOURCE)}, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+        _install("claude-code", self.settings, self.program, *options)
 
     def start(self, url: str, key: str, *options: str) -> subprocess.Popen[str]:
         command = [str(self.program), "-p", "go", "--output-format", "json", "--allowedTools", "Bash", *options]
@@ -62,8 +61,7 @@ class ClaudeCode:
             "ANTHROPIC_BASE_URL": self.apis.url, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1", "IS_SANDBOX": "1", "COUNTERSIGN_URL": url, "COUNTERSIGN_API_KEY": key,
         }  # fmt: skip
-        pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        return subprocess.Popen(command, env=environment, cwd=self.work, text=True, **pipes)
+        return subprocess.Popen(command, env=environment, cwd=self.work, text=True, **PIPES)
 
     def run(self, url: str, key: str = "cs_test", *options: str) -> str:
         """What it prints."""
@@ -73,6 +71,74 @@ class ClaudeCode:
     def made(self) -> list[str]:
         """Files in its working directory: what its calls did."""
         return sorted(path.name for path in self.work.iterdir())
+
+
+class Codex:
+    """Codex with a home of its own, and the hooks that the installer wrote."""
+
+    TRUSTING = "--dangerously-bypass-hook-trust"
+    """In place of a person who reviews the hooks in the terminal."""
+
+    def __init__(self, place: Path, apis: ModelApis) -> None:
+        self.home, self.work, self.apis = place / ".codex", place / "work", apis
+        for folder in (self.home, self.work):
+            folder.mkdir(parents=True)
+        self.program = program("codex")
+        self.hooks = self.home / "hooks.json"
+        provider = f'name = "fake"\nbase_url = "{apis.url}/v1"\nwire_api = "responses"\nenv_key = "FAKE_KEY"\n'
+        top = 'model = "gpt-5.5"\nmodel_provider = "fake"\nsandbox_mode = "danger-full-access"\n'
+        (self.home / "config.toml").write_text(f"{top}[model_providers.fake]\n{provider}")
+
+    def install(self, *options: str) -> None:
+        _install("codex", self.hooks, self.program, *options)
+
+    def start(self, url: str, key: str, *options: str) -> subprocess.Popen[str]:
+        command = [str(self.program), "exec", "--skip-git-repo-check", *options, "go"]
+        environment = {
+            "PATH": os.environ["PATH"], "HOME": str(self.home.parent), "CODEX_HOME": str(self.home), "FAKE_KEY": "x",
+            "COUNTERSIGN_URL": url, "COUNTERSIGN_API_KEY": key,
+        }  # fmt: skip
+        return subprocess.Popen(command, env=environment, cwd=self.work, text=True, **PIPES)
+
+    def run(self, url: str, key: str = "cs_test", *options: str) -> str:
+        """What it prints."""
+        return finished(self.start(url, key, *(options or (self.TRUSTING,))))
+
+    @property
+    def made(self) -> list[str]:
+        """Files in its working directory: what its calls did."""
+        return sorted(path.name for path in self.work.iterdir())
+
+
+def _install(client: str, settings: Path, path: Path, *options: str) -> None:
+    command = [sys.executable, "-c", "from countersign.cli import main; main()", "hooks", "install", client,
+               "--yes", "--settings", str(settings), "--client", str(path), *options]  # fmt: skip
+    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(SOURCE)}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def shell_below(pid: int) -> int:
+    """The shell of the hook that a client waits for."""
+    for _ in range(400):
+        for process in _below(pid):
+            if "hook.py" in _command(process):
+                time.sleep(0.5)  # until the hook asks
+                return process
+        time.sleep(0.05)
+    raise AssertionError("the client started no hook")
+
+
+def _below(pid: int) -> list[int]:
+    found = subprocess.run(["pgrep", "--parent", str(pid)], capture_output=True, text=True)
+    children = [int(line) for line in found.stdout.split()]
+    return children + [process for child in children for process in _below(child)]
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""
 
 
 def finished(client: subprocess.Popen[str]) -> str:

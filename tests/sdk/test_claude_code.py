@@ -15,7 +15,7 @@ from tests.browser import server
 from .bad_desks import GARBAGE, LIES, answering, lying, nobody, pause
 from .conftest import a_moment
 from .model_apis import ModelApis
-from .real_clients import ClaudeCode, finished
+from .real_clients import ClaudeCode, finished, shell_below
 
 TOUCH = ("Bash", {"command": "touch made", "description": "Make a file"})
 
@@ -127,7 +127,7 @@ def test_a_hook_that_is_killed_lets_nothing_run(claude):
     claude.install("--hold", "30")
     with answering(lambda request: None) as url:
         client = claude.start(url, "cs_test")
-        subprocess.run(["pkill", f"-{signal.SIGKILL}", "--parent", str(_shell_below(client.pid))], check=True)
+        subprocess.run(["pkill", f"-{signal.SIGKILL}", "--parent", str(shell_below(client.pid))], check=True)
         finished(client)
     assert claude.made == []
 
@@ -143,14 +143,3 @@ def test_a_deferred_call_ends_the_run_and_runs_when_it_is_resumed_with_a_decisio
     claude.run(desk_server, agent_key, "--resume", printed["session_id"])
     assert claude.made == ["edited"]
     assert Approval.objects.count() == 1
-
-
-def _shell_below(pid: int) -> int:
-    """The shell of the hook that a client waits for."""
-    for _ in range(400):
-        found = subprocess.run(["pgrep", "--parent", str(pid), "-f", "hook.py"], capture_output=True, text=True)
-        if found.stdout.split():
-            a_moment()
-            return int(found.stdout.split()[0])
-        subprocess.run(["sleep", "0.05"])
-    raise AssertionError("the client started no hook")

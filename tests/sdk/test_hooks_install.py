@@ -70,7 +70,7 @@ def test_settings_that_are_not_there_are_made(tmp_path, client, path):
         (hook,) = ours(settings, event)
         assert hook["type"] == "command"
         assert hook["onFailure"] == "block"
-        assert hook["command"].endswith("[ $? -eq 86 ] || exit 2")
+        assert hook["command"].endswith("exit 2; }")
         assert hook["timeout"] > float(hook["command"].split("--hold ")[1].split(";")[0]) + 15
         assert json.loads(settings.read_text())["hooks"][event][0]["matcher"] == "*"
 

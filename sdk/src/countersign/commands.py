@@ -8,12 +8,14 @@ from pathlib import Path
 
 from .hook import DECIDED
 
+REFUSED = "countersign: there is no decision on this call, so it is refused"
+"""Said as well as meant: Codex lets a call run when its hook ends with status 2 and is silent."""
 HOOK = Path(__file__).with_name("hook.py")
 
 
 def gate(client: str, event: str, *options: str) -> str:
     """A command that prints one valid decision with status 0, or ends with status 2 (``hook`` says why so)."""
-    return f"{_run(client, event, *options)}; [ $? -eq {DECIDED} ] || exit 2"
+    return f"{_run(client, event, *options)}; [ $? -eq {DECIDED} ] || {{ echo '{REFUSED}' >&2; exit 2; }}"
 
 
 def report(client: str, event: str) -> str:

@@ -5,7 +5,7 @@ file stands before everything else of the package and trusts none of it: another
 
 Agents are told to run it as
 
-    python -I -S .../countersign/hook.py CLIENT EVENT; [ $? -eq 86 ] || exit 2
+    python -I -S .../countersign/hook.py CLIENT EVENT; [ $? -eq 86 ] || { echo refused >&2; exit 2; }
 
 86 is a status that nothing but the last line of ``main`` makes: an interpreter that is gone, a file that an upgrade is
 just writing, or a signal end in 2. ``-I -S`` keeps start files of the machine from printing into the decision.

@@ -39,7 +39,7 @@ class Options:
 
 
 def answer(arguments: list[str], given: bytes) -> bytes:
-    """The JSON to print, in one line; empty for events that decide nothing."""
+    """The decision to print, as one line of JSON."""
     started = time.monotonic()
     options = Options(arguments)
     if hasattr(signal, "alarm"):  # whatever hangs, a name server for instance: the client's own time-out may let it run
@@ -47,12 +47,18 @@ def answer(arguments: list[str], given: bytes) -> bytes:
         signal.alarm(int(options.hold) + GRACE)
     event = _event(given)
     said = _decide(options, event, started)
-    if said is None:
-        return b""
     text = json.dumps(said)
-    if json.loads(text) != said:
-        raise ValueError("the decision cannot be written as JSON")
+    if json.loads(text) != said or not _is_decision(said):
+        raise ValueError("what would be said is no decision")
     return text.encode() + b"\n"
+
+
+def _is_decision(said: Any) -> bool:
+    """Whether a client would take it as one: what it does not know it takes as nothing, and lets the call run."""
+    output = said["hookSpecificOutput"]
+    if output["hookEventName"] == "PreToolUse":
+        return output["permissionDecision"] in ("allow", "deny", "defer")
+    return output["hookEventName"] == "PermissionRequest" and output["decision"]["behavior"] in ("allow", "deny")
 
 
 def _event(given: bytes) -> dict[str, Any]:
@@ -64,9 +70,13 @@ def _event(given: bytes) -> dict[str, Any]:
     return event
 
 
-def _decide(options: Options, event: dict[str, Any], started: float) -> dict[str, Any] | None:
+def _decide(options: Options, event: dict[str, Any], started: float) -> dict[str, Any]:
     if options.client == "claude-code":
         from .claude_code import gate
 
         return gate.decide(options, event, started)
+    if options.client == "codex":
+        from .codex import gate as codex
+
+        return codex.decide(options, event, started)
     raise ValueError(f"there is no hook for {options.client}")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 from .. import commands
+from ..call_events import PERMISSION_REQUEST, PRE_TOOL_USE
+from ..client_version import version_of
 from ..settings_file import Settings, Unusable, others
-from .gate import PERMISSION_REQUEST, PRE_TOOL_USE
 
 CLIENT = "claude-code"
 OLDEST = (2, 1, 295)
@@ -29,22 +27,10 @@ def settings_path(scope: str) -> Path:
 
 def check_version(program: str | None) -> str:
     """The version of the client. Raises ``Unusable`` where it would fail open, or nobody can tell."""
-    found = shutil.which(program or "claude")
-    if found is None:
-        raise Unusable(f"there is no {program or 'claude'} here, so nobody can tell whether it fails closed; "
-                       "name it with --client PATH")  # fmt: skip
-    try:
-        done = subprocess.run(
-            [found, "--version"], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise Unusable(f"{found} does not say its version: {error}") from None
-    version = re.match(r"(\d+)\.(\d+)\.(\d+)", done.stdout.strip())
-    if done.returncode or not version:
-        raise Unusable(f"{found} does not say its version: {(done.stdout + done.stderr).strip()[:200]}")
-    if tuple(int(part) for part in version.groups()) < OLDEST:
-        raise Unusable(f"{found} is version {version[0]}: {WHY}")
-    return version[0]
+    found, version = version_of(program or "claude")
+    if version < OLDEST:
+        raise Unusable(f"{found} is version {'.'.join(map(str, version))}: {WHY}")
+    return ".".join(map(str, version))
 
 
 def hooks(hold: int, *, defers: bool) -> dict[str, Settings]:
