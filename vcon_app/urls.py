@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, path
 
-from .views import demo, erasure, exports, imports, receipts, redacted_file, redaction_draft, source, trust
+from .views import demo, erasure, evidence, exports, imports, receipts, redacted_file, redaction_draft, source, trust
 
 import_urls = [
     path("imports/", imports.index, name="import-list"),
@@ -36,6 +36,8 @@ redaction_urls = [
 erasure_urls = [
     path("sessions/<uuid:session_id>/delete/", erasure.session_page, name="session-delete"),
     path("imports/<uuid:import_id>/delete/", erasure.import_page, name="import-delete"),
+    path("audit/export", evidence.audit_file, name="audit-export"),
+    path("audit/evidence", evidence.evidence_pack, name="evidence-pack"),
     path("audit/deleted/<uuid:subject_id>/", erasure.tombstone_page, name="tombstone"),
 ]
 

@@ -63,6 +63,7 @@ LITERALLY = {
     "/api/v1/budgets/{budget_id}": {"delete"},
     "/api/v1/audit": {"get"},
     "/api/v1/audit/export": {"get"},
+    "/api/v1/evidence": {"get"},
     "/api/v1/tombstones/{subject_id}": {"get"},
 }
 

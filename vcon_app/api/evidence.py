@@ -1,10 +1,11 @@
-"""The audit log of a period as a file, for admins."""
+"""The audit log and the evidence pack of a period as files, for admins."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponseBase
 from ninja import Query, Router
 from pydantic import BaseModel, Field
@@ -12,9 +13,11 @@ from pydantic import BaseModel, Field
 from sessions_app.api.auth import admin
 from sessions_app.api.problems import Problem, invalid
 from sessions_app.api.schemas.common import Since, Until
-from vcon_app.services.evidence import audit_export
+from sessions_app.models import Agent
+from vcon_app.services.evidence import audit_export, pack
 from vcon_app.services.evidence.period import FAR_AHEAD, LONG_AGO, NoPeriod, Period
-from vcon_app.views.downloads import written_meanwhile
+from vcon_app.views.downloads import attachment, written_meanwhile
+from vcon_app.views.evidence import packed
 
 router = Router(tags=["audit"])
 FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {NoPeriod: lambda error: invalid("/to", str(error))}
@@ -46,3 +49,30 @@ def export_audit(request: HttpRequest, asked: Annotated[AuditQuery, Query()]) ->
     chunks = audit_export.chunks(asked.format, workspace.id, asked.period)
     name = f"audit-{workspace.slug}.{audit_export.SUFFIXES[asked.format]}"
     return written_meanwhile(chunks, name, audit_export.MEDIA_TYPES[asked.format])
+
+
+class PackQuery(BaseModel):
+    """The period, and the agent whose decisions count."""
+
+    from_: Since = Field(alias="from")
+    to: Until
+    agent: str = Field("", max_length=500, description="slug or name; empty: decisions of all agents")
+
+
+@router.get(
+    "/evidence",
+    auth=admin,
+    openapi_extra={"responses": {200: {"description": "the pack", "content": {"application/zip": {}}}}},
+)
+def export_evidence(request: HttpRequest, asked: Annotated[PackQuery, Query()]) -> HttpResponseBase:
+    """The evidence pack of a period: decisions with receipts, who oversaw, rules, stops, incidents, the audit log.
+
+    ``docs/proof.md`` describes it, and how to check it. That it was taken stands in the audit log.
+    """
+    workspace = request.auth.workspace
+    period = Period(asked.from_ or LONG_AGO, asked.to or FAR_AHEAD)
+    named = Q(slug=asked.agent) | Q(name=asked.agent)
+    if asked.agent and not Agent.objects.filter(named, workspace=workspace).exists():
+        raise invalid("/agent", f'there is no agent "{asked.agent[:100]}" in this workspace')
+    file, size = packed(workspace, period, asked.agent, by=request.auth.actor)
+    return attachment(file, pack.file_name(workspace, period), size, "application/zip")

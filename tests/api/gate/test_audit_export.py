@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from sessions_app.services import audit
-from tests.api.client import refused
+from tests.api.client import pointers, refused
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -57,3 +57,16 @@ def test_the_command_writes_a_file_whole_or_not_at_all(workspace, tmp_path):
     with pytest.raises(CommandError, match="No such file"):
         call_command("audit", "export", "--output", str(tmp_path / "gone" / "audit.jsonl"))
     assert [path.name for path in tmp_path.iterdir()] == ["audit.jsonl"]
+
+
+@pytest.mark.usefixtures("document_storage")
+@pytest.mark.filterwarnings("ignore:StreamingHttpResponse must consume asynchronous iterators")
+def test_an_admin_takes_the_evidence_pack_of_a_period(admin, api, workspace):
+    days = {"from": "2026-01-01", "to": "2027-01-01"}
+    refused(api.get("evidence", days), 403)
+    assert read(admin.get("evidence", days)).startswith(b"PK")
+    assert {"/from"} <= {
+        error["pointer"] for error in refused(admin.get("evidence", {"to": "2026-01-01"}), 422)["errors"]
+    }
+    refused(admin.get("evidence", days | {"agent": "nobody"}), 422)
+    refused(admin.get("evidence", {"from": "2026-03-02", "to": "2026-03-01"}), 422)

@@ -27,9 +27,9 @@ WORDS = {
 
 class Command(BaseCommand):
     help = (
-        "Says of a signed vCon or llmfeed file, an export bundle or a .vconz whether it verifies, with which key, and "
-        "what failed. Exit status 0: it verifies and its signer is trusted, by the workspace or because of --key; 1: "
-        "anything else."
+        "Says of a signed vCon or llmfeed file, a receipt, an export bundle, an evidence pack or a .vconz whether it "
+        "verifies, with which key, and what failed. Exit status 0: it verifies and its signer is trusted, by the "
+        "workspace or because of --key; 1: anything else."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -15,6 +15,7 @@ from vcon_app.drafts import Finding, FormatError, Signature
 from vcon_app.formats import bundle, vcon
 from vcon_app.formats.common.zips import Archive
 from vcon_app.formats.contract import Verifier
+from vcon_app.formats.evidence import verify as evidence
 from vcon_app.formats.vcon.file import vconz
 from vcon_app.signing import receipt, states
 from vcon_app.signing.keys import Anchor
@@ -32,7 +33,10 @@ class FileCheck:
 
 
 def check_file(path: Path, anchors: Sequence[Anchor]) -> FileCheck:
-    """Of a signed file of a format, a receipt, a bundle, or a ``.vconz``. Raises ``FormatError``, ``OSError``."""
+    """Of a signed file of a format, a receipt, a bundle, an evidence pack, or a ``.vconz``.
+
+    Raises ``FormatError``, ``OSError``.
+    """
     now = timezone.now()
     with path.open("rb") as source:
         start = source.read(receipt.LARGEST + 1)
@@ -51,6 +55,9 @@ def check_file(path: Path, anchors: Sequence[Anchor]) -> FileCheck:
 def _check_archive(archive: Archive, anchors: Sequence[Anchor], now: datetime) -> FileCheck:
     """Members are read in pieces and thrown away, so only bombs are too large."""
     archive.check_size(archive.unpacked)
+    if evidence.is_pack(archive):
+        pack = evidence.verify(archive, anchors, now)
+        return FileCheck(pack.signature, pack.findings, pack.facts)
     if bundle.is_bundle(archive):
         report = bundle.verify(archive, anchors, now)
         return FileCheck(report.signature, report.findings, report.facts)
@@ -58,8 +65,8 @@ def _check_archive(archive: Archive, anchors: Sequence[Anchor], now: datetime) -
     if manifest is not None:
         return _check_vconz(archive, *vconz.vcons_in(archive, manifest), anchors, now)
     raise FormatError(
-        "a zip archive of files, neither an export bundle nor a .vconz: it has no signature of its own; "
-        "unpack it and verify its files one by one"
+        "a zip archive of files, neither an export bundle, an evidence pack nor a .vconz: it has no signature of its "
+        "own; unpack it and verify its files one by one"
     )
 
 
