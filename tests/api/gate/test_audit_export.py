@@ -65,8 +65,6 @@ def test_an_admin_takes_the_evidence_pack_of_a_period(admin, api, workspace):
     days = {"from": "2026-01-01", "to": "2027-01-01"}
     refused(api.get("evidence", days), 403)
     assert read(admin.get("evidence", days)).startswith(b"PK")
-    assert {"/from"} <= {
-        error["pointer"] for error in refused(admin.get("evidence", {"to": "2026-01-01"}), 422)["errors"]
-    }
+    assert pointers(refused(admin.get("evidence", {"to": "2026-01-01"}), 422)) == {"/from"}
     refused(admin.get("evidence", days | {"agent": "nobody"}), 422)
     refused(admin.get("evidence", {"from": "2026-03-02", "to": "2026-03-01"}), 422)
