@@ -22,7 +22,21 @@ from sessions_app.services.stops import stops as stop_service
 from sessions_app.services.turns import messages
 from sessions_app.services.upkeep import disk
 
-from . import agents, approvals, audit, auth, events, sessions, stops, triggers, usage, waiting, wallets
+from . import (
+    agents,
+    approvals,
+    audit,
+    auth,
+    events,
+    grants,
+    policies,
+    sessions,
+    stops,
+    triggers,
+    usage,
+    waiting,
+    wallets,
+)
 from .parsing import BodyParser
 from .problems import Problem, invalid
 
@@ -79,8 +93,8 @@ def build() -> NinjaAPI:
     api.add_exception_handler(Problem, lambda request, problem: problem.response())
     api.add_exception_handler(HttpError, _from_ninja)
     api.add_exception_handler(ValidationError, _from_validation)
-    explain(api, FAULTS | triggers.FAULTS)
-    for noun in (agents, sessions, events, approvals, stops, triggers, usage, wallets, audit):
+    explain(api, FAULTS | triggers.FAULTS | policies.FAULTS)
+    for noun in (agents, sessions, events, approvals, policies, grants, stops, triggers, usage, wallets, audit):
         api.add_router(ROOT, noun.router)
     for noun in (sessions, events, waiting):
         api.add_router(SEED_ROOT, noun.seed_router)

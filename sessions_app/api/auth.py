@@ -11,7 +11,19 @@ from ninja.security.base import AuthBase
 from ninja.utils import check_csrf
 
 from sessions_app.live import visits
-from sessions_app.models import Agent, Approval, Budget, Member, Role, Schedule, Session, Stop, TriggerRun, Workspace
+from sessions_app.models import (
+    Agent,
+    Approval,
+    Budget,
+    Grant,
+    Member,
+    Role,
+    Schedule,
+    Session,
+    Stop,
+    TriggerRun,
+    Workspace,
+)
 from sessions_app.models import WebhookDelivery as Delivery
 from sessions_app.models import WebhookEndpoint as Webhook
 from sessions_app.services import audit
@@ -28,6 +40,7 @@ IN_PATHS: dict[str, type[Model]] = {
     "session_id": Session,
     "approval_id": Approval,
     "budget_id": Budget,
+    "grant_id": Grant,
     "schedule_id": Schedule,
     "webhook_id": Webhook,
     "delivery_id": Delivery,

@@ -26,12 +26,15 @@ def merged(asks: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def decisions_allowed(terms: dict[str, Any], risk: str = "") -> tuple[str, ...]:
-    """What may be decided. Denying always may; a call of high risk is never allowed for more than one time."""
+    """What may be decided. Denying always may.
+
+    A call is never allowed for more than one time where its risk is high, or where the rules want more than the word of
+    one person: several of them, somebody else than who began it, or the name of the tool typed.
+    """
     stated = terms.get("decisions", DECISIONS)
-    allowed = [one for one in DECISIONS if one in stated or one == "deny"]
-    if risk in DESTRUCTIVE or terms.get("risk") in DESTRUCTIVE:
-        allowed = [one for one in allowed if one != "always"]
-    return tuple(allowed)
+    wants_more = terms.get("approvals", 1) > 1 or terms.get("not_initiator") or terms.get("typed_confirmation")
+    once = risk in DESTRUCTIVE or terms.get("risk") in DESTRUCTIVE or wants_more
+    return tuple(one for one in DECISIONS if one == "deny" or (one in stated and not (one == "always" and once)))
 
 
 def higher(risk: str, other: str) -> str:

@@ -13,9 +13,11 @@ from django.db import IntegrityError, transaction
 from django.utils.text import slugify
 
 from sessions_app.models import Agent, AgentVersion
+from sessions_app.policy.agent_rules import read_agent_policy
 
 from . import audit
 from .log.sanitise import storable, text
+from .policies import grants
 
 DEFINED = ("name", "description", "model", "instructions", "tools", "policy", "environment", "metadata")
 """What a version holds. The runtime stays what it was made with: the sessions of an agent live there."""
@@ -53,9 +55,13 @@ class Stale(ValueError):
 
 @transaction.atomic
 def create(workspace_id: UUID, name: str, *, by: audit.Actor, may_grant: bool = True, **fields: Any) -> Agent:
-    """A new agent, and version 1 of it. Raises ``NameTaken``, and ``NotAllowed`` where one may not grant."""
+    """A new agent, and version 1 of it.
+
+    Raises ``NameTaken``, ``NotAllowed`` where one may not grant, ``policy.faults.Invalid``.
+    """
     name, fields = text(name), storable(fields)
     _check_granting([field for field in GRANTING if fields.get(field)], may_grant)
+    read_agent_policy(fields.get("policy") or {})
     slug = slug_of(name)
     if Agent.objects.filter(workspace_id=workspace_id, slug=slug).exists():
         raise NameTaken(f'there is an agent "{slug}" in this workspace already')
@@ -88,7 +94,7 @@ def change(
     """Apply changes: of the definition as a new version, of the status as they are. A new name keeps the slug.
 
     ``seen`` is the version that the changes were made to. Raises ``Stale`` when it is not the newest any more, and
-    ``NotAllowed`` where one may not grant.
+    ``NotAllowed`` where one may not grant, and ``policy.faults.Invalid`` for a policy that cannot be used.
     """
     agent = Agent.objects.select_for_update().get(pk=agent.pk)
     if seen is not None and seen != agent.version:
@@ -99,11 +105,14 @@ def change(
     if not changed:
         return agent
     _check_granting([field for field in GRANTING if field in changed], may_grant)
+    if "policy" in changed:
+        read_agent_policy(changed["policy"])
     for name, value in changed.items():
         setattr(agent, name, value)
     if changed.keys() & set(DEFINED):
         agent.version += 1
         _keep_version(agent, by.name)
+        grants.void_of_agent(agent, by=by)
     agent.save()
     audit.record(
         agent.workspace_id, by, "agent.changed", subject=("agent", agent.id), version=agent.version,

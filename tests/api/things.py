@@ -8,7 +8,10 @@ from uuid import UUID, uuid4
 from sessions_app.models import Agent, Budget, Role, Session, TriggerRun, WebhookDelivery
 from sessions_app.services import agents, audit
 from sessions_app.services.approvals import requests
+from sessions_app.services.approvals.authority import Decider
 from sessions_app.services.money import budgets
+from sessions_app.services.policies import grants, versions
+from sessions_app.services.policies.grants import Wish
 from sessions_app.services.stops import stops
 from sessions_app.services.triggers import schedules, webhook_endpoints
 from vcon_app.models import Import, SourceDocument
@@ -26,6 +29,10 @@ def make_things(agent: Agent, session: Session) -> dict[str, UUID]:
     )  # fmt: skip
     endpoint, _ = webhook_endpoints.create(workspace_id, "orders", "none", agent=None, by=BY, secret="")
     stop = stops.make(agent.workspace, by=audit.COMMAND, role=Role.ADMIN, reason="A test", agent=idle)
+    versions.save_draft(workspace_id, [], by=BY)
+    question = requests.Question("refund", {"amount": 4})
+    decider = Decider(BY, Role.REVIEWER, "web")
+    grant = grants.make_from(requests.request(session, question, by=audit.COMMAND), Wish("Why not"), decider=decider)
     document = SourceDocument.objects.create(workspace_id=workspace_id, sha256="0" * 64, size=1)
     return {
         "agent_id": agent.pk,
@@ -41,6 +48,7 @@ def make_things(agent: Agent, session: Session) -> dict[str, UUID]:
             workspace_id=workspace_id, kind="schedule", name="Daily", status="skipped", fired_at=agent.created_at
         ).pk,
         "stop_id": stop.pk,
+        "grant_id": grant.pk,
         "import_id": Import.objects.create(workspace_id=workspace_id, document=document, filename="a.json").pk,
         "redaction_id": uuid4(),
         "message_id": uuid4(),
@@ -50,4 +58,4 @@ def make_things(agent: Agent, session: Session) -> dict[str, UUID]:
 
 def address(path: str, things: dict[str, UUID]) -> str:
     """A path of the OpenAPI description with its parameters filled in."""
-    return path.format(kind="ai", **things)
+    return path.format(kind="ai", number=1, **things)

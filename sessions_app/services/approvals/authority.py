@@ -98,7 +98,16 @@ def _maker_of(api_key_id: UUID | None) -> int | None:
 
 def _why_not_eligible(approval: Approval, decider: Decider) -> str:
     """Why the rules do not let this person or key decide; empty where they do. Each rule that names people counts."""
-    stated = approval.terms.get("eligible") or {}
+    return _why_not_eligible_by(approval.terms, decider)
+
+
+def is_eligible(terms: dict[str, Any], decider: Decider) -> bool:
+    """Whether the rules that these are the terms of let this person or key decide."""
+    return not _why_not_eligible_by(terms, decider)
+
+
+def _why_not_eligible_by(terms: dict[str, Any], decider: Decider) -> str:
+    stated = terms.get("eligible") or {}
     return next(filter(None, (_why_not_among(one, decider) for one in (stated, *stated.get("and", ())))), "")
 
 

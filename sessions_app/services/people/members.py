@@ -13,6 +13,7 @@ from django.db import transaction
 from sessions_app.models import Invitation, Member, Role, SignInLink, Workspace
 
 from .. import actors, audit
+from ..policies import grants
 from ..workspaces import default_workspace
 from . import invitations, mail, sign_in_links
 from .password_checks import canonical_name, hashed
@@ -167,6 +168,8 @@ def change_role(member: Member, role: Role, *, by: audit.Actor) -> None:
         _keep_an_admin(member)
     member.role = role
     member.save(update_fields=["role"])
+    if not role.covers(Role.REVIEWER):
+        grants.end_of_member(member, by=by)
     audit.record(member.workspace_id, by, "member.role_changed", subject=("member", member.id), role=role)
 
 
@@ -177,6 +180,7 @@ def remove_member(member: Member, *, by: audit.Actor) -> None:
         _keep_an_admin(member)
     audit.record(member.workspace_id, by, "member.removed", subject=("member", member.id), name=str(member))
     sign_in_links.end_links(member.user)
+    grants.end_of_member(member, by=by)
     member.delete()
 
 

@@ -24,7 +24,7 @@ from .. import agents
 from ..audit import Actor
 from . import compiled, grants
 
-ESCALATE = "escalate_to_human"
+ESCALATE = grants.ESCALATE
 """The tool by which every agent can ask a person a question; a person always answers it."""
 
 
@@ -78,7 +78,7 @@ def judge(session: Session, asked: Asked, *, agent: Agent | None = None) -> Judg
         return judgement
     if "always" not in terms.decisions_allowed(judgement.terms, judgement.risk):
         return judgement
-    grant = grants.use(session, agent, asked.tool, asked.server, asked.arguments, asked.fingerprint)
+    grant = grants.use(session, agent, asked.tool, asked.server, asked.arguments, asked.fingerprint, judgement.terms)
     return _granted(judgement, grant) if grant else judgement
 
 

@@ -29,7 +29,7 @@ def save_draft(workspace_id: UUID, rules: Any, *, by: audit.Actor, note: str = "
     Raises ``policy.faults.Invalid`` with every fault.
     """
     rules = storable(rules)
-    read_rules(rules)
+    read_rules(rules, "/rules")
     _lock(workspace_id)
     newest = PolicyVersion.objects.filter(workspace_id=workspace_id).order_by("-number").first()
     digest = digest_of(rules)
@@ -87,12 +87,21 @@ def put_in_shadow(workspace_id: UUID, version: PolicyVersion | None, *, by: audi
 
 
 @transaction.atomic
-def roll_back(version: PolicyVersion, *, by: audit.Actor, reason: str = "") -> PolicyVersion:
-    """Put the rules of an older version in force again, as a new version."""
+def put_in_force(
+    workspace_id: UUID, rules: Any, *, by: audit.Actor, note: str = "", seen: int | None = None
+) -> PolicyVersion:  # fmt: skip
+    """Save rules and publish them, or neither. Raises as ``save_draft`` and ``publish``."""
+    version = save_draft(workspace_id, rules, by=by, note=note)
+    publish(version, by=by, seen=seen, reason=note)
+    return version
+
+
+def roll_back(
+    version: PolicyVersion, *, by: audit.Actor, seen: int | None = None, reason: str = ""
+) -> PolicyVersion:  # fmt: skip
+    """Put the rules of an older version in force again, as a new version. Raises ``Conflict``."""
     note = f"as version {version.number}" + (f": {reason}" if reason else "")
-    again = save_draft(version.workspace_id, version.rules, by=by, note=note)
-    publish(again, by=by)
-    return again
+    return put_in_force(version.workspace_id, version.rules, by=by, note=note, seen=seen)
 
 
 def digest_of(rules: Any) -> str:

@@ -13,6 +13,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from sessions_app.models import Agent, Budget, Role
+from sessions_app.policy.faults import Invalid
 from sessions_app.services import agents
 from sessions_app.services.money import budgets
 
@@ -114,6 +115,8 @@ def create(request: access.DeskRequest) -> HttpResponse:
             made = agents.create(request.member.workspace_id, name, by=by, may_grant=may_grant, **fields)
         except agents.NameTaken as taken:
             form.add_error("name", str(taken))
+        except Invalid as invalid:
+            row_error = str(invalid)
         else:
             _set_budget(request, made, budget)
             messages.success(request, f"{made.name} is defined.")
@@ -141,6 +144,8 @@ def edit(request: access.DeskRequest, slug: str) -> HttpResponse:
         changed = agents.change(agent, wanted, by=by, seen=seen, may_grant=may_grant)
     except agents.Stale as stale:
         return _form(request, stale.agent, form, budget, rows, "", stale=stale, seen=seen)
+    except Invalid as invalid:
+        return _form(request, agent, form, budget, rows, str(invalid))
     _set_budget(request, changed, budget)
     if changed.version > agent.version:
         messages.success(request, f"Version {changed.version} is saved. New sessions run under it.")
