@@ -239,6 +239,7 @@ LOOKS = {
     "vcon_app.tasks.sweep": SWEEP_SECONDS,
     "sessions_app.tasks.expire_approvals": SWEEP_SECONDS,
     "sessions_app.tasks.carry_out_stops": SWEEP_SECONDS,
+    "sessions_app.tasks.fire_escalation_steps": SWEEP_SECONDS,
     "sessions_app.tasks.sweep_turns": SWEEP_SECONDS,
     "sessions_app.tasks.sweep_search_rows": SWEEP_SECONDS,
     "sessions_app.tasks.sweep_slack": SWEEP_SECONDS,

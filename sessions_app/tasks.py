@@ -10,6 +10,7 @@ from .channels.slack import escalation, messages, replies, sweep
 from .runtimes import worker
 from .runtimes.managed import upkeep
 from .services.approvals import endings
+from .services.escalations import steps
 from .services.log import search_index
 from .services.stops import carrying_out
 from .services.triggers import schedules
@@ -27,6 +28,12 @@ def expire_approvals() -> int:
 def carry_out_stops() -> int:
     """Called every 5 s by the scheduler: finish stops that were left half done, and end those whose time is over."""
     return carrying_out.sweep()
+
+
+@shared_task
+def fire_escalation_steps() -> int:
+    """Called every 5 s by the scheduler: tell more people of what still waits."""
+    return steps.fire_due()
 
 
 @shared_task

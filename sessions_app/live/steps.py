@@ -112,8 +112,8 @@ def _begun(session_id: UUID) -> Iterator[Frame]:
 
 
 def _approval_of(shown: events.Shown) -> str | None:
-    """The approval that an event is a step of. A client may send events of this kind with anything in ``data``."""
-    if shown.event.kind != "approval":
+    """The approval that an event is a step of. A client may send events of these kinds with anything in ``data``."""
+    if shown.event.kind not in ("approval", "escalation"):
         return None
     try:
         return str(UUID(str(shown.event.data.get("approval"))))

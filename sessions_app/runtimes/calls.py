@@ -9,6 +9,7 @@ from typing import Any
 
 from sessions_app.drafts import EventDraft
 from sessions_app.models import Approval, Event
+from sessions_app.queries import escalations
 from sessions_app.services.approvals import endings
 from sessions_app.services.money import budgets, usage
 
@@ -44,7 +45,10 @@ def open_calls(turn: TurnRun) -> list[Event]:
 
 def cancelled(turn: TurnRun) -> list[EventDraft]:
     """Results for the calls that an interrupted turn leaves behind."""
-    return [turn.result(call, "interrupted", "cancelled") for call in open_calls(turn)]
+    told = escalations.error(Status.CANCELLED).text
+    return [
+        turn.result(call, told if _is_escalation(call) else "interrupted", "cancelled") for call in open_calls(turn)
+    ]
 
 
 def finish_open_calls(turn: TurnRun, execute: Execute, people: Collection[str] = ()) -> bool:
@@ -73,12 +77,16 @@ def finish_call(turn: TurnRun, call: Event, execute: Execute, people: Collection
             return False
         endings.mark_delivered(approval)
         if approval.status not in (Status.APPROVED, Status.APPROVED_EDITED, Status.AUTO_ALLOWED):
-            _refuse(turn, call, approval)
+            _refuse(turn, call, approval, for_person=for_person or approval.is_escalation)
             return True
         edited = (approval.decision or {}).get("arguments")
         arguments = call.arguments if edited is None else edited
     _execute(turn, call, arguments, execute)
     return True
+
+
+def _is_escalation(call: Event) -> bool:
+    return call.tool_name == ESCALATE and not call.tool_server
 
 
 def question(call: Event) -> str:
@@ -87,13 +95,18 @@ def question(call: Event) -> str:
     return asked if isinstance(asked, str) else ""
 
 
-def _refuse(turn: TurnRun, call: Event, approval: Approval) -> None:
-    """Tell the agent what the person said: an answer is a result, everything else is a refusal with its reason."""
+def _refuse(turn: TurnRun, call: Event, approval: Approval, *, for_person: bool) -> None:
+    """Tell the agent what the person said: an answer is a result, everything else is a refusal with its reason.
+
+    Of a question to a person the refusal is an error as JSON, which programs can tell from an answer.
+    """
     made = approval.decision or {}
     if approval.status == Status.ANSWERED:
         turn.append(turn.result(call, str(made.get("answer", "")), "ok", answered_by=made.get("by", "")))
         return
     why = str(made.get("reason") or approval.get_status_display())
+    if for_person:
+        why = escalations.error(approval.status, why).text
     turn.append(turn.result(call, why, "denied", by=made.get("by", ""), decision=approval.status))
 
 

@@ -102,10 +102,10 @@ def test_no_tool_is_called_between_the_stop_and_its_carrying_out(scripted_sessio
     scripted_session.save(update_fields=["agent_version"])
     called = []
     monkeypatch.setattr(scripted, "_execute", lambda call, arguments: called.append(call))
-    say(scripted_session, "/wait 1\n/tool refund {}")
+    say(scripted_session, "/think\n/wait 2\n/tool refund {}")
     working = threading.Thread(target=work, args=(scripted_session,))
     working.start()
-    while not TurnInFlight.objects.exclude(worker=None).exists():
+    while not Event.objects.filter(session=scripted_session, kind="reasoning").exists():
         pass
     not_carried_out(monkeypatch, scripted_session)
     working.join(20)

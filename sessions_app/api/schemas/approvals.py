@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field, StringConstraints, model_validator
 
 from sessions_app import models
-from sessions_app.queries import votes
+from sessions_app.queries import escalations, votes
 
 from .common import Body, Id, Name
 
@@ -58,6 +58,18 @@ class Decision(Body):
     confirmation: Annotated[
         str, Field(max_length=500, description="the name of the tool, where `terms.typed_confirmation` wants it")
     ] | None = None  # fmt: skip
+
+
+class EscalationResult(BaseModel):
+    """What the agent is to take as the result of its question to a person."""
+
+    text: str = Field(description='the answer; of an error JSON: {"error": "denied" | "expired" | "cancelled"}')
+    is_error: bool
+
+    @classmethod
+    def from_row(cls, approval: models.Approval) -> EscalationResult | None:
+        result = escalations.result_of(approval) if approval.is_escalation else None
+        return cls(text=result.text, is_error=result.is_error) if result else None
 
 
 class ApprovalTool(BaseModel):
@@ -122,6 +134,7 @@ class Approval(BaseModel):
     )
     terms: dict[str, Any] = Field(description="what the rules want of a decision, frozen when it was asked")
     decision: dict[str, Any] | None
+    result: EscalationResult | None = Field(description="of `escalate_to_human`, once it is decided")
     delivery: str
     execution: str
     version: int
@@ -143,6 +156,7 @@ class Approval(BaseModel):
             votes=[Vote.from_row(vote, counted) for vote in voted],
             call=Call(digest=counted.digest, arguments=standing),
             decision=decision_of(approval),
+            result=EscalationResult.from_row(approval),
         )
 
 

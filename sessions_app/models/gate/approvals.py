@@ -19,6 +19,9 @@ from ..workspaces import ApiKey, Member, Workspace
 from .grants import Grant
 from .policies import PolicyVersion
 
+ESCALATE = "escalate_to_human"
+"""The tool by which every agent can ask a person a question; a person always answers it."""
+
 
 class Approval(models.Model):
     class Status(models.TextChoices):
@@ -139,6 +142,11 @@ class Approval(models.Model):
                 name="approval_decided",
             ),
         ]
+
+    @property
+    def is_escalation(self) -> bool:
+        """Whether it is a question to a person and not a call of a tool: its result is the answer."""
+        return self.tool_name == ESCALATE and not self.tool_server
 
     def digest_of_question(self) -> str:
         """SHA-256, in hex, of ``text_of_question``."""

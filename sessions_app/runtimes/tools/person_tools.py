@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sessions_app.queries import escalations
 from sessions_app.runtimes.calls import Result
 from sessions_app.runtimes.tool_rules import ESCALATE
 
@@ -23,7 +24,7 @@ DESCRIPTION = "Ask a person a question and wait for the answer. Use it when you 
 
 def _approved(arguments: Any) -> Result:
     """Result of a question that a person approved instead of answering."""
-    return Result("A person read this and approved, without another word.")
+    return Result(escalations.READ)
 
 
 def escalation() -> Offer:

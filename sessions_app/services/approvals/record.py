@@ -27,7 +27,7 @@ def lock_session_of(approval_id: UUID) -> None:
 def event_of(approval: Approval, by: audit.Actor, text: str, actor_kind: ActorKind) -> EventDraft:
     """The step of an approval as an event of its session."""
     return EventDraft(
-        kind="approval",
+        kind="escalation" if approval.is_escalation else "approval",
         key=f"approval:{approval.pk}:{approval.status}",
         at=timezone.now(),
         actor_kind=actor_kind,

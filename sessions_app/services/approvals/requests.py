@@ -15,6 +15,7 @@ from sessions_app import canonical
 from sessions_app.models import Agent, Approval, Session
 
 from .. import actors, agents, audit, sessions
+from ..escalations import steps
 from ..log import links
 from ..log.sanitise import identifier, storable, text
 from ..policies import gate
@@ -64,7 +65,7 @@ def request(session: Session, question: Question, *, by: audit.Actor, agent: Age
     stop = doors.stop_in(session.workspace_id, session.agent_id)
     judgement = gate.UNASKED if stop else gate.judge(session, _asked(question), agent=agent)
     automatic.note_judgement(approval, judgement)
-    event = record.event_of(approval, by, f"{by.name} asks to run {question.tool}", actor_kind="agent")
+    event = record.event_of(approval, by, _asks(approval, by), actor_kind="agent")
     approval.event_seq = sessions.append_to_open(session, [event], origin=links.desk_for(by)).last_seq
     approval.save(force_insert=True)
     audit.record(
@@ -82,6 +83,8 @@ def request(session: Session, question: Question, *, by: audit.Actor, agent: Age
             approval, allow=False, by=denial.by, decides_by=Approval.DecidesBy.SYSTEM, rule=approval.rule or "",
             reason=denial.reason,
         )  # fmt: skip
+    else:
+        steps.freeze(approval)
     return approval
 
 
@@ -107,6 +110,14 @@ def request_in_own_session(
             agent, by=by, origin=Session.Origin.API, title=title, external_id=external_id, for_question=True
         )
     return request(session, question, by=by)
+
+
+def _asks(approval: Approval, by: audit.Actor) -> str:
+    """That it asks, in the words of its event: of an escalation the question itself."""
+    if not approval.is_escalation:
+        return f"{by.name} asks to run {approval.tool_name}"
+    given = approval.arguments if isinstance(approval.arguments, dict) else {}
+    return f"{by.name} asks a person: {given.get('question') or approval.context}"
 
 
 def _asked(question: Question) -> gate.Asked:

@@ -325,7 +325,7 @@ def _add(made: _Own, event: EventDraft, losses: Losses) -> None:
         _add_node(made, event, "decision", decision, losses)
     elif event.kind == "artifact" and isinstance(evidence, dict):
         _add_node(made, event, "evidence", {"summary": event.text, **evidence}, losses)
-    elif event.kind == "approval":
+    elif event.kind == "approval" or (event.kind == "escalation" and "approval" in event.data):
         _add_approval(made, event, losses)
     else:
         losses.lose(f"events of kind {event.kind}", "a product graph tells that there was a run, not its transcript")

@@ -222,7 +222,7 @@ def _aside(entry: Entry, common: dict[str, Any]) -> Row:
     )
     aside = common | _folded(entry)
     aside |= {"what": text.first_line(re.sub("[_-]", " ", word), 40), "line": text.first_line(entry.head, 160)}
-    if entry.kind == "approval":
+    if entry.kind == "approval" or (entry.kind == "escalation" and entry.data.get("approval")):
         return Quiet(**aside | {"what": "", "facts": []})
     if entry.kind == "compaction":
         before, after = _compacted(entry.data)

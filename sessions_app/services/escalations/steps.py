@@ -1,0 +1,142 @@
+"""Escalation steps: when an approval still waits after a time, more people are told.
+
+The steps of its rules are frozen onto an approval as it is asked; each fires once, so long after the asking (a snooze
+moves those that have not fired). What a step does is rows in one transaction: whoever is killed in the middle has told
+nobody, and the step fires at the next look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from sessions_app.models import (
+    Approval,
+    EscalationStep,
+    Member,
+    Notice,
+    NoticeChoice,
+    PushSubscription,
+    Role,
+    SlackInstallation,
+    SlackNotice,
+)  # fmt: skip
+from sessions_app.queries import absences
+
+from .. import audit, notify
+from ..approvals.record import lock_session_of
+from ..log import events, links
+from ..turns.in_flight import status_event
+
+AT_ONCE = 200
+"""Steps of one look; what is more waits for the next."""
+SLACK = "channel:slack"
+
+
+def freeze(approval: Approval) -> None:
+    """Write down the steps that the rules want, for an approval that was just saved and waits."""
+    stated = approval.terms.get("escalation") or []
+    EscalationStep.objects.bulk_create(
+        EscalationStep(
+            approval=approval, position=position, targets=step["to"],
+            due_at=approval.requested_at + timedelta(seconds=step["after"]),
+        )
+        for position, step in enumerate(sorted(stated, key=lambda one: one["after"]), start=1)
+    )  # fmt: skip
+
+
+def fire_due() -> int:
+    """Fire the steps that are due; how many. Two schedulers at once fire each step once."""
+    now = timezone.now()
+    due = EscalationStep.objects.filter(fired_at=None, due_at__lte=now)
+    due.exclude(approval__status=Approval.Status.PENDING).delete()
+    ids = due.order_by("due_at", "id").values_list("id", "approval_id")[:AT_ONCE]
+    return sum(_fire(step_id, approval_id) for step_id, approval_id in list(ids))
+
+
+@transaction.atomic
+def _fire(step_id: UUID, approval_id: UUID) -> bool:
+    lock_session_of(approval_id)
+    step = EscalationStep.objects.select_for_update(of=("self",)).select_related("approval").filter(pk=step_id).first()
+    if step is None or step.fired_at or step.due_at > timezone.now():
+        return False
+    if step.approval.status != Approval.Status.PENDING:
+        return False
+    members = absences.with_stand_ins(_members(step), step.approval.workspace_id)
+    told = [str(member) for member in members]
+    _write_notices(step, members)
+    told += [f"Slack: {place}" for place in _write_to_slack(step)]
+    step.fired_at, step.told = timezone.now(), told
+    step.save(update_fields=["fired_at", "told"])
+    _record(step, told)
+    return True
+
+
+def _members(step: EscalationStep) -> list[Member]:
+    """Members whom the targets name; who has left is named no more."""
+    here = Member.objects.filter(workspace_id=step.approval.workspace_id).select_related("user").order_by("id")
+    return [member for member in here if any(_is_meant(member, target) for target in step.targets)]
+
+
+def _is_meant(member: Member, target: str) -> bool:
+    kind, _, name = target.partition(":")
+    if kind == "role":
+        return name in Role.values and Role(member.role).covers(Role(name))
+    known = {str(member.pk), member.user.email.casefold(), member.user.get_username().casefold()} - {""}
+    return kind == "member" and name.casefold() in known
+
+
+def _write_notices(step: EscalationStep, members: Iterable[Member]) -> None:
+    """A mail to each, and a push to each who takes them: an escalation is not only for who watches the page."""
+    ids = [member.pk for member in members]
+    no_push = set(NoticeChoice.objects.filter(member__in=ids, push=False).values_list("member_id", flat=True))
+    pushed = set(PushSubscription.objects.filter(member__in=ids).values_list("member_id", flat=True)) - no_push
+    about: dict[str, Any] = {"approval": step.approval, "step": step.position, "next_try_at": timezone.now()}
+    Notice.objects.bulk_create(
+        [
+            *(Notice(member_id=id_, channel=Notice.Channel.MAIL, **about) for id_ in ids),
+            *(Notice(member_id=id_, channel=Notice.Channel.PUSH, **about) for id_ in ids if id_ in pushed),
+        ],
+        ignore_conflicts=True,
+    )
+
+
+def _write_to_slack(step: EscalationStep) -> list[str]:
+    """Messages for the escalation channels, posted by the sweep of Slack; where they will stand."""
+    if SLACK not in step.targets:
+        return []
+    connected = SlackInstallation.objects.filter(workspace_id=step.approval.workspace_id, revoked_at=None)
+    places = list(connected.exclude(escalation_channel="").only("id", "team_name", "escalation_channel"))
+    SlackNotice.objects.bulk_create(
+        (
+            SlackNotice(
+                installation=place, approval=step.approval, channel=place.escalation_channel,
+                subject=f"approval:{step.approval_id}:step:{step.position}",
+            )
+            for place in places
+        ),
+        ignore_conflicts=True,
+    )  # fmt: skip
+    return [str(place) for place in places]
+
+
+def _record(step: EscalationStep, told: list[str]) -> None:
+    approval = step.approval
+    whom = ", ".join(told) or "nobody: whom the rule names is not there"
+    minutes = round((timezone.now() - approval.requested_at).total_seconds() / 60)
+    said = f"{approval.tool_name} waits for {minutes} min, so this was told to {whom}"
+    event = status_event(
+        "Countersign", "escalated", said, key=f"escalated:{step.pk}", approval=str(approval.pk), step=step.position,
+        told=told,
+    )  # fmt: skip
+    events.append(approval.session_id, [event], origin=links.DESK)
+    audit.record(
+        approval.workspace_id, audit.SYSTEM, "approval.escalated", subject=("approval", approval.pk),
+        session=str(approval.session_id), step=step.position, targets=step.targets, told=told,
+    )  # fmt: skip
+    notify.approval_changed(approval.pk, approval.session_id)
