@@ -76,6 +76,26 @@ METRICS = (
         " WHERE status = 'pending' AND expires_at < now()",
     ),
     Metric(
+        "approvals_undelivered", "gauge", "decisions whose way to the agent failed or is uncertain, for 5 minutes",
+        "SELECT count(*) FROM sessions_app_approval WHERE delivery IN ('queued', 'sending', 'uncertain', 'failed')"
+        " AND delivery IN ('uncertain', 'failed') AND decided_at < now() - interval '5 minutes'"
+        " AND decided_at > now() - interval '7 days'",
+    ),
+    Metric(
+        "escalation_steps_overdue_seconds", "gauge", "how long ago the most overdue escalation step should have fired",
+        f"SELECT {OLDEST.format(at='s.due_at')} FROM sessions_app_escalationstep s JOIN sessions_app_approval a"
+        " ON a.id = s.approval_id WHERE s.fired_at IS NULL AND s.due_at < now() AND a.status = 'pending'",
+    ),
+    Metric(
+        "stops_in_force", "gauge", "stops of agents that nobody has lifted",
+        "SELECT count(*) FROM sessions_app_stop WHERE lifted_at IS NULL AND (until IS NULL OR until > now())",
+    ),
+    Metric(
+        "stops_unfinished_seconds", "gauge", "for how long a stop has been made and not carried out",
+        f"SELECT {OLDEST.format(at='made_at')} FROM sessions_app_stop WHERE carried_out_at IS NULL"
+        " AND lifted_at IS NULL",
+    ),
+    Metric(
         "schedules_overdue_seconds", "gauge", "how long ago the most overdue schedule should have fired",
         f"SELECT {OLDEST.format(at='next_run_at')} FROM sessions_app_schedule WHERE enabled AND next_run_at < now()",
     ),

@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from sessions_app import extensions
-from sessions_app.queries import approvals
+from sessions_app.queries import approvals, stuck
 from sessions_app.queries import home as queries
 from sessions_app.queries.money import budgets
 
@@ -27,6 +27,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
         return render(request, "home/begin.html", {"address": address, "start": start})
     context = {
         "waiting": approvals.with_turns(approvals.inbox(request.member)[:CARDS]),
+        "stuck": stuck.stuck(workspace_id),
         "running": queries.running(workspace_id),
         "went_wrong": queries.went_wrong(workspace_id),
         "came_in": queries.came_in(workspace_id),
