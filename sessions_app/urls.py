@@ -6,7 +6,7 @@ from django.urls import URLPattern, URLResolver, path
 
 from .views import audit, home, session_list, sign_in, sign_in_links, stops
 from .views.agents import agents, forms, versions
-from .views.approvals import decisions, inbox, stream
+from .views.approvals import attention, decisions, inbox, stream
 from .views.money import tool_calls, usage, wallets
 from .views.session import chat, continuation, event, page
 from .views.settings import secrets, slack, workspace
@@ -63,6 +63,8 @@ approval_urls = [
     path("approvals/count", inbox.count, name="approval-count"),
     path("approvals/<uuid:approval_id>/", decisions.card, name="approval-detail"),
     path("approvals/<uuid:approval_id>/led", inbox.led_here, name="approval-led"),
+    path("approvals/<uuid:approval_id>/seen", attention.seen, name="approval-seen"),
+    path("approvals/<uuid:approval_id>/secrets", attention.show_secrets, name="approval-secrets"),
     path("approvals/<uuid:approval_id>/decision", decisions.decide, name="approval-decide"),
 ]
 

@@ -74,11 +74,11 @@ def parts_of_arguments(name: str | None, arguments: Any, result: Any = None, *, 
         return []
     if files := diff.diffs_of_call(name, arguments, result):
         return [Part("diff", "Edit", "arguments", file) for file in files]
-    if todos := _todos(arguments):
+    if todos := todos_of(arguments):
         return [Part("todos", "Plan", "arguments", todos)]
     if not isinstance(arguments, dict):
         return [Part("text", "Arguments", "arguments", clamp(as_text(arguments), characters=TEXT, lines=LINES))]
-    command = _command(name, arguments)
+    command = command_of(name, arguments)
     parts = [Part("command", "Command", "arguments", clamp(command, characters=TEXT, lines=LINES))] if command else []
     rest = {key: value for key, value in arguments.items() if not (command and key in COMMAND_KEYS)}
     return parts + ([Part("table", "Arguments", "arguments", table(rest, most))] if rest else [])
@@ -141,7 +141,8 @@ def as_json(value: Any) -> str:
 COMMAND_KEYS = ("command", "cmd", "script")
 
 
-def _command(name: str | None, arguments: dict[str, Any]) -> str:
+def command_of(name: str | None, arguments: dict[str, Any]) -> str:
+    """The command that a call runs in a shell; empty for every other call."""
     line = toolline.describe_call(name, arguments)
     value = next((arguments[key] for key in COMMAND_KEYS if arguments.get(key)), None)
     if line.icon != "terminal" or value is None:
@@ -156,7 +157,7 @@ def _pair(key: str, value: Any, most: int) -> Pair:
 _DONE = {"completed": "done", "done": "done", "in_progress": "doing", "inProgress": "doing"}
 
 
-def _todos(arguments: Any) -> list[Todo]:
+def todos_of(arguments: Any) -> list[Todo]:
     """A plan: ``todos`` (Claude Code, Gemini CLI) or ``plan`` (Codex), a list of texts with a status."""
     found = arguments.get("todos") or arguments.get("plan") if isinstance(arguments, dict) else None
     if not isinstance(found, list) or not all(isinstance(todo, dict) for todo in found):

@@ -8,7 +8,7 @@ from typing import Any
 from django import template
 from django.urls import reverse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from sessions_app.models import Approval, ModelRequest, Session, Turn
 from sessions_app.queries.approvals import HIGH, urgency_key
@@ -88,8 +88,8 @@ def nested_cost(nested: Nested) -> str:
 
 @register.simple_tag(takes_context=True)
 def card_of(context: template.Context, approval: Approval) -> cards.ApprovalCard:
-    """What this card shows: everything where it stands ``alone``."""
-    return cards.card_of(approval, alone=bool(context.get("alone")))
+    """What this card shows: everything where it stands ``alone``, secrets where they were ``revealed``."""
+    return cards.card_of(approval, alone=bool(context.get("alone")), revealed=bool(context.get("revealed")))
 
 
 @register.filter
@@ -108,6 +108,12 @@ def diff_class(mark: str) -> str:
 def is_dangerous(risk: str) -> bool:
     """Whether a call of this risk is approved in two steps."""
     return risk in HIGH
+
+
+@register.filter
+def built(html: str) -> SafeString:
+    """HTML that ``rendering.arguments`` has built, every text of strangers in it escaped there."""
+    return mark_safe(html)  # noqa: S308 - see above
 
 
 @register.filter

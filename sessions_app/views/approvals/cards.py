@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sessions_app.models import Approval
+from sessions_app.queries.approvals import HIGH
 from sessions_app.rendering import marks, text, toolbody, toolline
+from sessions_app.rendering.arguments import secrets, shape
 
 LARGE = 8_000
 """Characters of arguments as JSON that every card carries whole. Larger ones stand whole on the card's own page."""
@@ -22,29 +24,44 @@ class ApprovalCard:
     line: toolline.ToolLine
     question: text.Clamped | None
     """What a person is to answer in words; None where the agent asks whether it may run something."""
-    parts: list[toolbody.Part]
+    parts: list[shape.Part]
     """The arguments, without the question."""
+    destroys: list[str]
+    """Why it is approved in two steps."""
+    odd: list[str]
+    """Characters in it that deceive."""
+    hidden: int
+    """Secrets that are masked."""
     why: text.Clamped
     """What the agent says of why it asks, where that is not the question again."""
     cut: bool
     after: tuple[marks.Mark, marks.Mark]
     """What became of the decision: whether the agent was told, and whether the call was run."""
+    twice: bool
+    """Whether it is approved in two steps."""
 
 
-def card_of(approval: Approval, *, alone: bool) -> ApprovalCard:
-    """The question, nothing of it cut without saying so."""
-    cut = not alone and len(toolbody.as_json(approval.arguments)) > LARGE
-    question = _question(approval)
-    rest = {key: value for key, value in approval.arguments.items() if key != "question"} if question else None
+def card_of(approval: Approval, *, alone: bool, revealed: bool = False) -> ApprovalCard:
+    """The question, nothing of it cut without saying so; its secrets only where they are ``revealed``."""
+    arguments, hidden = (approval.arguments, 0) if revealed else secrets.masked(approval.arguments)
+    cut = not alone and len(toolbody.as_json(arguments)) > LARGE
+    question = _question(approval, arguments)
+    rest = {key: value for key, value in arguments.items() if key != "question"} if question else arguments
+    most = 300 if cut else WHOLE
+    seen = shape.shape_of(approval.tool_name, rest, approval.tool_server, most=most, alone=alone)
+    why = "" if approval.context == question else approval.context
+    destroys = [] if question else seen.destroys
     return ApprovalCard(
-        line=line_of(approval),
+        line=shape.title_of(approval.tool_name, arguments, approval.tool_server),
         question=_clamped(question, alone) if question else None,
-        parts=toolbody.parts_of_arguments(
-            approval.tool_name, rest or (None if question else approval.arguments), most=300 if cut else WHOLE
-        ),
-        why=_clamped("" if approval.context == question else approval.context, alone),
-        cut=cut,
+        parts=seen.parts,
+        destroys=destroys,
+        odd=seen.odd,
+        hidden=hidden,
+        why=_clamped(why if revealed else secrets.in_text(why)[0], alone),
+        cut=cut or (seen.left_out and not alone),
         after=(_delivery(approval), marks.EXECUTIONS.get(approval.execution, marks.NOT_EXECUTED)),
+        twice=bool(destroys) or approval.risk in HIGH,
     )
 
 
@@ -57,15 +74,15 @@ def _delivery(approval: Approval) -> marks.Mark:
 
 
 def line_of(approval: Approval) -> toolline.ToolLine:
-    """The question on one line."""
-    return toolline.describe_call(approval.tool_name, approval.arguments, approval.tool_server)
+    """The question on one line, without its secrets."""
+    return shape.title_of(approval.tool_name, secrets.masked(approval.arguments)[0], approval.tool_server)
 
 
-def _question(approval: Approval) -> str:
+def _question(approval: Approval, arguments: Any) -> str:
     """The words of a question to a person; empty for every other call."""
-    asked: Any = approval.arguments.get("question") if isinstance(approval.arguments, dict) else None
-    to_a_person = line_of(approval).verb == toolline.ASK and not approval.tool_server
-    return asked if to_a_person and isinstance(asked, str) else ""
+    asked: Any = arguments.get("question") if isinstance(arguments, dict) else None
+    line = toolline.describe_call(approval.tool_name, approval.arguments, approval.tool_server)
+    return asked if line.verb == toolline.ASK and not approval.tool_server and isinstance(asked, str) else ""
 
 
 def _clamped(said: str, alone: bool) -> text.Clamped:
@@ -77,5 +94,5 @@ def weight(approval: Approval) -> int:
     shown = toolbody.as_json(approval.arguments)
     said = len(text.escape(shown if len(shown) <= LARGE else "").encode())
     return (
-        6_000 + 2 * said + len(text.escape(approval.context[:CONTEXT]).encode()) + (20_000 if len(shown) > LARGE else 0)
+        6_000 + 3 * said + len(text.escape(approval.context[:CONTEXT]).encode()) + (20_000 if len(shown) > LARGE else 0)
     )

@@ -27,7 +27,7 @@ TYPED = ("arguments", "answer", "reason")
 @access.viewer
 def card(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
     """The card as things stand now."""
-    return _card(request, access.approval_read(request, approval_id))
+    return card_response(request, access.approval_read(request, approval_id))
 
 
 @require_POST
@@ -42,15 +42,15 @@ def decide(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
     try:
         decided = decisions.decide(approval, access.decider(request), _decision(request.POST))
     except decisions.Invalid as invalid:
-        return _card(request, approval, 422, errors={invalid.field: str(invalid)}, typed=_typed(request.POST))
+        return card_response(request, approval, 422, errors={invalid.field: str(invalid)}, typed=_typed(request.POST))
     except decisions.NotAllowed as refused:
-        return _card(request, approval, 403, notice=str(refused), typed=_typed(request.POST))
+        return card_response(request, approval, 403, notice=str(refused), typed=_typed(request.POST))
     except decisions.Conflict as conflict:
         now = access.approval_read(request, conflict.approval.pk)
-        return _card(request, now, 409, notice=str(conflict), typed=_typed(request.POST))
+        return card_response(request, now, 409, notice=str(conflict), typed=_typed(request.POST))
     if not wants_fragment(request):
         return redirect(_back(request, decided))
-    response = _card(request, access.approval_read(request, decided.pk))
+    response = card_response(request, access.approval_read(request, decided.pk))
     response.headers["HX-Trigger-After-Swap"] = "decided"
     return response
 
@@ -94,7 +94,8 @@ def _back(request: access.DeskRequest, approval: Approval) -> str:
     return event_url(approval.session, approval.event_seq)
 
 
-def _card(request: access.DeskRequest, approval: Approval, status: int = 200, **shown: Any) -> HttpResponse:
+def card_response(request: access.DeskRequest, approval: Approval, status: int = 200, **shown: Any) -> HttpResponse:
+    """The card, alone on a page or for the place that it has on another one (``place``)."""
     asked = request.POST if request.method == "POST" else request.GET
     if asked.get("place") == "inbox":  # which session it is of is not said around it
         shown |= {"place": "inbox", "show_session": True, "heading": "h2"}

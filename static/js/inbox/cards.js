@@ -9,7 +9,7 @@ const fetched = new Map(); // id -> HTML of the card at the row's version
 let fetching = null; // { ids, request, controller }
 let ledTimer = null;
 let ledRequest = null;
-let shownListeners = [];
+const shownListeners = [];
 
 export const shownId = () => byId("card-place").querySelector(".card")?.dataset.approval ?? null;
 export const shownCard = () => byId("card-place").querySelector(".card.is-open");

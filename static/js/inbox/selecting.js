@@ -1,7 +1,8 @@
 // Moving through the list by keys and clicks; what a key does on the card of the selected row.
 
+import { lookAt } from "../attention.js";
 import { CHOICES, chooseOnCard, closeChoice, isTyping } from "../keyboard.js";
-import { prefetch, put, rememberFirst, show, shownCard, shownId } from "./cards.js";
+import { onShown, prefetch, put, rememberFirst, show, shownCard, shownId } from "./cards.js";
 import { allRows, current, inbox, isOpen, mark, neighbour, openRows } from "./rows.js";
 
 const onePane = matchMedia("(max-width: 47.99rem)"); // list and card are pages of their own there: links lead
@@ -63,5 +64,7 @@ inbox.addEventListener("click", (event) => {
   select(row);
 });
 
+onShown(lookAt);
+lookAt(shownCard());
 rememberFirst();
 if (current()) prefetch(current());

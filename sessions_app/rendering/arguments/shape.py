@@ -1,0 +1,186 @@
+"""The form in which a call's arguments are shown, what deceives in them, and what they destroy."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from .. import diff, toolbody, toolline
+from ..numbers import duration
+from ..text import first_line
+from . import mail, money, odd, shell, sql
+from .markup import shown, spans
+from .summary import scalar
+from .values import Writer
+
+NODES, ALL_NODES = 600, 20_000
+"""Values that are shown on a card among others, and on one that stands alone."""
+MANY_LINES = 400
+SQL_KEYS = ("query", "sql", "statement", "statements", "command")
+_DELETES = re.compile(
+    r"(?:^|[_\-. ])(?:delete|drop|destroy|purge|wipe|erase|truncate|terminate|revoke|remove|uninstall|rm|shutdown)"
+    r"(?:$|[_\-. ])",
+    re.IGNORECASE,
+)
+_FLAGS = (
+    "force",
+    "recursive",
+    "dry_run",
+    "dryRun",
+    "auto_approve",
+    "yes",
+    "hard",
+    "all",
+    "overwrite",
+    "delete",
+    "purge",
+)
+Form = Literal["html", "diff", "todos"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of the card. ``value`` is HTML, a ``diff.FileDiff`` or a list of ``toolbody.Todo``."""
+
+    form: Form
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Arguments as they are shown. ``left_out`` says that something is only on the card's own page."""
+
+    line: toolline.ToolLine
+    parts: list[Part]
+    destroys: list[str] = field(default_factory=list)
+    """Why it is approved in two steps: sentences, empty for calls that destroy nothing that one can see."""
+    odd: list[str] = field(default_factory=list)
+    left_out: bool = False
+
+
+def shape_of(tool: str, arguments: Any, server: str | None = None, *, most: int, alone: bool = False) -> Shape:
+    """Everything about the arguments of a call. ``most`` is the number of characters of one text that is shown."""
+    writer = Writer(most, ALL_NODES if alone else NODES)
+    parts = _parts(tool, arguments, writer)
+    return Shape(
+        title_of(tool, arguments, server),
+        parts,
+        destroys(tool, arguments),
+        odd.oddities(arguments),
+        bool(writer.left_out),
+    )
+
+
+def title_of(tool: str, arguments: Any, server: str | None = None) -> toolline.ToolLine:
+    """The call on one line, with what matters of it: the file and ±, what SQL writes, the flags of a deletion."""
+    line = toolline.describe_call(tool, arguments, server)
+    if files := _diffs(tool, arguments):
+        changed = f"+{sum(file.added for file in files)} −{sum(file.removed for file in files)}"
+        name = first_line(files[0].path, 120) + (f" and {len(files) - 1} more" if len(files) > 1 else "")
+        return toolline.ToolLine(line.icon, line.verb, f"{name} {changed}".strip())
+    if (query := _sql_in(arguments)) is not None:
+        said = ", ".join(dict.fromkeys(str(write) for write in sql.writes(query))) or first_line(
+            " ".join(query.split()), 120
+        )
+        return toolline.ToolLine(line.icon, line.verb, first_line(said, 160))
+    if isinstance(arguments, dict) and line.icon in ("tool", "plug"):
+        found = mail.mail_of(arguments)
+        if found:
+            head = dict(found.head)
+            return toolline.ToolLine(line.icon, line.verb, first_line(f"{head['Subject']} to {head['To']}", 160))
+        currency = money.currency_in(arguments)
+        sums = [money.sum_of(key, value, currency) for key, value in arguments.items()]
+        flags = [next((said for said in sums if said), "")]
+        flags += [f"{key} {scalar(arguments[key])}" for key in _FLAGS if isinstance(arguments.get(key), bool)]
+        return toolline.ToolLine(line.icon, line.verb, "  ".join(filter(None, [_subject(line.subject), *flags])))
+    return line
+
+
+def destroys(tool: str, arguments: Any) -> list[str]:
+    """Why a call is destructive, as far as its name and arguments tell."""
+    found = [f"“{first_line(tool, 60)}” says that it deletes"] if _DELETES.search(_words(tool)) else []
+    command = toolbody.command_of(tool, arguments) if isinstance(arguments, dict) else ""
+    if command:
+        found += [f"{first_line(command[start:end], 60)}: {why}" for start, end, why in shell.dangers(command)]
+    if (query := _sql_in(arguments)) is not None:
+        found += [
+            f"{write}{'' if write.verb != 'UPDATE' else ' without WHERE'}"
+            for write in sql.writes(query)
+            if write.destroys
+        ]
+    return list(dict.fromkeys(found))[:8]
+
+
+def _words(tool: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", tool)
+
+
+def _subject(subject: str) -> str:
+    return subject.replace("=", " ", 1) if re.match(r"^\w+=", subject) and "  " not in subject else subject
+
+
+def _parts(tool: str, arguments: Any, writer: Writer) -> list[Part]:
+    if arguments is None or arguments == {}:
+        return []
+    if files := _diffs(tool, arguments):
+        rest = _beside_a_diff(arguments)
+        return [Part("diff", file) for file in files] + ([Part("html", writer.rows(rest))] if rest else [])
+    if not isinstance(arguments, dict):
+        return [Part("html", _whole(arguments, writer))]
+    if todos := toolbody.todos_of(arguments):
+        return [Part("todos", todos)]
+    if found := mail.mail_of(arguments):
+        return [Part("html", _mail(found))] + ([Part("html", writer.rows(found.rest))] if found.rest else [])
+    if command := toolbody.command_of(tool, arguments):
+        rest = {key: value for key, value in arguments.items() if key not in toolbody.COMMAND_KEYS}
+        return [Part("html", _code(spans(shell.tokens_of(command)), "command"))] + _rest_of_command(rest, writer)
+    if (key := _sql_key(arguments)) is not None:
+        rest = {name: value for name, value in arguments.items() if name != key}
+        code = Part("html", _code(spans(sql.tokens_of(arguments[key])), "sql"))
+        return [code] + ([Part("html", writer.rows(rest))] if rest else [])
+    return [Part("html", writer.rows(arguments))]
+
+
+def _diffs(tool: str, arguments: Any) -> list[diff.FileDiff]:
+    return diff.diffs_of_call(tool, arguments) if arguments is not None else []
+
+
+def _beside_a_diff(arguments: Any) -> dict[str, Any]:
+    """Flags of an edit that its diff does not show: ``replace_all``."""
+    if not isinstance(arguments, dict):
+        return {}
+    return {key: value for key, value in arguments.items() if isinstance(value, bool | int)}
+
+
+def _rest_of_command(rest: dict[str, Any], writer: Writer) -> list[Part]:
+    """``timeout`` of a command is in milliseconds (Claude Code, Codex): said so."""
+    timeout = rest.get("timeout")
+    if isinstance(timeout, int) and not isinstance(timeout, bool) and timeout >= 1_000:
+        rest = rest | {"timeout": f"{timeout:,} ms: {duration(timeout)}"}
+    return [Part("html", writer.rows(rest))] if rest else []
+
+
+def _whole(value: Any, writer: Writer) -> str:
+    if isinstance(value, str):
+        return _code(shown(value[: writer.most * 8]), "")
+    return f'<div class="untrusted">{writer.value(value)}</div>'
+
+
+def _mail(found: mail.Mail) -> str:
+    head = "".join(f'<dt>{name}</dt><dd class="untrusted" dir="auto">{shown(text)}</dd>' for name, text in found.head)
+    return f'<div class="mail"><dl>{head}</dl><div class="plain untrusted" dir="auto">{shown(found.body)}</div></div>'
+
+
+def _code(inside: str, kind: str) -> str:
+    return f'<pre class="code {kind} untrusted" tabindex="0">{inside}</pre>'
+
+
+def _sql_in(arguments: Any) -> str | None:
+    key = _sql_key(arguments) if isinstance(arguments, dict) else None
+    return arguments[key] if key else None
+
+
+def _sql_key(arguments: dict[str, Any]) -> str | None:
+    texts = (key for key in SQL_KEYS if isinstance(arguments.get(key), str))
+    return next((key for key in texts if sql.is_sql(arguments[key])), None)
