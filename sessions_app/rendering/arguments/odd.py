@@ -35,7 +35,7 @@ def _invisible(text: str) -> Iterator[str]:
 
 def _mixed(text: str) -> Iterator[str]:
     """Words that mix Latin letters with those that look like them."""
-    seen = set()
+    seen: set[str] = set()
     for word in _WORD.findall(text):
         if word.isascii() or word in seen:
             continue

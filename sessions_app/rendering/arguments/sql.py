@@ -106,11 +106,9 @@ def is_sql(text: str) -> bool:
 
 
 def _lexed(query: str) -> list[tuple[str, str]]:
-    return [(match.lastgroup if match.lastgroup != "tag" else "string", match[0]) for match in _finditer(query)]
-
-
-def _finditer(query: str) -> list[re.Match[str]]:
-    return list(_TOKEN.finditer(query[:MOST]))
+    """Kinds and texts; the tag of a dollar-quoted string is part of the string."""
+    found = ((match.lastgroup or "", match[0]) for match in _TOKEN.finditer(query[:MOST]))
+    return [("string" if kind == "tag" else kind, text) for kind, text in found]
 
 
 def _statements(query: str) -> list[list[tuple[str, str]]]:
