@@ -42,6 +42,7 @@ OURS = (
     "COUNTERSIGN_TIMESTAMP_CERTIFICATES",
     "COUNTERSIGN_TIMESTAMP_URL",
     "COUNTERSIGN_TRUSTED_PROXIES",
+    "COUNTERSIGN_UNDO_SECONDS",
     "COUNTERSIGN_WITNESS",
 )
 COMMON = (
@@ -86,6 +87,7 @@ class Environment:
     max_readers: int
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
     keep_deliveries_days: int
+    undo_seconds: int
     anthropic_api_key: str | None
     anthropic_base_url: str | None
     mcp_commands: tuple[tuple[str, ...], ...]
@@ -124,6 +126,7 @@ def read(environ: Mapping[str, str] = os.environ) -> Environment:
         max_readers=integer(environ, "COUNTERSIGN_MAX_READERS", default=500, least=1),
         trusted_proxies=networks(environ, "COUNTERSIGN_TRUSTED_PROXIES"),
         keep_deliveries_days=integer(environ, "COUNTERSIGN_KEEP_DELIVERIES_DAYS", default=90, least=1),
+        undo_seconds=integer(environ, "COUNTERSIGN_UNDO_SECONDS", default=5, least=0),
         anthropic_api_key=text(environ, "ANTHROPIC_API_KEY"),
         anthropic_base_url=url(environ, "ANTHROPIC_BASE_URL", ("https", "http"), needs_host=True),
         mcp_commands=commands(environ, "COUNTERSIGN_MCP_COMMANDS"),

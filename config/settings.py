@@ -40,6 +40,7 @@ MAX_UPLOAD_BYTES = ENV.max_upload_bytes
 MAX_READERS = ENV.max_readers
 TRUSTED_PROXIES = ENV.trusted_proxies
 KEEP_DELIVERIES_DAYS = ENV.keep_deliveries_days
+UNDO_SECONDS = ENV.undo_seconds
 FILE_UPLOAD_TEMP_DIR = str(_inside_data_dir("uploads"))
 MAX_WEBHOOK_BYTES = 1024 * 1024
 # A batch of 1,000 events, an OTLP request: read whole into memory, so bounded well below a file.
@@ -244,6 +245,8 @@ LOOKS = {
     "sessions_app.tasks.sweep_search_rows": SWEEP_SECONDS,
     "sessions_app.tasks.sweep_slack": SWEEP_SECONDS,
     "sessions_app.tasks.fire_schedules": 1,
+    "sessions_app.tasks.settle_decisions": 1,
+    "sessions_app.tasks.sweep_deliveries": 60,
     # A checkpoint at least every minute that something happened; one in which nothing did makes none.
     "vcon_app.tasks.make_checkpoints": 45,
 }

@@ -9,7 +9,7 @@ from celery import shared_task
 from .channels.slack import escalation, messages, replies, sweep
 from .runtimes import worker
 from .runtimes.managed import upkeep
-from .services.approvals import endings
+from .services.approvals import delivery, effects, endings
 from .services.escalations import steps
 from .services.log import search_index
 from .services.stops import carrying_out
@@ -34,6 +34,18 @@ def carry_out_stops() -> int:
 def fire_escalation_steps() -> int:
     """Called every 5 s by the scheduler: tell more people of what still waits."""
     return steps.fire_due()
+
+
+@shared_task
+def settle_decisions() -> int:
+    """Called every second by the scheduler: have decisions take effect whose process was killed before."""
+    return effects.settle_due()
+
+
+@shared_task
+def sweep_deliveries() -> int:
+    """Called every minute by the scheduler: say of decisions that nobody will fetch that it is so."""
+    return delivery.sweep()
 
 
 @shared_task

@@ -66,6 +66,7 @@ approval_urls = [
     path("approvals/<uuid:approval_id>/seen", attention.seen, name="approval-seen"),
     path("approvals/<uuid:approval_id>/secrets", attention.show_secrets, name="approval-secrets"),
     path("approvals/<uuid:approval_id>/decision", decisions.decide, name="approval-decide"),
+    path("approvals/<uuid:approval_id>/withdraw", decisions.withdraw, name="approval-withdraw"),
 ]
 
 usage_urls = [

@@ -32,6 +32,8 @@ os.environ |= {
     "DJANGO_SETTINGS_MODULE": "config.settings",
     # Playwright runs an event loop in the test's thread, where Django would refuse the ORM.
     "DJANGO_ALLOW_ASYNC_UNSAFE": "true",
+    # A decision takes effect at once; tests of taking one back set their own seconds.
+    "COUNTERSIGN_UNDO_SECONDS": "0",
 }
 if os.environ.setdefault("DATABASE_URL", "") == "":
     postgres.TUNING |= {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}

@@ -24,6 +24,7 @@ from sessions_app.services.upkeep import disk
 
 from . import (
     agents,
+    approval_steps,
     approvals,
     audit,
     auth,
@@ -94,7 +95,20 @@ def build() -> NinjaAPI:
     api.add_exception_handler(HttpError, _from_ninja)
     api.add_exception_handler(ValidationError, _from_validation)
     explain(api, FAULTS | triggers.FAULTS | policies.FAULTS)
-    for noun in (agents, sessions, events, approvals, policies, grants, stops, triggers, usage, wallets, audit):
+    for noun in (
+        agents,
+        sessions,
+        events,
+        approvals,
+        approval_steps,
+        policies,
+        grants,
+        stops,
+        triggers,
+        usage,
+        wallets,
+        audit,
+    ):
         api.add_router(ROOT, noun.router)
     for noun in (sessions, events, waiting):
         api.add_router(SEED_ROOT, noun.seed_router)

@@ -16,15 +16,15 @@ from sessions_app.live import readers
 from sessions_app.live.hub import hub
 from sessions_app.live.threads import in_thread, release
 from sessions_app.queries import votes
-from sessions_app.services import agents
-from sessions_app.services.approvals import decisions, endings, requests
+from sessions_app.services import actors, agents
+from sessions_app.services.approvals import decisions, delivery, effects, endings, requests
 
 from .auth import Principal, own_asker, own_reader, own_writer
 from .idempotency import once
 from .paging import Cursor, Limit, Page, keyset
 from .parsing import refuse_repaired, reply
 from .problems import Problem, invalid, not_found
-from .schemas.approvals import Approval, Decision, Question
+from .schemas.approvals import Approval, Decision, Question, Vote
 from .sessions import session_read
 
 router = Router(tags=["approvals"])
@@ -33,6 +33,7 @@ Wait = Annotated[
     float, Query(0, ge=0, allow_inf_nan=False, description=f"seconds to wait for a decision, {MAX_WAIT:.0f} at most")
 ]
 Status = models.Approval.Status
+PEOPLE = ("claimed_by__user", "assigned_to__user")
 
 
 @router.get("/approvals", auth=own_reader, response=Page[Approval])
@@ -43,7 +44,8 @@ def list_approvals(
     if status and status not in Status.values:
         raise invalid("/status", f'"{status}" is no status; use one of {", ".join(Status.values)}')
     wanted = {name: value for name, value in (("status", status), ("session_id", session_id)) if value}
-    found = models.Approval.objects.filter(request.auth.sees_approvals(), **wanted).prefetch_related(votes.PREFETCH)
+    found = models.Approval.objects.filter(request.auth.sees_approvals(), **wanted)
+    found = found.select_related(*PEOPLE).prefetch_related(votes.PREFETCH)
     rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
     return reply(Page(items=[Approval.from_row(row) for row in rows], next_cursor=next_cursor))
 
@@ -63,7 +65,8 @@ async def read_approval(request: HttpRequest, approval_id: UUID, wait: Wait) -> 
         await release()
         approval = await in_thread(_current, request.auth, approval_id)
         while approval.status == Status.PENDING and (left := until - time.monotonic()) > 0:
-            await changes.wait(min(left, _seconds_to_expiry(approval)))
+            grace = GRACE if approval.takes_effect_at else 0.0
+            await changes.wait(min(left, max(_seconds_to_change(approval) + grace, 0.0)))
             if readers.is_gone(caller):
                 raise Problem(401, "the key or the member that asked may not read any more")
             approval = await in_thread(_current, request.auth, approval_id)
@@ -99,7 +102,7 @@ def ask(request: HttpRequest, question: Question) -> HttpResponse:
             principal.workspace.id, question.agent, asked, by=by, among=principal.sees,
             external_id=question.external_id or "", title=question.title or "",
         )  # fmt: skip
-    return reply(Approval.from_row(approval), 201)
+    return reply(Approval.from_row(_given_to(request.auth, approval)), 201)
 
 
 @router.post("/approvals/{uuid:approval_id}/decision", auth=own_writer, response=Approval)
@@ -112,7 +115,7 @@ def decide(request: HttpRequest, approval_id: UUID, decision: Decision) -> HttpR
     """
     refuse_repaired(request)
     decided = decisions.decide(
-        _find(request.auth, approval_id),
+        find(request.auth, approval_id),
         request.auth.decider,
         decisions.Decision(
             decision.verdict,
@@ -130,7 +133,7 @@ def decide(request: HttpRequest, approval_id: UUID, decision: Decision) -> HttpR
 def conflict(error: decisions.Conflict) -> Problem:
     """409 with how things stand: ``winner`` is who decided what and when, null while nobody did."""
     approval = Approval.from_row(error.approval)
-    decision = approval.decision
+    decision = approval.decision or _taken_back_perhaps(error.approval)
     winner = (
         {name: decision.get(name) for name in ("by", "by_kind", "verdict", "status", "at", "reason")}
         if decision
@@ -139,26 +142,62 @@ def conflict(error: decisions.Conflict) -> Problem:
     return Problem(409, str(error), winner=winner, approval=approval.model_dump(mode="json"))
 
 
-def _find(principal: Principal, approval_id: UUID) -> models.Approval:
+def _taken_back_perhaps(approval: models.Approval) -> dict[str, object] | None:
+    """The decision that takes effect in some seconds, if nobody takes it back."""
+    last = votes.tally(approval).last if approval.takes_effect_at else None
+    return {**Vote.of(last).model_dump(mode="json"), "status": approval.status} if last else None
+
+
+def find(principal: Principal, approval_id: UUID) -> models.Approval:
+    """An approval that the caller sees. Raises 404."""
     found = models.Approval.objects.filter(principal.sees_approvals(), pk=approval_id)
-    approval = found.select_related("session").prefetch_related(votes.PREFETCH).first()
+    approval = found.select_related("session", *PEOPLE).prefetch_related(votes.PREFETCH).first()
     if approval is None:
         raise not_found("approval")
     return approval
 
 
 def _current(principal: Principal, approval_id: UUID) -> models.Approval:
-    """As it stands now: expired if its time is up, delivered if an API key is told a decision."""
-    approval = _find(principal, approval_id)
-    if approval.status == Status.PENDING and _seconds_to_expiry(approval) <= 0:
-        endings.expire_due(approval_id=approval_id)
-        approval = _find(principal, approval_id)
-    if approval.status != Status.PENDING and principal.api_key_id:
-        endings.mark_delivered(approval)
+    """As it stands now: expired or in effect if its time is up, delivered if its asker is told a decision."""
+    approval = find(principal, approval_id)
+    if approval.status == Status.PENDING and _seconds_to_change(approval) <= 0:
+        if approval.takes_effect_at:
+            effects.settle(approval_id)
+        else:
+            endings.expire_due(approval_id=approval_id)
+        approval = find(principal, approval_id)
+    return _given_to(principal, approval)
+
+
+def _given_to(principal: Principal, approval: models.Approval) -> models.Approval:
+    """The approval as it is told to the caller, noted as delivered where that is who asked, or another program.
+
+    What is noted is what is told: between reading and noting it may have become void.
+    """
+    while approval.status != Status.PENDING and approval.delivery in delivery.OWED and _is_told(principal, approval):
+        if delivery.mark_delivered(approval):
+            break
+        approval = find(principal, approval.pk)
     return approval
 
 
-def _seconds_to_expiry(approval: models.Approval) -> float:
+def _is_told(principal: Principal, approval: models.Approval) -> bool:
+    """Whether the answer has reached a program by reaching this caller: not whoever decided and did not ask."""
+    if principal.api_key_id:
+        decided_by = (approval.decision or {}).get("by_id")
+        return principal.api_key_id == approval.asked_by_key_id or str(principal.api_key_id) != decided_by
+    user = approval.asked_by_user_id
+    return user is not None and actors.user_id_of(principal.actor) == user
+
+
+GRACE = 0.25
+"""Seconds that a reader leaves to the timer of the process that decided before it does the same itself."""
+
+
+def _seconds_to_change(approval: models.Approval) -> float:
+    """Until time alone changes it."""
+    if approval.takes_effect_at:
+        return (approval.takes_effect_at - timezone.now()).total_seconds()
     if approval.expires_at is None:
         return MAX_WAIT
     return (approval.expires_at - timezone.now()).total_seconds()

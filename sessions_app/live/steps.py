@@ -100,7 +100,9 @@ def read(session_id: UUID, seq: int, asked: frozenset[str], show: Show) -> Step:
 
 def _approvals(session_id: UUID, ids: set[str] | frozenset[str], show: Show) -> Iterator[Frame]:
     found = Approval.objects.filter(session_id=session_id, id__in=ids) if ids else Approval.objects.none()
-    for approval in found.prefetch_related(PREFETCH).order_by("id"):
+    for approval in (
+        found.select_related("claimed_by__user", "assigned_to__user").prefetch_related(PREFETCH).order_by("id")
+    ):
         yield Frame("approval", str(approval.id), frame("approval", show(approval)).text)
 
 

@@ -47,10 +47,15 @@ def urgency() -> tuple[Case, Coalesce]:
     return rank, Coalesce("expires_at", Value(NEVER))
 
 
+def undecided() -> Q:
+    """Approvals that wait for a person: not those whose decision can still be taken back (``takes_effect_at``)."""
+    return Q(status=Approval.Status.PENDING, deliver_at=None)
+
+
 def waiting(workspace_id: UUID) -> QuerySet[Approval]:
     """Pending approvals, the most urgent first: by risk, then by what expires first, then by age."""
     rank, expires = urgency()
-    found = Approval.objects.filter(workspace_id=workspace_id, status=Approval.Status.PENDING)
+    found = Approval.objects.filter(undecided(), workspace_id=workspace_id)
     found = found.select_related("session__agent", "initiated_by", "claimed_by__user", "assigned_to__user")
     return found.alias(rank=rank, expires=expires).order_by("rank", "expires", "requested_at", "id")
 
@@ -64,7 +69,7 @@ def inbox(member: Member, show: str = "all", after: Approval | None = None) -> Q
 def counts(member: Member) -> Counts:
     """The numbers on the chips, in one query."""
     chosen = _chosen(member)
-    waits = Approval.objects.filter(workspace_id=member.workspace_id, status=Approval.Status.PENDING)
+    waits = Approval.objects.filter(undecided(), workspace_id=member.workspace_id)
     return Counts(**waits.aggregate(**{show: Count("pk", filter=chosen[show]) for show in SHOWN}))
 
 
@@ -137,7 +142,7 @@ def with_turns(approvals: Iterable[Approval]) -> list[Approval]:
 def waiting_count(workspace_id: UUID) -> int:
     """Pending approvals that are not snoozed."""
     now = timezone.now()
-    found = Approval.objects.filter(workspace_id=workspace_id, status=Approval.Status.PENDING)
+    found = Approval.objects.filter(undecided(), workspace_id=workspace_id)
     return found.filter(Q(snoozed_until=None) | Q(snoozed_until__lte=now)).count()
 
 

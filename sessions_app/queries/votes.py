@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Prefetch
 
@@ -47,6 +48,12 @@ def person_of(member: Member | None, api_key: ApiKey | None, name: str) -> str:
     if api_key is not None:
         return f"user {api_key.made_by_id}" if api_key.made_by_id else f"key {api_key.pk}"
     return f"name {name}"
+
+
+def rows_of(member_id: UUID | None, api_key_id: UUID | None) -> tuple[Member | None, ApiKey | None]:
+    """The member or key that acts."""
+    member = Member.objects.filter(pk=member_id).first() if member_id else None
+    return member, ApiKey.objects.filter(pk=api_key_id).first() if api_key_id else None
 
 
 def votes_of(approval: Approval) -> list[Vote]:

@@ -70,10 +70,17 @@ OUTCOMES = {
 DELIVERIES = {
     "delivered": Mark("delivered", "done", "done"),
     "queued": Mark("not delivered yet"),
+    "sending": Mark("being delivered"),
+    "uncertain": Mark("perhaps delivered: the runtime is asked", "waits", "waits"),
+    "stale": Mark("not taken: the agent does not wait for it any more"),
+    "failed": Mark("not delivered: the turn was given up", "wrong", "wrong"),
+    "nobody": Mark("nobody asks for it any more"),
     "elsewhere": Mark("not taken: answered elsewhere before"),
 }
 NOTHING_TO_DELIVER = Mark("nothing to deliver")
 EXECUTIONS = {
+    "running": Mark("being executed", "note", "running"),
+    "refused": Mark("refused when it was to be executed"),
     "succeeded": Mark("executed", "done", "done"),
     "errored": Mark("executed, and failed", "wrong", "wrong"),
 }

@@ -20,6 +20,7 @@ Status = Approval.Status
 UNKNOWN_OUTCOME = (
     "The worker stopped while this call ran, so whether it took effect is not known. Find out before you repeat it."
 )
+OTHER_CALL = "This is not the call that was approved, so it was not made. Do not repeat it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +76,16 @@ def finish_call(turn: TurnRun, call: Event, execute: Execute, people: Collection
         approval = turn.request_approval(call, context=question(call), for_person=for_person)
         if approval.status == Status.PENDING:
             return False
-        endings.mark_delivered(approval)
+        if not endings.mark_delivered(approval):
+            approval.refresh_from_db()  # delivered by a worker before this one, or void since it was read
         if approval.status not in (Status.APPROVED, Status.APPROVED_EDITED, Status.AUTO_ALLOWED):
             _refuse(turn, call, approval, for_person=for_person or approval.is_escalation)
             return True
         edited = (approval.decision or {}).get("arguments")
         arguments = call.arguments if edited is None else edited
+        if approval.executable_digest not in ("", approval.digest_of_call(arguments)):  # empty: of before digests
+            turn.append(turn.result(call, OTHER_CALL, "denied", by="Countersign"))
+            return True
     _execute(turn, call, arguments, execute)
     return True
 
@@ -121,6 +126,8 @@ def _execute(turn: TurnRun, call: Event, arguments: Any, execute: Execute) -> No
     if stopped := turn.begin_execution(call):
         turn.append(turn.result(call, f"{stopped}. Do not repeat this call.", "denied", by="stop"))
         return
+    asked = Approval.objects.filter(session_id=turn.session_id, client_id=call.call_id or "", execution="none")
+    asked.exclude(client_id="").update(execution="running")
     started = time.monotonic()
     result = execute(call, arguments)
     latency_ms = round((time.monotonic() - started) * 1000)

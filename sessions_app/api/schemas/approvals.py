@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, Field, StringConstraints, model_validator
+from pydantic import AwareDatetime, BaseModel, Field, StringConstraints, model_validator
 
 from sessions_app import models
 from sessions_app.queries import escalations, votes
@@ -72,6 +72,28 @@ class EscalationResult(BaseModel):
         return cls(text=result.text, is_error=result.is_error) if result else None
 
 
+class Withdrawal(Body):
+    reason: Annotated[str, Field(max_length=10_000)] | None = None
+
+
+class Snooze(Body):
+    until: Annotated[AwareDatetime | None, Field(description="null: back at once")]
+    reason: Annotated[str, Field(max_length=10_000)] | None = None
+
+
+class Assignment(Body):
+    member: Annotated[UUID | None, Field(description="id of a member who may decide it; null: nobody in particular")]
+    note: Annotated[str, Field(max_length=10_000)] | None = None
+
+
+class Execution(Body):
+    """What came of the call, as whoever makes it reports."""
+
+    digest: Annotated[str, Field(max_length=64, description="of the call that is made: `decision.digest`")]
+    status: Literal["running", "succeeded", "errored"]
+    detail: Annotated[str, Field(max_length=100_000)] | None = None
+
+
 class ApprovalTool(BaseModel):
     name: str
     server: str | None
@@ -91,13 +113,13 @@ class Vote(BaseModel):
     counts: bool = Field(description="false: void since an edit, taken back, or followed by another of the same person")
 
     @classmethod
-    def from_row(cls, vote: models.Vote, counted: votes.Tally) -> Vote:
+    def of(cls, vote: models.Vote, *, counts: bool = True) -> Vote:
         same = ("by", "verdict", "arguments", "answer", "reason", "channel", "at")
         return cls(
             **{name: getattr(vote, name) for name in same},
             by_kind="api_key" if vote.channel == "api" else "member",
             digest=vote.digest or None,
-            counts=vote in counted.approvals or vote == counted.ending,
+            counts=counts,
         )
 
 
@@ -135,8 +157,19 @@ class Approval(BaseModel):
     terms: dict[str, Any] = Field(description="what the rules want of a decision, frozen when it was asked")
     decision: dict[str, Any] | None
     result: EscalationResult | None = Field(description="of `escalate_to_human`, once it is decided")
+    takes_effect_at: datetime | None = Field(
+        description="it is decided (see `votes`), can be taken back until then, and is pending until then for agents"
+    )
+    claimed_by: str | None = Field(description="who is at it, until `claimed_until`: a hint, not a lock")
+    claimed_until: datetime | None
+    assigned_to: str | None
+    snoozed_until: datetime | None
     delivery: str
+    delivery_tries: int
+    delivery_error: str | None
+    delivered_at: datetime | None
     execution: str
+    executed_at: datetime | None
     version: int
 
     @classmethod
@@ -144,20 +177,29 @@ class Approval(BaseModel):
         """Reads ``approval.votes``: fetch them with ``votes.PREFETCH`` for a list."""
         same = ("id", "session_id", "event_seq", "recorded", "context", "digest", "status", "rule", "requested_by",
                 "requested_at", "expires_at", "decided_at", "delivery", "execution", "version",
-                "votes_needed", "terms")  # fmt: skip
+                "votes_needed", "terms", "takes_effect_at", "claimed_until", "snoozed_until", "delivery_tries",
+                "delivered_at", "executed_at")  # fmt: skip
         voted = votes.votes_of(approval)
         counted = votes.tally(approval, voted)
+        standing_votes = (*counted.approvals, counted.ending)
         standing = approval.arguments if counted.arguments is None else counted.arguments
         return cls(
             **{name: getattr(approval, name) for name in same},
             client_id=approval.client_id or None,
             tool=ApprovalTool(name=approval.tool_name, server=approval.tool_server, arguments=approval.arguments),
             risk=approval.risk or None,
-            votes=[Vote.from_row(vote, counted) for vote in voted],
+            votes=[Vote.of(vote, counts=vote in standing_votes) for vote in voted],
+            claimed_by=_name(approval.claimed_by),
+            assigned_to=_name(approval.assigned_to),
+            delivery_error=approval.delivery_error or None,
             call=Call(digest=counted.digest, arguments=standing),
             decision=decision_of(approval),
             result=EscalationResult.from_row(approval),
         )
+
+
+def _name(member: models.Member | None) -> str | None:
+    return str(member) if member else None
 
 
 def decision_of(approval: models.Approval) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -103,7 +104,7 @@ class Approval(models.Model):
     executable_digest = models.CharField(max_length=64, default="", db_default="")
     """Of the call that may be made, after an edit, if any: the executor presents it. Empty where none may be made."""
     deliver_at = models.DateTimeField(null=True)
-    """Not before: until then the decision can be taken back."""
+    """Not before. While it is pending: when what the votes decided takes effect, see ``takes_effect_at``."""
     delivery = models.CharField(max_length=12, default="none")
     """none, queued, sending, uncertain, delivered, stale, failed; elsewhere: the asker had another answer before.
 
@@ -141,12 +142,25 @@ class Approval(models.Model):
                 condition=~models.Q(status="pending") & models.Q(recorded=False),
                 name="approval_decided",
             ),
+            models.Index(
+                fields=["deliver_at"],
+                condition=models.Q(status="pending", deliver_at__isnull=False),
+                name="approval_takes_effect",
+            ),
         ]
 
     @property
     def is_escalation(self) -> bool:
         """Whether it is a question to a person and not a call of a tool: its result is the answer."""
         return self.tool_name == ESCALATE and not self.tool_server
+
+    @property
+    def takes_effect_at(self) -> datetime | None:
+        """When the decision that was voted takes effect; until then it can be taken back, and is pending for agents.
+
+        None where nothing is decided, or it has taken effect. Who voted what, ``queries.votes.tally`` says.
+        """
+        return self.deliver_at if self.status == self.Status.PENDING else None
 
     def digest_of_question(self) -> str:
         """SHA-256, in hex, of ``text_of_question``."""

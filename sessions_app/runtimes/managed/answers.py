@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from sessions_app.drafts import EventDraft, ToolDraft
 from sessions_app.models import Approval, Event
-from sessions_app.services.approvals import endings
+from sessions_app.services.approvals import delivery, endings
 from sessions_app.services.turns import in_flight
 
 from .. import calls
@@ -123,12 +123,22 @@ def _asked(turn: TurnRun, id_: str) -> Approval | None:
 def _send(follower: Follower, id_: str, answer: Json, approval: Approval | None = None) -> None:
     """Send an answer once: it is noted first, and after a failure the runtime is asked which answers it has."""
     turn = follower.turn
+    if approval and approval.delivery in ("sending", "uncertain"):  # a worker was killed at this, or had no answer
+        follower.look_for_answers()
+        if id_ in follower.answered:
+            return
     turn.save_state(answering=turn.state.get("answering", {}) | {id_: answer_line(answer)})
+    if approval:
+        delivery.begin_sending(approval)
     try:
         follower.note_answer(follower.port.send(follower.id, answer))
-    except Unavailable:
+    except Unavailable as silence:
+        if approval:
+            delivery.note_uncertain(approval, str(silence))
         follower.look_for_answers()
         if id_ not in follower.answered:
+            if approval:
+                delivery.queue_again(approval)
             raise
     except Rejected as stale:
         follower.look_for_answers()
@@ -140,7 +150,7 @@ def _give_up(follower: Follower, id_: str, approval: Approval | None, stale: Rej
     """The runtime does not wait for it any more, and has no answer either: it was interrupted, or moved on."""
     follower.answered.add(id_)
     if approval:
-        endings.mark_delivered(approval, elsewhere=True)
+        delivery.mark_stale(approval, str(stale))
     follower.turn.append(
         follower.turn.event(
             "status", f"managed:{id_}:stale", f"the runtime did not take the answer: {stale}", actor_kind="system",

@@ -16,7 +16,7 @@ from django.db import connections
 
 from sessions_app.drafts import EventDraft, ToolDraft
 from sessions_app.models import Approval, Event
-from sessions_app.services.approvals import endings
+from sessions_app.services.approvals import delivery, endings
 from sessions_app.services.money import usage
 
 from ..run import TurnRun
@@ -230,7 +230,7 @@ class Follower:
             return
         if approval.status == Approval.Status.PENDING:
             endings.end_answered_elsewhere(approval, f"answered at the runtime: {answer_line(wire)}")
-        elif approval.delivery == "queued":
+        elif approval.delivery in delivery.OWED:
             endings.mark_delivered(
                 approval, elsewhere=self.turn.state.get("answering", {}).get(id_) != answer_line(wire)
             )

@@ -8,31 +8,27 @@ nobody is asked about is the one that a person wrote (``endings.allow_as_changed
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
 
 from sessions_app import canonical
-from sessions_app.models import Approval, PasswordOrigin, Vote
+from sessions_app.models import Approval, Vote
 from sessions_app.queries import votes
-from sessions_app.queries.votes import Tally
 
-from .. import audit
 from ..log.sanitise import storable, text
 from ..policies import gate
-from . import authority
+from . import authority, effects
 from .authority import VERDICTS as VERDICTS
 from .authority import Decider as Decider
 from .authority import Decision as Decision
 from .authority import Invalid as Invalid
 from .authority import NotAllowed as NotAllowed
 from .authority import why_not_yours as why_not_yours
+from .effects import DEFAULT_DENIAL as DEFAULT_DENIAL
 from .endings import deny_where_stopped, expire_due
-from .record import announce, lock_session_of, record_ending
-
-DEFAULT_DENIAL = "A reviewer denied this call. Do not repeat it; ask or choose another way."
+from .record import lock_session_of
 
 
 class Conflict(Exception):
@@ -44,7 +40,8 @@ class Conflict(Exception):
 
 
 def decide(approval: Approval, decider: Decider, decision: Decision) -> Approval:
-    """Vote on a pending approval, and return it: decided, or pending still where the rule wants more people.
+    """Vote on a pending approval, and return it: decided, or pending still where the rule wants more people, or where
+    the decision can be taken back for some seconds (``Approval.takes_effect_at``).
 
     One denial or answer decides it. Approving with other ``arguments`` than were asked for is ``approved_edited``, and
     voids the votes before. The same decision by the same decider again is a no-op. Raises ``NotAllowed``, ``Invalid``,
@@ -87,7 +84,7 @@ def _vote(pk: UUID, decider: Decider, decision: Decision) -> Approval | None:
     approval = Approval.objects.select_related("session").get(pk=pk)
     counted = votes.tally(approval)
     shown = approval.version == decision.version and counted.digest == decision.digest
-    if approval.status != Approval.Status.PENDING or not shown:
+    if approval.status != Approval.Status.PENDING or approval.deliver_at or not shown:
         return None
     digest, arguments = votes.call_after(approval, counted, decision.arguments)
     approval.version += 1
@@ -97,69 +94,8 @@ def _vote(pk: UUID, decider: Decider, decision: Decision) -> Approval | None:
         reason=decision.reason,
         arguments=arguments if decision.verdict == "approve" else None, channel=decider.channel, at=timezone.now(),
     )  # fmt: skip
-    counted = votes.tally(approval)
-    if counted.ends(approval.votes_needed):
-        _end(approval, vote, counted, decider)
-    else:
-        _note_vote(approval, vote, counted, decider.actor)
+    effects.take_vote(approval, vote, decider.actor)
     return approval
-
-
-def _note_vote(approval: Approval, vote: Vote, counted: Tally, by: audit.Actor) -> None:
-    """Write down a vote that decides nothing yet."""
-    _compare_and_set(approval)
-    audit.record(
-        approval.workspace_id, by, "approval.voted", subject=("approval", approval.pk),
-        session=str(approval.session_id), verdict=vote.verdict, digest=vote.digest, reason=vote.reason,
-        votes=len(counted.approvals), votes_needed=approval.votes_needed,
-    )  # fmt: skip
-    announce(approval)
-
-
-def _end(approval: Approval, vote: Vote, counted: Tally, decider: Decider) -> None:
-    """The end that the last vote brought about."""
-    edited = counted.arguments if vote.verdict == "approve" else None
-    reason = vote.reason or (DEFAULT_DENIAL if vote.verdict == "deny" else "")
-    kept: dict[str, Any] = {
-        "verdict": vote.verdict, "by": vote.by, "by_kind": decider.actor.kind, "by_id": decider.actor.id,
-        "by_role": vote.role, "at": vote.at.isoformat(), "reason": reason, "answer": vote.answer,
-        "arguments": edited, "channel": vote.channel,
-    }  # fmt: skip
-    if vote.verdict == "approve":
-        approval.executable_digest = approval.digest_of_call(approval.arguments if edited is None else edited)
-        kept["digest"] = approval.executable_digest
-    if approval.votes_needed > 1:
-        kept["approved_by"] = [one.by for one in counted.approvals]
-    if link_of := _link_maker(decider):
-        kept["signed_in_by_link_of"] = link_of
-    approval.status = {
-        "approve": Approval.Status.APPROVED if edited is None else Approval.Status.APPROVED_EDITED,
-        "deny": Approval.Status.DENIED,
-        "answer": Approval.Status.ANSWERED,
-    }[vote.verdict]
-    approval.decision, approval.decided_at, approval.delivery = kept, vote.at, "queued"
-    _compare_and_set(approval)
-    link = {"signed_in_by_link_of": link_of} if link_of else {}
-    record_ending(approval, decider.actor, "approval.decided", reason=reason, **link)
-
-
-def _compare_and_set(approval: Approval) -> None:
-    """Save what a vote changed. The session is locked, so nobody moved the row; where they did, nothing is kept."""
-    names = ("status", "version", "decision", "decided_at", "delivery", "executable_digest")
-    waiting = Approval.objects.filter(pk=approval.pk, status=Approval.Status.PENDING, version=approval.version - 1)
-    if waiting.update(**{name: getattr(approval, name) for name in names}) != 1:
-        raise RuntimeError(f"approval {approval.pk} was changed by somebody who did not lock its session")
-
-
-def _link_maker(decider: Decider) -> str:
-    """Name of the admin by whose link the member is signed in, and who so may be the one that decides; else empty.
-
-    Slack has its own word for who clicked.
-    """
-    if decider.member_id is None or decider.channel == "slack":
-        return ""
-    origin = PasswordOrigin.objects.filter(user__memberships=decider.member_id)
-    return origin.values_list("made_by", flat=True).first() or ""
 
 
 def _is_repeated(decision: Decision, current: Approval, decider: Decider) -> bool:
@@ -183,8 +119,12 @@ def _is_mine(vote: Vote, decider: Decider) -> bool:
 
 
 def _why_not(current: Approval, decision: Decision) -> str:
+    counted = votes.tally(current)
+    if current.takes_effect_at and counted.last:
+        until = f"{current.takes_effect_at:%H:%M:%S} UTC"
+        return f"{counted.last.by} decided this already: {counted.last.verdict}, and may take it back until {until}"
     if current.status == Approval.Status.PENDING:
-        what = "approval" if votes.tally(current).digest == decision.digest else "arguments"
+        what = "approval" if counted.digest == decision.digest else "arguments"
         versions = f"it is version {current.version} now, you answered {decision.version}"
         return f"the {what} changed since you looked ({versions})"
     made = current.decision or {}

@@ -12,17 +12,20 @@ from django.utils import timezone
 from sessions_app.models import Approval, Stop
 from sessions_app.queries import stops as queries
 
-from .. import audit, notify
+from .. import audit
 from ..stops import doors
+from .delivery import mark_delivered as mark_delivered
 from .record import lock_session_of, record_ending
 
+APPROVED = (Approval.Status.APPROVED, Approval.Status.APPROVED_EDITED)
 EXPIRED = "No reviewer answered in time, so this call is denied. Do not repeat it."
 
 
 def expire_due(*, approval_id: UUID | None = None) -> int:
     """Deny what nobody decided in time; the number of approvals that expired."""
     now = timezone.now()
-    due = Approval.objects.filter(status=Approval.Status.PENDING, expires_at__lte=now)
+    # What was decided in time, and can still be taken back, was decided in time.
+    due = Approval.objects.filter(status=Approval.Status.PENDING, expires_at__lte=now, deliver_at=None)
     if approval_id:
         due = due.filter(pk=approval_id)
     return sum(
@@ -40,10 +43,34 @@ def cancel_all(session_id: UUID, *, reason: str, by: audit.Actor) -> int:
     )
 
 
-def stoppable() -> Q:
-    """Calls that a stop ends: those that wait, and those approved of which the agent has not been told."""
-    told_to_nobody = Q(status__in=[Approval.Status.APPROVED, Approval.Status.APPROVED_EDITED], delivery="queued")
+@transaction.atomic
+def cancel(approval: Approval, reason: str) -> bool:
+    """Cancel what waits, or was approved and told to nobody yet: what was decided stays known."""
+    lock_session_of(approval.pk)
+    now = timezone.now()
+    decision = {"verdict": "cancelled", "by": audit.SYSTEM.name, "by_kind": "system", "by_id": "", "reason": reason}
+    if approval.decision:
+        decision["instead_of"] = approval.decision
+    standing = Approval.objects.filter(not_told(), pk=approval.pk, version=approval.version)
+    changed = standing.update(
+        status=Approval.Status.CANCELLED, version=approval.version + 1, decided_at=now, decision=decision,
+        decides_by=Approval.DecidesBy.SYSTEM, delivery="queued", deliver_at=now, executable_digest="",
+    )  # fmt: skip
+    if changed:
+        approval.refresh_from_db()
+        record_ending(approval, audit.SYSTEM, "approval.cancelled", reason=reason)
+    return bool(changed)
+
+
+def not_told() -> Q:
+    """Calls that nobody can have made: those that wait, and those approved of which the agent has not been told."""
+    told_to_nobody = Q(status__in=APPROVED, delivery="queued", execution="none")
     return Q(recorded=False) & (Q(status=Approval.Status.PENDING) | told_to_nobody)
+
+
+def stoppable() -> Q:
+    """Calls that a stop ends."""
+    return not_told()
 
 
 @transaction.atomic
@@ -65,7 +92,7 @@ def deny_by_stop(approval: Approval, stop: Stop) -> bool:
     standing = Approval.objects.filter(stoppable(), pk=approval.pk, version=approval.version)
     changed = standing.update(
         status=status, version=approval.version + 1, decided_at=now, decision=decision, delivery="queued",
-        decides_by=Approval.DecidesBy.STOP, executable_digest="",
+        deliver_at=now, decides_by=Approval.DecidesBy.STOP, executable_digest="",
     )  # fmt: skip
     if changed:
         approval.refresh_from_db()
@@ -104,14 +131,6 @@ def end_answered_elsewhere(approval: Approval, how: str) -> bool:
     if ended:
         mark_delivered(approval)
     return ended
-
-
-def mark_delivered(approval: Approval, *, elsewhere: bool = False) -> None:
-    """The asker has been given the answer; or, ``elsewhere``, another one than was decided here."""
-    delivery = "elsewhere" if elsewhere else "delivered"
-    if Approval.objects.filter(pk=approval.pk, delivery="queued").update(delivery=delivery):
-        approval.delivery = delivery
-        notify.approval_changed(approval.pk, approval.session_id)
 
 
 def end_by_rule(

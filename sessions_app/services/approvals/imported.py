@@ -30,12 +30,16 @@ WORDS = {"approved": "approve", "denied": "deny", "answered": "answer"}
 CHANGES = ("status", "decision", "decided_at")
 EXECUTED = """
 UPDATE sessions_app_approval a
-SET execution = CASE WHEN e.tool_status = 'error' THEN 'errored' ELSE 'succeeded' END
+SET executed_at = now(), execution = CASE coalesce(e.tool_status, 'ok')
+    WHEN 'ok' THEN 'succeeded' WHEN 'error' THEN 'errored' ELSE 'refused' END
 FROM sessions_app_event e
-WHERE a.session_id = %(session)s AND a.execution = 'none' AND a.client_id <> ''
-  AND (coalesce(e.tool_status, 'ok') = 'ok' OR a.status IN ('pending', 'approved', 'approved_edited', 'auto_allowed'))
+WHERE a.session_id = %(session)s AND a.execution IN ('none', 'running') AND a.client_id <> ''
   AND e.session_id = a.session_id AND e.seq > %(since)s AND e.kind = 'tool_result' AND e.call_id = a.client_id
-  AND coalesce(e.tool_status, 'ok') IN ('ok', 'error')
+  AND CASE coalesce(e.tool_status, 'ok')
+      WHEN 'ok' THEN true
+      WHEN 'error' THEN a.status IN ('pending', 'approved', 'approved_edited', 'auto_allowed')
+      WHEN 'denied' THEN a.status IN ('approved', 'approved_edited', 'auto_allowed') AND NOT a.recorded
+      ELSE false END
 RETURNING a.id
 """
 

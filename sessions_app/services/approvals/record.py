@@ -61,8 +61,9 @@ def record_ending(approval: Approval, by: audit.Actor, action: str, reason: str,
 
 
 def announce(approval: Approval) -> None:
-    """Count what the session still asks, and tell open pages and Slack of the change."""
-    waiting = Approval.objects.filter(session_id=approval.session_id, status=Approval.Status.PENDING).count()
+    """Count what the session still asks people, and tell open pages and Slack of the change."""
+    asked = Approval.objects.filter(session_id=approval.session_id, status=Approval.Status.PENDING, deliver_at=None)
+    waiting = asked.count()
     Session.objects.filter(pk=approval.session_id).update(pending_approvals=waiting)
     notify.approval_changed(approval.pk, approval.session_id)
     task_queue.enqueue(task_queue.TELL_OF_APPROVAL, approval.pk)

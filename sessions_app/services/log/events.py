@@ -35,6 +35,9 @@ COLUMNS = (
     "input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens",
     "cache_write_1h_tokens", "quality", "cost", "data", "client_key", "document", "pointer", '"offset"', "length",
 )  # fmt: skip
+AFTER_APPEND: list[Callable[[UUID, int], object]] = []
+"""Called in the transaction of an append that holds messages or results, with the session and the ``seq`` before: what
+of the services is above the log and appends itself. ``sessions_app.apps`` fills it."""
 COPY = f"COPY sessions_app_event ({', '.join(COLUMNS)}) FROM STDIN"
 
 
@@ -89,6 +92,8 @@ def append(
         counts.add("events", accepted)
         projections.project(session_id, since=session.last_seq)
         notify.session_changed(session_id, log.seq)
+        for call in AFTER_APPEND if log.moves_on else ():
+            call(session_id, session.last_seq)
     return Appended(
         first_seq=session.last_seq + 1 if accepted else None,
         last_seq=log.seq if accepted else None,
@@ -115,6 +120,8 @@ class _Log:
         self.document = document
         self.seq = session.last_seq
         self.turn = session.last_turn
+        self.moves_on = False
+        """Whether a message to the agent, or a result, is among what was written."""
         self._seqs: OrderedDict[str, int] = OrderedDict()
         self._last_link: bytes | None = None
 
@@ -178,6 +185,8 @@ class _Log:
         # A turn begins with a message to the main agent; the prompts of its sub-agents (depth > 0) are part of it.
         if event.kind == "user_message" and event.depth == 0:
             self.turn += 1
+            self.moves_on = True
+        self.moves_on |= event.kind == "tool_result"
         at, cost, tool, usage = event.at, event.cost, event.tool, event.usage
         return (
             self.session_id, self.seq, id_, new.key, event.kind, at if at is None else str(at), self.turn,

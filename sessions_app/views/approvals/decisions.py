@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app.models import Approval
 from sessions_app.queries.approvals import with_turns
-from sessions_app.services.approvals import decisions
+from sessions_app.services.approvals import decisions, taking_back
 
 from .. import access
 from ..pages import page_or_fragment, wants_fragment
@@ -53,6 +53,20 @@ def decide(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
     response = card_response(request, access.approval_read(request, decided.pk))
     response.headers["HX-Trigger-After-Swap"] = "decided"
     return response
+
+
+@require_POST
+@access.reviewer
+def withdraw(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
+    """Take back a decision that has not taken effect. 403 for who did not make it, 409 when it is too late."""
+    approval = access.approval_read(request, approval_id)
+    try:
+        taking_back.withdraw(approval, access.decider(request))
+    except decisions.NotAllowed as refused:
+        return _card(request, approval, 403, notice=str(refused))
+    except decisions.Conflict as conflict:
+        return _card(request, access.approval_read(request, approval_id), 409, notice=str(conflict))
+    return _card(request, access.approval_read(request, approval_id))
 
 
 def _decision(form: QueryDict) -> decisions.Decision:

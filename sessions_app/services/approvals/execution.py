@@ -1,0 +1,79 @@
+"""Execution as its executor reports it: which call was made, checked against the one that was approved."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils import timezone
+
+from sessions_app.models import Approval
+
+from .. import actors, audit, notify
+from ..log.sanitise import text
+from .authority import NotAllowed
+from .decisions import Conflict
+from .record import lock_session_of
+
+STATES = ("running", "succeeded", "errored")
+MAX_DETAIL = 2_000
+EXECUTABLE = (Approval.Status.APPROVED, Approval.Status.APPROVED_EDITED, Approval.Status.AUTO_ALLOWED)
+
+
+def report(approval: Approval, *, by: audit.Actor, digest: str, state: str, detail: str = "") -> Approval:
+    """Note that the asker makes the call, or has made it. The same report again is a no-op.
+
+    Raises ``NotAllowed`` for anybody but the asker, and ``Conflict``, audited, where the call is not the one that may
+    be made (its ``digest`` is not ``executable_digest``), or where nothing may be.
+    """
+    _check_asker(approval, by)
+    with transaction.atomic():
+        lock_session_of(approval.pk)
+        current = Approval.objects.select_related("session").get(pk=approval.pk)
+        if refused := _why_not(current, digest):
+            audit.record(
+                current.workspace_id, by, "approval.execution_refused", subject=("approval", current.pk),
+                session=str(current.session_id), tool=current.tool_name, state=state, digest=digest,
+                executable_digest=current.executable_digest, reason=refused,
+            )  # fmt: skip
+        elif not _note(current, by, digest, state, detail):
+            refused = f"it was reported as {current.execution} before"
+    if refused:
+        raise Conflict(current, refused)
+    return current
+
+
+def _check_asker(approval: Approval, by: audit.Actor) -> None:
+    key, user = actors.api_key_id_of(by), actors.user_id_of(by)
+    if key is not None and key == approval.asked_by_key_id:
+        return
+    if user is not None and user == approval.asked_by_user_id:
+        return
+    raise NotAllowed("only who asked for this call can report what came of it")
+
+
+def _why_not(approval: Approval, digest: str) -> str:
+    """Why this call may not be made; empty where it may."""
+    if approval.planted:
+        return "this call may not be made: it was placed as a test of the reviewers"
+    if approval.status not in EXECUTABLE or not approval.executable_digest:
+        return f"this call may not be made: it is {approval.get_status_display().lower()}"
+    if digest != approval.executable_digest:
+        return "this is not the call that was approved: its digest is another one; do not make it"
+    return ""
+
+
+def _note(approval: Approval, by: audit.Actor, digest: str, state: str, detail: str) -> bool:
+    """Move the execution on. False where it had another end."""
+    if approval.execution == state or (approval.execution in ("succeeded", "errored") and state == "running"):
+        return True
+    if approval.execution not in ("none", "running"):
+        return False
+    approval.execution = state
+    approval.executed_at = timezone.now() if state != "running" else approval.executed_at
+    approval.save(update_fields=["execution", "executed_at"])
+    audit.record(
+        approval.workspace_id, by, "approval.executed", subject=("approval", approval.pk),
+        session=str(approval.session_id), tool=approval.tool_name, state=state, digest=digest,
+        detail=text(detail)[:MAX_DETAIL],
+    )  # fmt: skip
+    notify.approval_changed(approval.pk, approval.session_id)
+    return True
