@@ -31,7 +31,11 @@ def mark_delivered(approval: Approval, *, elsewhere: bool = False) -> bool:
 
     False where that was noted before, or the approval is not what it was (it may have become void): read it again.
     """
-    return _move(approval, OWED, "elsewhere" if elsewhere else "delivered", delivered_at=timezone.now())
+    at = timezone.now()
+    if not _move(approval, OWED, "elsewhere" if elsewhere else "delivered", delivered_at=at):
+        return False
+    approval.delivered_at = at
+    return True
 
 
 def begin_sending(approval: Approval) -> None:
