@@ -128,7 +128,7 @@ def test_a_custom_tool_that_the_policy_denies_asks_nobody(managed, fake):
     fake.world.scripts.append([Calls([Use("print_label", custom=True)]), Say("No label.")])
     say(managed, "Print")
     work(managed)
-    assert (managed.status, Approval.objects.count()) == ("idle", 0)
+    assert (managed.status, Approval.objects.get().status) == ("idle", "auto_denied")
     assert sent(fake)[0]["is_error"] is True
 
 
