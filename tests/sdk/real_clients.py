@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from countersign.doctor.model_apis import ModelApis
 
 from .conftest import SOURCE
-from .model_apis import ModelApis
 
 PACKAGES = {"claude": "@anthropic-ai/claude-code@2.1.330", "codex": "@openai/codex@0.169.0"}
 PATIENCE = 60

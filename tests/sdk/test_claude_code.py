@@ -7,6 +7,7 @@ import signal
 import subprocess
 
 import pytest
+from countersign.doctor.model_apis import ModelApis
 
 from config.database.postgres import wait_until
 from sessions_app.models import Approval
@@ -14,7 +15,6 @@ from tests.browser import server
 
 from .bad_desks import GARBAGE, LIES, answering, lying, nobody, pause
 from .conftest import a_moment
-from .model_apis import ModelApis
 from .real_clients import ClaudeCode, finished, shell_below
 
 TOUCH = ("Bash", {"command": "touch made", "description": "Make a file"})

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 
 import pytest
+from countersign.doctor.model_apis import ModelApis
 
 from .bad_desks import GARBAGE, LIES, answering, lying, nobody, pause
 from .conftest import a_moment
-from .model_apis import ModelApis
 from .real_clients import Codex, finished, shell_below
 
 TOUCH = ("exec_command", {"cmd": "touch made"})
@@ -105,7 +106,6 @@ def test_a_hook_that_nobody_reviewed_is_not_run_and_the_call_is(codex):
 
 
 def _child_of(shell: int) -> int:
-    import subprocess
 
     found = subprocess.run(["pgrep", "--parent", str(shell)], capture_output=True, text=True, check=True)
     return int(found.stdout.split()[0])

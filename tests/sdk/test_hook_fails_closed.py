@@ -128,7 +128,7 @@ def copied(tmp_path):
 
 
 ON_THE_WAY = ("hook.py", "hooked.py", "holding.py", "asking.py", "answers.py", "wire.py", "canonical.py", "__init__.py",
-              "call_events.py",              "claude_code/gate.py", "sentences.py")  # fmt: skip
+              "call_events.py", "plain_json.py",              "claude_code/gate.py", "sentences.py")  # fmt: skip
 
 
 @pytest.mark.parametrize("module", ON_THE_WAY)

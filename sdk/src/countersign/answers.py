@@ -6,8 +6,7 @@ Everything that is not a well-formed answer about the id, the digest and the arg
 
 from __future__ import annotations
 
-import json
-
+from . import plain_json
 from .canonical import canonical, digest
 
 TYPE_CHECKING = False
@@ -33,7 +32,7 @@ class Question:
         self.client_id: str = more["client_id"]
         about = {"name": tool, "arguments": arguments} | ({"server": server} if server is not None else {})
         known = {name: value for name, value in more.items() if value is not None}
-        self.body = json.dumps({"tool": about, **known}, ensure_ascii=False, allow_nan=False).encode()
+        self.body = plain_json.dumps({"tool": about, **known}).encode()
 
 
 class Decision:
@@ -70,7 +69,7 @@ class Decision:
 def read(data: bytes, question: Question, expected_id: str = "") -> Decision:
     """The decision in an answer, checked; status ``pending`` where there is none yet. Raises ``Untrusted``."""
     try:
-        approval = json.loads(data, parse_constant=_no_constant)
+        approval = plain_json.loads(data)
     except (ValueError, RecursionError):
         raise Untrusted("the answer is no JSON") from None
     if not isinstance(approval, dict):
@@ -117,7 +116,7 @@ def _allow(found: Decision, approval: dict[str, Any], made: dict[str, Any], ques
     edited = approval["status"] == "approved_edited"
     if edited != isinstance(changed, dict) or (changed is not None and not isinstance(changed, dict)):
         raise Untrusted("an approval that does not say which arguments it is for")
-    run = changed if edited else json.loads(question.body)["tool"]["arguments"]
+    run = changed if edited else plain_json.loads(question.body)["tool"]["arguments"]
     if not _is_digest(named) or named != digest(
         found.session_id, found.approval_id, question.tool, question.server, run
     ):
@@ -134,7 +133,3 @@ def _written(value: Any) -> str:
 
 def _is_digest(value: Any) -> bool:
     return isinstance(value, str) and len(value) == 64 and HEXADECIMAL.issuperset(value)
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")

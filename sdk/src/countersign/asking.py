@@ -106,10 +106,10 @@ def _read(status: int, data: bytes, question: Question, id_: str) -> Decision:
 
 def _detail(data: bytes) -> str:
     """What a problem (RFC 9457) says, for whoever reads why a call was refused."""
-    import json
+    from . import plain_json
 
     try:
-        problem = json.loads(data)
+        problem = plain_json.loads(data)
         errors = problem.get("errors") or [{}]
         return f"{problem['detail']} {errors[0].get('message') or errors[0].get('detail') or ''}".strip()[:500]
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError):

@@ -5,7 +5,10 @@ After RFC 8785, as the desk writes it. Imports little: the hook pays for it.
 
 from __future__ import annotations
 
-from json.encoder import encode_basestring as _string
+try:
+    from _json import encode_basestring as quoted
+except ImportError:
+    from json.encoder import encode_basestring as quoted  # type: ignore[no-redef, unused-ignore]
 
 try:  # hashlib loads OpenSSL, which costs a hook 3 ms
     from _sha2 import sha256  # type: ignore[import-not-found, unused-ignore]
@@ -15,6 +18,7 @@ except ImportError:
     except ImportError:
         from hashlib import sha256  # type: ignore[no-redef, unused-ignore]
 
+__all__ = ["canonical", "digest", "number", "quoted"]
 SAFE = 2**53 - 1
 """Up to here every integer is a double (RFC 8785, 3.2.2.3)."""
 TYPE_CHECKING = False
@@ -25,7 +29,7 @@ if TYPE_CHECKING:
 def canonical(value: Any) -> str:
     """Raises ``ValueError`` for what is no JSON: NaN, infinity, keys that are no text, other types."""
     if isinstance(value, str):
-        return _string(value)
+        return quoted(value)
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int):
@@ -38,7 +42,7 @@ def canonical(value: Any) -> str:
         if not all(isinstance(key, str) for key in value):
             raise ValueError("a key of an object is no text")
         keys = sorted(value) if all(key.isascii() for key in value) else sorted(value, key=_utf_16)
-        return f"{{{','.join(f'{_string(key)}:{canonical(value[key])}' for key in keys)}}}"
+        return f"{{{','.join(f'{quoted(key)}:{canonical(value[key])}' for key in keys)}}}"
     raise ValueError(f"{type(value).__name__} is no JSON")
 
 

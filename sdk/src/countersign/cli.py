@@ -49,6 +49,13 @@ def _parser() -> ArgumentParser:
         action.set_defaults(run=run, scope="user")
         if name == "install":
             _add_install_options(action)
+    doctor = parts.add_parser("doctor", help="prove that the hooks here fail closed")
+    proofs = doctor.add_subparsers(required=True, metavar="hooks")
+    action = proofs.add_parser("hooks", help="one call each, with the way to the desk stopped")
+    action.add_argument("client", nargs="?", choices=sorted(installing.CLIENTS), help="this one alone")
+    action.add_argument("--settings", metavar="PATH", help="these settings, in place of the client's own")
+    action.add_argument("--client", dest="program", metavar="PATH", help="the client itself, where it is not in PATH")
+    action.set_defaults(run=_doctor)
     parts.add_parser("hook", help="run by a client: CLIENT EVENT, the call on standard input")
     return parser
 
@@ -59,6 +66,12 @@ def _add_install_options(action: ArgumentParser) -> None:
                         help="how long a call waits for a decision; then it is denied (3540)")  # fmt: skip
     action.add_argument("--defer", action="store_true", help="claude -p: after --hold end the run, to be resumed "
                         "when there is a decision, for a week")  # fmt: skip
+
+
+def _doctor(options: Namespace) -> int:
+    from .doctor import doctor
+
+    return doctor.hooks(options)
 
 
 def _fault(message: str) -> int:

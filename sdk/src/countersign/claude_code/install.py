@@ -8,7 +8,7 @@ from typing import Any
 from .. import commands
 from ..call_events import PERMISSION_REQUEST, PRE_TOOL_USE
 from ..client_version import version_of
-from ..settings_file import Settings, Unusable, others
+from ..settings_file import Settings, Unusable, is_ours, others
 
 CLIENT = "claude-code"
 OLDEST = (2, 1, 295)
@@ -52,6 +52,19 @@ def warnings(settings: Settings) -> list[str]:
         f"another PreToolUse hook may change what a call does after it was decided: {command[:100]}"
         for command in others(settings, "PreToolUse")
     ]
+    return found
+
+
+def faults(settings: Settings) -> list[str]:
+    """What of the installed hooks leaves a call open."""
+    found = [] if not settings.get("disableAllHooks") else ['"disableAllHooks" is set: no hook runs']
+    for event in ("PreToolUse", "PermissionRequest"):
+        for group in settings.get("hooks", {}).get(event, []):
+            for hook in filter(is_ours, group["hooks"]):
+                if hook.get("onFailure") != "block":
+                    found.append(f'{event}: without "onFailure": "block" a hook that fails lets the call run')
+                if group.get("matcher") not in ("*", ".*", "", None):
+                    found.append(f"{event}: the matcher {group['matcher']} leaves other tools without a gate")
     return found
 
 

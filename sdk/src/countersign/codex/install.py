@@ -9,7 +9,7 @@ from typing import Any
 from .. import commands
 from ..call_events import PERMISSION_REQUEST, PRE_TOOL_USE
 from ..client_version import version_of
-from ..settings_file import Settings, Unusable, others
+from ..settings_file import Settings, Unusable, is_ours, others
 
 CLIENT = "codex"
 OLDEST = (0, 169, 0)
@@ -54,6 +54,16 @@ def warnings(settings: Settings) -> list[str]:
             f"another PreToolUse hook may change what a call does after it was decided: {command[:100]}"
             for command in others(settings, "PreToolUse")
         ),
+    ]
+
+
+def faults(settings: Settings) -> list[str]:
+    """What of the installed hooks leaves a call open, beside what Codex itself does."""
+    return [
+        f"{event}: the matcher {group['matcher']} leaves other tools without a gate"
+        for event in ("PreToolUse", "PermissionRequest")
+        for group in settings.get("hooks", {}).get(event, [])
+        if any(map(is_ours, group["hooks"])) and group.get("matcher") not in ("*", ".*", "", None)
     ]
 
 
