@@ -73,7 +73,7 @@ async def post(port: int, path: str, body: bytes, headers: dict[str, str]) -> tu
 def people(desk: Desk, keys: int, members: int) -> list[Person]:
     """Those who decide: by three ways."""
     said = [line.split() for line in desk.manage("shell", "-c", PEOPLE.format(keys=keys, members=members)).splitlines()]
-    made, cookies = ([line[1] for line in said if line[0] == kind] for kind in ("key", "cookie"))
+    made, cookies = ([line[1] for line in said if line[:1] == [kind]] for kind in ("key", "cookie"))
     signed_in = [
         {"Cookie": f"sessionid={cookie}; csrftoken={TOKEN}", "X-CSRFToken": TOKEN} for cookie in cookies
     ]  # fmt: skip

@@ -63,10 +63,10 @@ def withdraw(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
     try:
         taking_back.withdraw(approval, access.decider(request))
     except decisions.NotAllowed as refused:
-        return _card(request, approval, 403, notice=str(refused))
+        return card_response(request, approval, 403, notice=str(refused))
     except decisions.Conflict as conflict:
-        return _card(request, access.approval_read(request, approval_id), 409, notice=str(conflict))
-    return _card(request, access.approval_read(request, approval_id))
+        return card_response(request, access.approval_read(request, approval_id), 409, notice=str(conflict))
+    return card_response(request, access.approval_read(request, approval_id))
 
 
 def _decision(form: QueryDict) -> decisions.Decision:

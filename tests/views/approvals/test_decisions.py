@@ -176,3 +176,15 @@ def test_very_large_arguments_stand_whole_on_the_cards_own_page(reviewer, agent)
     alone = Page(reviewer.get(f"/approvals/{large.pk}/").content)
     assert alone.text.count("order;amount") > 10_000 - 5  # to read and to edit
     assert alone.all("textarea", name="arguments")
+
+
+def test_a_decision_can_be_taken_back_on_its_card(reviewer, admin, approval, settings):
+    settings.UNDO_SECONDS = 5
+    page = decide(reviewer, approval, "approve")
+    assert "Take it back" in page.text and now(approval).status == "pending"
+    path = f"/approvals/{approval.pk}/withdraw"
+    assert admin.post(path, headers=FETCHED).status_code == 403
+    back = reviewer.post(path, headers=FETCHED)
+    assert back.status_code == 200 and "Take it back" not in back.content.decode()
+    assert now(approval).takes_effect_at is None
+    assert reviewer.post(path, headers=FETCHED).status_code == 403
