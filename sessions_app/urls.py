@@ -8,6 +8,8 @@ from .views import audit, home, session_list, sign_in, sign_in_links, stops
 from .views.agents import agents, forms, versions
 from .views.approvals import attention, decisions, inbox, stream
 from .views.money import tool_calls, usage, wallets
+from .views.policies import editor, grants
+from .views.policies import pages as policies
 from .views.session import chat, continuation, event, page
 from .views.settings import secrets, slack, workspace
 from .views.triggers import schedules, webhook_endpoints, webhook_receiver
@@ -137,6 +139,15 @@ settings_urls = [
     path("settings/secrets/<uuid:secret_id>/remove/", secrets.remove, name="secret-remove"),
     path("settings/workspace/", workspace.rename, name="workspace-rename"),
     path("settings/workspace/switch/", workspace.switch, name="workspace-switch"),
+    path("settings/policies/", policies.index, name="policy"),
+    path("settings/policies/new", editor.edit, name="policy-edit"),
+    path("settings/policies/shadow/end/", policies.end_shadow, name="policy-shadow-end"),
+    path("settings/policies/versions/<int:number>/", policies.version, name="policy-version"),
+    path("settings/policies/versions/<int:number>/publish/", policies.publish, name="policy-publish"),
+    path("settings/policies/versions/<int:number>/shadow/", policies.put_in_shadow, name="policy-shadow"),
+    path("settings/grants/", grants.index, name="grant-list"),
+    path("settings/grants/<uuid:grant_id>/revoke/", grants.revoke, name="grant-revoke"),
+    path("approvals/<uuid:approval_id>/always", grants.make, name="grant-make"),
     path("audit/", audit.index, name="audit-list"),
 ]
 

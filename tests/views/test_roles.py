@@ -13,7 +13,7 @@ from .build import TRANSCRIPT, words
 
 READ = [
     "/", "/sessions/", "/agents/", "/approvals/", "/imports/", "/usage/", "/usage/wallets/", "/usage/calls/",
-    "/settings/",
+    "/settings/", "/settings/policies/", "/settings/grants/",
 ]  # fmt: skip
 CHANGE = [
     ("/settings/members/", {"name": "Kim", "email": "kim@example.org", "role": "viewer"}),
