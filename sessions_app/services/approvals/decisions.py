@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 from uuid import UUID
 
-from django.db import transaction
 from django.utils import timezone
 
 from sessions_app import canonical
@@ -19,7 +18,7 @@ from sessions_app.queries import votes
 
 from ..log.sanitise import storable, text
 from ..policies import gate
-from . import authority, effects
+from . import authority, contention, effects
 from .authority import VERDICTS as VERDICTS
 from .authority import Decider as Decider
 from .authority import Decision as Decision
@@ -50,17 +49,27 @@ def decide(approval: Approval, decider: Decider, decision: Decision) -> Approval
     authority.check(approval, decider, decision)
     decision = _storable(decision)
     _check_edit(approval, decision)
-    with transaction.atomic():
-        lock_session_of(approval.pk)
-        expire_due(approval_id=approval.pk)
-        deny_where_stopped(approval)
-        voted = _vote(approval.pk, decider, decision)
+    voted = contention.attempt(
+        approval.pk, lambda: _is_open(approval.pk, decision.version), lambda: _vote_first(approval, decider, decision)
+    )
     if voted:
         return voted
     current = Approval.objects.get(pk=approval.pk)
     if _is_repeated(decision, current, decider):
         return current
     raise Conflict(current, _why_not(current, decision))
+
+
+def _is_open(pk: UUID, version: int) -> bool:
+    """Whether a decision on this version may still count, read without a lock: nearly all who lose a race lose here."""
+    return Approval.objects.filter(pk=pk, status=Approval.Status.PENDING, version=version, deliver_at=None).exists()
+
+
+def _vote_first(approval: Approval, decider: Decider, decision: Decision) -> Approval | None:
+    lock_session_of(approval.pk)
+    expire_due(approval_id=approval.pk)
+    deny_where_stopped(approval)
+    return _vote(approval.pk, decider, decision)
 
 
 def _check_edit(approval: Approval, decision: Decision) -> None:

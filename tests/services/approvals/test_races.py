@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
 from sessions_app.models import Approval, Vote
@@ -77,3 +80,46 @@ def test_archiving_and_deciding_at_once_neither_lock_up_nor_both_win(session):
         other.refresh_from_db()
         assert other.pending_approvals == 0
     assert list(audit.broken_rows(session.workspace_id)) == []
+
+
+@pytest.mark.parametrize("seconds", [0, 5])
+def test_forty_at_once_by_every_way_in_have_one_winner(session, person, key_of, seconds, settings):
+    """And every loser is told who that is."""
+    settings.UNDO_SECONDS = seconds
+    approval = ask(session)
+    people = [person(f"P{number}") for number in range(3)]
+    ways = [
+        *people, *(replace(one, channel="slack") for one in people), *(key_of(one, "robot") for one in people),
+        key_of(None, "pipeline"),
+    ]  # fmt: skip
+    verdicts = ["approve", "deny"]
+    results = at_once(*(
+        lambda by=by, verdict=verdict: decide(approval, verdict, by=by)
+        for by in ways for verdict in verdicts for _ in range(2)
+    ))  # fmt: skip
+    won = [result for result in results if isinstance(result, Approval)]
+    lost = [result for result in results if isinstance(result, Conflict)]
+    assert len(won) + len(lost) == 40 and won
+    vote = Vote.objects.get()
+    assert all(str(conflict).startswith(f"{vote.by} decided this already") for conflict in lost)
+    assert {result.version for result in won} == {2}
+    assert list(audit.broken_rows(session.workspace_id)) == []
+
+
+def test_a_session_that_is_locked_for_long_makes_deciders_wait_and_not_fail(session, person):
+    approval = ask(session)
+    held, let_go = threading.Event(), threading.Event()
+
+    def hold():
+        with transaction.atomic():
+            sessions.lock(session.pk)
+            held.set()
+            let_go.wait(10)
+
+    def decide_then_let_go(by):
+        held.wait(10)
+        threading.Timer(1.2, let_go.set).start()
+        return decide(approval, by=by)
+
+    results = at_once(hold, *(lambda by=by: decide_then_let_go(by) for by in (person("Ines"), person("Omar"))))
+    assert sorted(type(result).__name__ for result in results) == ["Approval", "Conflict", "NoneType"]
