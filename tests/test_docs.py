@@ -40,7 +40,7 @@ def test_every_script_that_the_readme_names_is_there():
 
 
 def test_every_link_of_the_docs_leads_somewhere():
-    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+    for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links {target}"
 

@@ -56,12 +56,14 @@ class ClaudeCode:
 
     def start(self, url: str, key: str, *options: str) -> subprocess.Popen[str]:
         command = [str(self.program), "-p", "go", "--output-format", "json", "--allowedTools", "Bash", *options]
-        environment = {
+        return subprocess.Popen(command, env=self.environment(url, key), cwd=self.work, text=True, **PIPES)
+
+    def environment(self, url: str, key: str) -> dict[str, str]:
+        return {
             "PATH": os.environ["PATH"], "HOME": str(self.home), "ANTHROPIC_API_KEY": "sk-ant-test",
             "ANTHROPIC_BASE_URL": self.apis.url, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1", "IS_SANDBOX": "1", "COUNTERSIGN_URL": url, "COUNTERSIGN_API_KEY": key,
         }  # fmt: skip
-        return subprocess.Popen(command, env=environment, cwd=self.work, text=True, **PIPES)
 
     def run(self, url: str, key: str = "cs_test", *options: str) -> str:
         """What it prints."""
@@ -94,11 +96,13 @@ class Codex:
 
     def start(self, url: str, key: str, *options: str) -> subprocess.Popen[str]:
         command = [str(self.program), "exec", "--skip-git-repo-check", *options, "go"]
-        environment = {
+        return subprocess.Popen(command, env=self.environment(url, key), cwd=self.work, text=True, **PIPES)
+
+    def environment(self, url: str, key: str) -> dict[str, str]:
+        return {
             "PATH": os.environ["PATH"], "HOME": str(self.home.parent), "CODEX_HOME": str(self.home), "FAKE_KEY": "x",
             "COUNTERSIGN_URL": url, "COUNTERSIGN_API_KEY": key,
         }  # fmt: skip
-        return subprocess.Popen(command, env=environment, cwd=self.work, text=True, **PIPES)
 
     def run(self, url: str, key: str = "cs_test", *options: str) -> str:
         """What it prints."""
