@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, path
 
-from .views import audit, home, session_list, sign_in, sign_in_links, stops
+from .views import audit, home, oversight, session_list, sign_in, sign_in_links, stops
 from .views.agents import agents, forms, versions
 from .views.approvals import attention, decisions, inbox, stream
 from .views.money import tool_calls, usage, wallets
@@ -149,6 +149,8 @@ settings_urls = [
     path("settings/grants/<uuid:grant_id>/revoke/", grants.revoke, name="grant-revoke"),
     path("approvals/<uuid:approval_id>/always", grants.make, name="grant-make"),
     path("audit/", audit.index, name="audit-list"),
+    path("oversight/", oversight.index, name="oversight"),
+    path("oversight/planted-calls/", oversight.plant, name="oversight-plant"),
 ]
 
 urlpatterns: list[URLPattern | URLResolver] = [

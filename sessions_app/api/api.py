@@ -30,6 +30,7 @@ from . import (
     auth,
     events,
     grants,
+    oversight,
     policies,
     sessions,
     stops,
@@ -108,6 +109,7 @@ def build() -> NinjaAPI:
         usage,
         wallets,
         audit,
+        oversight,
     ):
         api.add_router(ROOT, noun.router)
     for noun in (sessions, events, waiting):

@@ -81,8 +81,8 @@ class Principal:
     def sees(self) -> Q:
         """Condition of the sessions that it sees; of approvals ``sees_approvals``."""
         here = Q(workspace=self.workspace)
-        if self.agent:
-            return here & Q(agent=self.agent)
+        if self.agent:  # its program may be who executes what is approved: a planted call is not there for it
+            return here & Q(agent=self.agent) & ~Q(pk__in=Approval.objects.filter(planted=True).values("session"))
         return here & Q(opened_by_key=self.api_key_id) if self.role == Role.AGENT else here
 
     def may_see_agent(self, agent_id: UUID) -> bool:

@@ -80,6 +80,8 @@ LITERALLY = {
     "/api/v1/stops": {"get", "post"},
     "/api/v1/stops/{stop_id}": {"get"},
     "/api/v1/stops/{stop_id}/lift": {"post"},
+    "/api/v1/oversight": {"get"},
+    "/api/v1/planted-calls": {"post"},
     "/api/v1/audit": {"get"},
     "/api/v1/audit/export": {"get"},
     "/api/v1/evidence": {"get"},

@@ -164,6 +164,7 @@ class Approval(BaseModel):
     claimed_until: datetime | None
     assigned_to: str | None
     snoozed_until: datetime | None
+    planted: bool = Field(description="a test call of an admin, never executed; told once it is decided")
     delivery: str
     delivery_tries: int
     delivery_error: str | None
@@ -195,6 +196,7 @@ class Approval(BaseModel):
             call=Call(digest=counted.digest, arguments=standing),
             decision=decision_of(approval),
             result=EscalationResult.from_row(approval),
+            planted=approval.planted and approval.status != models.Approval.Status.PENDING,
         )
 
 

@@ -137,6 +137,7 @@ class Approval(models.Model):
                 name="approval_to_deliver",
             ),
             models.Index(fields=["session", "event_seq"], name="approval_of_event"),
+            models.Index(fields=["session"], condition=models.Q(planted=True), name="approval_planted"),
             models.Index(
                 fields=["workspace", "-decided_at", "-id"],
                 condition=~models.Q(status="pending") & models.Q(recorded=False),

@@ -44,6 +44,7 @@ WITH turns AS (
     LEFT JOIN sessions_app_turnusage u ON u.session_id = t.session_id AND u.turn = t.index
     LEFT JOIN sessions_app_turninflight f ON f.session_id = t.session_id AND f.turn = t.index
     WHERE s.workspace_id = %(workspace)s
+      AND NOT EXISTS (SELECT FROM sessions_app_approval p WHERE p.session_id = s.id AND p.planted)
       AND {IN_PERIOD.format(began="coalesce(t.started_at, s.started_at, s.created_at)")}
       AND (%(origin)s = '' OR s.origin = %(origin)s)
       AND (%(tag)s = '' OR s.tags @> ARRAY[%(tag)s])

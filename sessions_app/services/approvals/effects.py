@@ -115,8 +115,9 @@ def _end(approval: Approval, vote: Vote, counted: Tally, by: audit.Actor) -> Non
     }  # fmt: skip
     approval.status = STATUSES.get(vote.verdict, Approval.Status.APPROVED)
     if vote.verdict == "approve":
-        approval.executable_digest = approval.digest_of_call(approval.arguments if edited is None else edited)
-        kept["digest"] = approval.executable_digest
+        if not approval.planted:
+            approval.executable_digest = approval.digest_of_call(approval.arguments if edited is None else edited)
+            kept["digest"] = approval.executable_digest
         if edited is not None:
             approval.status = Approval.Status.APPROVED_EDITED
     if approval.votes_needed > 1:

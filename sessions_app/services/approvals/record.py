@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
@@ -39,12 +40,16 @@ def event_of(approval: Approval, by: audit.Actor, text: str, actor_kind: ActorKi
             server=approval.tool_server,
             arguments=approval.arguments,
         ),
-        data={"approval": str(approval.pk), "status": approval.status, "decision": approval.decision},
+        data={"approval": str(approval.pk), "status": approval.status, "decision": approval.decision}
+        | ({"planted": True} if approval.planted and approval.status != Approval.Status.PENDING else {}),
     )
 
 
-def record_ending(approval: Approval, by: audit.Actor, action: str, reason: str, **more: str) -> None:
+def record_ending(approval: Approval, by: audit.Actor, action: str, reason: str, **more: Any) -> None:
     """Write down that an approval waits no more, and resume the turn that waited for it."""
+    if approval.planted:
+        _keep_from_executors(approval)
+        more = more | {"planted": True}
     # Archiving cancels what waits after it closed the session, so the event goes into a closed log, too.
     sentence = f"{by.name}: {approval.get_status_display().lower()}"
     actor_kind: ActorKind = "system" if by.kind in ("system", "stop", "trigger") else "person"
@@ -58,6 +63,14 @@ def record_ending(approval: Approval, by: audit.Actor, action: str, reason: str,
         counts.add(COUNTED[action])
     announce(approval)
     resume(approval.session_id)
+
+
+def _keep_from_executors(approval: Approval) -> None:
+    """Nothing of a planted call is delivered or may be executed, whatever was decided."""
+    nothing = {"delivery": "none", "deliver_at": None, "execution": "none", "executable_digest": ""}
+    Approval.objects.filter(pk=approval.pk).update(**nothing)
+    for name, value in nothing.items():
+        setattr(approval, name, value)
 
 
 def announce(approval: Approval) -> None:

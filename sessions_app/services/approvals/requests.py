@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from sessions_app import canonical
-from sessions_app.models import Agent, Approval, Session
+from sessions_app.models import Agent, Approval, Member, Session
 
 from .. import actors, agents, audit, sessions
 from ..escalations import steps
@@ -46,8 +46,13 @@ class Question:
 
 
 @transaction.atomic
-def request(session: Session, question: Question, *, by: audit.Actor, agent: Agent | None = None) -> Approval:
+def request(
+    session: Session, question: Question, *, by: audit.Actor, agent: Agent | None = None,
+    planted_by: Member | None = None,
+) -> Approval:  # fmt: skip
     """Ask for a decision: of the rules, a grant, or else a person. The same ``client_id`` again is the same approval.
+
+    A call that an admin planted is always for a person, and none that they are themselves.
 
     Raises ``sessions.Closed``, or ``Conflict`` when the client id was used for another question.
     """
@@ -62,8 +67,13 @@ def request(session: Session, question: Question, *, by: audit.Actor, agent: Age
             name = question.client_id
             raise Conflict(asked, f'client_id "{name}" was used in this session with another {" and ".join(others)}')
     approval = _new_approval(session, question, by)
+    if planted_by:
+        approval.planted, approval.planted_by, approval.asked_by_user_id = True, planted_by, planted_by.user_id
+        question = replace(question, for_person=True)  # no grant is used up for it
     stop = doors.stop_in(session.workspace_id, session.agent_id)
     judgement = gate.UNASKED if stop else gate.judge(session, _asked(question), agent=agent)
+    if planted_by and judgement.effect != "ask":
+        judgement = gate.UNASKED
     automatic.note_judgement(approval, judgement)
     event = record.event_of(approval, by, _asks(approval, by), actor_kind="agent")
     approval.event_seq = sessions.append_to_open(session, [event], origin=links.desk_for(by)).last_seq

@@ -1,0 +1,1 @@
+"""Oversight that is real: test calls that admins place among the real ones."""

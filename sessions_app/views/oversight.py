@@ -1,0 +1,84 @@
+"""Page of the figures of oversight: one's own first, and the form by which admins plant a test call."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import orjson
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from sessions_app.models import Agent, Role
+from sessions_app.queries import oversight as queries
+from sessions_app.services.agents import NotActive
+from sessions_app.services.approvals import requests
+from sessions_app.services.oversight import planting
+
+from . import access
+
+PERIODS = {"7": "7 days", "30": "30 days", "90": "90 days", "365": "a year"}
+DEFAULT = "30"
+AGENTS = 500
+
+
+@require_safe
+@access.viewer
+def index(request: access.DeskRequest) -> HttpResponse:
+    """Figures of the last ``?days=``."""
+    return _page(request)
+
+
+@require_POST
+@access.admin
+def plant(request: access.DeskRequest) -> HttpResponse:
+    """Place a planted call; 422 with the form where it lacks something."""
+    typed = {name: request.POST.get(name, "").strip() for name in ("agent", "tool", "server", "arguments", "context")}
+    agent = Agent.objects.filter(workspace_id=request.member.workspace_id, slug=typed["agent"]).first()
+    arguments, errors = _arguments(typed["arguments"])
+    if agent is None:
+        errors["agent"] = "Choose the agent that seems to ask."
+    if not 0 < len(typed["tool"]) <= 500:
+        errors["tool"] = "Name the tool."
+    if not errors and agent:
+        question = requests.Question(
+            typed["tool"], arguments, server=typed["server"] or None, context=typed["context"],
+            risk=request.POST.get("risk", "")[:40],
+        )  # fmt: skip
+        try:
+            planting.plant(agent, question, by=request.member)
+        except NotActive as refused:
+            errors["agent"] = str(refused)
+        else:
+            messages.success(request, "The test call is in the inbox. It is marked nowhere until it is decided.")
+            return redirect("oversight")
+    return _page(request, 422, typed=typed, errors=errors)
+
+
+def _arguments(text: str) -> tuple[Any, dict[str, str]]:
+    try:
+        value = orjson.loads(text or "{}")
+    except orjson.JSONDecodeError as error:
+        return None, {"arguments": f"This is not JSON: {error}."}
+    return (value, {}) if isinstance(value, dict) else (None, {"arguments": "Arguments are a JSON object: {…}."})
+
+
+def _page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpResponse:
+    days = request.GET.get("days", DEFAULT)
+    days = days if days in PERIODS else DEFAULT
+    now, workspace_id = timezone.now(), request.member.workspace_id
+    found = queries.oversight(workspace_id, now - timedelta(days=int(days)), now + timedelta(minutes=1))
+    is_admin = request.member.role == Role.ADMIN
+    context = {
+        "days": days,
+        "periods": PERIODS,
+        "you": found.of(request.member.pk),
+        "found": found,
+        "people": [one for one in found.people if one.member_id != request.member.pk] if is_admin else [],
+        "agents": Agent.objects.filter(workspace_id=workspace_id).order_by("name")[:AGENTS] if is_admin else [],
+        **shown,
+    }
+    return render(request, "oversight/index.html", context, status=status)
