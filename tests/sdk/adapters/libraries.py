@@ -1,0 +1,68 @@
+"""Other people's agent libraries, each in an environment of its own: installed once into a cache of the tests."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.places import DOCS
+from tests.sdk.conftest import SOURCE
+
+PINNED = {
+    "openai-agents": ["openai-agents==0.24.0"],
+    "pydantic-ai": ["pydantic-ai-slim==2.62.0"],
+}
+"""What each page in docs/gate is run with."""
+DRIVER = Path(__file__).with_name("drive.py")
+INSTALLING, PATIENCE = 300, 60
+
+
+def python_with(name: str) -> Path:
+    """The interpreter that has a library; skips the test, and says why, where it cannot be had."""
+    place = _cache() / f"{name}-{'-'.join(PINNED[name]).replace('==', '-')}-{sys.version_info[1]}"
+    place.mkdir(parents=True, exist_ok=True)
+    python = place / "venv" / "bin" / "python"
+    with (place / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two test processes want it at once
+        if not (place / "installed").exists():
+            pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PINNED[name]]
+            for command in ([sys.executable, "-m", "venv", "--clear", str(place / "venv")], pip):
+                done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALLING)
+                if done.returncode:
+                    pytest.skip(f"pip cannot install {' '.join(PINNED[name])}: {done.stderr.strip()[-200:]}")
+            (place / "installed").touch()
+    return python
+
+
+def start(name: str, desks: list[str], key: str = "cs_test", wait: float = 2, calls: int = 1) -> subprocess.Popen[str]:
+    """The example of a page, run once for each desk at the same time; the model asks for ``calls`` calls at once."""
+    environment = {
+        "PATH": os.environ["PATH"], "HOME": "/nonexistent", "PYTHONPATH": str(SOURCE), "COUNTERSIGN_API_KEY": key,
+        "OPENAI_AGENTS_DISABLE_TRACING": "1", "PYTHONDONTWRITEBYTECODE": "1",
+    }  # fmt: skip
+    command = [str(python_with(name)), str(DRIVER), name, str(DOCS / "gate" / f"{name}.md"), str(wait), str(calls)]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    program = subprocess.Popen(command, env=environment, text=True, **pipes)
+    assert program.stdin
+    program.stdin.write(json.dumps(desks))
+    program.stdin.close()
+    program.stdin = None
+    return program
+
+
+def finished(program: subprocess.Popen[str]) -> list[dict[str, Any]]:
+    """For each desk: ``ran`` (the arguments of each execution), ``told`` (what the model read), ``error``."""
+    printed, complained = program.communicate(timeout=PATIENCE)
+    assert program.returncode == 0, complained
+    return json.loads(printed)
+
+
+def _cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "countersign-tests"
