@@ -11,7 +11,7 @@ from .views.money import tool_calls, usage, wallets
 from .views.policies import editor, grants
 from .views.policies import pages as policies
 from .views.session import chat, continuation, event, page
-from .views.settings import secrets, slack, workspace
+from .views.settings import absences, secrets, slack, workspace
 from .views.triggers import schedules, webhook_endpoints, webhook_receiver
 
 sign_in_urls = [
@@ -137,6 +137,8 @@ settings_urls = [
     path("settings/secrets/anthropic/", secrets.set_provider_key, name="provider-key-set"),
     path("settings/secrets/<uuid:secret_id>/replace/", secrets.replace, name="secret-replace"),
     path("settings/secrets/<uuid:secret_id>/remove/", secrets.remove, name="secret-remove"),
+    path("settings/absences/", absences.index, name="absence-list"),
+    path("settings/absences/<uuid:absence_id>/remove/", absences.remove, name="absence-remove"),
     path("settings/workspace/", workspace.rename, name="workspace-rename"),
     path("settings/workspace/switch/", workspace.switch, name="workspace-switch"),
     path("settings/policies/", policies.index, name="policy"),

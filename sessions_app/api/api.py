@@ -17,12 +17,14 @@ from sessions_app.services import agents as agent_service
 from sessions_app.services import continuations, sent_events
 from sessions_app.services import sessions as session_service
 from sessions_app.services.approvals import decisions as approval_service
+from sessions_app.services.escalations import absences as absence_service
 from sessions_app.services.money import budgets, ledger
 from sessions_app.services.stops import stops as stop_service
 from sessions_app.services.turns import messages
 from sessions_app.services.upkeep import disk
 
 from . import (
+    absences,
     agents,
     approval_steps,
     approvals,
@@ -60,6 +62,8 @@ FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
     stop_service.Refused: lambda error: invalid(f"/{error.field}", str(error)),
     stop_service.NotAllowed: lambda error: Problem(403, str(error)),
     stop_service.NotInForce: lambda error: Problem(409, str(error)),
+    absence_service.Refused: lambda error: invalid(f"/{error.field}", str(error)),
+    absence_service.NotAllowed: lambda error: Problem(403, str(error)),
     ledger.NotMoney: lambda error: invalid("/amount", str(error)),
     agent_service.NotAllowed: lambda error: Problem(403, str(error)),
     agent_service.NameTaken: lambda error: Problem(409, str(error)),
@@ -105,6 +109,7 @@ def build() -> NinjaAPI:
         policies,
         grants,
         stops,
+        absences,
         triggers,
         usage,
         wallets,

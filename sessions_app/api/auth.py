@@ -12,6 +12,7 @@ from ninja.utils import check_csrf
 
 from sessions_app.live import visits
 from sessions_app.models import (
+    Absence,
     Agent,
     Approval,
     Budget,
@@ -46,6 +47,7 @@ IN_PATHS: dict[str, type[Model]] = {
     "delivery_id": Delivery,
     "run_id": TriggerRun,
     "stop_id": Stop,
+    "absence_id": Absence,
 }
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from decimal import Decimal
 from uuid import UUID, uuid4
 
-from sessions_app.models import Agent, Budget, Role, Session, TriggerRun, WebhookDelivery
+from django.utils import timezone
+
+from sessions_app.models import Absence, Agent, Budget, Role, Session, TriggerRun, WebhookDelivery
 from sessions_app.services import agents, audit
 from sessions_app.services.approvals import requests
 from sessions_app.services.approvals.authority import Decider
 from sessions_app.services.money import budgets
+from sessions_app.services.people import members
 from sessions_app.services.policies import grants, versions
 from sessions_app.services.policies.grants import Wish
 from sessions_app.services.stops import stops
@@ -22,6 +26,7 @@ BY = audit.Actor("member", "somebody", "Somebody")
 def make_things(agent: Agent, session: Session) -> dict[str, UUID]:
     """Ids by the name of the path's parameter. What is not made (a message that waits) has an id that nobody has."""
     workspace_id = agent.workspace_id
+    somebody, _ = members.add_member(agent.workspace, "sue@example.org", "Sue", Role.VIEWER, by=BY)
     idle = agents.get_or_create_agent(workspace_id, "Idle")
     schedule = schedules.create(
         agent, by=BY, name="Daily", cron="0 9 * * *", timezone="UTC", input_text="Go", enabled=False,
@@ -33,6 +38,9 @@ def make_things(agent: Agent, session: Session) -> dict[str, UUID]:
     question = requests.Question("refund", {"amount": 4})
     decider = Decider(BY, Role.REVIEWER, "web")
     grant = grants.make_from(requests.request(session, question, by=audit.COMMAND), Wish("Why not"), decider=decider)
+    absence = Absence.objects.create(
+        workspace_id=workspace_id, member=somebody, begins_at=timezone.now(), ends_at=timezone.now() + timedelta(days=1)
+    )
     document = SourceDocument.objects.create(workspace_id=workspace_id, sha256="0" * 64, size=1)
     return {
         "agent_id": agent.pk,
@@ -48,6 +56,7 @@ def make_things(agent: Agent, session: Session) -> dict[str, UUID]:
             workspace_id=workspace_id, kind="schedule", name="Daily", status="skipped", fired_at=agent.created_at
         ).pk,
         "stop_id": stop.pk,
+        "absence_id": absence.pk,
         "grant_id": grant.pk,
         "import_id": Import.objects.create(workspace_id=workspace_id, document=document, filename="a.json").pk,
         "redaction_id": uuid4(),
