@@ -17,7 +17,7 @@ from sessions_app.live.hub import hub
 from sessions_app.live.threads import in_thread, release
 from sessions_app.queries import votes
 from sessions_app.services import actors, agents
-from sessions_app.services.approvals import decisions, delivery, effects, endings, requests
+from sessions_app.services.approvals import decisions, delivery, effects, endings, execution, requests
 
 from .auth import Principal, own_asker, own_reader, own_writer
 from .idempotency import once
@@ -174,6 +174,9 @@ def _given_to(principal: Principal, approval: models.Approval) -> models.Approva
 
     What is noted is what is told: between reading and noting it may have become void.
     """
+    if approval.status in execution.EXECUTABLE and approval.delivery in delivery.OWED:
+        endings.held_to_stop(approval)
+        approval = find(principal, approval.pk)
     while approval.status != Status.PENDING and approval.delivery in delivery.OWED and _is_told(principal, approval):
         if delivery.mark_delivered(approval):
             break

@@ -74,6 +74,7 @@ def _answer_call(follower: Follower, call: Event, id_: str) -> bool:
     approval = _asked(follower.turn, id_) or _ask(follower.turn, call)
     if approval.status == Status.PENDING:
         return False
+    approval = endings.held_to_stop(approval)
     _send(follower, id_, reply(call, approval, id_), approval)
     return True
 

@@ -69,8 +69,9 @@ def not_told() -> Q:
 
 
 def stoppable() -> Q:
-    """Calls that a stop ends."""
-    return not_told()
+    """Calls that a stop ends: also those that a rule allowed to an agent that runs here, which was not told either."""
+    by_rule = Q(status=Approval.Status.AUTO_ALLOWED, delivery="queued", execution="none", recorded=False)
+    return not_told() | by_rule & Q(asked_by_key=None, asked_by_user=None)
 
 
 @transaction.atomic
@@ -105,6 +106,14 @@ def deny_where_stopped(approval: Approval) -> None:
     stop = doors.stop_in(approval.workspace_id, approval.session.agent_id)
     if stop:
         deny_by_stop(approval, stop)
+
+
+@transaction.atomic
+def held_to_stop(approval: Approval) -> Approval:
+    """The approval as its agent may be told of it now: under a stop nothing is allowed that it was not told before."""
+    deny_where_stopped(approval)
+    approval.refresh_from_db()
+    return approval
 
 
 @transaction.atomic

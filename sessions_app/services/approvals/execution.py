@@ -6,9 +6,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from sessions_app.models import Approval
+from sessions_app.queries import stops as queries
 
 from .. import actors, audit, notify
 from ..log.sanitise import text
+from ..stops import doors
 from .authority import NotAllowed
 from .decisions import Conflict
 from .record import lock_session_of
@@ -28,7 +30,7 @@ def report(approval: Approval, *, by: audit.Actor, digest: str, state: str, deta
     with transaction.atomic():
         lock_session_of(approval.pk)
         current = Approval.objects.select_related("session").get(pk=approval.pk)
-        if refused := _why_not(current, digest):
+        if refused := _why_not(current, digest) or _why_stopped(current, state):
             audit.record(
                 current.workspace_id, by, "approval.execution_refused", subject=("approval", current.pk),
                 session=str(current.session_id), tool=current.tool_name, state=state, digest=digest,
@@ -59,6 +61,14 @@ def _why_not(approval: Approval, digest: str) -> str:
     if digest != approval.executable_digest:
         return "this is not the call that was approved: its digest is another one; do not make it"
     return ""
+
+
+def _why_stopped(approval: Approval, state: str) -> str:
+    """Why a call may not begin now. What has begun before a stop is told apart, and its end may be reported."""
+    if state != "running" or approval.execution != "none":
+        return ""
+    stop = doors.stop_in(approval.workspace_id, approval.session.agent_id)
+    return f"this call may not be made: {queries.sentence(stop)}" if stop else ""
 
 
 def _note(approval: Approval, by: audit.Actor, digest: str, state: str, detail: str) -> bool:
