@@ -13,6 +13,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Callable
@@ -26,6 +27,7 @@ from countersign.doctor import wrong_desks  # noqa: E402
 HOOK = [sys.executable, "-I", "-S", str(SOURCE / "countersign" / "hook.py"), "claude-code", "pre-tool-use"]
 BARE = [sys.executable, "-I", "-S", "-c", "pass"]
 RUNS = 200
+HOME = tempfile.TemporaryDirectory(prefix="countersign-bench-")
 
 
 def call() -> bytes:
@@ -49,7 +51,7 @@ def took(command: list[str], environment: dict[str, str], status: int) -> float:
 
 def measure(url: str, key: str, runs: int, tell: Callable[[str], None] = print) -> float:
     """The 95th percentile of what a hook takes beyond the interpreter's start, in milliseconds. Taken in turns."""
-    environment = {"PATH": os.environ["PATH"], "COUNTERSIGN_URL": url, "COUNTERSIGN_API_KEY": key}
+    environment = {"PATH": os.environ["PATH"], "COUNTERSIGN_URL": url, "COUNTERSIGN_API_KEY": key, "HOME": HOME.name}
     for _ in range(5):
         took(HOOK, environment, 86)
     pairs = [(took(BARE, environment, 0), took(HOOK, environment, 86)) for _ in range(runs)]

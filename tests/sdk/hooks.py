@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from typing import Any
 
 from countersign import commands
 
+STATE = tempfile.TemporaryDirectory(prefix="countersign-state-")
 CALL = {
     "session_id": "5a0e2f8c-6f0e-4a43-9a71-0b9a5d4d0001", "transcript_path": "/nowhere/transcript.jsonl",
     "cwd": "/work/shop",
@@ -45,7 +47,7 @@ def run(
     **more: str,
 ) -> Ran:  # fmt: skip
     """What became of a call. ``command``: in place of the one that is installed."""
-    environment = {"PATH": os.environ["PATH"], "COUNTERSIGN_API_KEY": key} | more
+    environment = {"PATH": os.environ["PATH"], "COUNTERSIGN_API_KEY": key, "XDG_STATE_HOME": STATE.name} | more
     if url is not None:
         environment["COUNTERSIGN_URL"] = url
     command = command or commands.gate("claude-code", "pre-tool-use", "--hold", str(hold))

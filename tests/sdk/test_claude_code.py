@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+from collections import Counter
 
 import pytest
 from countersign.doctor.model_apis import ModelApis
 
 from config.database.postgres import wait_until
-from sessions_app.models import Approval
+from sessions_app.models import Approval, Event
 from tests.browser import server
 
 from .bad_desks import GARBAGE, LIES, answering, lying, nobody, pause
@@ -45,10 +46,30 @@ def test_an_approved_call_runs_and_the_card_says_what_it_is(claude, desk_server,
     assert (approval.tool_name, approval.arguments, approval.context) == (*TOUCH, "Make a file")
     assert approval.session.agent.name == "Claude Code"
     assert approval.session.title == "Claude Code in work"
+    assert wait_until(lambda: ("agent_message", "I will do that.") in log_of(approval), 10), "nothing led to the card"
+    assert ("user_message", "go") in log_of(approval)
     decide(approval, "approve")
     printed = json.loads(finished(client))
     assert claude.made == ["made"]
     assert approval.session.external_id == printed["session_id"]
+
+
+def test_the_transcript_of_a_run_is_in_its_session_once(claude, desk_server, agent_key, asked, decide):
+    claude.install("--hold", "60")
+    client = claude.start(desk_server, agent_key)
+    approval = asked()
+    decide(approval, "approve")
+    finished(client)
+    kinds = Counter(kind for kind, _ in log_of(approval))
+    expected = {"user_message": 1, "agent_message": 2, "tool_call": 1, "tool_result": 1, "model_request": 2}
+    assert {kind: kinds[kind] for kind in expected} == expected
+    session = approval.session
+    session.refresh_from_db()
+    assert session.output_tokens == 40
+
+
+def log_of(approval):
+    return list(Event.objects.filter(session=approval.session_id).values_list("kind", "text"))
 
 
 def test_a_denied_call_does_not_run_and_the_model_is_told_why(claude, desk_server, agent_key, asked, decide):

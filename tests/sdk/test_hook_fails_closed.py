@@ -127,8 +127,10 @@ def copied(tmp_path):
     return tmp_path / "countersign", command.replace(str(SOURCE), str(tmp_path))
 
 
-ON_THE_WAY = ("hook.py", "hooked.py", "holding.py", "asking.py", "answers.py", "wire.py", "canonical.py", "__init__.py",
-              "call_events.py", "plain_json.py",              "claude_code/gate.py", "sentences.py")  # fmt: skip
+ON_THE_WAY = (
+    "hook.py", "hooked.py", "call_events.py", "plain_json.py", "holding.py", "asking.py", "answers.py", "wire.py",
+    "canonical.py", "__init__.py", "claude_code/gate.py", "claude_code/runs.py", "sentences.py",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("module", ON_THE_WAY)
@@ -152,7 +154,8 @@ def test_every_module_that_a_call_needs_is_broken_once_above():
     script = """if True:
         import sys
         sys.path.insert(0, sys.argv[1])
-        import countersign.claude_code.gate, countersign.hook, countersign.hooked, countersign.sentences
+        import countersign.claude_code.gate, countersign.claude_code.runs
+        import countersign.hook, countersign.hooked, countersign.sentences
         print(*(module.__file__ for name, module in sys.modules.items() if name.startswith("countersign")), sep="\\n")
     """
     python = [sys.executable, "-I", "-S", "-c", script, str(SOURCE)]

@@ -12,7 +12,6 @@ from .wire import Address, Garbled, Unreachable, exchange
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
 
 class Desk:
@@ -31,9 +30,7 @@ class Desk:
             return failed
 
 
-def asked(
-    question: Question, hold: float, event: dict[str, Any], waits: Callable[[Desk, Decision], None] | None = None
-) -> Decision:
+def asked(question: Question, hold: float, waits: Callable[[Desk, Decision], None] | None = None) -> Decision:
     """The decision on a call, ``pending`` after ``hold`` seconds. ``waits`` is told when a person has to decide."""
     try:
         desk = Desk()

@@ -116,7 +116,7 @@ def others(settings: Settings, event: str) -> list[str]:
 
 def is_ours(hook: Settings) -> bool:
     command = str(hook.get("command", ""))
-    return "countersign/hook.py" in command or "countersign hook " in command
+    return any(name in command for name in ("countersign/hook.py", "countersign/report.py", "countersign hook "))
 
 
 def _without(group: Settings) -> Settings:

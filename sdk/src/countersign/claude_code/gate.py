@@ -15,8 +15,10 @@ from ..sentences import why
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
+    from ..holding import Desk
     from ..hooked import Options
 
 AGENT = "Claude Code"
@@ -25,8 +27,35 @@ AGENT = "Claude Code"
 def decide(options: Options, event: dict[str, Any], started: float) -> dict[str, Any]:
     """What the client is told of a call. Raises ``ValueError`` for an input that is no call."""
     question = question_of(event, options, AGENT)
-    decision = asked(question, options.hold - (time.monotonic() - started), event)
+    decision = asked(question, options.hold - (time.monotonic() - started), _teller(event))
+    _remember(event, decision)
     return _pre_tool_use(decision, options) if options.event == PRE_TOOL_USE else _permission_request(decision)
+
+
+def _teller(event: dict[str, Any]) -> Callable[[Desk, Decision], None]:
+    """Brings what led to a call to the desk, for the card that a person reads now. Failing, it stops nothing."""
+
+    def tell(desk: Desk, decision: Decision) -> None:
+        try:
+            from . import transcript
+
+            transcript.send(
+                desk, decision.session_id, str(event.get("transcript_path")), event["session_id"], whole=False
+            )
+        except Exception as error:
+            print(f"countersign: the transcript was not sent: {error}")  # to standard error, see hook.py
+
+    return tell
+
+
+def _remember(event: dict[str, Any], decision: Decision) -> None:
+    from . import runs
+
+    try:
+        if decision.session_id and (runs.recall(event["session_id"]) or {}).get("session") != decision.session_id:
+            runs.remember(event["session_id"], decision.session_id)
+    except OSError as error:
+        print(f"countersign: this run cannot be remembered, so that its transcript will not be sent: {error}")
 
 
 def _pre_tool_use(decision: Decision, options: Options) -> dict[str, Any]:

@@ -34,10 +34,14 @@ def check_version(program: str | None) -> str:
 
 
 def hooks(hold: int, *, defers: bool) -> dict[str, Settings]:
-    """Event -> group. ``onFailure`` is for the day when even the command's shell cannot be started."""
+    """Event -> group: the gate, and what brings the transcript.
+
+    ``onFailure`` is for the day when even the command's shell cannot be started.
+    """
     options = ["--hold", str(hold), *(["--defer"] if defers else [])]
     gate = {"type": "command", "timeout": hold + GRACE, "onFailure": "block", "statusMessage": WAITS}
-    return {
+    told = {"type": "command", "timeout": GRACE, "command": commands.report(CLIENT, "transcript")}
+    return {"Stop": {"hooks": [told]}, "SessionEnd": {"hooks": [told]}} | {
         name: {"matcher": "*", "hooks": [gate | {"command": commands.gate(CLIENT, event, *options)}]}
         for name, event in (("PreToolUse", PRE_TOOL_USE), ("PermissionRequest", PERMISSION_REQUEST))
     }

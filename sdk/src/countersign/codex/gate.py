@@ -27,7 +27,7 @@ INSTEAD = "A reviewer changed this call. Make it again with exactly these argume
 def decide(options: Options, event: dict[str, Any], started: float) -> dict[str, Any]:
     """What the client is told of a call. Raises ``ValueError`` for an input that is no call."""
     question = question_of(event, options, AGENT)
-    decision = asked(question, options.hold - (time.monotonic() - started), event)
+    decision = asked(question, options.hold - (time.monotonic() - started))
     return _pre_tool_use(decision) if options.event == PRE_TOOL_USE else _permission_request(decision)
 
 

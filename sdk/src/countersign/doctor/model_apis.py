@@ -82,7 +82,8 @@ class _Handler(BaseHTTPRequestHandler):
         asked = json.loads(body)
         self.of.requests.append(asked)
         calls = self.of.calls_after({id_ for id_, _ in results_of(asked)}) if asked.get("tools") else []
-        frames = messages_frames(calls) if path == "/v1/messages" else responses_frames(calls)
+        id_ = f"msg_{len(self.of.requests)}"
+        frames = messages_frames(calls, id_) if path == "/v1/messages" else responses_frames(calls)
         stream = "".join(f"event: {frame['type']}\ndata: {json.dumps(frame)}\n\n" for frame in frames)
         self._answer(200, stream.encode(), "text/event-stream")
 
@@ -112,9 +113,15 @@ def results_of(asked: Json) -> list[tuple[str, str]]:
     return [(id_, said if isinstance(said, str) else json.dumps(said)) for id_, said in found]
 
 
-def messages_frames(calls: list[tuple[str, str, Json]]) -> Iterator[Json]:
+def messages_frames(calls: list[tuple[str, str, Json]], message_id: str) -> Iterator[Json]:
     """The events of a response of the Messages API."""
-    message: Json = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-opus-5-5", "content": []}
+    message: Json = {
+        "id": message_id,
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-opus-5-5",
+        "content": [],
+    }
     usage = {"input_tokens": 10, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 1}
     yield {"type": "message_start", "message": message | {"stop_reason": None, "stop_sequence": None, "usage": usage}}
     said = "I will do that." if calls else "Done."

@@ -54,8 +54,8 @@ def prove_commands(settings: Settings) -> Iterator[Finding]:
 
 
 def _one_call(command: str, event: str, name: str, runs: bool, desk: Any) -> Finding:
-    with desk() as url:
-        environment = os.environ | {"COUNTERSIGN_URL": url, "COUNTERSIGN_API_KEY": "cs_doctor"}
+    with desk() as url, tempfile.TemporaryDirectory(prefix="countersign-doctor-") as state:
+        environment = os.environ | {"COUNTERSIGN_URL": url, "COUNTERSIGN_API_KEY": "cs_doctor", "XDG_STATE_HOME": state}
         given = json.dumps(CALL | {"hook_event_name": event}).encode()
         try:
             done = subprocess.run(["/bin/sh", "-c", command], input=given, capture_output=True, env=environment,
@@ -111,7 +111,7 @@ def _one_touch(client: str, command: list[str], base: str, more: dict[str, str],
     ):
         elsewhere = ("ANTHROPIC_", "CLAUDE_CODE_USE_", "CLAUDECODE")  # would lead to a real model, and its bill
         environment = {name: value for name, value in os.environ.items() if not name.startswith(elsewhere)}
-        environment |= more | {"COUNTERSIGN_URL": url, "COUNTERSIGN_API_KEY": "cs_doctor"}
+        environment |= more | {"COUNTERSIGN_URL": url, "COUNTERSIGN_API_KEY": "cs_doctor", "XDG_STATE_HOME": work}
         environment |= {base: apis.url} if base else {}
         command = [word.replace("%s", apis.url) for word in command]
         try:

@@ -1,0 +1,55 @@
+"""Which session at the desk a run of Claude Code is, and how much of its transcript is there: one small file per run.
+
+Only a hint of where to send: nothing is allowed because of it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from .. import plain_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+LETTERS = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_")
+
+
+def folder() -> str:
+    home = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")  # noqa: PTH111, PTH118
+    return os.path.join(home, "countersign", "claude-code")  # noqa: PTH118
+
+
+def remember(run: str, session: str, lines: int = 0, requests: int = 0) -> None:
+    """``lines`` of the transcript are at the desk, and the model requests of the first ``requests`` lines."""
+    if not is_name(run):
+        return
+    os.makedirs(folder(), 0o700, exist_ok=True)  # noqa: PTH103
+    written = plain_json.dumps({"session": session, "lines": lines, "requests": requests}).encode()
+    path = _path(run)
+    new = f"{path}.{os.getpid()}"
+    with open(new, "wb") as file:  # noqa: PTH123
+        file.write(written)
+    os.replace(new, path)  # noqa: PTH105
+
+
+def recall(run: str) -> dict[str, Any] | None:
+    """What is known of a run; None where it asked nothing yet."""
+    if not is_name(run):
+        return None
+    try:
+        with open(_path(run), "rb") as file:  # noqa: PTH123
+            known = plain_json.loads(file.read())
+    except (OSError, ValueError):
+        return None
+    return known if isinstance(known, dict) and isinstance(known.get("session"), str) else None
+
+
+def is_name(run: str) -> bool:
+    """A run names a file, so that it has to be a name."""
+    return 0 < len(run) <= 100 and LETTERS.issuperset(run)
+
+
+def _path(run: str) -> str:
+    return os.path.join(folder(), f"{run}.json")  # noqa: PTH118
