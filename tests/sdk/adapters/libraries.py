@@ -18,22 +18,27 @@ from tests.sdk.conftest import SOURCE
 PINNED = {
     "openai-agents": ["openai-agents==0.24.0"],
     "pydantic-ai": ["pydantic-ai-slim==2.62.0"],
+    "langchain": ["langgraph==1.2.22"],
 }
 """What each page in docs/gate is run with."""
+AS_THEY_ARE = {"langchain": ["langchain==1.5.0", "langchain-core==1.8.2"]}
+"""Installed on top, without what they ask for: a certifi that not every mirror of the package index has."""
 DRIVER = Path(__file__).with_name("drive.py")
 INSTALLING, PATIENCE = 300, 60
 
 
 def python_with(name: str) -> Path:
     """The interpreter that has a library; skips the test, and says why, where it cannot be had."""
-    place = _cache() / f"{name}-{'-'.join(PINNED[name]).replace('==', '-')}-{sys.version_info[1]}"
+    alone = AS_THEY_ARE.get(name, [])
+    place = _cache() / "-".join([name, *PINNED[name], *alone, str(sys.version_info[1])]).replace("==", "-")
     place.mkdir(parents=True, exist_ok=True)
     python = place / "venv" / "bin" / "python"
     with (place / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two test processes want it at once
         if not (place / "installed").exists():
-            pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PINNED[name]]
-            for command in ([sys.executable, "-m", "venv", "--clear", str(place / "venv")], pip):
+            pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+            commands = [[sys.executable, "-m", "venv", "--clear", str(place / "venv")], [*pip, *PINNED[name]]]
+            for command in [*commands, [*pip, "--no-deps", *alone]] if alone else commands:
                 done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALLING)
                 if done.returncode:
                     pytest.skip(f"pip cannot install {' '.join(PINNED[name])}: {done.stderr.strip()[-200:]}")
