@@ -6,7 +6,7 @@ from django.urls import URLPattern, URLResolver, path
 
 from .views import audit, home, oversight, session_list, sign_in, sign_in_links, stops
 from .views.agents import agents, forms, versions
-from .views.approvals import attention, decisions, inbox, stream
+from .views.approvals import attention, batch, decisions, inbox, reasons, stream
 from .views.money import tool_calls, usage, wallets
 from .views.policies import editor, grants
 from .views.policies import pages as policies
@@ -61,6 +61,9 @@ approval_urls = [
     path("approvals/more", inbox.more_lines, name="approval-more"),
     path("approvals/lines", inbox.lines, name="approval-lines"),
     path("approvals/cards", inbox.cards, name="approval-cards"),
+    path("approvals/batch", batch.batch, name="approval-batch"),
+    path("approvals/reasons/", reasons.index, name="reason-list"),
+    path("approvals/reasons/<uuid:reason_id>/remove/", reasons.remove, name="reason-remove"),
     path("approvals/stream", stream.stream, name="approval-stream"),
     path("approvals/count", inbox.count, name="approval-count"),
     path("approvals/<uuid:approval_id>/", decisions.card, name="approval-detail"),

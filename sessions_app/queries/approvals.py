@@ -10,11 +10,13 @@ from operator import or_
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, When
+from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, When, prefetch_related_objects
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from sessions_app.models import Approval, Member, Turn
+
+from . import votes
 
 RECENT = 20
 HIGH = ("high", "critical", "destructive")
@@ -123,8 +125,9 @@ def of_ids(workspace_id: UUID, ids: Iterable[UUID]) -> list[Approval]:
 
 
 def with_turns(approvals: Iterable[Approval]) -> list[Approval]:
-    """The same approvals, each with the turn it was asked in as ``turn`` (None where it is in none): one query."""
+    """The same approvals, each with its votes and the turn it was asked in as ``turn`` (None where it is in none)."""
     found = list(approvals)
+    prefetch_related_objects(found, votes.PREFETCH)
     asked = [
         Q(session_id=a.session_id, first_seq__lte=a.event_seq, last_seq__gte=a.event_seq) for a in found if a.event_seq
     ]

@@ -7,6 +7,7 @@ from typing import Any
 
 from django import template
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
@@ -16,6 +17,7 @@ from sessions_app.queries.log.outline import Outline
 from sessions_app.queries.log.search import Found
 from sessions_app.queries.log.timeline import Nested
 from sessions_app.rendering import marks, numbers, text, toolbody, usage_words
+from sessions_app.rendering.arguments import secrets
 from sessions_app.rendering.toolline import ToolLine
 from sessions_app.views.approvals import cards
 from sessions_app.views.session.addresses import event_url
@@ -108,6 +110,18 @@ def diff_class(mark: str) -> str:
 def is_dangerous(risk: str) -> bool:
     """Whether a call of this risk is approved in two steps."""
     return risk in HIGH
+
+
+@register.filter
+def is_to_come(at: datetime | None) -> bool:
+    """Whether a time lies in the future; None does not."""
+    return at is not None and at > timezone.now()
+
+
+@register.filter
+def masked_json(value: Any) -> str:
+    """Indented JSON without its secrets."""
+    return toolbody.as_json(secrets.masked(value)[0])
 
 
 @register.filter

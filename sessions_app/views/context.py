@@ -10,6 +10,7 @@ from django.http import HttpRequest
 
 from sessions_app.models import Member
 from sessions_app.queries import approvals, stops
+from sessions_app.services.approvals import reasons
 
 from . import access
 
@@ -26,7 +27,14 @@ def desk(request: HttpRequest) -> dict[str, Any]:
     # int, and `pluralize` said "1 wait" of it.
     waiting = cache(lambda: approvals.waiting_count(member.workspace_id))
     held = cache(lambda: list(stops.in_force(member.workspace_id)[:STRIPS]))
-    return {"member": member, "workspace": member.workspace, "waiting_count": waiting, "stops": held}
+    store = cache(lambda: reasons.store(member))
+    return {
+        "member": member,
+        "workspace": member.workspace,
+        "waiting_count": waiting,
+        "stops": held,
+        "reasons_in_store": store,
+    }
 
 
 def _behind_no_door(request: HttpRequest) -> Member | None:

@@ -46,3 +46,13 @@ document.addEventListener("keydown", (event) => {
     event.stopImmediatePropagation();
   } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && isTyping(event.target) && sendChoice(event.target)) event.preventDefault();
 }, { capture: true });
+
+// A saved reason goes into the field, where it can still be changed.
+document.addEventListener("change", (event) => {
+  const chosen = event.target.closest("select[data-saved-reason]");
+  const field = chosen?.closest(".choice-inside").querySelector("textarea");
+  if (!field || !chosen.value) return;
+  field.value = chosen.value;
+  chosen.value = "";
+  field.focus();
+});

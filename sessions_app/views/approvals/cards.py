@@ -6,9 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from sessions_app.models import Approval
+from sessions_app.policy import terms
+from sessions_app.queries import votes
 from sessions_app.queries.approvals import HIGH
+from sessions_app.queries.votes import Tally
 from sessions_app.rendering import marks, text, toolbody, toolline
 from sessions_app.rendering.arguments import secrets, shape
+from sessions_app.services.turns import messages
 
 LARGE = 8_000
 """Characters of arguments as JSON that every card carries whole. Larger ones stand whole on the card's own page."""
@@ -39,10 +43,28 @@ class ApprovalCard:
     """What became of the decision: whether the agent was told, and whether the call was run."""
     twice: bool
     """Whether it is approved in two steps."""
+    allowed: tuple[str, ...]
+    """What the rules let people decide: of approve, edit, answer, deny, always."""
+    comments: tuple[str, ...]
+    """Verdicts that want a comment."""
+    typed_confirmation: bool
+    tally: Tally
+    """How the votes stand: a decision names its digest."""
+    arguments: Any
+    """Of the call that a decision is about: what was asked, or what an earlier vote made of it; with its secrets."""
+    runs_here: bool
+    """Whether approving it runs it; else the agent reads the answer when it asks next."""
+
+    @property
+    def changed(self) -> str:
+        """What a vote made of the arguments, as JSON without its secrets; empty where they are as they were asked."""
+        return "" if self.tally.arguments is None else toolbody.as_json(secrets.masked(self.tally.arguments)[0])
 
 
 def card_of(approval: Approval, *, alone: bool, revealed: bool = False) -> ApprovalCard:
     """The question, nothing of it cut without saying so; its secrets only where they are ``revealed``."""
+    tally = votes.tally(approval, None if approval.version > 1 else ())
+    stands = approval.arguments if tally.arguments is None else tally.arguments
     arguments, hidden = (approval.arguments, 0) if revealed else secrets.masked(approval.arguments)
     cut = not alone and len(toolbody.as_json(arguments)) > LARGE
     question = _question(approval, arguments)
@@ -61,7 +83,13 @@ def card_of(approval: Approval, *, alone: bool, revealed: bool = False) -> Appro
         why=_clamped(why if revealed else secrets.in_text(why)[0], alone),
         cut=cut or (seen.left_out and not alone),
         after=(_delivery(approval), marks.EXECUTIONS.get(approval.execution, marks.NOT_EXECUTED)),
-        twice=bool(destroys) or approval.risk in HIGH,
+        twice=bool(destroys) or approval.risk in HIGH or bool(approval.terms.get("typed_confirmation")),
+        allowed=terms.decisions_allowed(approval.terms, approval.risk),
+        comments=tuple(approval.terms.get("comment") or ()),
+        typed_confirmation=bool(approval.terms.get("typed_confirmation")),
+        tally=tally,
+        arguments=stands,
+        runs_here=messages.runs_here(approval.session.agent),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import orjson
+from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -13,14 +14,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app.models import Approval
 from sessions_app.queries.approvals import with_turns
-from sessions_app.services.approvals import decisions, taking_back
+from sessions_app.services.approvals import decisions, reasons, taking_back
 
 from .. import access
 from ..pages import page_or_fragment, wants_fragment
 from ..session.addresses import event_url, number
-
-TYPED = ("arguments", "answer", "reason")
-"""Fields whose text comes back with the card when the decision could not be taken."""
 
 
 @require_safe
@@ -42,12 +40,15 @@ def decide(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
     try:
         decided = decisions.decide(approval, access.decider(request), _decision(request.POST))
     except decisions.Invalid as invalid:
-        return card_response(request, approval, 422, errors={invalid.field: str(invalid)}, typed=_typed(request.POST))
+        field = "comment" if invalid.field == "reason" and request.POST.get("verdict") != "deny" else invalid.field
+        return card_response(request, approval, 422, errors={field: str(invalid)}, typed=_typed(request.POST))
     except decisions.NotAllowed as refused:
         return card_response(request, approval, 403, notice=str(refused), typed=_typed(request.POST))
     except decisions.Conflict as conflict:
         now = access.approval_read(request, conflict.approval.pk)
         return card_response(request, now, 409, notice=str(conflict), typed=_typed(request.POST))
+    if "save_reason" in request.POST and request.POST.get("verdict") == "deny":
+        _save_reason(request)
     if not wants_fragment(request):
         return redirect(_back(request, decided))
     response = card_response(request, access.approval_read(request, decided.pk))
@@ -69,9 +70,17 @@ def withdraw(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
     return card_response(request, access.approval_read(request, approval_id))
 
 
+def _save_reason(request: access.DeskRequest) -> None:
+    """Keep the reason for other times. It is decided by now: a reason that cannot be kept is said, and no more."""
+    try:
+        reasons.save(request.member.workspace, "deny", request.POST.get("reason", ""), by=access.actor(request))
+    except decisions.Invalid as invalid:
+        messages.warning(request, f"It is denied, but the reason was not saved: {invalid}.")
+
+
 def _decision(form: QueryDict) -> decisions.Decision:
     """The decision that the form states. Raises ``decisions.Invalid``."""
-    verdict, reason = form.get("verdict", ""), form.get("reason", "").strip()
+    verdict, reason = form.get("verdict", ""), form.get("reason", "").strip() or form.get("saved_reason", "").strip()
     if verdict == "deny" and not reason:
         raise decisions.Invalid("reason", "Say why: the agent is told, and so is who reads this later.")
     return decisions.Decision(
@@ -80,7 +89,8 @@ def _decision(form: QueryDict) -> decisions.Decision:
         digest=form.get("digest", ""),
         arguments=_arguments(form.get("arguments", "")) if verdict == "edit" else None,
         answer=form.get("answer", "").strip() if verdict == "answer" else "",
-        reason=reason if verdict == "deny" else "",
+        reason=reason if verdict == "deny" else form.get("comment", "").strip(),
+        confirmation=form.get("confirmation", "").strip(),
     )
 
 
@@ -96,8 +106,9 @@ def _arguments(typed: str) -> Any:
 
 def _typed(form: QueryDict) -> dict[str, str]:
     """What was typed for the verdict that was pressed: the other fields of the form hold nothing of the person's."""
-    wanted = {"edit": "arguments", "answer": "answer", "deny": "reason"}.get(form.get("verdict", ""))
-    return {wanted: form.get(wanted, "")[:100_000]} if wanted else {}
+    fields = {"edit": ("arguments", "comment"), "answer": ("answer",), "deny": ("reason",), "approve": ("comment",)}
+    wanted = fields.get(form.get("verdict", ""), ())
+    return {name: form[name][:100_000] for name in wanted if form.get(name) or name != "comment" and name in form}
 
 
 def _back(request: access.DeskRequest, approval: Approval) -> str:

@@ -1,0 +1,113 @@
+"""What a rule wants of a decision is asked on the card; many decisions at once are many decisions."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from sessions_app.models import Approval, SavedReason, Vote
+
+from ..build import asks, session_of, words
+
+
+@pytest.fixture
+def approval(agent) -> Approval:
+    return asks(session_of(agent), tool="drop_index")
+
+
+def with_terms(approval, **terms) -> Approval:
+    Approval.objects.filter(pk=approval.pk).update(terms=terms, votes_needed=terms.get("approvals", 1))
+    return Approval.objects.get(pk=approval.pk)
+
+
+def decide(client, approval, verdict="approve", **form):
+    sent = {"verdict": verdict, "version": approval.version, "digest": approval.digest} | form
+    return client.post(f"/approvals/{approval.pk}/decision", sent, headers={"HX-Request": "true"})
+
+
+def status(approval) -> str:
+    return Approval.objects.get(pk=approval.pk).status
+
+
+def test_a_typed_confirmation_is_asked_for_and_checked(reviewer, approval):
+    approval = with_terms(approval, typed_confirmation=True)
+    assert 'name="confirmation"' in reviewer.get(f"/approvals/{approval.pk}/").content.decode()
+    refused = decide(reviewer, approval, confirmation="drop")
+    assert (
+        refused.status_code == 422 and "wants the name of the tool" in words(refused) and status(approval) == "pending"
+    )
+    assert decide(reviewer, approval, confirmation="drop_index").status_code == 200
+
+
+def test_a_comment_that_the_rule_wants_comes_back_when_it_lacks(reviewer, approval):
+    approval = with_terms(approval, comment=["approve"])
+    refused = decide(reviewer, approval)
+    assert refused.status_code == 422 and 'name="comment"' in refused.content.decode()
+    decide(reviewer, approval, comment="Unused since May")
+    assert Vote.objects.get().reason == "Unused since May"
+
+
+def test_only_what_may_be_decided_is_offered(reviewer, approval):
+    approval = with_terms(approval, decisions=["approve"])
+    page = reviewer.get(f"/approvals/{approval.pk}/").content.decode()
+    assert re.findall(r'name="verdict" value="(\w+)"', page) == ["approve", "deny"]
+
+
+def test_votes_so_far_are_on_the_card(reviewer, admin, approval):
+    approval = with_terms(approval, approvals=2)
+    assert "Your approval is one of 2" in words(reviewer.get(f"/approvals/{approval.pk}/"))
+    decide(reviewer, approval)
+    assert "1 of 2 approvals: Rosa" in words(admin.get(f"/approvals/{approval.pk}/"))
+    assert status(approval) == "pending"
+
+
+def picks(*approvals) -> list[str]:
+    return [f"{one.pk}:{one.version}:{one.digest}" for one in approvals]
+
+
+def test_a_batch_shows_each_one_and_then_decides_each_by_itself(reviewer, admin, agent):
+    first, second, third, many, question = (
+        asks(session_of(agent), tool="one"), asks(session_of(agent), tool="two"), asks(session_of(agent), tool="three"),
+        with_terms(asks(session_of(agent), tool="four"), approvals=2),
+        asks(session_of(agent), tool="escalate_to_human", arguments={"question": "Which?"}),
+    )  # fmt: skip
+    form = {"verdict": "approve", "pick": picks(first, second, third, many, question)}
+    page = words(reviewer.post("/approvals/batch", form))
+    assert "Approve 3?" in page and page.count("420.00") >= 3 and "2 people have to approve it" in page
+    assert Vote.objects.count() == 0, "a look decides nothing"
+    decide(admin, second, "deny", reason="No")
+    page = words(reviewer.post("/approvals/batch", form | {"sure": "1"}))
+    assert "2 of 5 decided" in page and Vote.objects.filter(by="Rosa").count() == 2
+    assert [one.votes.filter(by="Rosa").count() for one in (first, second, third, many, question)] == [1, 0, 1, 0, 0]
+
+
+def test_a_batch_of_denials_needs_its_reason(reviewer, approval):
+    form = {"verdict": "deny", "sure": "1", "pick": picks(approval)}
+    assert reviewer.post("/approvals/batch", form).status_code == 422 and Vote.objects.count() == 0
+    reviewer.post("/approvals/batch", form | {"reason": "Not today"})
+    assert Vote.objects.get().reason == "Not today"
+
+
+def test_what_was_changed_since_is_not_taken_in_a_batch(reviewer, approval):
+    form = {"verdict": "approve", "sure": "1", "pick": [f"{approval.pk}:{approval.version}:{'0' * 64}", "nonsense"]}
+    assert "not taken" in words(reviewer.post("/approvals/batch", form)) and Vote.objects.count() == 0
+
+
+def test_a_batch_of_another_workspace_is_empty_and_a_viewer_has_none(charlie, viewer, approval):
+    form = {"verdict": "approve", "sure": "1", "pick": picks(approval)}
+    assert "Nothing was picked" in words(charlie.post("/approvals/batch", form))
+    assert viewer.post("/approvals/batch", form).status_code == 403 and Vote.objects.count() == 0
+
+
+def test_a_reason_is_saved_used_and_removed(reviewer, charlie, agent):
+    first, second = asks(session_of(agent)), asks(session_of(agent))
+    decide(reviewer, first, "deny", reason="Ask the customer first", save_reason="1")
+    saved = SavedReason.objects.get()
+    assert "Ask the customer first" in reviewer.get(f"/approvals/{second.pk}/").content.decode()
+    assert charlie.post(f"/approvals/reasons/{saved.pk}/remove/").status_code == 302 and SavedReason.objects.exists()
+    decide(reviewer, second, "deny", saved_reason=saved.text)
+    assert Vote.objects.filter(reason="Ask the customer first").count() == 2
+    assert reviewer.post("/approvals/reasons/", {"text": " "}).status_code == 422
+    reviewer.post(f"/approvals/reasons/{saved.pk}/remove/")
+    assert not SavedReason.objects.exists()
