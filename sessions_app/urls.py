@@ -6,7 +6,7 @@ from django.urls import URLPattern, URLResolver, path
 
 from .views import audit, home, oversight, session_list, sign_in, sign_in_links, stops
 from .views.agents import agents, forms, versions
-from .views.approvals import attention, batch, decisions, inbox, reasons, stream
+from .views.approvals import attention, batch, decisions, handling, inbox, reasons, stream
 from .views.money import tool_calls, usage, wallets
 from .views.policies import editor, grants
 from .views.policies import pages as policies
@@ -68,6 +68,7 @@ approval_urls = [
     path("approvals/count", inbox.count, name="approval-count"),
     path("approvals/<uuid:approval_id>/", decisions.card, name="approval-detail"),
     path("approvals/<uuid:approval_id>/led", inbox.led_here, name="approval-led"),
+    path("approvals/<uuid:approval_id>/handle", handling.handle, name="approval-handle"),
     path("approvals/<uuid:approval_id>/seen", attention.seen, name="approval-seen"),
     path("approvals/<uuid:approval_id>/secrets", attention.show_secrets, name="approval-secrets"),
     path("approvals/<uuid:approval_id>/decision", decisions.decide, name="approval-decide"),

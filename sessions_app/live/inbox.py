@@ -53,7 +53,7 @@ def _states(workspace_id: UUID, ids: list[UUID]) -> Iterator[str]:
     if not ids:
         yield _frame("again", {})
     for one in approvals.of_ids(workspace_id, ids):
-        yield _frame("approval", {"id": str(one.pk), "status": one.status, "version": one.version})
+        yield _frame("approval", {"id": str(one.pk), "status": approvals.standing(one), "version": one.version})
     yield _frame("waiting", {"count": approvals.waiting_count(workspace_id)})
 
 

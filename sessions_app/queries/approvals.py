@@ -118,10 +118,19 @@ def urgency_key(approval: Approval) -> str:
     return f"{rank_of(approval.risk)} {expires.isoformat()} {approval.requested_at.isoformat()} {approval.pk}"
 
 
+def standing(approval: Approval) -> str:
+    """How it stands in a list: its status, ``deciding`` while a decision can be taken back, or ``snoozed``."""
+    if approval.takes_effect_at:
+        return "deciding"
+    snoozed = approval.snoozed_until is not None and approval.snoozed_until > timezone.now()
+    return "snoozed" if snoozed and approval.status == Approval.Status.PENDING else approval.status
+
+
 def of_ids(workspace_id: UUID, ids: Iterable[UUID]) -> list[Approval]:
     """Approvals of the workspace by their ids, however they stand; unknown ids are left out."""
     found = Approval.objects.filter(workspace_id=workspace_id, pk__in=list(ids))
-    return list(found.select_related("session__agent", "initiated_by", "claimed_by__user", "assigned_to__user"))
+    found = found.select_related("session__agent", "initiated_by", "claimed_by__user", "assigned_to__user")
+    return list(found.prefetch_related(votes.PREFETCH))
 
 
 def with_turns(approvals: Iterable[Approval]) -> list[Approval]:

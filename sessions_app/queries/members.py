@@ -8,13 +8,19 @@ from django.contrib.auth.models import User
 from django.db.models import BooleanField, ExpressionWrapper, F, Q, QuerySet
 from django.db.models.functions import Now
 
-from sessions_app.models import ApiKey, Invitation, Member, Workspace
+from sessions_app.models import ApiKey, Invitation, Member, Role, Workspace
 
 
 def members(workspace_id: UUID) -> QuerySet[Member]:
     """Members of a workspace; ``link_maker`` is the admin by whose link one is signed in, else None."""
     found = Member.objects.filter(workspace_id=workspace_id).annotate(link_maker=F("user__password_origin__made_by"))
     return found.select_related("user").order_by("created_at")
+
+
+def deciders(workspace_id: UUID) -> QuerySet[Member]:
+    """Members whose role lets them decide, by when they came; at most 100."""
+    found = Member.objects.filter(workspace_id=workspace_id, role__in=[Role.REVIEWER, Role.ADMIN])
+    return found.select_related("user").order_by("created_at")[:100]
 
 
 def open_invitations(workspace_id: UUID) -> QuerySet[Invitation]:

@@ -22,6 +22,8 @@ class Mark:
 STATES = {
     "waits": Mark("waits", "waits", "waits"),
     "pending": Mark("waits for you", "waits", "waits"),
+    "snoozed": Mark("out of the way", "quiet", "waits"),
+    "deciding": Mark("decided", "done", "done"),
     "running": Mark("running", "note", "running"),
     "queued": Mark("queued", "quiet", "waits"),
     "done": Mark("done", "done", "done"),

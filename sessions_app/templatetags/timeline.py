@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from sessions_app.models import Approval, ModelRequest, Session, Turn
-from sessions_app.queries.approvals import HIGH, urgency_key
+from sessions_app.queries.approvals import HIGH, standing, urgency_key
 from sessions_app.queries.log.outline import Outline
 from sessions_app.queries.log.search import Found
 from sessions_app.queries.log.timeline import Nested
@@ -25,6 +25,7 @@ from sessions_app.views.session.addresses import event_url
 register = template.Library()
 register.simple_tag(event_url, name="event_url")
 register.filter(urgency_key)
+register.filter(standing)
 
 
 @register.filter
@@ -132,8 +133,14 @@ def built(html: str) -> SafeString:
 
 @register.filter
 def status_words(approval: Approval) -> str:
-    """``approved``, ``expired, so denied``: as the badge of its state says."""
-    return marks.state_of(approval.status).words
+    """``approved``, ``expired, so denied``: as the badge says, also of a decision that can be taken back."""
+    return cards.mark_of(approval).words
+
+
+@register.filter
+def standing_mark(approval: Approval) -> marks.Mark:
+    """The badge of how it stands in a list."""
+    return cards.mark_of(approval)
 
 
 @register.filter

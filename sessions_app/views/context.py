@@ -9,7 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 
 from sessions_app.models import Member
-from sessions_app.queries import approvals, stops
+from sessions_app.queries import approvals, members, stops
 from sessions_app.services.approvals import reasons
 
 from . import access
@@ -27,6 +27,7 @@ def desk(request: HttpRequest) -> dict[str, Any]:
     # int, and `pluralize` said "1 wait" of it.
     waiting = cache(lambda: approvals.waiting_count(member.workspace_id))
     held = cache(lambda: list(stops.in_force(member.workspace_id)[:STRIPS]))
+    deciders = cache(lambda: list(members.deciders(member.workspace_id)))
     store = cache(lambda: reasons.store(member))
     return {
         "member": member,
@@ -34,6 +35,7 @@ def desk(request: HttpRequest) -> dict[str, Any]:
         "waiting_count": waiting,
         "stops": held,
         "reasons_in_store": store,
+        "deciders_here": deciders,
     }
 
 

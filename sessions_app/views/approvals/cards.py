@@ -7,6 +7,7 @@ from typing import Any
 
 from sessions_app.models import Approval
 from sessions_app.policy import terms
+from sessions_app.queries import approvals as queries
 from sessions_app.queries import votes
 from sessions_app.queries.approvals import HIGH
 from sessions_app.queries.votes import Tally
@@ -17,6 +18,7 @@ from sessions_app.services.turns import messages
 LARGE = 8_000
 """Characters of arguments as JSON that every card carries whole. Larger ones stand whole on the card's own page."""
 WHOLE = 256 * 1024
+VOTED = {"approve": "approved", "deny": "denied", "answer": "answered"}
 CONTEXT = 4_000
 """Characters of one value there, and of what the agent says on a card among others."""
 
@@ -99,6 +101,14 @@ def _delivery(approval: Approval) -> marks.Mark:
         is_inferred = bool(approval.decision) and approval.decision.get("inferred")
         return marks.Mark("as the file tells it, inferred" if is_inferred else "as the file tells it")
     return marks.DELIVERIES.get(approval.delivery, marks.NOTHING_TO_DELIVER)
+
+
+def mark_of(approval: Approval) -> marks.Mark:
+    """The badge of how it stands: of a decision that can be taken back, what was decided."""
+    if approval.takes_effect_at and (last := votes.tally(approval).last):
+        verdict = "approved_edited" if last.verdict == "approve" and last.arguments is not None else VOTED[last.verdict]
+        return marks.state_of(verdict)
+    return marks.state_of(queries.standing(approval))
 
 
 def line_of(approval: Approval) -> toolline.ToolLine:

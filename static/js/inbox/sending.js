@@ -1,7 +1,8 @@
 // Decisions on their way. A plain approval is sent and the next card is there at once; what somebody wrote is waited for.
 
 import { forget, keep, put, shownId } from "./cards.js";
-import { neighbour, rowOf } from "./rows.js";
+import { isTyping } from "../keyboard.js";
+import { inbox, neighbour, rowOf } from "./rows.js";
 import { refreshRows } from "./live.js";
 import { select, showEmpty } from "./selecting.js";
 
@@ -53,6 +54,8 @@ function decided(id, row, html, what, wasLeft) {
   if (row) row.dataset.status = card?.dataset.status ?? "decided";
   row?.classList.remove("is-sent");
   tell(card?.dataset.words ?? "decided", what, id);
+  if (card?.dataset.status === "deciding") offerToTakeBack(id);
+  else last = null;
   keep(id, html);
   if (!wasLeft && shownId() === id) leave(row);
   refreshRows([id]);
@@ -76,6 +79,49 @@ function refused(id, row, form, why) {
   for (const one of form.querySelectorAll("button")) one.disabled = false;
   const what = row?.querySelector(".inbox-what")?.textContent.trim() ?? "It";
   document.dispatchEvent(new CustomEvent("trouble", { detail: `${what}: ${why}.` }));
+}
+
+// Until it takes effect a decision is taken back by a button, or by u.
+let last = null;
+async function takeBack() {
+  const id = last;
+  last = null;
+  if (!id) return;
+  const body = new FormData();
+  body.set("csrfmiddlewaretoken", JSON.parse(document.body.getAttribute("hx-headers"))["x-csrftoken"]);
+  body.set("place", "inbox");
+  try {
+    const answer = await fetch(`${inbox.dataset.led.replace("ID/led", id)}/withdraw`, { method: "POST", body, headers: { "HX-Request": "true" } });
+    keep(id, await answer.text());
+    status.textContent = answer.ok ? "taken back" : "It is too late to take it back.";
+  } catch {
+    document.dispatchEvent(new CustomEvent("trouble", { detail: "The server cannot be reached; the decision stands." }));
+    return;
+  }
+  const row = rowOf(id);
+  if (row) {
+    row.dataset.status = "pending";
+    select(row);
+  }
+  refreshRows([id]);
+}
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "u" || event.ctrlKey || event.metaKey || event.altKey || event.repeat || isTyping(event.target)) return;
+  takeBack();
+});
+document.addEventListener("htmx:afterSwap", () => {
+  const id = shownId(); // a step on the card: claimed, put off, handed over, taken back
+  if (id) { forget(id); refreshRows([id]); }
+});
+
+function offerToTakeBack(id) {
+  last = id;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "link";
+  button.textContent = "Take it back (u)";
+  button.addEventListener("click", takeBack);
+  status.append(" ", button);
 }
 
 export function tell(words, what, id) {
