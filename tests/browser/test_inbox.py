@@ -55,7 +55,7 @@ def test_row_and_head_of_the_card_are_in_sight_after_each_move(open_page, agent,
             page.keyboard.press("j")
         expect(page.locator("#card-place .card")).to_have_id(f"approval-{approval.pk}")
         assert page.locator("#inbox-rows a[aria-current]").get_attribute("id") == f"line-{approval.pk}"
-        for selector in (f"#row-{approval.pk}", "#card-place .card-head", "#card-place .card-what", ".card-actions"):
+        for selector in (f"#row-{approval.pk}", "#card-place .card-head", "#card-place .card-what", "#card-place .card-actions"):
             assert in_sight(page, selector), (number, selector)
         assert page.evaluate("scrollY") == 0
     page.locator("#chosen").evaluate("(pane) => { pane.scrollTop = 400; }")
@@ -163,7 +163,7 @@ def test_who_is_slower_sees_who_was_faster_and_keeps_the_words(open_page, agent)
 def test_on_a_phone_the_buttons_are_at_the_thumb(open_page, agent):
     approval = asks(session_of(agent), arguments={f"key_{number}": "lost in transit " * 20 for number in range(12)})
     page = open_page(f"/approvals/?card={approval.pk}", viewport=PHONE)
-    assert in_sight(page, ".card-actions") and page.evaluate("document.documentElement.scrollHeight > 900")
+    assert in_sight(page, "#card-place .card-actions") and page.evaluate("document.documentElement.scrollHeight > 900")
 
 
 def test_home_changes_in_place_too(open_page, agent):
