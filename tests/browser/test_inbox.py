@@ -55,7 +55,8 @@ def test_row_and_head_of_the_card_are_in_sight_after_each_move(open_page, agent,
             page.keyboard.press("j")
         expect(page.locator("#card-place .card")).to_have_id(f"approval-{approval.pk}")
         assert page.locator("#inbox-rows a[aria-current]").get_attribute("id") == f"line-{approval.pk}"
-        for selector in (f"#row-{approval.pk}", "#card-place .card-head", "#card-place .card-what", "#card-place .card-actions"):
+        parts = ("#card-place .card-head", "#card-place .card-what", "#card-place .card-actions")
+        for selector in (f"#row-{approval.pk}", *parts):
             assert in_sight(page, selector), (number, selector)
         assert page.evaluate("scrollY") == 0
     page.locator("#chosen").evaluate("(pane) => { pane.scrollTop = 400; }")
