@@ -9,6 +9,7 @@ from sessions_app.models import Session, SlackEvent, TriggerRun
 from sessions_app.rendering import mrkdwn
 from sessions_app.rendering.numbers import size
 from sessions_app.services import audit, sessions
+from sessions_app.services.approvals import initiators
 from sessions_app.services.log.sanitise import text as storable_text
 from sessions_app.services.money.budgets import Spent
 from sessions_app.services.slack import installations, jobs, threads
@@ -70,6 +71,12 @@ def _context(event: SlackEvent, person: Person) -> str:
     return slack_context.earlier(event)
 
 
+def _member(event: SlackEvent, person: people.Person) -> dict[str, str]:
+    """The member that the sender is: where a rule says so, they do not decide what their message leads to."""
+    member = people.member_of(event.installation, person)
+    return {initiators.MEMBER: str(member.pk)} if member else {}
+
+
 def _take(event: SlackEvent, person: Person, context: str) -> dict[str, Any]:
     """Hand the message to its session; what is to be said in the thread, as a call of Slack's API."""
     text = _text_of(event)
@@ -83,7 +90,8 @@ def _take(event: SlackEvent, person: Person, context: str) -> dict[str, Any]:
     message = threads.ThreadMessage(
         event.installation, event.conversation_key, text, earlier=context,
         by=audit.Actor("slack", person.id, person.name),
-        source={name: event.payload.get(name) for name in ("user", "channel", "ts", "thread_ts")},
+        source={name: event.payload.get(name) for name in ("user", "channel", "ts", "thread_ts")}
+        | _member(event, person),
     )  # fmt: skip
     try:
         session, is_new = threads.submit(message, agent, before)

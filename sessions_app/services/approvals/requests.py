@@ -21,7 +21,7 @@ from ..log.sanitise import identifier, storable, text
 from ..policies import gate
 from ..stops import doors
 from ..triggers import unattended
-from . import automatic, endings, record
+from . import automatic, endings, initiators, record
 from .decisions import Conflict
 
 
@@ -170,6 +170,7 @@ def _new_approval(session: Session, question: Question, by: audit.Actor) -> Appr
         requested_by=by.name,
         asked_by_key_id=actors.api_key_id_of(by),
         asked_by_user_id=actors.user_id_of(by),
+        initiated_by_id=initiators.initiator_of(session),
         requested_at=now,
         expires_at=now + timedelta(seconds=question.expires_in) if question.expires_in else None,
     )
