@@ -56,8 +56,20 @@ def _parser() -> ArgumentParser:
     action.add_argument("--settings", metavar="PATH", help="these settings, in place of the client's own")
     action.add_argument("--client", dest="program", metavar="PATH", help="the client itself, where it is not in PATH")
     action.set_defaults(run=_doctor)
+    _add_gateway(parts.add_parser("mcp-gateway", help="ask before each call of a tool of an MCP server"))
     parts.add_parser("hook", help="run by a client: CLIENT EVENT, the call on standard input")
     return parser
+
+
+def _add_gateway(gateway: ArgumentParser) -> None:
+    from . import mcp_gateway
+
+    gateway.add_argument("--agent", default="MCP client", help="in whose name it is asked")
+    gateway.add_argument("--server", help="the name of the server in policies and on cards (that of its program)")
+    gateway.add_argument("--hold", type=float, default=3600, metavar="SECONDS",
+                         help="how long a call waits for a decision; then it is refused (3600)")  # fmt: skip
+    gateway.add_argument("server_command", nargs="...", metavar="-- COMMAND", help="the MCP server, on stdio")
+    gateway.set_defaults(run=mcp_gateway.run)
 
 
 def _add_install_options(action: ArgumentParser) -> None:

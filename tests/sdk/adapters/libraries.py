@@ -18,6 +18,7 @@ from tests.sdk.conftest import SOURCE
 PINNED = {
     "openai-agents": ["openai-agents==0.24.0"],
     "pydantic-ai": ["pydantic-ai-slim==2.62.0"],
+    "mcp": ["mcp==2.3.0"],
     "langchain": ["langgraph==1.2.22"],
 }
 """What each page in docs/gate is run with."""
