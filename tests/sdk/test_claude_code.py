@@ -66,6 +66,8 @@ def test_the_transcript_of_a_run_is_in_its_session_once(claude, desk_server, age
     session = approval.session
     session.refresh_from_db()
     assert session.output_tokens == 40
+    approval.refresh_from_db()
+    assert (approval.delivery, approval.execution) == ("delivered", "succeeded")
 
 
 def log_of(approval):

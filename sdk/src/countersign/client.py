@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import threading
 import time
@@ -57,6 +58,21 @@ class _Asker:
             return failed
 
 
+def _execution(decision: Decision, status: str, detail: str) -> asking.Request:
+    """Raises ``ValueError`` for another status, and ``PermissionError`` where nothing may run."""
+    if status not in ("running", "succeeded", "errored"):
+        raise ValueError(f'"{status}" is no status: use running, succeeded or errored')
+    if not decision.allowed:
+        raise PermissionError(f"this call may not run: {decision.status}")
+    said = {"digest": decision.digest, "status": status} | ({"detail": detail} if detail else {})
+    path = f"/api/v1/approvals/{decision.approval_id}/execution"
+    return asking.Request("POST", path, json.dumps(said).encode(), asking.PROMPT)
+
+
+def _is_taken(came: tuple[int, bytes] | wire.Unreachable | wire.Garbled) -> bool:
+    return isinstance(came, tuple) and came[0] in (200, 201)
+
+
 class Client(_Asker):
     """A desk, asked from a program that may wait.
 
@@ -92,6 +108,14 @@ class Client(_Asker):
     def require(self, tool: str, arguments: dict[str, Any], **more: Any) -> dict[str, Any]:
         """The arguments that must be run. Raises ``Denied`` where it may not be."""
         return _required(self.ask(tool, arguments, **more))
+
+    def report(self, decision: Decision, status: str, detail: str = "") -> bool:
+        """Say that the call begins (``running``), or what came of it (``succeeded``, ``errored``).
+
+        False where the desk did not take it. A call that begins and is not taken must not be made: it was stopped
+        meanwhile, or the desk is gone.
+        """
+        return _is_taken(self._exchange(_execution(decision, status, detail)))
 
 
 class AsyncClient(_Asker):
@@ -146,6 +170,10 @@ class AsyncClient(_Asker):
     async def require(self, tool: str, arguments: dict[str, Any], **more: Any) -> dict[str, Any]:
         """As ``Client.require``."""
         return _required(await self.ask(tool, arguments, **more))
+
+    async def report(self, decision: Decision, status: str, detail: str = "") -> bool:
+        """As ``Client.report``."""
+        return _is_taken(await self._exchanged(_execution(decision, status, detail)))
 
 
 def _decided(done: StopIteration) -> Decision:

@@ -54,6 +54,8 @@ def _remember(event: dict[str, Any], decision: Decision) -> None:
     try:
         if decision.session_id and (runs.recall(event["session_id"]) or {}).get("session") != decision.session_id:
             runs.remember(event["session_id"], decision.session_id)
+        if decision.allowed and event.get("tool_use_id"):
+            runs.note_call(event["session_id"], event["tool_use_id"], decision.approval_id, decision.digest)
     except OSError as error:
         print(f"countersign: this run cannot be remembered, so that its transcript will not be sent: {error}")
 

@@ -34,6 +34,26 @@ def remember(run: str, session: str, lines: int = 0, requests: int = 0) -> None:
     os.replace(new, path)  # noqa: PTH105
 
 
+def note_call(run: str, call: str, approval: str, digest: str) -> None:
+    """A call may be made: what came of it is reported under this approval and digest."""
+    if is_name(run):
+        os.makedirs(folder(), 0o700, exist_ok=True)  # noqa: PTH103
+        with open(f"{_path(run)}l", "ab") as file:  # noqa: PTH123
+            file.write(plain_json.dumps([call, approval, digest]).encode() + b"\n")
+
+
+def calls_of(run: str) -> dict[str, tuple[str, str]]:
+    """Call -> approval and digest."""
+    if not is_name(run):
+        return {}
+    try:
+        with open(f"{_path(run)}l", "rb") as file:  # noqa: PTH123
+            rows = [plain_json.loads(line) for line in file if line.endswith(b"\n")]
+    except (OSError, ValueError):
+        return {}
+    return {str(row[0]): (str(row[1]), str(row[2])) for row in rows if isinstance(row, list) and len(row) == 3}
+
+
 def recall(run: str) -> dict[str, Any] | None:
     """What is known of a run; None where it asked nothing yet."""
     if not is_name(run):

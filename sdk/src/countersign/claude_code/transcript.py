@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from ..asking import Request
 from ..holding import Desk
@@ -48,7 +49,8 @@ def send(desk: Desk, session: str, path: str, run: str, *, whole: bool) -> None:
     if whole:
         events += requests_of(parsed[counted:])
     for batch in _batches(events):
-        _post(desk, session, batch)
+        _post(desk, f"/api/v1/sessions/{session}/events", batch)
+    _report_executions(desk, events, runs.calls_of(run))
     runs.remember(run, session, len(parsed), len(parsed) if whole else counted)
 
 
@@ -141,8 +143,18 @@ def _body(pieces: list[str]) -> bytes:
     return f'{{"events": [{", ".join(pieces)}]}}'.encode()
 
 
-def _post(desk: Desk, session: str, body: bytes) -> None:
-    came = desk.send(Request("POST", f"/api/v1/sessions/{session}/events", body, PATIENCE))
+def _report_executions(desk: Desk, events: list[Json], calls: dict[str, tuple[str, str]]) -> None:
+    """What came of the calls that the desk had allowed. Raises ``NotTaken``."""
+    for event in events:
+        call = calls.get(str(event["tool"]["call_id"])) if event["kind"] == "tool_result" else None
+        if call:
+            status = "errored" if event["tool"]["status"] == "error" else "succeeded"
+            body = json.dumps({"digest": call[1], "status": status}).encode()
+            _post(desk, f"/api/v1/approvals/{quote(call[0], safe='')}/execution", body)
+
+
+def _post(desk: Desk, path: str, body: bytes) -> None:
+    came = desk.send(Request("POST", path, body, PATIENCE))
     if not isinstance(came, tuple):
         raise NotTaken(str(came))
     if came[0] not in (200, 201):
