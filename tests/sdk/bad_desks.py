@@ -97,6 +97,8 @@ def lying(change: Callable[[Json], Any]) -> Callable[[bytes], bytes]:
 
     def reply(request: bytes) -> bytes:
         asked = json.loads(request.partition(b"\r\n\r\n")[2])
+        if "tool" not in asked:  # what was done, and not what may be
+            return http(b"{}", "404 Not Found")
         said = approved(asked)
         changed = change(said)
         return http(json.dumps(said if changed is None else changed).encode())
