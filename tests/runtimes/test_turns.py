@@ -13,6 +13,7 @@ from sessions_app.queries.sessions import turn_state
 from sessions_app.runtimes import run, scripted, worker
 from sessions_app.services import agents, audit, sessions
 from sessions_app.services.approvals import decisions
+from sessions_app.services.money import budgets
 from sessions_app.services.sessions import Archived
 from sessions_app.services.turns import in_flight, messages
 from sessions_app.services.turns.resume import resume
@@ -334,3 +335,30 @@ def test_steps_of_a_turn_are_audited(scripted_session):
     say(scripted_session, "Hello")
     messages.interrupt(scripted_session.pk, by=BY)
     assert audit.AuditEntry.objects.filter(action="session.interrupted").exists()
+
+
+@pytest.mark.parametrize("order", [2, True, "1"])
+def test_a_call_that_is_not_the_approved_one_is_not_made(scripted_session, order):
+    """Whoever could write the row after the decision cannot have another call made of it."""
+    say(scripted_session, '/tool refund {"order": 1}\nDone')
+    work(scripted_session)
+    approved = decide(scripted_session, "approve")
+    Approval.objects.update(decision=approved.decision | {"arguments": {"order": order}})
+    work(scripted_session)
+    result = Event.objects.get(session=scripted_session, kind="tool_result")
+    assert (result.tool_status, "not the call that was approved" in result.text) == ("denied", True)
+    assert Approval.objects.get().execution == "refused"
+
+
+def test_an_approved_call_without_money_is_refused_and_says_so(scripted_session, monkeypatch):
+    say(scripted_session, '/tool refund {"order": 1}\nDone')
+    work(scripted_session)
+    decide(scripted_session, "approve")
+
+    def spent(*_):
+        raise budgets.Spent("the budget of this day is used up")
+
+    monkeypatch.setattr(budgets, "check_call", spent)
+    work(scripted_session)
+    approval = Approval.objects.get()
+    assert (approval.status, approval.delivery, approval.execution) == ("approved", "delivered", "refused")
