@@ -90,6 +90,7 @@ def ask(request: HttpRequest, question: Question) -> HttpResponse:
         risk=question.risk or "",
         expires_in=question.expires_in,
         client_id=question.client_id or "",
+        fingerprint=question.tool.fingerprint,
     )
     by = request.auth.actor
     if question.session_id:

@@ -36,9 +36,12 @@ def compiled(predicate: Predicate, *, allows: bool) -> Holds:
     """The condition as a function. ``allows``: of a rule that lets calls pass, so the whole text must match."""
     steps = steps_of(predicate.path)
     test = _test_of(predicate, allows=allows)
+    if len(steps) != 1:
+        return lambda arguments: test(value_at(arguments, steps))
+    name = steps[0]
 
-    def holds(arguments: Any) -> bool | None:
-        return test(value_at(arguments, steps))
+    def holds(arguments: Any) -> bool | None:  # most conditions: two function calls less count at 10,000 a second
+        return test(arguments.get(name, MISSING) if type(arguments) is dict else value_at(arguments, steps))
 
     return holds
 
@@ -73,7 +76,12 @@ def _test_of(predicate: Predicate, *, allows: bool) -> Callable[[Any], bool | No
         compare, limit = ORDERS[op], number_of(value)
         if limit is None:
             raise ValueError(f"{value!r} is no number")
-        return lambda found: None if (number := number_of(found)) is None else compare(number, limit)
+
+        def ordered(found: Any) -> bool | None:
+            number = Decimal(found) if type(found) is int else number_of(found)
+            return None if number is None else compare(number, limit)
+
+        return ordered
     if op in ("glob", "regex"):
         return _test_of_text(predicate, allows=allows)
     if op == "in":
@@ -129,6 +137,8 @@ def equal(found: Any, wanted: Any, *, allows: bool) -> bool | None:
 
     Numbers compare as decimals: 1 is 1.0. Null is a type of its own, and what is there is not null.
     """
+    if type(found) is int and type(wanted) is int:
+        return found == wanted
     if found is MISSING:
         return None
     if wanted is None:

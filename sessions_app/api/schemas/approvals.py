@@ -20,6 +20,9 @@ class AskedTool(Body):
     name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
     server: Annotated[str, Field(max_length=500)] | None = None
     arguments: dict[str, Any]
+    fingerprint: Annotated[str, Field(max_length=64)] = Field(
+        "", description="SHA-256 of the tool's schema and its server's address: with another one, grants are void"
+    )
 
 
 class Question(Body):

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods
 from sessions_app.models import Approval, PolicyVersion
 from sessions_app.policy.faults import Fault, Invalid
 from sessions_app.policy.reading import read_rules
+from sessions_app.policy.writing import written
 from sessions_app.queries import policies as queries
 from sessions_app.services.policies import grants, preview, versions
 
@@ -61,7 +62,7 @@ def edit(request: access.DeskRequest) -> HttpResponse:
         rules = _begun_from(request, state)
         approval = _approval(request)
         form = RuleForm(initial=rule_form.like(approval) if approval else {})
-        return _page(request, state, Draft(_written(rules)), form, approval=approval)
+        return _page(request, state, Draft(written(rules)), form, approval=approval)
     draft = Draft(request.POST.get("rules", ""), request.POST.get("note", "").strip())
     action = request.POST.get("action", "")
     if action == "add":
@@ -112,7 +113,7 @@ def _add(request: access.DeskRequest, state: queries.State, draft: Draft) -> Htt
         read_rules([*rules, form.rule()])
     except Invalid as invalid:
         return _page(request, state, draft, form, rule_faults=[fault.message for fault in invalid.faults])
-    return _page(request, state, Draft(_written([*rules, form.rule()]), draft.note), RuleForm(), added=form.rule())
+    return _page(request, state, Draft(written([*rules, form.rule()]), draft.note), RuleForm(), added=form.rule())
 
 
 def _page(
@@ -149,8 +150,3 @@ def _approval(request: access.DeskRequest) -> Approval | None:
         return access.approval_read(request, UUID(wanted))
     except ValueError:
         raise Http404("There is no such approval in this workspace.") from None
-
-
-def _written(rules: Any) -> str:
-    """A list of rules as it is edited: a line each, or more where a rule is long."""
-    return json.dumps(rules, indent=2, ensure_ascii=False)

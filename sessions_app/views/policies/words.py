@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from sessions_app.policy.writing import written
 from sessions_app.queries.policies import Change
 
 WORDS = {"=": "is", "!=": "is not", "in": "is one of", "regex": "matches", "glob": "is like", "exists": "is there:"}
@@ -95,12 +96,8 @@ def terms(ask: dict[str, Any]) -> list[str]:
 
 def change_in_words(change: Change) -> tuple[str, str, str]:
     """Before and after of one changed rule, as indented JSON."""
-    before, after = (_json(value) if value is not None else "" for value in (change.before, change.after))
+    before, after = (f"{written(value)}\n" if value else "" for value in (change.before, change.after))
     return change.name, before, after
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def _hours(hours: dict[str, Any]) -> str:
