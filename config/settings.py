@@ -218,7 +218,7 @@ CELERY_TASK_ROUTES = {
     f"sessions_app.tasks.{task}": {"queue": queue}
     for queue, tasks in {
         broker.PEOPLE: ("run_turn", "read_slack", "tell_of_approval", "tell_of_budget"),
-        broker.TURNS: ("run_triggered_turn", "close_session", "look_again"),
+        broker.TURNS: ("run_triggered_turn", "close_session", "look_again", "post_message"),
     }.items()
     for task in tasks
 }
@@ -244,6 +244,7 @@ LOOKS = {
     "sessions_app.tasks.sweep_turns": SWEEP_SECONDS,
     "sessions_app.tasks.sweep_search_rows": SWEEP_SECONDS,
     "sessions_app.tasks.sweep_slack": SWEEP_SECONDS,
+    "sessions_app.tasks.sweep_notices": SWEEP_SECONDS,
     "sessions_app.tasks.fire_schedules": 1,
     "sessions_app.tasks.settle_decisions": 1,
     "sessions_app.tasks.sweep_deliveries": 60,

@@ -12,6 +12,7 @@ from .runtimes.managed import upkeep
 from .services.approvals import delivery, effects, endings
 from .services.escalations import steps
 from .services.log import search_index
+from .services.notices import outgoing_messages
 from .services.stops import carrying_out
 from .services.triggers import schedules
 from .services.turns import in_flight
@@ -100,7 +101,7 @@ def sweep_turns() -> int:
 def remove_old() -> int:
     """Sent four times a day by the scheduler: delete what was kept long enough."""
     forgotten = retention.forget_answers() + retention.forget_signed_requests() + retention.forget_browser_sessions()
-    return forgotten + retention.empty_deliveries()
+    return forgotten + retention.empty_deliveries() + outgoing_messages.forget_old()
 
 
 @shared_task
@@ -125,3 +126,15 @@ def tell_of_budget(budget_id: str) -> None:
 def sweep_slack() -> int:
     """Called every 5 s by the scheduler: what Slack sent or is to be sent, and what was held up or lost."""
     return sweep.sweep()
+
+
+@shared_task
+def post_message(message_id: str) -> None:
+    """Enqueued when an outgoing webhook is to be told of something."""
+    outgoing_messages.send(UUID(message_id))
+
+
+@shared_task
+def sweep_notices() -> int:
+    """Called every 5 s by the scheduler: enqueue what is to be sent again, and what a lost message left unsent."""
+    return outgoing_messages.sweep()

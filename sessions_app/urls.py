@@ -11,7 +11,7 @@ from .views.money import tool_calls, usage, wallets
 from .views.policies import editor, grants
 from .views.policies import pages as policies
 from .views.session import chat, continuation, event, page
-from .views.settings import absences, secrets, slack, workspace
+from .views.settings import absences, outgoing_webhooks, secrets, slack, workspace
 from .views.triggers import schedules, webhook_endpoints, webhook_receiver
 
 sign_in_urls = [
@@ -128,6 +128,18 @@ slack_urls = [
     path("slack/interactions", slack.events, name="slack-interactions"),
 ]
 
+OUTGOING_WEBHOOK = "settings/webhooks/<uuid:webhook_id>/"
+outgoing_webhook_urls = [
+    path("settings/webhooks/", outgoing_webhooks.index, name="outgoing-webhooks"),
+    path("settings/webhooks/new/", outgoing_webhooks.create, name="outgoing-webhook-create"),
+    path(OUTGOING_WEBHOOK, outgoing_webhooks.webhook, name="outgoing-webhook"),
+    path(f"{OUTGOING_WEBHOOK}change/", outgoing_webhooks.change, name="outgoing-webhook-change"),
+    path(f"{OUTGOING_WEBHOOK}switch/", outgoing_webhooks.switch, name="outgoing-webhook-switch"),
+    path(f"{OUTGOING_WEBHOOK}secret/", outgoing_webhooks.rotate, name="outgoing-webhook-rotate"),
+    path(f"{OUTGOING_WEBHOOK}test/", outgoing_webhooks.test, name="outgoing-webhook-test"),
+    path(f"{OUTGOING_WEBHOOK}remove/", outgoing_webhooks.remove, name="outgoing-webhook-remove"),
+]
+
 settings_urls = [
     path("settings/", workspace.index, name="settings"),
     path("settings/members/", workspace.add_member, name="member-add"),
@@ -169,5 +181,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *usage_urls,
     *trigger_urls,
     *settings_urls,
+    *outgoing_webhook_urls,
     *slack_urls,
 ]

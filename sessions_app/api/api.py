@@ -32,6 +32,7 @@ from . import (
     auth,
     events,
     grants,
+    outgoing_webhooks,
     oversight,
     policies,
     sessions,
@@ -99,7 +100,7 @@ def build() -> NinjaAPI:
     api.add_exception_handler(Problem, lambda request, problem: problem.response())
     api.add_exception_handler(HttpError, _from_ninja)
     api.add_exception_handler(ValidationError, _from_validation)
-    explain(api, FAULTS | triggers.FAULTS | policies.FAULTS)
+    explain(api, FAULTS | triggers.FAULTS | policies.FAULTS | outgoing_webhooks.FAULTS)
     for noun in (
         agents,
         sessions,
@@ -111,6 +112,7 @@ def build() -> NinjaAPI:
         stops,
         absences,
         triggers,
+        outgoing_webhooks,
         usage,
         wallets,
         audit,

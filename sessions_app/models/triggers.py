@@ -74,6 +74,7 @@ class WebhookEndpoint(models.Model):
         SHOPIFY = "shopify"
         TWILIO = "twilio"
         GENERIC = "generic"
+        STANDARD = "standard", "Standard Webhooks"
 
     id = models.UUIDField(primary_key=True, default=uuid7)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="webhook_endpoints")

@@ -13,6 +13,7 @@ from sessions_app.services import agents, audit
 from sessions_app.services.approvals import requests
 from sessions_app.services.approvals.authority import Decider
 from sessions_app.services.money import budgets
+from sessions_app.services.notices import outgoing_webhooks
 from sessions_app.services.people import members
 from sessions_app.services.policies import grants, versions
 from sessions_app.services.policies.grants import Wish
@@ -33,6 +34,7 @@ def make_things(agent: Agent, session: Session) -> dict[str, UUID]:
         missed="skip", overlap="allow",
     )  # fmt: skip
     endpoint, _ = webhook_endpoints.create(workspace_id, "orders", "none", agent=None, by=BY, secret="")
+    outgoing, _ = outgoing_webhooks.create(workspace_id, "ops", "https://ops.example.com/", [], by=BY)
     stop = stops.make(agent.workspace, by=audit.COMMAND, role=Role.ADMIN, reason="A test", agent=idle)
     versions.save_draft(workspace_id, [], by=BY)
     question = requests.Question("refund", {"amount": 4})
@@ -57,6 +59,7 @@ def make_things(agent: Agent, session: Session) -> dict[str, UUID]:
         ).pk,
         "stop_id": stop.pk,
         "absence_id": absence.pk,
+        "outgoing_webhook_id": outgoing.pk,
         "grant_id": grant.pk,
         "import_id": Import.objects.create(workspace_id=workspace_id, document=document, filename="a.json").pk,
         "redaction_id": uuid4(),

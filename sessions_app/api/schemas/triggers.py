@@ -20,7 +20,7 @@ WHEN_ASKING = (
     "where a person would have to be asked: wait for one, deny the call, or begin no session of an agent that could ask"
 )
 WARNINGS = "what whoever saves it should know, as the rules and members are now"
-Scheme = Literal["none", "github", "stripe", "slack", "shopify", "twilio", "generic"]
+Scheme = Literal["none", "github", "stripe", "slack", "shopify", "twilio", "generic", "standard"]
 Cron = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 Zone = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64)]
 Secret = Annotated[str, Field(max_length=500)]
@@ -58,7 +58,7 @@ class NewWebhook(Body):
     scheme: Scheme = "generic"
     agent_id: UUID | None = Field(None, description="who is given what comes; without one it is only kept")
     when_asking: WhenAsking = Field("wait", description=WHEN_ASKING)
-    secret: Secret = Field("", description="the sender's; of github and generic one is made when there is none")
+    secret: Secret = Field("", description="the sender's; of github, generic, standard one is made without it")
 
 
 class WebhookChanges(Body):
@@ -68,7 +68,7 @@ class WebhookChanges(Body):
 
 
 class NewSecret(Body):
-    secret: Secret = Field("", description="the sender's; of github and generic one is made when there is none")
+    secret: Secret = Field("", description="the sender's; of github, generic, standard one is made without it")
 
 
 class Acknowledgement(Body):

@@ -16,6 +16,7 @@ from django.utils import timezone
 from sessions_app.models import Approval, Session, TurnInFlight
 
 from .. import notify
+from ..notices import announcing
 
 OWED = ("queued", "sending", "uncertain", "failed", "nobody")
 """States in which the asker has not been given the answer."""
@@ -26,6 +27,7 @@ ASKED_NO_MORE = timedelta(hours=24)
 AT_ONCE = 500
 
 
+@transaction.atomic
 def mark_delivered(approval: Approval, *, elsewhere: bool = False) -> bool:
     """The asker has been given the answer; or, ``elsewhere``, another one than was decided here.
 
@@ -35,6 +37,8 @@ def mark_delivered(approval: Approval, *, elsewhere: bool = False) -> bool:
     if not _move(approval, OWED, "elsewhere" if elsewhere else "delivered", delivered_at=at):
         return False
     approval.delivered_at = at
+    if not elsewhere:
+        announcing.of_approval(approval, "approval.delivered")
     return True
 
 

@@ -21,6 +21,7 @@ from sessions_app.queries import votes
 from sessions_app.queries.votes import Tally
 
 from .. import audit
+from ..notices import announcing
 from . import due_timer
 from .endings import deny_where_stopped
 from .record import announce, lock_session_of, record_ending
@@ -59,6 +60,7 @@ def note_vote(approval: Approval, vote: Vote, by: audit.Actor) -> None:
         votes_needed=approval.votes_needed, **takes_effect,
     )  # fmt: skip
     announce(approval)
+    announcing.voted(approval, vote)
 
 
 def is_due(approval: Approval, now: datetime) -> bool:

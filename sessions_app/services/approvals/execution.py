@@ -10,6 +10,7 @@ from sessions_app.queries import stops as queries
 
 from .. import actors, audit, notify
 from ..log.sanitise import text
+from ..notices import announcing
 from ..stops import doors
 from .authority import NotAllowed
 from .decisions import Conflict
@@ -86,4 +87,6 @@ def _note(approval: Approval, by: audit.Actor, digest: str, state: str, detail: 
         detail=text(detail)[:MAX_DETAIL],
     )  # fmt: skip
     notify.approval_changed(approval.pk, approval.session_id)
+    if state != "running":
+        announcing.of_approval(approval, "approval.executed")
     return True

@@ -14,6 +14,7 @@ from sessions_app.queries import chains
 
 from .. import audit, notify, task_queue
 from ..log import events, links
+from ..notices import announcing
 from ..turns.resume import resume
 
 COUNTED = {"approval.decided": "decisions", "approval.expired": "expiries"}
@@ -62,6 +63,7 @@ def record_ending(approval: Approval, by: audit.Actor, action: str, reason: str,
     if action in COUNTED:
         counts.add(COUNTED[action])
     announce(approval)
+    announcing.ended(approval)
     resume(approval.session_id)
 
 

@@ -18,6 +18,7 @@ from .. import actors, agents, audit, sessions
 from ..escalations import steps
 from ..log import links
 from ..log.sanitise import identifier, storable, text
+from ..notices import announcing
 from ..policies import gate
 from ..stops import doors
 from ..triggers import unattended
@@ -86,6 +87,7 @@ def request(
         automatic.settle(approval, judgement)
         return approval
     record.announce(approval)
+    announcing.requested(approval)
     if stop:
         endings.deny_by_stop(approval, stop)
     elif denial := unattended.denial_of(session):

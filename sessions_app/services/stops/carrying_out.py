@@ -22,6 +22,7 @@ from sessions_app.queries import stops as queries
 from .. import audit, sessions
 from ..approvals import endings
 from ..log import events, links
+from ..notices import announcing
 from ..turns import in_flight
 from ..turns.resume import stop as stop_turn
 
@@ -75,6 +76,7 @@ def end(stop: Stop, *, by: audit.Actor, reason: str, at: datetime) -> None:
         stop.workspace_id, by, "stop.lifted" if lifted else "stop.expired", subject=("stop", stop.pk),
         agent=stop.agent.name if stop.agent else None, reason=reason,
     )  # fmt: skip
+    announcing.of_stop(stop, "stop.lifted")
 
 
 @transaction.atomic
@@ -95,6 +97,7 @@ def _audit(stop: Stop) -> None:
         agent=stop.agent.name if stop.agent else None, reason=stop.reason,
         until=stop.until.isoformat() if stop.until else None,
     )  # fmt: skip
+    announcing.of_stop(stop, "stop.made")
 
 
 def _sessions_under(stop: Stop) -> Iterable[UUID]:

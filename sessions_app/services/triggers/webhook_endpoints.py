@@ -14,11 +14,12 @@ from sessions_app.models import Agent, WebhookEndpoint
 from sessions_app.models.triggers import WhenAsking
 from sessions_app.services import audit
 from sessions_app.services.log.sanitise import text
+from sessions_app.services.notices import standard_webhooks
 
 from . import Refused
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{1,48}[a-z0-9]")
-OURS = ("github", "generic")
+OURS = ("github", "generic", "standard")
 """Schemes whose secret we make; the others' comes from the sender."""
 Scheme = WebhookEndpoint.Scheme
 
@@ -112,11 +113,24 @@ def _give_secret(endpoint: WebhookEndpoint, secret: str, *, needed: bool = False
         return ""
     if secret and (len(secret) < 8 or len(secret) > 500 or "\0" in secret):
         raise Refused("secret", f"has {len(secret)} characters; use 8 to 500")
-    made = "" if secret or endpoint.scheme not in OURS else secrets.token_urlsafe(32)
+    if secret and endpoint.scheme == Scheme.STANDARD:
+        _check_standard(secret)
+    made = "" if secret or endpoint.scheme not in OURS else _new_secret(endpoint)
     if needed and not (secret or made):
         raise Refused("secret", f"enter the one that {endpoint.get_scheme_display()} shows")
     endpoint.secret = secret or made
     return made
+
+
+def _new_secret(endpoint: WebhookEndpoint) -> str:
+    return standard_webhooks.new_secret() if endpoint.scheme == Scheme.STANDARD else secrets.token_urlsafe(32)
+
+
+def _check_standard(secret: str) -> None:
+    try:
+        standard_webhooks.key_of(secret)
+    except ValueError as fault:
+        raise Refused("secret", f"{fault}; copy the one that the sender shows") from None
 
 
 def _hook_id() -> str:

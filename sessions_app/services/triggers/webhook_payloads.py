@@ -27,6 +27,7 @@ SECRET_HEADERS = re.compile(r"authorization|cookie|secret|password|credential|ap
 NOT_KEPT = "(not kept)"
 HEADERS_OF_ID = {
     "github": ("x-github-delivery",), "shopify": ("x-shopify-webhook-id",), "twilio": ("i-twilio-idempotency-token",),
+    "standard": ("webhook-id",),
 }  # fmt: skip
 ANY_ID = webhook_signatures.ID_HEADERS
 FIELDS_OF_ID = {"stripe": "id", "slack": "event_id"}

@@ -1,7 +1,8 @@
 """Signatures of webhooks: what each sender computes, compared in constant time. No database, no clock of its own.
 
 Sources: docs.github.com "Validating webhook deliveries", docs.stripe.com/webhooks/signature, docs.slack.dev
-"Verifying requests from Slack", shopify.dev "Verify a webhook's origin", twilio.com/docs/usage/security.
+"Verifying requests from Slack", shopify.dev "Verify a webhook's origin", twilio.com/docs/usage/security,
+standardwebhooks.com.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import parse_qs, urlsplit
+
+from sessions_app.services.notices import standard_webhooks
 
 TOLERANCE = 300
 """Seconds that a signed time may lie from now, before or after."""
@@ -144,13 +147,27 @@ def _generic(secret: bytes, request: Request) -> None:
         _same([given], generic(secret, timestamp, request.body))
 
 
+def _standard(secret: bytes, request: Request) -> None:
+    """Of Standard Webhooks: the id is signed too. While a secret is rotated there are several signatures."""
+    message_id, timestamp = request.header("webhook-id"), request.header("webhook-timestamp")
+    _in_time(timestamp, request.now)
+    if "." in message_id:  # with one, a part of the body could be read as the time, and the id be another
+        raise Wrong("a webhook-id has no full stop in it")
+    given = [one for one in request.header("webhook-signature").split(" ") if one.startswith("v1,")]
+    try:
+        expected = standard_webhooks.signature(secret.decode(), message_id, timestamp, request.body)
+    except ValueError as fault:
+        raise Wrong(f"{fault}: enter the one that the sender shows") from None
+    _same(given, expected)
+
+
 def _none(secret: bytes, request: Request) -> None:
     """Check of an unsigned endpoint, which accepts everything: whoever knows the address may send."""
 
 
 CHECKS: dict[str, Callable[[bytes, Request], None]] = {
     "github": _github, "stripe": _stripe, "slack": _slack, "shopify": _shopify, "twilio": _twilio,
-    "generic": _generic, "none": _none,
+    "generic": _generic, "standard": _standard, "none": _none,
 }  # fmt: skip
 
 

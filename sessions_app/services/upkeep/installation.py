@@ -6,7 +6,7 @@ from django.db import connection, transaction
 from django.db.models import Model
 
 from sessions_app import encryption
-from sessions_app.models import Installation, Secret, SlackInstallation, WebhookEndpoint
+from sessions_app.models import Installation, OutgoingWebhook, Secret, SlackInstallation, WebhookEndpoint
 
 from .. import audit
 from ..workspaces import default_workspace
@@ -16,6 +16,7 @@ ENCRYPTED: tuple[tuple[type[Model], str], ...] = (
     (SlackInstallation, "bot_token"),
     (SlackInstallation, "signing_secret"),
     (WebhookEndpoint, "secret"),
+    (OutgoingWebhook, "secret"),
 )
 MOST = 100
 """Stored secrets that are tried of each kind."""

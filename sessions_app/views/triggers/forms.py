@@ -23,6 +23,7 @@ WHEN_ASKING = {
 }
 SCHEMES = {
     "generic": "Countersign's own: HMAC-SHA256 of time and body",
+    "standard": "Standard Webhooks",
     "github": "GitHub",
     "stripe": "Stripe",
     "slack": "Slack",

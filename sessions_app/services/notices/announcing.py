@@ -1,0 +1,74 @@
+"""What happened to an approval or by a stop, as rows for workers: in the transaction in which it happened, and quick.
+
+A workspace with no outgoing webhook costs one query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from uuid import UUID, uuid5
+
+from django.utils import timezone
+
+from sessions_app.models import Approval, OutgoingMessage, OutgoingWebhook, Stop, Vote
+
+from .. import task_queue
+from . import payloads
+
+EVENTS = (
+    "approval.requested", "approval.voted", "approval.decided", "approval.expired", "approval.cancelled",
+    "approval.delivered", "approval.executed", "stop.made", "stop.lifted",
+)  # fmt: skip
+TEST = "webhook.test"
+"""Of the message by which an admin tries an address."""
+ENDINGS = {Approval.Status.EXPIRED: "approval.expired", Approval.Status.CANCELLED: "approval.cancelled"}
+
+
+def of_approval(approval: Approval, event: str) -> None:
+    """Something happened to an approval: one of ``EVENTS``. Inside the transaction that changed it."""
+    at = timezone.now()
+    # A decision that was taken back can be followed by another: one message for each version.
+    subject = uuid5(approval.pk, f"{approval.version} {approval.execution}")
+    _write(approval.workspace_id, event, subject, at, lambda: payloads.of_approval(event, at, approval))
+
+
+def requested(approval: Approval) -> None:
+    """A person is asked."""
+    of_approval(approval, "approval.requested")
+
+
+def ended(approval: Approval) -> None:
+    """It waits no more."""
+    of_approval(approval, ENDINGS.get(Approval.Status(approval.status), "approval.decided"))
+
+
+def voted(approval: Approval, vote: Vote) -> None:
+    """Somebody voted, and more votes are needed."""
+    at = vote.at
+    write_body: Callable[[], str] = lambda: payloads.of_approval("approval.voted", at, approval)  # noqa: E731
+    _write(approval.workspace_id, "approval.voted", vote.pk, at, write_body)
+
+
+def of_stop(stop: Stop, event: str) -> None:
+    """A stop was made, or is over. Inside a transaction."""
+    at = timezone.now()
+    _write(stop.workspace_id, event, stop.pk, at, lambda: payloads.of_stop(event, at, stop))
+
+
+def _write(workspace_id: UUID, event: str, subject: UUID, at: datetime, write_body: Callable[[], str]) -> None:
+    told = [
+        webhook
+        for webhook in OutgoingWebhook.objects.filter(workspace_id=workspace_id, active=True).only("id", "events")
+        if not webhook.events or event in webhook.events
+    ]
+    if not told:
+        return
+    body = write_body()
+    rows = [
+        OutgoingMessage(webhook=webhook, event=event, subject_id=subject, body=body, next_try_at=at)
+        for webhook in told
+    ]  # fmt: skip
+    OutgoingMessage.objects.bulk_create(rows, ignore_conflicts=True)
+    for row in rows:
+        task_queue.enqueue(task_queue.POST_MESSAGE, row.pk)

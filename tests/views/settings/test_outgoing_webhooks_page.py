@@ -1,0 +1,69 @@
+"""The pages of outgoing webhooks: an admin makes one, tries it, sees what became of posts; nobody else sees them."""
+
+from __future__ import annotations
+
+import pytest
+
+from sessions_app.models import OutgoingMessage, OutgoingWebhook
+from sessions_app.services import audit
+from sessions_app.services.notices import outgoing_webhooks
+
+from ..build import words
+
+ENTERED = {"name": "ops", "url": "https://ops.example.com/in", "events": ["approval.requested", "stop.made"]}
+
+
+@pytest.fixture
+def webhook(workspace) -> OutgoingWebhook:
+    made, _ = outgoing_webhooks.create(workspace.id, "<b>ops", "https://ops.example.com/", [], by=audit.SYSTEM)
+    return made
+
+
+def test_a_webhook_is_made_and_its_secret_is_shown_once(admin):
+    page = admin.post("/settings/webhooks/new/", ENTERED)
+    made = OutgoingWebhook.objects.get()
+    assert made.secret in page.content.decode() and page.headers["Cache-Control"] == "no-store"
+    assert made.events == ENTERED["events"]
+    again = admin.get(f"/settings/webhooks/{made.pk}/")
+    assert made.secret not in again.content.decode()
+    assert "Outgoing webhooks" in words(admin.get("/settings/")) and "ops" in words(admin.get("/settings/webhooks/"))
+
+
+def test_what_was_wrong_stays_in_the_form_with_why(admin):
+    page = admin.post("/settings/webhooks/new/", ENTERED | {"url": "ops.example.com"})
+    assert page.status_code == 422 and "use https://HOST/PATH" in words(page)
+    assert 'value="ops.example.com"' in page.content.decode()
+    assert not OutgoingWebhook.objects.exists()
+
+
+def test_the_page_shows_what_became_of_posts_and_escapes_names(admin, webhook):
+    admin.post(f"/settings/webhooks/{webhook.pk}/test/")
+    OutgoingMessage.objects.update(error="the answer was 500, not 2xx", last_status=500, next_try_at=None, tries=11)
+    OutgoingWebhook.objects.update(problem="the answer was 500, not 2xx")
+    page = admin.get(f"/settings/webhooks/{webhook.pk}/")
+    assert "webhook.test" in words(page) and "not taken the answer was 500" in words(page)
+    assert "<b>ops" not in page.content.decode()
+
+
+def test_it_is_changed_switched_off_given_another_secret_and_removed(admin, webhook):
+    path, before = f"/settings/webhooks/{webhook.pk}/", webhook.secret
+    admin.post(f"{path}change/", ENTERED)
+    admin.post(f"{path}switch/", {"active": "false"})
+    page = admin.post(f"{path}secret/")
+    webhook.refresh_from_db()
+    assert (webhook.name, webhook.active) == ("ops", False) and webhook.secret != before
+    assert webhook.secret in page.content.decode()
+    assert "switched off" in words(admin.post(f"{path}test/", follow=True))
+    admin.post(f"{path}remove/")
+    assert not OutgoingWebhook.objects.exists()
+
+
+def test_nobody_else_sees_or_changes_it(reviewer, viewer, charlie, webhook):
+    path = f"/settings/webhooks/{webhook.pk}/"
+    for who, status in ((reviewer, 403), (viewer, 403), (charlie, 404)):
+        assert who.get(path).status_code == status
+        for what in ("change", "switch", "secret", "test", "remove"):
+            assert who.post(f"{path}{what}/", ENTERED).status_code == status
+    assert reviewer.get("/settings/webhooks/").status_code == 403
+    assert "Outgoing webhooks" not in words(reviewer.get("/settings/"))
+    assert OutgoingWebhook.objects.get().name == webhook.name
