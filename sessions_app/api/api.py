@@ -32,7 +32,6 @@ from . import (
     auth,
     events,
     grants,
-    outgoing_webhooks,
     oversight,
     policies,
     sessions,
@@ -42,6 +41,7 @@ from . import (
     waiting,
     wallets,
 )
+from .notices import outgoing_webhooks
 from .parsing import BodyParser
 from .problems import Problem, invalid
 

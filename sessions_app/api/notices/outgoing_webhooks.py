@@ -11,13 +11,13 @@ from sessions_app import models
 from sessions_app.queries import notices as queries
 from sessions_app.services.notices import outgoing_webhooks
 
-from .auth import admin
-from .idempotency import once
-from .paging import Cursor, Limit, Page, keyset
-from .parsing import reply
-from .problems import invalid, not_found
-from .schemas.common import NOTHING, NoBody
-from .schemas.outgoing_webhooks import (
+from ..auth import admin
+from ..idempotency import once
+from ..paging import Cursor, Limit, Page, keyset
+from ..parsing import reply
+from ..problems import invalid, not_found
+from ..schemas.common import NOTHING, NoBody
+from ..schemas.outgoing_webhooks import (
     NewOutgoingWebhook,
     OutgoingMessage,
     OutgoingWebhook,
