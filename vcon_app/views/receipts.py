@@ -12,6 +12,7 @@ from sessions_app.views import access
 from vcon_app.services.receipts import issuing
 from vcon_app.services.receipts.statements import NoReceipt
 from vcon_app.signing import receipt
+from vcon_app.signing.keys import BadKey
 
 
 @require_safe
@@ -23,6 +24,9 @@ def download(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
         issued = issuing.issue(approval, with_arguments="arguments" in request.GET)
     except NoReceipt as reason:
         return render(request, "receipts/none.html", {"approval": approval, "reason": str(reason)}, status=409)
+    except BadKey as fault:
+        reason = f"the key of this installation cannot be used: {fault}"
+        return render(request, "receipts/none.html", {"approval": approval, "reason": reason}, status=500)
     return attachment(approval_id, issued)
 
 
