@@ -47,6 +47,7 @@ def app() -> App:
     bolt.event("app_uninstalled")(_on_removal)
     bolt.event("tokens_revoked")(_on_removal)
     bolt.action("approval_approve")(_on_click)
+    bolt.action("approval_stop")(_on_click)
     bolt.action("approval_deny")(_on_denial)
     bolt.view(modal.CALLBACK)(_on_reason)
     bolt.action("approval_open")(lambda ack: ack())  # a link: the browser opens it

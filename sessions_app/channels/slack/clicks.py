@@ -10,12 +10,16 @@ from django.core.exceptions import ValidationError
 from django.urls import reverse
 
 from sessions_app.models import Approval, Role, SlackEvent, SlackInstallation
+from sessions_app.queries import stops as queries
 from sessions_app.rendering import mrkdwn
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions
+from sessions_app.services.stops import stops
 
 from . import install, people
 
+STOP = "approval_stop"
+"""The button that stops the agent: it needs no digest, since it allows nothing."""
 VERDICTS = {"approval_approve": "approve", "approval_deny": "deny"}
 
 
@@ -50,6 +54,28 @@ def decide(event: SlackEvent, person: people.Person) -> dict[str, Any]:
         text = f"{refused}. {mrkdwn.link(card_url(installation, approval), 'Open it in Countersign')}"
         return _only_to_clicker(click, text[:1].upper() + text[1:])
     return {}
+
+
+def stop(event: SlackEvent, person: people.Person) -> dict[str, Any]:
+    """Stop the agent whose message has the button, in transactions of its own; what is to be told to who clicked.
+
+    The same click read twice is the same stop.
+    """
+    installation, click = event.installation, event.payload
+    approval = asked_by(installation, click)
+    if approval is None:
+        return _only_to_clicker(click, "There is no such question here any more.")
+    member = people.member_of(installation, person)
+    if member is None or not Role(member.role).covers(Role.REVIEWER):
+        return _only_to_clicker(click, _not_you(installation, approval, person, member is not None))
+    made = stops.make(
+        installation.workspace, by=audit.Actor("member", str(member.pk), str(member)), role=Role(member.role),
+        reason=f"stopped in Slack, when it asked about {approval.tool_name}", agent=approval.session.agent,
+        id_=event.pk,
+    )  # fmt: skip
+    address = f"{install.desk_url(installation)}{reverse('stop-list')}#stop-{made.pk}"
+    text = f"{mrkdwn.escape(queries.sentence(made))}. {mrkdwn.link(address, 'Lift it in Countersign')}"
+    return _only_to_clicker(click, text[:1].upper() + text[1:])
 
 
 def _asked(value: str) -> dict[str, Any]:

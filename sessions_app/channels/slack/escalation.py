@@ -182,7 +182,19 @@ def _buttons(installation: SlackInstallation, approval: Approval, whole: bool) -
     words = "Answer in Countersign" if approval.tool_name == ESCALATE else "Open in Countersign"
     open_ = {**_button(words, "approval_open"), "url": card_url(installation, approval)}
     here = [] if approval.tool_name == ESCALATE else [approve, deny] if whole else [deny]
-    return {"type": "actions", "elements": [*here, open_]}
+    stop = {**_button("Stop this agent", "approval_stop"), "value": value, "confirm": _confirm_stop(approval)}
+    return {"type": "actions", "elements": [*here, open_, stop]}
+
+
+def _confirm_stop(approval: Approval) -> dict[str, Any]:
+    """What Slack asks before it sends the click: a stop ends everything that the agent is at."""
+    name = first_line(approval.session.agent.name, 60)
+    text = "What it is at is ended, and nothing new begins until somebody lifts the stop in Countersign."
+    return {
+        "title": {"type": "plain_text", "text": f"Stop {name}?"}, "text": {"type": "plain_text", "text": text},
+        "confirm": {"type": "plain_text", "text": "Stop it"}, "deny": {"type": "plain_text", "text": "Leave it"},
+        "style": "danger",
+    }  # fmt: skip
 
 
 def _outcome(approval: Approval) -> str:

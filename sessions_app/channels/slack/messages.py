@@ -51,8 +51,12 @@ def _read(event: SlackEvent) -> None:
         person = people.look_up(event.installation, event.payload["user"])
         is_click = "action" in event.payload
         context = "" if is_click else _context(event, person)
+        stopped = clicks.stop(event, person) if event.payload.get("action") == clicks.STOP else None
         with jobs.owned(event):
-            say = clicks.decide(event, person) if is_click else _take(event, person, context)
+            if stopped is not None:
+                say = stopped
+            else:
+                say = clicks.decide(event, person) if is_click else _take(event, person, context)
             jobs.extend(event, payload={"say": say})
     if say := event.payload["say"]:
         api.call_for(event.installation, **say)

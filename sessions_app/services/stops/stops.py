@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
@@ -42,13 +43,16 @@ class NotInForce(ValueError):
 
 def make(
     workspace: Workspace, *, by: audit.Actor, role: Role, reason: str, agent: Agent | None = None,
-    until: datetime | None = None,
+    until: datetime | None = None, id_: UUID | None = None,
 ) -> Stop:  # fmt: skip
     """Stop an agent, or every agent of the workspace, from now on; what waits and runs is ended before this returns,
     or within seconds by the sweep.
 
-    Raises ``NotAllowed`` and ``Refused``.
+    The same ``id_`` again is the same stop, as it stands. Not to be called inside a transaction: others wait for its
+    locks. Raises ``NotAllowed`` and ``Refused``.
     """
+    if id_ and (made := Stop.objects.select_related("agent").filter(pk=id_, workspace=workspace).first()):
+        return made
     if not role.covers(Role.REVIEWER):
         raise NotAllowed(f"the role {role} may not stop agents; ask a reviewer or an admin")
     now, reason = timezone.now(), text(reason).strip()
@@ -58,7 +62,7 @@ def make(
         raise Refused("until", f"{until:%Y-%m-%d %H:%M} UTC is not within the next {LONGEST.days} days")
     stop = Stop(
         workspace=workspace, agent=agent, reason=reason, made_by=text(by.name), made_by_kind=by.kind, made_by_id=by.id,
-        made_at=now, until=until,
+        made_at=now, until=until, **({"pk": id_} if id_ else {}),
     )  # fmt: skip
     _shut_doors(stop)
     carrying_out.carry_out(stop, seconds=carrying_out.AT_ONCE_SECONDS)

@@ -55,7 +55,7 @@ def test_the_question_says_who_asks_what_why_and_what_it_cost_so_far(slack, conn
     assert "*Parrot* asks to run `shop/issue_refund`" in words(message)
     assert '"order": "4711"' in words(message) and "The parcel &lt;never&gt; came" in words(message)
     assert f"chat/{connected_session.pk}|Order 4711>" in words(message) and "cost so far —" in words(message)
-    assert buttons(message) == ["Approve", "Deny", "Open in Countersign"]
+    assert buttons(message) == ["Approve", "Deny", "Open in Countersign", "Stop this agent"]
     assert message.blocks[-1]["elements"][2]["url"] == f"https://desk.example.org/approvals/{approval.pk}/"
     assert message.text == "Parrot asks to run `shop/issue_refund`", "a notification shows no arguments"
 
@@ -222,14 +222,14 @@ def test_an_approval_of_another_workspace_cannot_be_decided_from_here(slack, cli
 def test_what_slack_cannot_show_whole_is_not_approved_there(slack, connected_session, arguments):
     asks(connected_session, arguments=arguments)
     (message,) = slack.posted(PEOPLE)
-    assert buttons(message) == ["Deny", "Open in Countersign"]
+    assert buttons(message) == ["Deny", "Open in Countersign", "Stop this agent"]
     assert "abcdefghijklmnopqrstuvwxyz" not in words(message)
 
 
 def test_a_question_is_answered_at_the_desk(slack, connected_session):
     asks(connected_session, tool="escalate_to_human", arguments={"question": "Refund or replace?"})
     (message,) = slack.posted(PEOPLE)
-    assert buttons(message) == ["Answer in Countersign"] and "Refund or replace?" in words(message)
+    assert buttons(message) == ["Answer in Countersign", "Stop this agent"] and "Refund or replace?" in words(message)
 
 
 def test_without_a_channel_nobody_is_asked_in_slack(slack, connected_session, installation):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
+from datetime import timedelta
 
-from sessions_app.models import Approval, AuditEntry
+import pytest
+from django.utils import timezone
+
+from sessions_app.models import Approval, AuditEntry, Grant
 from sessions_app.queries import chains
-from sessions_app.services import workspaces
+from sessions_app.services import audit, workspaces
 from sessions_app.services.agents import NotActive, get_or_create_agent
 from sessions_app.services.approvals import endings, requests
 from sessions_app.services.approvals.decisions import Conflict
+from sessions_app.services.policies import versions
 from sessions_app.services.stops import carrying_out
 from sessions_app.services.turns import messages
 
@@ -129,3 +133,24 @@ def test_no_session_and_no_message_begins_during_a_stop(session, scripted_agent)
     assert not scripted_agent.sessions.exists()
     lift(made)
     messages.start_session(scripted_agent, "Go", by=AGENT, origin="api")
+
+
+def test_neither_a_rule_that_allows_nor_a_grant_helps_and_no_grant_is_used_up(session):
+    rules = [{"name": "reading", "match": {"tool": "read"}, "effect": "allow"}]
+    versions.publish(versions.save_draft(session.workspace_id, rules, by=audit.COMMAND), by=audit.COMMAND)
+    grant = Grant.objects.create(
+        workspace_id=session.workspace_id, agent=session.agent, tool_name="refund", agent_version=1, made_by="Ines",
+        expires_at=timezone.now() + timedelta(days=1), uses_left=3,
+    )  # fmt: skip
+
+    def answers() -> list[str]:
+        read = requests.request(session, requests.Question("read", {}), by=AGENT)
+        return [ask(session).status, read.status]
+
+    assert answers() == [Status.AUTO_ALLOWED] * 2
+    made = stop(session.agent)
+    assert answers() == [Status.AUTO_DENIED] * 2
+    grant.refresh_from_db()
+    assert (grant.uses, grant.uses_left) == (1, 2)
+    lift(made)
+    assert answers() == [Status.AUTO_ALLOWED] * 2
