@@ -26,7 +26,12 @@ ENDINGS = {Approval.Status.EXPIRED: "approval.expired", Approval.Status.CANCELLE
 
 
 def of_approval(approval: Approval, event: str) -> None:
-    """Something happened to an approval: one of ``EVENTS``. Inside the transaction that changed it."""
+    """Something happened to an approval: one of ``EVENTS``. Inside the transaction that changed it.
+
+    Of a planted call no program is told: it might be the one that makes what is approved.
+    """
+    if approval.planted:
+        return
     at = timezone.now()
     # A decision that was taken back can be followed by another: one message for each version.
     subject = uuid5(approval.pk, f"{approval.version} {approval.execution}")
@@ -45,6 +50,8 @@ def ended(approval: Approval) -> None:
 
 def voted(approval: Approval, vote: Vote) -> None:
     """Somebody voted, and more votes are needed."""
+    if approval.planted:
+        return
     at = vote.at
     write_body: Callable[[], str] = lambda: payloads.of_approval("approval.voted", at, approval)  # noqa: E731
     _write(approval.workspace_id, "approval.voted", vote.pk, at, write_body)

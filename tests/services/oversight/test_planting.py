@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sessions_app.models import Approval, AuditEntry, Event, EventLink, Role
+from sessions_app.models import Approval, AuditEntry, Event, EventLink, OutgoingMessage, OutgoingWebhook, Role
 from sessions_app.queries import chains
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions, requests
@@ -69,6 +69,17 @@ def test_whatever_is_decided_nothing_can_be_executed_or_delivered(planted, rosa,
         assert (one.delivery, one.deliver_at, one.execution, one.executable_digest) == ("none", None, "none", "")
     assert not (decided.decision or {}).get("digest")
     assert not Approval.objects.filter(delivery__in=["queued", "sending", "uncertain", "failed"]).exists()
+
+
+def test_no_program_is_told_by_a_webhook(agent, ada, rosa):
+    OutgoingWebhook.objects.create(
+        workspace=agent.workspace, name="executor", url="https://a.example", secret="whsec_x"
+    )
+    decide(planting.plant(agent, QUESTION, by=ada), rosa)
+    assert not OutgoingMessage.objects.exists()
+    asker = audit.Actor("agent", str(agent.pk), agent.name)
+    requests.request_in_own_session(agent.workspace_id, agent.name, QUESTION, by=asker)
+    assert OutgoingMessage.objects.exists(), "of a real one it is"
 
 
 def test_the_record_says_what_it_was(planted, rosa, ada):
