@@ -18,6 +18,7 @@ from tests.sdk.conftest import SOURCE
 PINNED = {
     "openai-agents": ["openai-agents==0.24.0"],
     "pydantic-ai": ["pydantic-ai-slim==2.62.0"],
+    "claude-agent-sdk": ["claude-agent-sdk==0.2.187"],
     "mcp": ["mcp==2.3.0"],
     "langchain": ["langgraph==1.2.22"],
 }
