@@ -59,6 +59,7 @@ def waiting(workspace_id: UUID) -> QuerySet[Approval]:
     rank, expires = urgency()
     found = Approval.objects.filter(undecided(), workspace_id=workspace_id)
     found = found.select_related("session__agent", "initiated_by", "claimed_by__user", "assigned_to__user")
+    found = found.defer("session__source_record")
     return found.alias(rank=rank, expires=expires).order_by("rank", "expires", "requested_at", "id")
 
 
@@ -161,4 +162,4 @@ def waiting_count(workspace_id: UUID) -> int:
 def decided(workspace_id: UUID) -> QuerySet[Approval]:
     """The last decisions (expiry and withdrawal are some, too), the newest first."""
     here = Approval.objects.filter(workspace_id=workspace_id, recorded=False).exclude(status=Approval.Status.PENDING)
-    return here.select_related("session__agent").order_by(F("decided_at").desc(), "-id")[:RECENT]
+    return here.select_related("session__agent").defer("session__source_record").order_by(F("decided_at").desc(), "-id")

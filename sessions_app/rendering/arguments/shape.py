@@ -91,7 +91,7 @@ def title_of(tool: str, arguments: Any, server: str | None = None) -> toolline.T
             return toolline.ToolLine(line.icon, line.verb, first_line(f"{head['Subject']} to {head['To']}", 160))
         currency = money.currency_in(arguments)
         sums = [money.sum_of(key, value, currency) for key, value in arguments.items()]
-        flags = [next((said for said in sums if said), "")]
+        flags = [next((said.partition(", or")[0] for said in sums if said), "")]
         flags += [f"{key} {scalar(arguments[key])}" for key in _FLAGS if isinstance(arguments.get(key), bool)]
         return toolline.ToolLine(line.icon, line.verb, "  ".join(filter(None, [_subject(line.subject), *flags])))
     return line

@@ -22,7 +22,10 @@ from ..pages import page_or_fragment
 from ..session.addresses import at, event_url, place_in
 from ..session.page import fitted
 
-LINES = 50
+FIRST, LINES = 20, 50
+"""Lines that the page opens with, and that follow at a time: the second ones are asked for as soon as it is there."""
+FEW_DECIDED = 5
+"""Decisions under a list of what waits."""
 MOST_ASKED = 200
 """Lines that a page may ask for at once."""
 MOST_CARDS = 12
@@ -54,8 +57,9 @@ def index(request: access.DeskRequest) -> HttpResponse:
     """
     show = _show(request.GET)
     waiting, more = _lines(request, show)
-    decided = list(queries.decided(request.member.workspace_id))
+    decided = list(queries.decided(request.member.workspace_id)[: FEW_DECIDED if waiting else queries.RECENT])
     context = {
+        "is_first": True,
         "show": show,
         "chips": chips(request),
         "waiting": waiting,
@@ -138,10 +142,11 @@ def _lines(request: access.DeskRequest, show: str) -> tuple[list[Approval], str]
     """A page of lines, and the address of the next one ("" at the end)."""
     after = _uuid(request.GET.get("after", ""))
     last = next(iter(queries.of_ids(request.member.workspace_id, [after])), None) if after else None
-    found = list(queries.inbox(request.member, show, last)[: LINES + 1])
-    if len(found) <= LINES:
+    most = LINES if last else FIRST
+    found = list(queries.inbox(request.member, show, last)[: most + 1])
+    if len(found) <= most:
         return found, ""
-    found = found[:LINES]
+    found = found[:most]
     return found, f"{reverse('approval-more')}?{urlencode({'show': show, 'after': found[-1].pk})}"
 
 

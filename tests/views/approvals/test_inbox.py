@@ -46,6 +46,7 @@ def test_high_risk_comes_first_then_what_expires_first_then_the_oldest(viewer, a
 
 
 def test_pages_of_the_list_have_every_row_once(viewer, agent, monkeypatch):
+    monkeypatch.setattr("sessions_app.views.approvals.inbox.FIRST", 2)
     monkeypatch.setattr("sessions_app.views.approvals.inbox.LINES", 3)
     session = session_of(agent)
     for number in range(8):
