@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Annotated
 from uuid import UUID
 
+import orjson
 from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -15,11 +17,14 @@ from pydantic import BaseModel
 
 from sessions_app import models
 from sessions_app.live import follow, readers
+from sessions_app.live.threads import in_thread
 from sessions_app.queries.log import events as queries
 from sessions_app.services import sent_events
+from sessions_app.services.approvals import delivery
 from sessions_app.services.log import links
 
-from .auth import own_asker, own_reader
+from .approvals import given_to_asker
+from .auth import Principal, own_asker, own_reader
 from .idempotency import once
 from .paging import Limit
 from .parsing import reply
@@ -104,7 +109,26 @@ def _stream(
     caller, address = request.auth.caller, request.META.get("REMOTE_ADDR", "")
     readers.check(caller, address)
     frames = follow.stream(follow.Follower(session.id, start, _schema_of), caller, address)
+    if request.auth.api_key_id:
+        frames = _note_told(request.auth, frames)
     return StreamingHttpResponse(frames, content_type="text/event-stream", headers=follow.HEADERS)
+
+
+async def _note_told(principal: Principal, frames: AsyncIterator[str]) -> AsyncIterator[str]:
+    """The same frames; a decision is delivered before the key that asked for it reads it here."""
+    async for frame in frames:
+        if frame.startswith("event: approval\n"):
+            shown = orjson.loads(frame.partition("data: ")[2])
+            if shown["status"] != "pending" and shown["delivery"] in delivery.OWED:
+                now = await in_thread(_tell, principal, UUID(shown["id"]))
+                if now and now.status != shown["status"]:
+                    continue  # it became void since it was read, and the next frame says so
+        yield frame
+
+
+def _tell(principal: Principal, approval_id: UUID) -> models.Approval | None:
+    approval = models.Approval.objects.filter(pk=approval_id).first()
+    return given_to_asker(principal, approval) if approval else None
 
 
 def _schema_of(row: queries.Shown | models.Approval | models.Session) -> BaseModel:

@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from sessions_app.models import Role
 from sessions_app.services import agents, audit, sessions
 from sessions_app.services.approvals import decisions, requests
 from sessions_app.services.log import events, links
@@ -43,7 +44,7 @@ def test_approvals_are_listed_by_status(api, session):
     asked = [requests.request(session, requests.Question("t", {"n": number}), by=audit.COMMAND) for number in range(3)]
     decisions.decide(
         asked[0],
-        decisions.Decider(audit.COMMAND, decisions.Role.REVIEWER, "api"),
+        decisions.Decider(audit.COMMAND, Role.REVIEWER, "api"),
         decisions.Decision("deny", version=1, digest=asked[0].digest),
     )
     waiting = api.all("approvals", {"status": "pending", "limit": 1})

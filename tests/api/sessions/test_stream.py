@@ -10,6 +10,7 @@ from django.test import AsyncClient
 
 from sessions_app.live import follow, readers, steps
 from sessions_app.live.hub import hub
+from sessions_app.models import Approval, Role
 from sessions_app.runtimes.run import TurnRun
 from sessions_app.services import agents, audit, sessions
 from sessions_app.services.approvals import decisions, requests
@@ -138,7 +139,7 @@ def test_an_approval_is_told_when_it_is_asked_and_when_it_is_decided(api, sessio
             )
             pending = await opened.next("approval")
             waiting = await opened.next("session")
-            by = decisions.Decider(audit.COMMAND, decisions.Role.REVIEWER, "api")
+            by = decisions.Decider(audit.COMMAND, Role.REVIEWER, "api")
             denial = decisions.Decision("deny", version=1, digest=asked.digest, reason="too much")
             await elsewhere(decisions.decide, asked, by, denial)
             return first, pending, waiting, await opened.next("approval"), await opened.next("session")
@@ -149,6 +150,26 @@ def test_an_approval_is_told_when_it_is_asked_and_when_it_is_decided(api, sessio
     assert waiting.data["pending_approvals"] == 1
     assert (denied.data["status"], denied.data["decision"]["reason"]) == ("denied", "too much")
     assert after.data["pending_approvals"] == 0
+
+
+def test_a_decision_that_its_asker_reads_in_a_stream_is_delivered(api, session):
+    async def run():
+        asked = await elsewhere(
+            lambda: api.post(
+                "approvals", {"session_id": str(session.pk), "tool": {"name": "t", "arguments": {}}}
+            ).json()
+        )
+        async with stream(api, f"/api/v1/sessions/{session.id}/stream") as opened:
+            await opened.next("session")
+            approval = await elsewhere(Approval.objects.get, pk=asked["id"])
+            by = decisions.Decider(audit.COMMAND, Role.REVIEWER, "api")
+            await elsewhere(decisions.decide, approval, by, decisions.Decision("approve", 1, asked["digest"]))
+            while (told := await opened.next("approval")).data["status"] == "pending":
+                pass
+        return told.data["status"], await elsewhere(Approval.objects.get, pk=asked["id"])
+
+    status, approval = asyncio.run(run())
+    assert (status, approval.delivery) == ("approved", "delivered")
 
 
 def test_archiving_is_told_though_it_adds_no_event(api, session):
