@@ -217,7 +217,7 @@ CELERY_TASK_DEFAULT_QUEUE = broker.QUEUE
 CELERY_TASK_ROUTES = {
     f"sessions_app.tasks.{task}": {"queue": queue}
     for queue, tasks in {
-        broker.PEOPLE: ("run_turn", "read_slack", "tell_of_approval", "tell_of_budget"),
+        broker.PEOPLE: ("run_turn", "read_slack", "tell_of_approval", "tell_of_budget", "send_notice"),
         broker.TURNS: ("run_triggered_turn", "close_session", "look_again", "post_message"),
     }.items()
     for task in tasks

@@ -11,7 +11,7 @@ from .views.money import tool_calls, usage, wallets
 from .views.policies import editor, grants
 from .views.policies import pages as policies
 from .views.session import chat, continuation, event, page
-from .views.settings import absences, outgoing_webhooks, secrets, slack, workspace
+from .views.settings import absences, notices, outgoing_webhooks, secrets, slack, workspace
 from .views.triggers import schedules, webhook_endpoints, webhook_receiver
 
 sign_in_urls = [
@@ -129,7 +129,8 @@ slack_urls = [
 ]
 
 OUTGOING_WEBHOOK = "settings/webhooks/<uuid:webhook_id>/"
-outgoing_webhook_urls = [
+notice_urls = [
+    path("settings/notices/", notices.choice, name="notice-choice"),
     path("settings/webhooks/", outgoing_webhooks.index, name="outgoing-webhooks"),
     path("settings/webhooks/new/", outgoing_webhooks.create, name="outgoing-webhook-create"),
     path(OUTGOING_WEBHOOK, outgoing_webhooks.webhook, name="outgoing-webhook"),
@@ -181,6 +182,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *usage_urls,
     *trigger_urls,
     *settings_urls,
-    *outgoing_webhook_urls,
+    *notice_urls,
     *slack_urls,
 ]

@@ -17,6 +17,7 @@ CLOSE_SESSION = "sessions_app.tasks.close_session"
 READ_SLACK = "sessions_app.tasks.read_slack"
 TELL_OF_APPROVAL = "sessions_app.tasks.tell_of_approval"
 TELL_OF_BUDGET = "sessions_app.tasks.tell_of_budget"
+SEND_NOTICE = "sessions_app.tasks.send_notice"
 POST_MESSAGE = "sessions_app.tasks.post_message"
 
 

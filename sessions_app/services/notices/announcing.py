@@ -1,6 +1,6 @@
 """What happened to an approval or by a stop, as rows for workers: in the transaction in which it happened, and quick.
 
-A workspace with no outgoing webhook costs one query.
+A workspace with no outgoing webhook costs one query, and one more per question where nobody wants mail.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from django.utils import timezone
 from sessions_app.models import Approval, OutgoingMessage, OutgoingWebhook, Stop, Vote
 
 from .. import task_queue
-from . import payloads
+from . import choices, payloads
 
 EVENTS = (
     "approval.requested", "approval.voted", "approval.decided", "approval.expired", "approval.cancelled",
@@ -40,6 +40,7 @@ def of_approval(approval: Approval, event: str) -> None:
 
 def requested(approval: Approval) -> None:
     """A person is asked."""
+    choices.write_notices(approval)
     of_approval(approval, "approval.requested")
 
 

@@ -16,9 +16,9 @@ def reaches(user: User) -> bool:
     return settings.EMAIL_CONFIGURED and bool(user.email)
 
 
-def send(user: User, subject: str, body: str) -> None:
+def send(user: User, subject: str, body: str, headers: dict[str, str] | None = None) -> None:
     """Send a text. Raises ``Refused`` with what the server said."""
     try:
-        EmailMessage(" ".join(subject.split()), body, to=[user.email]).send()
+        EmailMessage(" ".join(subject.split()), body, to=[user.email], headers=headers).send()
     except (OSError, SMTPException) as error:
         raise Refused(f"the e-mail to {user.email} could not be sent ({error}); EMAIL_URL names the server") from error

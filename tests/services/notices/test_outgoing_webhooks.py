@@ -231,4 +231,6 @@ def test_an_address_that_cannot_be_posted_to_is_refused(workspace, url):
 def test_without_a_webhook_an_event_costs_one_query(session, django_assert_num_queries):
     asked = ask(session)
     with django_assert_num_queries(1):
+        announcing.ended(asked)
+    with django_assert_num_queries(2):
         announcing.requested(asked)
