@@ -151,8 +151,9 @@ class Desk:
     # --- database ---
 
     def ask(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Rows of a query."""
-        with psycopg.connect(**self.database.parameters, autocommit=True, connect_timeout=10) as connection:
+        """Rows of a query, also while the database cuts the statements of others short."""
+        own = self.database.parameters | {"connect_timeout": 10, "options": "-c statement_timeout=0"}
+        with psycopg.connect(**own, autocommit=True) as connection:
             found = connection.execute(query, values or None)
             return found.fetchall() if found.description else []
 
