@@ -8,15 +8,13 @@ from uuid import UUID, uuid4
 
 from django.utils import timezone
 
-from sessions_app.models import Absence, Agent, Budget, Role, Session, TriggerRun, WebhookDelivery
+from sessions_app.models import Absence, Agent, Budget, Grant, Role, Session, TriggerRun, WebhookDelivery
 from sessions_app.services import agents, audit
 from sessions_app.services.approvals import requests
-from sessions_app.services.approvals.authority import Decider
 from sessions_app.services.money import budgets
 from sessions_app.services.notices import outgoing_webhooks
 from sessions_app.services.people import members
-from sessions_app.services.policies import grants, versions
-from sessions_app.services.policies.grants import Wish
+from sessions_app.services.policies import versions
 from sessions_app.services.stops import stops
 from sessions_app.services.triggers import schedules, webhook_endpoints
 from vcon_app.models import Import, SourceDocument
@@ -37,9 +35,10 @@ def make_things(agent: Agent, session: Session) -> dict[str, UUID]:
     outgoing, _ = outgoing_webhooks.create(workspace_id, "ops", "https://ops.example.com/", [], by=BY)
     stop = stops.make(agent.workspace, by=audit.COMMAND, role=Role.ADMIN, reason="A test", agent=idle)
     versions.save_draft(workspace_id, [], by=BY)
-    question = requests.Question("refund", {"amount": 4})
-    decider = Decider(BY, Role.REVIEWER, "web")
-    grant = grants.make_from(requests.request(session, question, by=audit.COMMAND), Wish("Why not"), decider=decider)
+    grant = Grant.objects.create(  # of another tool than the one that is asked about below, which it would allow
+        workspace_id=workspace_id, agent=agent, tool_name="look_up", agent_version=agent.version, made_by="Somebody",
+        expires_at=timezone.now() + timedelta(days=1),
+    )  # fmt: skip
     absence = Absence.objects.create(
         workspace_id=workspace_id, member=somebody, begins_at=timezone.now(), ends_at=timezone.now() + timedelta(days=1)
     )

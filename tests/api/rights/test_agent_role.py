@@ -26,7 +26,8 @@ READS = {
     ("get", "/api/v1/approvals/{approval_id}/receipt"),
 }  # fmt: skip
 """What an agent reads: of its own."""
-WRITES = {("post", SEED), ("post", f"{SESSION}/events"), ("post", "/api/v1/approvals")}
+EXECUTION = ("post", "/api/v1/approvals/{approval_id}/execution")
+WRITES = {("post", SEED), ("post", f"{SESSION}/events"), ("post", "/api/v1/approvals"), EXECUTION}
 REVIEWS = {
     ("post", f"{SESSION}/continue"), ("post", f"{ONE}/messages"), ("post", f"{ONE}/interrupt"),
     ("post", f"{ONE}/archive"), ("post", f"{ONE}/go-on"), ("post", f"{ONE}/retry"),
@@ -39,6 +40,7 @@ REVIEWS = {
 BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("post", f"{SESSION}/events"): {"events": [{"client_id": "1", "kind": "note"}]},
     ("post", "/api/v1/approvals"): {"agent": "Mine", "tool": {"name": "t", "arguments": {}}},
+    EXECUTION: {"digest": "0" * 64, "status": "running"},
 }
 
 
@@ -88,7 +90,7 @@ def test_an_agent_does_with_its_own_what_is_on_the_lists_and_nothing_else(operat
             expected = {302} if path.endswith("/stream") and not path.startswith("/dashboard") else {200, 201}
             if path.startswith("/dashboard") and path.endswith("/stream"):
                 continue
-            if path.endswith("/receipt"):
+            if path.endswith(("/receipt", "/execution")):
                 expected = {409}  # it is still pending
         else:
             expected = {403}
