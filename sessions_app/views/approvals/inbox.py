@@ -22,7 +22,7 @@ from ..pages import page_or_fragment
 from ..session.addresses import at, event_url, place_in
 from ..session.page import fitted
 
-FIRST, LINES = 20, 50
+FIRST, LINES = 12, 50
 """Lines that the page opens with, and that follow at a time: the second ones are asked for as soon as it is there."""
 FEW_DECIDED = 5
 """Decisions under a list of what waits."""
