@@ -18,6 +18,7 @@ from sessions_app.models import Agent, Approval, Grant, Member, Role, Session
 from sessions_app.policy import predicates, terms
 from sessions_app.policy.faults import Faults
 from sessions_app.policy.matching import read_predicates
+from sessions_app.rendering.arguments import shape
 
 from .. import audit
 from ..approvals import authority
@@ -70,6 +71,8 @@ def why_not_offered(approval: Approval) -> str:
     """Why calls like this one are decided one by one; empty where a grant can be made of it."""
     if approval.recorded or approval.tool_name == ESCALATE:
         return "this is no call that is made here: there is nothing to allow for the next time"
+    if shape.destroys(approval.tool_name, approval.arguments):
+        return "it destroys something: such calls are decided one by one"
     if "always" in terms.decisions_allowed(approval.terms, approval.risk):
         return ""
     if approval.risk in terms.DESTRUCTIVE or approval.terms.get("risk") in terms.DESTRUCTIVE:
@@ -106,6 +109,8 @@ def make(target: Target, wish: Wish, *, decider: Decider) -> Grant:
         raise authority.NotAllowed("only an admin allows calls that nobody asked for; make a grant from an approval")
     if target.tool == ESCALATE:
         raise NotOffered("a question to a person is no call that could be allowed")
+    if why := shape.destroys(target.tool, None):
+        raise NotOffered(f"{why[0]}: such calls are decided one by one")
     return _make(target, None, wish.arguments or [], wish, decider)
 
 
@@ -142,7 +147,7 @@ def use(
     session: Session, agent: Agent, tool: str, server: str | None, arguments: Any, fingerprint: str,
     asked: dict[str, Any],
 ) -> Grant | None:  # fmt: skip
-    """A grant that lets this call through, with this use counted; None where there is none.
+    """A grant that lets this call through, with this use counted; None where there is none, or the call destroys.
 
     ``asked``: terms of the rules, which a grant cannot get around. Two calls at once cannot both have the last use:
     each takes it from the row by compare-and-set.
@@ -155,6 +160,8 @@ def use(
         if grant.tool_fingerprint != fingerprint:
             if grant.tool_fingerprint and fingerprint:
                 _void(grant, "the tool or its server is another one now", audit.SYSTEM)
+        elif fits(grant, arguments) and shape.destroys(tool, arguments):
+            return None  # a grant for any arguments was made of a call that destroyed nothing
         elif fits(grant, arguments) and _maker_is_eligible(grant, asked) and _count_use(grant):
             grant.refresh_from_db()
             return grant

@@ -132,6 +132,19 @@ def test_neither_risk_nor_questions_are_allowed_for_ever(session):
         allow(ask(session, "escalate_to_human"))
 
 
+def test_what_destroys_is_neither_granted_nor_let_through_by_a_grant_for_any_arguments(session):
+    with pytest.raises(grants.NotOffered, match="destroys something"):
+        allow(ask(session, "Bash", {"command": "rm -rf build"}))
+    with pytest.raises(grants.NotOffered, match="deletes"):
+        admin = Decider(audit.Actor("member", "", "Ada"), Role.ADMIN, "web")
+        grants.make(grants.Target(session.agent, "delete_bucket"), Wish("because"), decider=admin)
+    grant = allow(ask(session, "Bash", {"command": "ls"}), arguments=[])
+    assert status(session, "Bash", {"command": "ls -l"}) == "auto_allowed"
+    assert status(session, "Bash", {"command": "sudo rm -rf /srv"}) == "pending"
+    grant.refresh_from_db()
+    assert grant.uses == 1
+
+
 def test_a_rule_that_denies_is_stronger_than_any_grant(workspace, session):
     allow(ask(session))
     in_force(workspace, rule("deny"))

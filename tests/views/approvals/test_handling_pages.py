@@ -67,3 +67,13 @@ def test_a_decision_that_can_be_taken_back_says_so_and_is(reviewer, approval, se
     assert "Nothing waits for a person" in words(reviewer.get("/approvals/"))
     reviewer.post(f"/approvals/{approval.pk}/withdraw", headers={"HX-Request": "true"})
     assert f"row-{approval.pk}" in reviewer.get("/approvals/").content.decode()
+
+
+def test_the_card_leads_to_a_grant_and_admins_to_a_rule(reviewer, admin, approval, agent):
+    always, rule = f"/approvals/{approval.pk}/always", f"/settings/policies/new?approval={approval.pk}"
+    page = reviewer.get(f"/approvals/{approval.pk}/").content.decode()
+    assert always in page and rule not in page
+    assert rule in admin.get(f"/approvals/{approval.pk}/").content.decode()
+    assert reviewer.get(always).status_code == 200 and admin.get(rule).status_code == 200
+    destroys = asks(session_of(agent), tool="delete_bucket")
+    assert "/always" not in reviewer.get(f"/approvals/{destroys.pk}/").content.decode()
