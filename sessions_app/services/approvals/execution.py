@@ -38,7 +38,7 @@ def report(approval: Approval, *, by: audit.Actor, digest: str, state: str, deta
                 executable_digest=current.executable_digest, reason=refused,
             )  # fmt: skip
         elif not _note(current, by, digest, state, detail):
-            refused = f"it was reported as {current.execution} before"
+            refused = f"this call was made already, and {current.execution}: one approval is for one call"
     if refused:
         raise Conflict(current, refused)
     return current
@@ -73,8 +73,8 @@ def _why_stopped(approval: Approval, state: str) -> str:
 
 
 def _note(approval: Approval, by: audit.Actor, digest: str, state: str, detail: str) -> bool:
-    """Move the execution on. False where it had another end."""
-    if approval.execution == state or (approval.execution in ("succeeded", "errored") and state == "running"):
+    """Move the execution on. False where it has ended: a program that is answered 200 begins the call."""
+    if approval.execution == state:
         return True
     if approval.execution not in ("none", "running"):
         return False
