@@ -75,7 +75,7 @@ def test_twelve_mixed_approvals_are_decided_in_nineteen_keys_at_sixty_millisecon
             page.keyboard.press(key)
             page.wait_for_timeout(60)
             keys += 1
-    expect(page.get_by_text("Nothing waits for a person")).to_be_visible()
+    expect(page.get_by_text("Nothing waits for a person")).to_be_visible(timeout=30_000)
     expect(page.locator(".inbox-row.is-settled")).to_have_count(12)
     assert keys <= 19
     assert {one.status for one in Approval.objects.all()} == {"approved"}

@@ -29,7 +29,7 @@ def test_one_of_two_leads_and_the_other_takes_over_when_it_is_gone(two):
     first, second = two
     assert (first.look(), second.look(), first.look()) == (True, False, True)
     first.release()
-    assert second.look()
+    assert wait_until(second.look, seconds=20)  # the lock goes when the server has ended the connection
     assert not first.look()
 
 

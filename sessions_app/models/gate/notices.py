@@ -90,6 +90,9 @@ class OutgoingMessage(models.Model):
     webhook = models.ForeignKey(OutgoingWebhook, models.CASCADE, related_name="messages")
     event = models.CharField(max_length=40)
     subject_id = models.UUIDField()
+    """What it tells of, and how that stood: the same again is the same message."""
+    approval = models.ForeignKey(Approval, models.CASCADE, null=True, related_name="+")
+    """None where it tells of something else. It is erased with it."""
     body = models.TextField()
     created_at = models.DateTimeField(auto_now_add=True)
     next_try_at = models.DateTimeField(null=True)

@@ -35,7 +35,7 @@ def of_approval(approval: Approval, event: str) -> None:
     at = timezone.now()
     # A decision that was taken back can be followed by another: one message for each version.
     subject = uuid5(approval.pk, f"{approval.version} {approval.execution}")
-    _write(approval.workspace_id, event, subject, at, lambda: payloads.of_approval(event, at, approval))
+    _write(approval.workspace_id, event, subject, at, lambda: payloads.of_approval(event, at, approval), approval)
 
 
 def requested(approval: Approval) -> None:
@@ -55,7 +55,7 @@ def voted(approval: Approval, vote: Vote) -> None:
         return
     at = vote.at
     write_body: Callable[[], str] = lambda: payloads.of_approval("approval.voted", at, approval)  # noqa: E731
-    _write(approval.workspace_id, "approval.voted", vote.pk, at, write_body)
+    _write(approval.workspace_id, "approval.voted", vote.pk, at, write_body, approval)
 
 
 def of_stop(stop: Stop, event: str) -> None:
@@ -64,7 +64,10 @@ def of_stop(stop: Stop, event: str) -> None:
     _write(stop.workspace_id, event, stop.pk, at, lambda: payloads.of_stop(event, at, stop))
 
 
-def _write(workspace_id: UUID, event: str, subject: UUID, at: datetime, write_body: Callable[[], str]) -> None:
+def _write(
+    workspace_id: UUID, event: str, subject: UUID, at: datetime, write_body: Callable[[], str],
+    approval: Approval | None = None,
+) -> None:  # fmt: skip
     told = [
         webhook
         for webhook in OutgoingWebhook.objects.filter(workspace_id=workspace_id, active=True).only("id", "events")
@@ -74,7 +77,9 @@ def _write(workspace_id: UUID, event: str, subject: UUID, at: datetime, write_bo
         return
     body = write_body()
     rows = [
-        OutgoingMessage(webhook=webhook, event=event, subject_id=subject, body=body, next_try_at=at)
+        OutgoingMessage(
+            webhook=webhook, event=event, subject_id=subject, approval=approval, body=body, next_try_at=at
+        )
         for webhook in told
     ]  # fmt: skip
     OutgoingMessage.objects.bulk_create(rows, ignore_conflicts=True)

@@ -68,9 +68,13 @@ def test_long_polls_count_as_well(api, session, two_readers):
 
 def test_an_address_has_a_limit_of_its_own(settings):
     settings.MAX_READERS = 1
-    with ExitStack() as stack:
-        for number in range(readers.TIMES_EACH_ADDRESS):
-            stack.enter_context(readers.reading(f"api_key:{number}", "192.0.2.1"))
-        with pytest.raises(readers.Full, match="your address"):
-            readers.check("api_key:new", "192.0.2.1")
-        readers.check("api_key:new", "192.0.2.2")
+
+    async def run():
+        with ExitStack() as stack:
+            for number in range(readers.TIMES_EACH_ADDRESS):
+                stack.enter_context(readers.reading(f"api_key:{number}", "192.0.2.1"))
+            with pytest.raises(readers.Full, match="your address"):
+                readers.check("api_key:new", "192.0.2.1")
+            readers.check("api_key:new", "192.0.2.2")
+
+    asyncio.run(run())

@@ -35,7 +35,7 @@ def test_every_event_of_the_manifest_has_a_listener():
     listened = {"app_mention", "message", "app_uninstalled", "tokens_revoked"}
     told = {event.partition(".")[0] for event in MANIFEST["settings"]["event_subscriptions"]["bot_events"]}
     assert told == listened
-    assert len(app.app()._listeners) == len(listened) + len(["approve", "deny", "open", "the modal"])
+    assert len(app.app()._listeners) == len(listened) + len(["approve", "deny", "open", "stop", "the modal"])
 
 
 def test_the_variables_of_the_page_are_settings():

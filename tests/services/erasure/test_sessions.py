@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from uuid import uuid4
 
 import pytest
 from django.apps import apps
@@ -72,7 +73,9 @@ def _fill_what_hangs_on(approval: Approval) -> None:
     CardView.objects.create(approval=approval, member=member, first_at=now, last_at=now)
     Notice.objects.create(approval=approval, member=member, channel=Notice.Channel.MAIL)
     hook = OutgoingWebhook.objects.create(workspace_id=approval.workspace_id, name="ops", url="https://o.example")
-    OutgoingMessage.objects.create(webhook=hook, event="approval.requested", subject_id=approval.pk, body=WORDS)
+    OutgoingMessage.objects.create(
+        webhook=hook, event="approval.requested", subject_id=uuid4(), approval=approval, body=WORDS
+    )
     session = approval.session
     Grant.objects.create(
         workspace_id=approval.workspace_id, agent=session.agent, session=session, tool_name="refund", agent_version=1,

@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 
 from sessions_app.models import TriggerRun, WebhookDelivery
+from sessions_app.models.triggers import WhenAsking
 from sessions_app.services.triggers import cron_times, webhook_payloads, webhook_signatures
 from tests.places import DOCS
 
@@ -52,7 +53,7 @@ def test_documented_sender_is_accepted_and_its_repeat_is_a_duplicate(make_endpoi
 
 def test_documented_tables_name_every_scheme_and_status():
     told = set(re.findall(r"^\| `(\w+)` \|", PAGE, re.M))
-    assert told == set(webhook_signatures.CHECKS) | set(TriggerRun.Status.values)
+    assert told == set(webhook_signatures.CHECKS) | set(TriggerRun.Status.values) | {"when_asking", *WhenAsking.values}
     named = {name.lower() for name in re.findall(r"`([\w-]+)`", PAGE)}
     ids = {name for names in webhook_payloads.HEADERS_OF_ID.values() for name in names} | set(webhook_payloads.ANY_ID)
     assert ids <= named

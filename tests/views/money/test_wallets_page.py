@@ -216,7 +216,7 @@ def test_queries_do_not_grow(admin, agent):
     before = {path: count(path) for path in paths}
     more(2, 12)
     assert {path: count(path) for path in paths} == before
-    assert max(before.values()) <= 20
+    assert max(before.values()) <= 22  # of Home: what is stuck is one more
 
 
 def test_home_shows_the_budget_of_today_and_what_is_used_up(viewer, agent):

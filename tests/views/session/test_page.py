@@ -11,6 +11,7 @@ from sessions_app.services import agents, sessions
 from sessions_app.services.approvals import requests
 from sessions_app.services.log import search_index
 from sessions_app.services.turns import messages
+from tests.services.build import append, event
 
 from .build import BOT, Page, asked, call, other, path_of, priced, result, said, session_with
 
@@ -176,9 +177,7 @@ def test_a_finished_session_opens_at_its_start_and_a_running_one_at_its_end(view
 def test_a_session_opens_where_it_waits(viewer, agent):
     session = session_with(agent, [asked("p", "Go")])
     requests.request(session, requests.Question("issue_refund", {"order": 1}), by=BOT)
-    messages.submit(session.pk, "Well?", by=BOT)
-    for number in range(3):
-        messages.submit(session.pk, f"{number}", by=BOT)
+    append(session, *(event(text=f"{number}") for number in range(4)))  # a message of a person would end the question
     Session.objects.filter(pk=session.pk).update(phase="completed")
     page = Page(viewer.get(path_of(session)).content)
     assert "waits for you" in page.text and page.all("div", id="e-2")[0]["data-waits"] is None
