@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from countersign.doctor.model_apis import ModelApis
 
+from . import installs
 from .conftest import SOURCE
 
 PACKAGES = {"claude": "@anthropic-ai/claude-code@2.1.330", "codex": "@openai/codex@0.169.0"}
@@ -25,21 +26,18 @@ def program(name: str) -> Path:
     """Path of a client; skips the test, and says why, where it cannot be had."""
     if shutil.which("npm") is None:
         pytest.skip(f"there is no npm on this machine to install {PACKAGES[name]} with")
-    place = _cache() / PACKAGES[name].replace("/", "-")
+    place = installs.cache() / PACKAGES[name].replace("/", "-")
     place.mkdir(parents=True, exist_ok=True)
     with (place / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two test processes want it at once
         if not (place / "installed").exists():
+            installs.skip_unless_wanted(PACKAGES[name])
             command = ["npm", "install", "--prefix", str(place), "--no-audit", "--no-fund", PACKAGES[name]]
             done = subprocess.run(command, capture_output=True, text=True, timeout=150)
             if done.returncode:
                 pytest.skip(f"npm cannot install {PACKAGES[name]}: {done.stderr.strip()[-200:]}")
             (place / "installed").touch()
     return place / "node_modules" / ".bin" / name
-
-
-def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "countersign-tests"
 
 
 class ClaudeCode:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.places import DOCS
+from tests.sdk import installs
 from tests.sdk.conftest import SOURCE
 
 PINNED = {
@@ -32,12 +33,13 @@ INSTALLING, PATIENCE = 300, 60
 def python_with(name: str) -> Path:
     """The interpreter that has a library; skips the test, and says why, where it cannot be had."""
     alone = AS_THEY_ARE.get(name, [])
-    place = _cache() / "-".join([name, *PINNED[name], *alone, str(sys.version_info[1])]).replace("==", "-")
+    place = installs.cache() / "-".join([name, *PINNED[name], *alone, str(sys.version_info[1])]).replace("==", "-")
     place.mkdir(parents=True, exist_ok=True)
     python = place / "venv" / "bin" / "python"
     with (place / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two test processes want it at once
         if not (place / "installed").exists():
+            installs.skip_unless_wanted(" ".join(PINNED[name]))
             pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
             commands = [[sys.executable, "-m", "venv", "--clear", str(place / "venv")], [*pip, *PINNED[name]]]
             for command in [*commands, [*pip, "--no-deps", *alone]] if alone else commands:
@@ -69,7 +71,3 @@ def finished(program: subprocess.Popen[str]) -> list[dict[str, Any]]:
     printed, complained = program.communicate(timeout=PATIENCE)
     assert program.returncode == 0, complained
     return json.loads(printed)
-
-
-def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "countersign-tests"
