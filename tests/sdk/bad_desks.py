@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from countersign import canonical
@@ -213,3 +213,12 @@ def pause(seconds: float) -> Callable[[bytes], bytes]:
         return lying(lambda said: None)(request)
 
     return reply
+
+
+WRONG_DESKS: dict[str, Callable[[], AbstractContextManager[str]]] = {
+    "stopped": nobody,
+    "silent": lambda: answering(lambda request: None),
+    "garbage": lambda: answering(GARBAGE["a page"]),
+    "other arguments": lambda: answering(lying(LIES["other arguments"])),
+}
+"""One of each kind, for what takes long to try."""

@@ -14,8 +14,7 @@ from countersign import commands
 STATE = tempfile.TemporaryDirectory(prefix="countersign-state-")
 CALL = {
     "session_id": "5a0e2f8c-6f0e-4a43-9a71-0b9a5d4d0001", "transcript_path": "/nowhere/transcript.jsonl",
-    "cwd": "/work/shop",
-    "permission_mode": "default", "hook_event_name": "PreToolUse", "tool_name": "Bash",
+    "cwd": "/home/kim/shop", "permission_mode": "default", "hook_event_name": "PreToolUse", "tool_name": "Bash",
     "tool_input": {"command": "touch made", "description": "Make a file"}, "tool_use_id": "toolu_1",
 }  # fmt: skip
 

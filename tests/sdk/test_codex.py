@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from countersign.doctor.model_apis import ModelApis
 
-from .bad_desks import GARBAGE, LIES, answering, lying, nobody, pause
+from .bad_desks import WRONG_DESKS, answering, nobody
 from .conftest import a_moment
 from .real_clients import Codex, finished, shell_below
 
@@ -57,18 +57,10 @@ def test_an_edited_call_runs_as_it_was_edited(codex, desk_server, agent_key, ask
     assert codex.made == ["edited"]
 
 
-BAD = {
-    "stopped": nobody,
-    "slow": lambda: answering(pause(60)),
-    "garbage": lambda: answering(GARBAGE["a page"]),
-    "other arguments": lambda: answering(lying(LIES["other arguments"])),
-}
-
-
-@pytest.mark.parametrize("desk", BAD)
+@pytest.mark.parametrize("desk", WRONG_DESKS)
 def test_nothing_runs_without_a_desk_that_says_so(codex, desk):
     codex.install("--hold", "1")
-    with BAD[desk]() as url:
+    with WRONG_DESKS[desk]() as url:
         codex.run(url)
     assert codex.made == []
     assert "blocked by PreToolUse hook" in codex.apis.results()[0]

@@ -15,7 +15,7 @@ from countersign.doctor.model_apis import ModelApis
 
 from tests.places import DOCS, ROOT
 
-from .bad_desks import GARBAGE, LIES, answering, lying, nobody
+from .bad_desks import WRONG_DESKS
 from .conftest import SOURCE
 from .real_clients import ClaudeCode, Codex, finished
 
@@ -66,21 +66,13 @@ def test_a_program_does_not_run_what_was_denied(program, desk_server, agent_key,
     assert "RAN" not in running.communicate(timeout=60)[0]
 
 
-BAD = {
-    "stopped": nobody,
-    "silent": lambda: answering(lambda request: None),
-    "garbage": lambda: answering(GARBAGE["a page"]),
-    "other arguments": lambda: answering(lying(LIES["other arguments"])),
-}
-
-
-@pytest.mark.parametrize("desk", BAD)
+@pytest.mark.parametrize("desk", WRONG_DESKS)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_program_runs_nothing_without_a_desk(program, desk):
     impatient = (
         PROGRAMS[program].replace("timeout=60", "timeout=1").replace("expires_in=3600", "expires_in=3600, wait=1")
     )
-    with BAD[desk]() as url:
+    with WRONG_DESKS[desk]() as url:
         assert "RAN" not in start(impatient, url).communicate(timeout=60)[0]
 
 

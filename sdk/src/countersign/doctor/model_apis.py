@@ -7,11 +7,12 @@ calls in pieces, and the result of each call read back from the next request. Ev
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from .loopback import serving
 
 Json = dict[str, Any]
 Call = tuple[str, Json]
@@ -36,17 +37,8 @@ class ModelApis:
         class Handler(_Handler):
             of = apis
 
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{server.server_address[1]}"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        try:
+        with serving(Handler) as self.url:
             yield self
-        finally:
-            server.shutdown()
-            thread.join(10)
-            server.server_close()
 
     def results(self) -> list[str]:
         """What the model was told of its calls, in the last request, as texts."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from ..canonical import digest
+from .loopback import serving
 
 OTHER = {"command": "something else"}
 APPROVAL, SESSION = "00000000-0000-7000-8000-000000000001", "00000000-0000-7000-8000-000000000002"
@@ -84,12 +84,5 @@ def _server(answer: Callable[[dict[str, Any]], tuple[bytes, str]]) -> Iterator[s
             self.end_headers()
             self.wfile.write(body)
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
+    with serving(Handler) as url:
+        yield url
