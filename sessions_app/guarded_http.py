@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Any
 
 import anyio
@@ -26,6 +26,8 @@ TIMEOUT = httpx2.Timeout(30.0, read=300.0)
 """Seconds; a server may hold a stream of events open."""
 GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 """What IANA hands out of IPv6; everything else is local, reserved, or leads to an IPv4 address (RFC 4291)."""
+MOST_BYTES = 16 * 1024 * 1024
+"""Of one answer. A stream of events is not counted: it may go on for days, and its reader counts each event."""
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
 """An IPv4 address in the last 32 bits (RFC 6052)."""
 
@@ -96,6 +98,24 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
         await self._sockets.sleep(seconds)
 
 
+class LimitedBody(httpx2.AsyncByteStream):
+    """Body of an answer that ends with ``httpx2.ReadError`` beyond ``MOST_BYTES``, instead of filling the memory."""
+
+    def __init__(self, body: httpx2.AsyncByteStream) -> None:
+        self._body = body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        read = 0
+        async for part in self._body:
+            read += len(part)
+            if read > MOST_BYTES:
+                raise httpx2.ReadError(f"the answer has more than {MOST_BYTES:,} bytes")
+            yield part
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
+
+
 class GuardedTransport(httpx2.AsyncHTTPTransport):
     """httpx's transport over ``GuardedBackend``, for which its own constructor has no argument."""
 
@@ -103,6 +123,17 @@ class GuardedTransport(httpx2.AsyncHTTPTransport):
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=httpx2.create_ssl_context(), network_backend=GuardedBackend()
         )
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Answer as it came. Raises ``httpx2.ReadError`` for one that is compressed: 16 MB may unpack to 16 GB."""
+        request.headers["Accept-Encoding"] = "identity"
+        response = await super().handle_async_request(request)
+        if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+            await response.aclose()
+            raise httpx2.ReadError("the answer is compressed, which was not asked for")
+        if not response.headers.get("Content-Type", "").startswith("text/event-stream"):
+            response.stream = LimitedBody(response.stream)
+        return response
 
 
 def client(

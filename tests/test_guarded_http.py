@@ -42,7 +42,13 @@ class Secret(BaseHTTPRequestHandler):
             self.send_header("Location", f"/hops/{hops - 1}")
         if self.path.startswith("/to/"):
             self.send_header("Location", f"http://{self.path[4:]}/")
+        if self.path == "/packed":
+            self.send_header("Content-Encoding", "gzip")
+        if self.path == "/events":
+            self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
+        if self.path in ("/long", "/events"):
+            self.wfile.write(b"x" * (guarded_http.MOST_BYTES + 1))
 
     def log_message(self, *_: object) -> None:
         pass
@@ -172,6 +178,19 @@ def test_a_redirect_leads_to_no_other_private_host(settings, internal, target):
     with pytest.raises(guarded_http.PrivateAddress):
         get(f"http://127.0.0.1:{internal.server_port}/to/{target}:{internal.server_port}", follow_redirects=True)
     assert len(internal.asked) == 1
+
+
+def test_an_answer_that_does_not_end_is_cut_off(settings, internal):
+    settings.PRIVATE_HOSTS = frozenset({("127.0.0.1", None)})
+    with pytest.raises(httpx2.ReadError, match="the answer has more than 16,777,216 bytes"):
+        get(f"http://127.0.0.1:{internal.server_port}/long")
+    assert get(f"http://127.0.0.1:{internal.server_port}/events") == 200
+
+
+def test_an_answer_that_unpacks_to_anything_is_not_unpacked(settings, internal):
+    settings.PRIVATE_HOSTS = frozenset({("127.0.0.1", None)})
+    with pytest.raises(httpx2.ReadError, match="compressed"):
+        get(f"http://127.0.0.1:{internal.server_port}/packed")
 
 
 def test_redirects_are_few(settings, internal):
