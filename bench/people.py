@@ -35,7 +35,7 @@ def measure(load: Load, seconds: float) -> dict[str, list[float]]:
         return bool(call(f"/api/v1/sessions/{session}")["status"] == "idle")
 
     def add(kind: str, begin: Callable[[], str], done: Callable[[str], bool], less: float) -> None:
-        found[kind].append(load.seconds_until_done(begin, done, PATIENCE) - less)
+        found[kind].append(load.seconds_until_done(begin, done, PATIENCE, less) - less)
 
     until = time.monotonic() + seconds
     while time.monotonic() < until:

@@ -167,10 +167,16 @@ class Load:
 
     # --- probes: how long until a thing that begins now is done ---
 
-    def seconds_until_done(self, begin: Callable[[], str], done: Callable[[str], bool], patience: float) -> float:
-        """Seconds from now until what ``begin`` starts is ``done``; infinite after ``patience``."""
+    def seconds_until_done(
+        self, begin: Callable[[], str], done: Callable[[str], bool], patience: float, not_before: float = 0.0
+    ) -> float:
+        """Seconds from now until what ``begin`` starts is ``done``; infinite after ``patience``.
+
+        Nothing is asked in the first ``not_before`` seconds: the questions take time from what is measured.
+        """
         began = time.monotonic()
         one = begin()
+        time.sleep(not_before)
         while time.monotonic() - began < patience:
             with suppress(Refused):
                 if done(one):
