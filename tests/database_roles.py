@@ -14,7 +14,8 @@ from django.db.backends.utils import CursorWrapper
 
 from config.database import roles
 
-_sql_flush = DatabaseOperations.sql_flush
+KEPT = {"django_content_type", "auth_permission"}
+"""Tables of Django's own with one row a model and permission."""
 
 
 def work_as_the_desk(connection: BaseDatabaseWrapper, **_: Any) -> None:
@@ -33,10 +34,21 @@ def as_owner() -> Iterator[CursorWrapper]:
     work_as_the_desk(connection)
 
 
-def _flush_as_owner(operations: DatabaseOperations, *args: Any, **options: Any) -> list[str]:
-    """Empty all tables after a test that committed: TRUNCATE is the owner's, who has to say that it is erasure."""
-    statements = _sql_flush(operations, *args, **options)
-    return ["SET LOCAL ROLE none", "SET LOCAL countersign.erase = 'on'", *statements] if statements else []
+def _flush_as_owner(operations: DatabaseOperations, style: Any, tables: list[str], **_: Any) -> list[str]:
+    """Empty all tables after a test that committed: the owner's right, who has to say that it is erasure.
+
+    Rows are deleted, with triggers and foreign keys off: TRUNCATE writes new files for 80 tables and their indexes, of
+    which a test has used a few, and takes ten times as long. What Django keeps of its own code stays: it would write
+    the same rows again after each test.
+    """
+    if not tables:
+        return []
+    names = [operations.quote_name(table) for table in tables if table not in KEPT]
+    return [
+        "SET LOCAL ROLE none", "SET LOCAL countersign.erase = 'on'", "SET LOCAL session_replication_role = replica",
+        f"LOCK TABLE {', '.join(names)} IN EXCLUSIVE MODE",  # what a process of the test still writes is emptied too
+        "; ".join(f"DELETE FROM {name}" for name in names),
+    ]  # fmt: skip
 
 
 DatabaseOperations.sql_flush = _flush_as_owner  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""Databases of their own for tests of what an installation makes of one: empty, or loaded from a dump."""
+"""Databases of their own for tests of what an installation makes of one: empty, migrated, or loaded from a dump."""
 
 from __future__ import annotations
 
@@ -24,12 +24,14 @@ def url_of(parameters: dict[str, str]) -> str:
 
 
 @contextmanager
-def new_database() -> Iterator[dict[str, str]]:
-    """An empty database on the server of the tests; libpq's parameters of it. It is dropped at the end."""
+def new_database(template: str = "template1") -> Iterator[dict[str, str]]:
+    """A database on the server of the tests, empty or the copy of one that nobody is connected to; libpq's parameters
+    of it. It is dropped at the end."""
     name = f"t{uuid4().hex[:20]}"
     server = make_conninfo(**settings.DATABASE_OWNER_PARAMETERS | {"dbname": "postgres"})
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        create = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+        connection.execute(create.format(sql.Identifier(name), sql.Identifier(template)))
         try:
             yield settings.DATABASE_OWNER_PARAMETERS | {"dbname": name}
         finally:

@@ -26,9 +26,9 @@ KEY = "an invented key of an installation, long enough"
 
 
 @pytest.fixture
-def host(database_server: None, tmp_path: Path) -> Iterator[dict[str, str]]:
+def host(migrated_database: str, tmp_path: Path) -> Iterator[dict[str, str]]:
     """The environment of the first host of an installation, which has started once."""
-    with databases.new_database() as parameters:
+    with databases.new_database(migrated_database) as parameters:
         environment = os.environ | {
             "DATABASE_URL": databases.url_of(parameters),
             "COUNTERSIGN_DATA_DIR": str(tmp_path / "one"),
@@ -92,9 +92,9 @@ def test_a_change_that_is_meant_can_be_accepted(host, tmp_path):
     assert "SECRET_KEY is not the one" in refused(host)
 
 
-def test_two_hosts_that_start_at_once_agree(database_server, tmp_path):
-    """On an empty database, each with its own folder: one of them is refused, whichever comes second."""
-    with databases.new_database() as parameters:
+def test_two_hosts_that_start_at_once_agree(migrated_database, tmp_path):
+    """On a database without rows, each with its own folder: one of them is refused, whichever comes second."""
+    with databases.new_database(migrated_database) as parameters:
         environment = os.environ | {"DATABASE_URL": databases.url_of(parameters), "SECRET_KEY": KEY, "DEBUG": "True"}
         hosts = [
             subprocess.Popen([*MANAGE, "prepare"], env=environment | {"COUNTERSIGN_DATA_DIR": str(tmp_path / name)})

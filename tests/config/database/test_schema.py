@@ -87,13 +87,14 @@ def run(parameters: dict[str, str], data_dir: object, *arguments: str) -> subpro
 @pytest.mark.parametrize(
     "change", [OTHER_HISTORY[0][0], "INSERT INTO django_migrations VALUES (999, 'vcon_app', 'x', now())"]
 )
-def test_up_refuses_a_database_that_does_not_fit(other_database, tmp_path, change):
-    assert run(other_database, tmp_path, "prepare").returncode == 0
-    with psycopg.connect(make_conninfo(**other_database)) as database:
-        database.execute(change)
-    done = run(other_database, tmp_path, "up", "--port", "0")
+def test_up_refuses_a_database_that_does_not_fit(migrated_database, tmp_path, change):
+    with databases.new_database(migrated_database) as parameters:
+        assert run(parameters, tmp_path, "prepare").returncode == 0
+        with psycopg.connect(make_conninfo(**parameters)) as database:
+            database.execute(change)
+        done = run(parameters, tmp_path, "up", "--port", "0")
+        doctor = run(parameters, tmp_path, "doctor")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
-    doctor = run(other_database, tmp_path, "doctor")
     assert doctor.returncode == 1
     assert "fault  migrations" in doctor.stdout
 
