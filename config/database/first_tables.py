@@ -1,0 +1,46 @@
+"""The tables of an empty database, made at once from today's models.
+
+The migrations lead to the same tables, function for function (a test compares them), and took 6 of the 8 CPU seconds of
+a first start: Django builds the models of the whole project anew around every operation of the history.
+"""
+
+from __future__ import annotations
+
+from django.apps import apps
+from django.db import connection, transaction
+from django.db.migrations import Migration, RunSQL
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.recorder import MigrationRecorder
+
+
+def is_empty() -> bool:
+    """Whether the database has no table yet."""
+    return not connection.introspection.table_names()
+
+
+@transaction.atomic
+def create() -> None:
+    """Make all tables, run the SQL of the migrations (functions and triggers), and record every migration as applied.
+
+    What migrations do to rows by Python is left out: there are none.
+    """
+    executor = MigrationExecutor(connection)
+    migrations = [migration for migration, _ in executor.migration_plan(executor.loader.graph.leaf_nodes())]
+    with connection.schema_editor() as editor:
+        for model in apps.get_models():
+            if model._meta.can_migrate(connection):
+                editor.create_model(model)
+    _run_sql(migrations)
+    recorder = MigrationRecorder(connection)
+    recorder.ensure_schema()
+    recorder.migration_qs.bulk_create(
+        recorder.Migration(app=migration.app_label, name=migration.name) for migration in migrations
+    )
+
+
+def _run_sql(migrations: list[Migration]) -> None:
+    with connection.schema_editor() as editor:
+        for migration in migrations:
+            for operation in migration.operations:
+                if isinstance(operation, RunSQL):
+                    operation._run_sql(editor, operation.sql)
