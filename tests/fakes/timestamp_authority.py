@@ -86,7 +86,7 @@ def serving(folder: Path) -> Iterator[Authority]:
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
     authority.url = f"http://127.0.0.1:{server.server_port}/"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     try:
         yield authority
     finally:
