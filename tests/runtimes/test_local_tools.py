@@ -197,6 +197,15 @@ def test_a_result_that_is_too_long_is_cut_with_a_note(ask, api, shop, characters
     assert content(api.requests[1]["messages"][2])[0]["content"] == [text(result.text)]
 
 
+def test_an_answer_without_an_end_fails_the_call_and_not_the_worker(ask):
+    with mcp_server.Shop().serving(json_response=True) as shop:
+        session = ask(at(shop), "shop__huge", characters=20_000_000)
+    result = event(session, "tool_result")
+    assert result.tool_status == "error"
+    assert result.text.startswith("the MCP server shop broke off")
+    assert told(session)[-1][0] == "agent_message"
+
+
 def test_characters_that_no_database_takes_do_not_end_the_turn(ask, shop):
     session = ask(at(shop), "shop__odd")
     assert event(session, "tool_result").text == "a\ufffdb\x1b[31mred\u202egnp.exe"
