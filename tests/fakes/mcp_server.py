@@ -78,10 +78,8 @@ class Shop:
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
         config = uvicorn.Config(
             self.server.streamable_http_app(json_response=json_response),
-            log_config=None,
-            log_level="critical",
-            timeout_graceful_shutdown=0,
-        )
+            log_config=None, log_level="critical", timeout_graceful_shutdown=0,
+        )  # fmt: skip
         server = uvicorn.Server(config)
         thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])), name="fake-mcp")
         thread.start()
