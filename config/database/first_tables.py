@@ -7,8 +7,8 @@ a first start: Django builds the models of the whole project anew around every o
 from __future__ import annotations
 
 from django.apps import apps
-from django.db import connection, transaction
-from django.db.migrations import Migration, RunSQL
+from django.db import connection
+from django.db.migrations import RunSQL
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
@@ -18,29 +18,26 @@ def is_empty() -> bool:
     return not connection.introspection.table_names()
 
 
-@transaction.atomic
 def create() -> None:
-    """Make all tables, run the SQL of the migrations (functions and triggers), and record every migration as applied.
+    """Make all tables, run the SQL of the migrations (functions and triggers), and record every migration as applied:
+    all in one transaction.
 
     What migrations do to rows by Python is left out: there are none.
     """
     executor = MigrationExecutor(connection)
     migrations = [migration for migration, _ in executor.migration_plan(executor.loader.graph.leaf_nodes())]
+    recorder = MigrationRecorder(connection)
     with connection.schema_editor() as editor:
         for model in apps.get_models():
             if model._meta.can_migrate(connection):
                 editor.create_model(model)
-    _run_sql(migrations)
-    recorder = MigrationRecorder(connection)
-    recorder.ensure_schema()
-    recorder.migration_qs.bulk_create(
-        recorder.Migration(app=migration.app_label, name=migration.name) for migration in migrations
-    )
-
-
-def _run_sql(migrations: list[Migration]) -> None:
-    with connection.schema_editor() as editor:
-        for migration in migrations:
-            for operation in migration.operations:
-                if isinstance(operation, RunSQL):
-                    operation._run_sql(editor, operation.sql)
+        for statement in editor.deferred_sql:  # foreign keys, some of which the SQL of a migration changes
+            editor.execute(statement, None)
+        editor.deferred_sql.clear()
+        for operation in (operation for migration in migrations for operation in migration.operations):
+            if isinstance(operation, RunSQL):
+                operation._run_sql(editor, operation.sql)
+        recorder.ensure_schema()
+        recorder.migration_qs.bulk_create(
+            recorder.Migration(app=migration.app_label, name=migration.name) for migration in migrations
+        )
