@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from collections import Counter
 
 import pytest
 from countersign.doctor.model_apis import ModelApis
+
+from config.database.postgres import wait_until
+from sessions_app.models import Event
 
 from .bad_desks import WRONG_DESKS, answering, nobody
 from .conftest import a_moment
@@ -38,6 +42,26 @@ def test_an_approved_call_runs(codex, desk_server, agent_key, asked, decide):
     decide(approval, "approve")
     finished(client)
     assert codex.made == ["made"]
+
+
+def test_what_led_to_a_call_and_what_came_of_it_is_in_its_session(codex, desk_server, agent_key, asked, decide):
+    codex.install("--hold", "60")
+    client = codex.start(desk_server, agent_key, codex.TRUSTING)
+    approval = asked()
+    assert wait_until(lambda: ("user_message", "go") in log_of(approval), 10), "nothing led to the card"
+    decide(approval, "approve")
+    finished(client)
+    kinds = Counter(kind for kind, _ in log_of(approval))
+    expected = {"user_message": 1, "agent_message": 1, "tool_call": 1, "tool_result": 1, "model_request": 2}
+    assert {kind: kinds[kind] for kind in expected} == expected
+    approval.refresh_from_db()
+    assert (approval.delivery, approval.execution) == ("delivered", "succeeded")
+    approval.session.refresh_from_db()
+    assert approval.session.output_tokens == 10
+
+
+def log_of(approval):
+    return list(Event.objects.filter(session=approval.session_id).values_list("kind", "text"))
 
 
 def test_a_denied_call_does_not_run_and_the_model_is_told_why(codex, desk_server, agent_key, asked, decide):

@@ -12,17 +12,16 @@ def main(arguments: "list[str]") -> int:
     os.dup2(2, 1)  # a client reads instructions from the output of some hooks
     import json
 
-    from countersign.claude_code import runs, transcript
+    from countersign import runs, transcripts
     from countersign.holding import Desk
 
     try:
-        if arguments[:1] != ["claude-code"]:
-            raise ValueError(f"nothing is reported of {arguments[:1]}")
         event = json.load(sys.stdin)
         known = runs.recall(str(event["session_id"]))
         if known:  # else it has asked nothing yet, and the desk has no session of it
-            transcript.send(Desk(), known["session"], event["transcript_path"], event["session_id"], whole=True)
-    except (OSError, ValueError, KeyError, TypeError, transcript.NotTaken) as error:
+            place = (known["session"], event["transcript_path"], event["session_id"])
+            transcripts.send(Desk(), arguments[0], *place, whole=True)
+    except (OSError, ValueError, LookupError, TypeError, transcripts.NotTaken) as error:
         print(f"countersign: the transcript was not sent: {error}", file=sys.stderr)
         return 1
     return 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 
+from .. import runs
 from ..answers import Decision
 from ..call_events import CHANGED, NAMES, PRE_TOOL_USE, question_of
 from ..holding import asked
@@ -20,14 +21,15 @@ if TYPE_CHECKING:
 
     from ..hooked import Options
 
-AGENT = "Codex"
+CLIENT, AGENT = "codex", "Codex"
 INSTEAD = "A reviewer changed this call. Make it again with exactly these arguments: {0}"
 
 
 def decide(options: Options, event: dict[str, Any], started: float) -> dict[str, Any]:
     """What the client is told of a call. Raises ``ValueError`` for an input that is no call."""
     question = question_of(event, options, AGENT)
-    decision = asked(question, options.hold - (time.monotonic() - started))
+    decision = asked(question, options.hold - (time.monotonic() - started), runs.teller(event, CLIENT))
+    runs.note_decision(event, decision)
     return _pre_tool_use(decision) if options.event == PRE_TOOL_USE else _permission_request(decision)
 
 

@@ -34,11 +34,12 @@ def check_version(program: str | None) -> str:
 
 
 def hooks(hold: int, *, defers: bool) -> dict[str, Settings]:
-    """Event -> group. Raises ``Unusable`` for ``--defer``."""
+    """Event -> group: the gate, and what brings the transcript. Raises ``Unusable`` for ``--defer``."""
     if defers:
         raise Unusable("Codex cannot defer a call: leave --defer out")
     gate = {"type": "command", "timeout": hold + GRACE, "statusMessage": WAITS}
-    return {
+    told = {"type": "command", "timeout": GRACE, "command": commands.report(CLIENT, "transcript")}
+    return {"Stop": {"hooks": [told]}} | {
         name: {"matcher": ".*", "hooks": [gate | {"command": commands.gate(CLIENT, event, "--hold", str(hold))}]}
         for name, event in (("PreToolUse", PRE_TOOL_USE), ("PermissionRequest", PERMISSION_REQUEST))
     }
@@ -47,7 +48,7 @@ def hooks(hold: int, *, defers: bool) -> dict[str, Settings]:
 def warnings(settings: Settings) -> list[str]:
     """What weakens the gate, and what Codex itself leaves open."""
     return [
-        "Codex runs calls without a hook that nobody has reviewed: start codex, enter /hooks, and trust both",
+        "Codex runs calls without a hook that nobody has reviewed: start codex, enter /hooks, and trust all of ours",
         "this is NO GATE where the hook itself cannot run: Codex lets a call run when its hook is killed, is not found "
         "or exceeds its time. The command refuses in every other case (docs/gate/codex.md)",
         *(

@@ -1,4 +1,4 @@
-"""Which session at the desk a run of Claude Code is, and how much of its transcript is there: one small file per run.
+"""Which session at the desk a run of a coding agent is, and how much of its transcript is there: a small file per run.
 
 Only a hint of where to send: nothing is allowed because of it.
 """
@@ -7,18 +7,47 @@ from __future__ import annotations
 
 import os
 
-from .. import plain_json
+from . import plain_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
+
+    from .answers import Decision
+    from .holding import Desk
 
 LETTERS = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_")
 
 
 def folder() -> str:
     home = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")  # noqa: PTH111, PTH118
-    return os.path.join(home, "countersign", "claude-code")  # noqa: PTH118
+    return os.path.join(home, "countersign", "runs")  # noqa: PTH118
+
+
+def teller(event: dict[str, Any], client: str) -> Callable[[Desk, Decision], None]:
+    """Brings what led to a call to the desk, for the card that a person reads now. Failing, it stops nothing."""
+
+    def tell(desk: Desk, decision: Decision) -> None:
+        try:
+            from . import transcripts
+
+            transcripts.send(desk, client, decision.session_id, event.get("transcript_path"), event["session_id"])
+        except Exception as error:
+            print(f"countersign: the transcript was not sent: {error}")  # to standard error, see hook.py
+
+    return tell
+
+
+def note_decision(event: dict[str, Any], decision: Decision) -> None:
+    """For what is sent later: the session of this run, and which of its calls may be made."""
+    try:
+        if decision.session_id and (recall(event["session_id"]) or {}).get("session") != decision.session_id:
+            remember(event["session_id"], decision.session_id)
+        if decision.allowed and event.get("tool_use_id"):
+            note_call(event["session_id"], event["tool_use_id"], decision.approval_id, decision.digest)
+    except OSError as error:
+        print(f"countersign: this run cannot be remembered, so that its transcript will not be sent: {error}")
 
 
 def remember(run: str, session: str, lines: int = 0, requests: int = 0) -> None:
