@@ -52,8 +52,9 @@ class ClaudeCode:
     def install(self, *options: str) -> None:
         _install("claude-code", self.settings, self.program, *options)
 
-    def start(self, url: str, key: str, *options: str) -> subprocess.Popen[str]:
-        command = [str(self.program), "-p", "go", "--output-format", "json", "--allowedTools", "Bash", *options]
+    def start(self, url: str, key: str, *options: str, prompt: str | None = "go") -> subprocess.Popen[str]:
+        words = [prompt] if prompt else []
+        command = [str(self.program), "-p", *words, "--output-format", "json", "--allowedTools", "Bash", *options]
         return subprocess.Popen(command, env=self.environment(url, key), cwd=self.work, text=True, **PIPES)
 
     def environment(self, url: str, key: str) -> dict[str, str]:
@@ -63,9 +64,9 @@ class ClaudeCode:
             "DISABLE_AUTOUPDATER": "1", "IS_SANDBOX": "1", "COUNTERSIGN_URL": url, "COUNTERSIGN_API_KEY": key,
         }  # fmt: skip
 
-    def run(self, url: str, key: str = "cs_test", *options: str) -> str:
+    def run(self, url: str, key: str = "cs_test", *options: str, prompt: str | None = "go") -> str:
         """What it prints."""
-        return finished(self.start(url, key, *options))
+        return finished(self.start(url, key, *options, prompt=prompt))
 
     @property
     def made(self) -> list[str]:

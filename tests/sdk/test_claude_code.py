@@ -160,6 +160,29 @@ def test_a_deferred_call_ends_the_run_and_runs_when_it_is_resumed_with_a_decisio
     assert printed["stop_reason"] == "tool_deferred"
     assert claude.made == []
     decide(asked(), "approve", arguments={"command": "touch edited"})
-    claude.run(desk_server, agent_key, "--resume", printed["session_id"])
+    claude.run(desk_server, agent_key, "--resume", printed["session_id"], prompt=None)
     assert claude.made == ["edited"]
     assert Approval.objects.count() == 1
+
+
+def test_what_the_client_itself_denies_stays_denied_whatever_was_approved(
+    claude, desk_server, agent_key, asked, decide
+):
+    """Whatever was approved, and for the arguments that a reviewer wrote, too."""
+    claude.install("--hold", "60")
+    settings = json.loads(claude.settings.read_text())
+    claude.settings.write_text(json.dumps(settings | {"permissions": {"deny": ["Bash(touch edited)"]}}))
+    client = claude.start(desk_server, agent_key)
+    decide(asked(), "approve", arguments={"command": "touch edited"})
+    finished(client)
+    assert claude.made == []
+
+
+def test_a_message_after_a_deferred_call_takes_it_back(claude, desk_server, agent_key, asked, decide):
+    """Whoever resumes with other words has changed their mind, whatever was approved meanwhile."""
+    claude.install("--hold", "1", "--defer")
+    printed = json.loads(claude.run(desk_server, agent_key))
+    decide(asked(), "approve")
+    claude.run(desk_server, agent_key, "--resume", printed["session_id"], prompt="Do not do that")
+    assert claude.made == []
+    assert "a person wrote something else" in claude.apis.results()[0]

@@ -27,6 +27,11 @@ def decide(options: Options, event: dict[str, Any], started: float) -> dict[str,
     """What the client is told of a call. Raises ``ValueError`` for an input that is no call."""
     question = question_of(event, options, AGENT)
     decision = asked(question, options.hold - (time.monotonic() - started), runs.teller(event, CLIENT))
+    if decision.allowed and options.defers and options.event == PRE_TOOL_USE:
+        from . import resumed
+
+        if resumed.is_superseded(event):
+            return _refused(resumed.SUPERSEDED)
     runs.note_decision(event, decision)
     return _pre_tool_use(decision, options) if options.event == PRE_TOOL_USE else _permission_request(decision)
 
@@ -44,6 +49,11 @@ def _pre_tool_use(decision: Decision, options: Options) -> dict[str, Any]:
         said |= {"permissionDecision": "defer"}
     else:
         said |= {"permissionDecision": "deny", "permissionDecisionReason": why(decision)}
+    return {"hookSpecificOutput": said}
+
+
+def _refused(reason: str) -> dict[str, Any]:
+    said = {"hookEventName": NAMES[PRE_TOOL_USE], "permissionDecision": "deny", "permissionDecisionReason": reason}
     return {"hookSpecificOutput": said}
 
 
