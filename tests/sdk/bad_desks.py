@@ -96,9 +96,10 @@ def lying(change: Callable[[Json], Any]) -> Callable[[bytes], bytes]:
     """A desk that approves what it is asked, but for what ``change`` does to its answer."""
 
     def reply(request: bytes) -> bytes:
-        asked = json.loads(request.partition(b"\r\n\r\n")[2])
+        head, _, body = request.partition(b"\r\n\r\n")
+        asked = json.loads(body)
         if "tool" not in asked:  # what was done, and not what may be
-            return http(b"{}", "404 Not Found")
+            return http(b"{}", "200 OK" if b"/execution " in head else "404 Not Found")
         said = approved(asked)
         changed = change(said)
         return http(json.dumps(said if changed is None else changed).encode())

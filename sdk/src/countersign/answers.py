@@ -25,12 +25,16 @@ class Untrusted(Exception):
 class Question:
     """The call that is asked about, as the body of ``POST /api/v1/approvals``. Raises ``ValueError`` for no JSON."""
 
-    def __init__(self, tool: str, arguments: dict[str, Any], server: str | None = None, **more: Any) -> None:
+    def __init__(
+        self, tool: str, arguments: dict[str, Any], server: str | None = None, fingerprint: str | None = None,
+        **more: Any,
+    ) -> None:  # fmt: skip
         self.tool, self.server = tool, server
         self.written = canonical(arguments)
         """What was asked about, whatever becomes of the object that the caller gave."""
         self.client_id: str = more["client_id"]
         about = {"name": tool, "arguments": arguments} | ({"server": server} if server is not None else {})
+        about |= {"fingerprint": fingerprint} if fingerprint else {}
         known = {name: value for name, value in more.items() if value is not None}
         self.body = plain_json.dumps({"tool": about, **known}).encode()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 TYPE_CHECKING = False
@@ -57,19 +58,32 @@ def _parser() -> ArgumentParser:
     action.add_argument("--client", dest="program", metavar="PATH", help="the client itself, where it is not in PATH")
     action.set_defaults(run=_doctor)
     _add_gateway(parts.add_parser("mcp-gateway", help="ask before each call of a tool of an MCP server"))
+    _add_permission(parts.add_parser("mcp-permission", help="the MCP server for claude --permission-prompt-tool"))
     parts.add_parser("hook", help="run by a client: CLIENT EVENT, the call on standard input")
     return parser
 
 
 def _add_gateway(gateway: ArgumentParser) -> None:
-    from . import mcp_gateway
-
     gateway.add_argument("--agent", default="MCP client", help="in whose name it is asked")
     gateway.add_argument("--server", help="the name of the server in policies and on cards (that of its program)")
     gateway.add_argument("--hold", type=float, default=3600, metavar="SECONDS",
                          help="how long a call waits for a decision; then it is refused (3600)")  # fmt: skip
-    gateway.add_argument("server_command", nargs="...", metavar="-- COMMAND", help="the MCP server, on stdio")
-    gateway.set_defaults(run=mcp_gateway.run)
+    gateway.add_argument("--round", type=float, default=50, metavar="SECONDS",
+                         help="how long a client of 2026-07-28 waits at a time, unless it counts progress; 0: as long "
+                         "as the call is held (50)")  # fmt: skip
+    gateway.add_argument("--header", action="append", default=[], metavar="NAME=VARIABLE",
+                         help="sent to a server at an address, with the value in that variable")  # fmt: skip
+    gateway.add_argument("server_command", nargs="...", metavar="-- COMMAND|ADDRESS",
+                         help="the MCP server: a program that speaks stdio, or where it is")  # fmt: skip
+    gateway.set_defaults(run=_run_gateway)
+
+
+def _add_permission(permission: ArgumentParser) -> None:
+    agent = os.environ.get("COUNTERSIGN_AGENT") or "Claude Code"
+    permission.add_argument("--agent", default=agent, help=f"in whose name it is asked ({agent})")
+    permission.add_argument("--hold", type=float, default=3540, metavar="SECONDS",
+                            help="how long a call waits for a decision; then it is denied (3540)")  # fmt: skip
+    permission.set_defaults(run=_run_permission)
 
 
 def _add_install_options(action: ArgumentParser) -> None:
@@ -84,6 +98,18 @@ def _doctor(options: Namespace) -> int:
     from .doctor import doctor
 
     return doctor.hooks(options)
+
+
+def _run_gateway(options: Namespace) -> int:
+    from .mcp import run
+
+    return run.gateway(options)
+
+
+def _run_permission(options: Namespace) -> int:
+    from .mcp import run
+
+    return run.permission(options)
 
 
 def _fault(message: str) -> int:
