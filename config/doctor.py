@@ -19,7 +19,7 @@ from config.celery import PONG_CHANNEL, pong
 from config.database import postgres, roles
 from config.prepare import connection_parameters
 from config.processes import heartbeats
-from sessions_app.queries import checkpoints
+from sessions_app.queries import checkpoints, notices
 from sessions_app.services.upkeep import disk, installation
 from vcon_app.services.checkpoints import publishing
 from vcon_app.services.documents import storage, storage_mark
@@ -49,6 +49,9 @@ def diagnose() -> list[Check]:
         checks += [Check(name, _one_line(look), remedy) for name, look, remedy in NEED_DATABASE]
         checks.append(Check("database role", roles_fault(), ROLES_REMEDY, None if roles.are_two() else ONE_ROLE))
     has_tables = all(check.fault is None for check in checks if check.name in ("database", "migrations"))
+    if has_tables:
+        # No fault: the receivers are others' machines, and what is for them is kept and tried again.
+        checks.append(Check("receivers", None, "", _one_line(lambda: "; ".join(notices.receivers_that_fail()) or None)))
     for name, look, compare, remedy in OF_THIS_HOST:
         fault = _one_line(look) or (_one_line(compare) if has_tables else None)
         checks.append(Check(name, fault, remedy))

@@ -12,7 +12,7 @@ from .runtimes.managed import upkeep
 from .services.approvals import delivery, effects, endings
 from .services.escalations import steps
 from .services.log import search_index
-from .services.notices import mail, outgoing_messages
+from .services.notices import choices, outbox, outgoing_messages, sending
 from .services.stops import carrying_out
 from .services.triggers import schedules
 from .services.turns import in_flight
@@ -137,10 +137,10 @@ def post_message(message_id: str) -> None:
 @shared_task
 def sweep_notices() -> int:
     """Called every 5 s by the scheduler: enqueue what is to be sent again, and what a lost message left unsent."""
-    return outgoing_messages.sweep() + mail.sweep()
+    return outgoing_messages.sweep() + choices.write_late_endings() + outbox.sweep()
 
 
 @shared_task
 def send_notice(notice_id: str) -> None:
-    """Enqueued when a member is to be told of an approval by mail."""
-    mail.send(UUID(notice_id))
+    """Enqueued when a member is to be told of an approval, by mail or in a browser."""
+    sending.send(UUID(notice_id))

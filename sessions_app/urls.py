@@ -11,7 +11,7 @@ from .views.money import tool_calls, usage, wallets
 from .views.policies import editor, grants
 from .views.policies import pages as policies
 from .views.session import chat, continuation, event, page
-from .views.settings import absences, notices, outgoing_webhooks, secrets, slack, workspace
+from .views.settings import absences, notices, outgoing_webhooks, push, secrets, slack, workspace
 from .views.triggers import schedules, webhook_endpoints, webhook_receiver
 
 sign_in_urls = [
@@ -126,11 +126,15 @@ slack_urls = [
     path("slack/oauth_redirect", slack.added, name="slack-added"),
     path("slack/events", slack.events, name="slack-events"),
     path("slack/interactions", slack.events, name="slack-interactions"),
+    path("slack/commands", slack.events, name="slack-commands"),
 ]
 
 OUTGOING_WEBHOOK = "settings/webhooks/<uuid:webhook_id>/"
 notice_urls = [
+    path("service-worker.js", push.service_worker, name="service-worker"),
     path("settings/notices/", notices.choice, name="notice-choice"),
+    path("settings/notices/browsers/", push.subscribe, name="push-subscribe"),
+    path("settings/notices/browsers/<uuid:subscription_id>/remove/", push.remove, name="push-remove"),
     path("settings/webhooks/", outgoing_webhooks.index, name="outgoing-webhooks"),
     path("settings/webhooks/new/", outgoing_webhooks.create, name="outgoing-webhook-create"),
     path(OUTGOING_WEBHOOK, outgoing_webhooks.webhook, name="outgoing-webhook"),

@@ -7,7 +7,7 @@ from .events import Event, EventText, ModelRequest, ToolCall
 from .gate.approvals import Approval, Vote
 from .gate.escalation import Absence, EscalationStep
 from .gate.grants import Grant
-from .gate.notices import Notice, NoticeChoice, OutgoingMessage, OutgoingWebhook, PushSubscription
+from .gate.notices import Notice, NoticeChoice, OutgoingMessage, OutgoingWebhook, PushKey, PushSubscription
 from .gate.policies import PolicyInForce, PolicyVersion
 from .gate.review import CardView, SavedReason
 from .gate.stops import Stop, StoppedSession
@@ -56,6 +56,7 @@ __all__ = [
     "PasswordOrigin",
     "PolicyInForce",
     "PolicyVersion",
+    "PushKey",
     "PushSubscription",
     "QueuedMessage",
     "Requeue",

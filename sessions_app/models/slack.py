@@ -43,6 +43,12 @@ class SlackInstallation(models.Model):
     """Where its admin met this desk; links lead there unless ``COUNTERSIGN_PUBLIC_URL`` says otherwise."""
     problem = models.TextField(default="")
     """What Slack refused last, until it is put right; for the settings page."""
+    away_since = models.DateTimeField(null=True)
+    """Since when Slack could not be reached, or wanted us to come back later, without a break."""
+    away_times = models.PositiveIntegerField(default=0)
+    """Consecutive calls that found it so."""
+    next_at = models.DateTimeField(null=True)
+    """Not before, while it is away: then one job calls, and the others wait for what becomes of it."""
     installed_by = models.TextField(default="")
     installed_at = models.DateTimeField(auto_now_add=True)
     revoked_at = models.DateTimeField(null=True)

@@ -20,6 +20,7 @@ from sessions_app.services.people import members, password_checks, sign_in_links
 from sessions_app.services.people.password_checks import canonical_name
 
 from . import known_browsers
+from .settings import push
 
 BY_LINK = "by_link"
 """In the browser session of who came by a link, its purpose: they need not know their password to choose another."""
@@ -172,5 +173,7 @@ def _change_password(request: HttpRequest, entered: PasswordForm) -> HttpRespons
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
+    answer = redirect("sign-in")
+    push.leave(request, answer)
     logout(request)
-    return redirect("sign-in")
+    return answer

@@ -20,8 +20,6 @@ from sessions_app.models import (
     EscalationStep,
     Member,
     Notice,
-    NoticeChoice,
-    PushSubscription,
     Role,
     SlackInstallation,
     SlackNotice,
@@ -31,6 +29,7 @@ from sessions_app.queries import absences
 from .. import audit, notify
 from ..approvals.record import lock_session_of
 from ..log import events, links
+from ..notices import choices
 from ..turns.in_flight import status_event
 
 AT_ONCE = 200
@@ -92,18 +91,17 @@ def _is_meant(member: Member, target: str) -> bool:
 
 
 def _write_notices(step: EscalationStep, members: Iterable[Member]) -> None:
-    """A mail to each, and a push to each who takes them: an escalation is not only for who watches the page."""
+    """A mail to each, and a push to each browser of theirs: an escalation is not only for who watches the page."""
     ids = [member.pk for member in members]
-    no_push = set(NoticeChoice.objects.filter(member__in=ids, push=False).values_list("member_id", flat=True))
-    pushed = set(PushSubscription.objects.filter(member__in=ids).values_list("member_id", flat=True)) - no_push
+    rows = Member.objects.filter(pk__in=ids).select_related("notice_choice").prefetch_related("push_subscriptions")
     about: dict[str, Any] = {"approval": step.approval, "step": step.position, "next_try_at": timezone.now()}
-    Notice.objects.bulk_create(
-        [
-            *(Notice(member_id=id_, channel=Notice.Channel.MAIL, **about) for id_ in ids),
-            *(Notice(member_id=id_, channel=Notice.Channel.PUSH, **about) for id_ in ids if id_ in pushed),
-        ],
-        ignore_conflicts=True,
-    )
+    pushes = [
+        notice
+        for member in rows
+        for notice in choices.push_notices(step.approval, member, choices.choice_of(member), step.position)
+    ]
+    mails = [Notice(member_id=id_, channel=Notice.Channel.MAIL, **about) for id_ in ids]
+    Notice.objects.bulk_create([*mails, *pushes], ignore_conflicts=True)
 
 
 def _write_to_slack(step: EscalationStep) -> list[str]:

@@ -1,6 +1,7 @@
 """What happened to an approval or by a stop, as rows for workers: in the transaction in which it happened, and quick.
 
-A workspace with no outgoing webhook costs one query, and one more per question where nobody wants mail.
+A workspace with no outgoing webhook costs one query, and one more per question and per answer where nobody wants mail
+or pushes.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ def requested(approval: Approval) -> None:
 
 def ended(approval: Approval) -> None:
     """It waits no more."""
+    choices.write_ending(approval)
     of_approval(approval, ENDINGS.get(Approval.Status(approval.status), "approval.decided"))
 
 

@@ -1,82 +1,62 @@
-"""Mail about approvals: sent by a worker, once, tried again for some hours. Nothing is decided by opening its link."""
+"""Mail about approvals: one for each, or one for several of low risk. Nothing is decided by opening its link."""
 
 from __future__ import annotations
 
-from datetime import timedelta
 from uuid import UUID
 
 import orjson
 from django.conf import settings
-from django.db.models import F
+from django.db.models import Q
 from django.urls import reverse
-from django.utils import timezone
 
-from sessions_app.models import Approval, Notice, Role
+from sessions_app.models import Approval, Notice
+from sessions_app.rendering.arguments.odd import oddities
 from sessions_app.rendering.text import clamp, clean, first_line
 from sessions_app.rendering.toolline import describe_call
 
-from .. import audit, task_queue
-from ..approvals import authority
 from ..people import mail, refused
-from . import payloads
+from . import outbox, payloads
 
-WAITS = (30, 120, 600, 1_800, 3_600, 7_200)
-"""Seconds after each failed try."""
-CLAIM = timedelta(minutes=3)
-"""Longer than a mail server takes that answers slowly at each step (``EMAIL_TIMEOUT``)."""
-SWEPT = 200
 MOST_SUBJECT, MOST_CONTEXT, MOST_ARGUMENTS, MOST_LINES = 150, 300, 2_000, 40
+MOST_LISTED = 50
+"""Approvals of one digest; the others are counted."""
 
 
 def send(notice_id: UUID) -> None:
-    """Send a notice, unless it is not time, another worker is at it, or nobody has to be told any more."""
-    now = timezone.now()
-    # Of one table alone: with a join PostgreSQL would not look again at a row that it waited for, and two would send.
-    due = Notice.objects.filter(pk=notice_id, next_try_at__lte=now, channel=Notice.Channel.MAIL)
-    if not due.update(next_try_at=now + CLAIM, tries=F("tries") + 1):
-        return
-    rows = Notice.objects.select_related("member__user", "member__workspace", "approval__session__agent")
-    notice = rows.filter(pk=notice_id).first()
-    if notice is None:
+    """Send a notice, or the digest that it is of; unless it is not time, another worker is at it, or nobody has to be
+    told any more.
+    """
+    row = Notice.objects.filter(pk=notice_id).values_list("member_id", "digest").first()
+    if row is None:
         return  # erased with its session, or its member has left
-    if why := _why_not(notice):
-        return _end(notice, error=why)
+    member_id, is_digest = row
+    which = Q(member=member_id, channel=Notice.Channel.MAIL, digest=True) if is_digest else Q(pk=notice_id)
+    told = []
+    for notice in outbox.claim(which):
+        if why := _why_not(notice):
+            outbox.end([notice], error=why)
+        else:
+            told.append(notice)
+    if not told:
+        return
     # The same id each time: who is told twice, because a worker died, is shown it once.
     host = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2]
-    about = {"Message-ID": f"<{notice.pk}@{host}>", "Auto-Submitted": "auto-generated"}
+    about = {"Message-ID": f"<{told[0].pk}@{host}>", "Auto-Submitted": "auto-generated"}
+    subject = subject_of_digest(told) if is_digest else subject_of(told[0].approval)
+    body = body_of_digest(told) if is_digest else body_of(told[0])
     try:
-        mail.send(notice.member.user, subject_of(notice.approval), body_of(notice), headers=about)
+        mail.send(told[0].member.user, subject, body, headers=about)
     except refused.Refused as fault:
-        if notice.tries > len(WAITS):
-            return _end(notice, error=f"{fault} — given up")
-        later = timezone.now() + timedelta(seconds=WAITS[notice.tries - 1])
-        Notice.objects.filter(pk=notice.pk).update(next_try_at=later, error=str(fault))
+        outbox.put_off(told, str(fault))
     else:
-        Notice.objects.filter(pk=notice.pk).update(next_try_at=None, sent_at=timezone.now(), error="")
-
-
-def sweep() -> int:
-    """Enqueue notices whose time has come and whose task was lost or failed; how many."""
-    due = Notice.objects.filter(next_try_at__lte=timezone.now(), channel=Notice.Channel.MAIL).order_by("next_try_at")
-    lost = {pk: at for pk, at in due.values_list("pk", "next_try_at")[:SWEPT] if at}
-    return task_queue.requeue(task_queue.SEND_NOTICE, lost)
+        outbox.note_sent(told)
 
 
 def _why_not(notice: Notice) -> str:
     """Why nobody is to be told by it any more; empty where somebody is."""
-    approval, member = notice.approval, notice.member
-    if approval.status != Approval.Status.PENDING:
-        return "it was decided before the mail was sent"
-    if not mail.reaches(member.user):
+    if not mail.reaches(notice.member.user):
         return "no mail can be sent: EMAIL_URL is not set, or the member has no address"
-    actor = audit.Actor("member", str(member.pk), str(member))
-    decider = authority.Decider(actor, Role(member.role), "mail", member_id=member.pk)
-    # An escalation step names whom it wants told, whether or not they may decide.
-    return "" if notice.step else authority.why_not(approval, decider)
-
-
-def _end(notice: Notice, error: str) -> None:
-    Notice.objects.filter(pk=notice.pk).update(next_try_at=None, error=error)
+    return outbox.why_not(notice)
 
 
 def subject_of(approval: Approval) -> str:
@@ -84,6 +64,32 @@ def subject_of(approval: Approval) -> str:
     line = describe_call(approval.tool_name, payloads.masked(approval.arguments), approval.tool_server)
     agent = first_line(approval.session.agent.name, 60)
     return first_line(f"{agent} asks: {line.verb} {line.subject}".strip(), MOST_SUBJECT)
+
+
+def subject_of_digest(notices: list[Notice]) -> str:
+    """How many wait, and of which agents, without what they ask for."""
+    agents = dict.fromkeys(first_line(notice.approval.session.agent.name, 60) for notice in notices)
+    waits = f"{len(notices)} calls of low risk wait" if len(notices) > 1 else "1 call of low risk waits"
+    return first_line(f"{waits} for you: {', '.join(agents)}", MOST_SUBJECT)
+
+
+def body_of_digest(notices: list[Notice]) -> str:
+    """A line and a link for each."""
+    lines = []
+    for notice in notices[:MOST_LISTED]:
+        approval = notice.approval
+        until = f", denied by itself at {approval.expires_at:%Y-%m-%d %H:%M} UTC" if approval.expires_at else ""
+        card = _address(reverse("approval-detail", args=[approval.pk]))
+        lines.append(f"- {subject_of(approval)} (asked at {approval.requested_at:%H:%M} UTC{until})\n  {card}")
+    if len(notices) > MOST_LISTED:
+        lines.append(f"and {len(notices) - MOST_LISTED} more")
+    head = f"{len(notices)} calls wait" if len(notices) > 1 else "A call waits"
+    parts = [
+        f"{head} for a decision, with what looks like a secret masked:", "\n".join(lines),
+        f"Sign in to decide them: {_address(reverse('approval-list'))}\nOpening a link decides nothing.",
+        f"You get this because you chose calls of low risk in one mail: {_address(reverse('notice-choice'))}",
+    ]  # fmt: skip
+    return "\n\n".join(parts) + "\n"
 
 
 def body_of(notice: Notice) -> str:
@@ -95,6 +101,8 @@ def body_of(notice: Notice) -> str:
     if notice.step:
         parts.append(f"Nobody has decided it so far: this is step {notice.step} of its escalation.")
     parts.append(f"Arguments, with what looks like a secret masked:\n{_quoted(_arguments(approval))}")
+    if odd := oddities([approval.tool_name, approval.tool_server or "", approval.arguments, approval.context]):
+        parts.append("Characters that deceive:\n" + _quoted("\n".join(clean(one) for one in odd)))
     if context := first_line(payloads.masked(approval.context), MOST_CONTEXT):
         parts.append(f"Why, in the words of the agent:\n{_quoted(context)}")
     facts = [f"Session: {first_line(str(approval.session), 100)}"]

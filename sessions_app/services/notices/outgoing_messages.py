@@ -6,21 +6,19 @@ A message is claimed by moving ``next_try_at`` ahead, so that a worker that dies
 from __future__ import annotations
 
 import logging
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
-import anyio
-import httpx2
 from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from sessions_app import guarded_http
 from sessions_app.encryption import Unreadable
 from sessions_app.models import OutgoingMessage, OutgoingWebhook
 
 from .. import task_queue
-from . import standard_webhooks
+from . import posting, standard_webhooks
+from .posting import Failed
 
 log = logging.getLogger(__name__)
 WAITS = (5, 60, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
@@ -28,6 +26,14 @@ WAITS = (5, 60, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
 SECONDS = 15.0
 """For one post, from the name to the headers of the answer; the specification says 15 to 30."""
 CLAIM = timedelta(seconds=60)
+AT_ONCE = 4
+"""Posts to one receiver at a time."""
+BUSY = timedelta(seconds=5)
+"""So long a message waits for a receiver that has those."""
+FIRST_PAUSE, DOUBLINGS, LONGEST_PAUSE = 5, 6, 3_600
+"""Seconds without a post to a receiver that fails; they double, to 5 min 20 s, unless it asks for more itself."""
+WELL = {"problem": "", "failing_since": None, "failed_times": 0, "next_at": None}
+"""Columns of a webhook whose receiver took the last post."""
 MOST_ERROR = 300
 SWEPT = 500
 KEPT = timedelta(days=30)
@@ -35,34 +41,47 @@ GONE = 410
 """The receiver wants no more: the specification says to switch the webhook off."""
 
 
-class Failed(Exception):
-    """A post was not taken; ``status`` where there was an answer."""
-
-    def __init__(self, why: str, status: int | None = None) -> None:
-        super().__init__(why)
-        self.status = status
-
-
 def send(message_id: UUID) -> None:
-    """Post a message, unless it is not time, or another worker is at it."""
+    """Post a message, unless it is not time, another worker is at it, or its receiver fails or is slow just now."""
     now = timezone.now()
     # Of one table alone: with a join PostgreSQL would not look again at a row that it waited for, and two would post.
     due = OutgoingMessage.objects.filter(pk=message_id, next_try_at__lte=now)
-    if not due.update(next_try_at=now + CLAIM, tries=F("tries") + 1):
+    webhook = OutgoingWebhook.objects.filter(messages__in=due).defer("secret").first()
+    if webhook and (later := _not_before(webhook, now)):
+        due.update(next_try_at=later)
+        return
+    if not due.update(next_try_at=now + CLAIM, held_until=now + CLAIM, tries=F("tries") + 1):
         return
     rows = OutgoingMessage.objects.select_related("webhook").defer("webhook__secret")
     message = rows.filter(pk=message_id).first()
     if message is None:
         return  # removed with its webhook
     if not message.webhook.active:
-        OutgoingMessage.objects.filter(pk=message_id).update(next_try_at=None, error="the webhook was switched off")
+        OutgoingMessage.objects.filter(pk=message_id).update(
+            next_try_at=None, held_until=None, error="the webhook was switched off"
+        )
         return
     try:
-        status = anyio.run(_post, message.webhook.url, _headers(message), message.body.encode())
+        status = posting.post(message.webhook.url, _headers(message), message.body.encode(), SECONDS)
     except Failed as failed:
         _note_failure(message, failed)
     else:
         _note_taken(message, status)
+
+
+def _not_before(webhook: OutgoingWebhook, now: datetime) -> datetime | None:
+    """Until when messages have to wait for their receiver; None: one can be posted now.
+
+    A slow receiver gets ``AT_ONCE`` posts at a time, and one that fails a single one after each pause: the others wait
+    for what becomes of it, and nobody else's posts wait behind them.
+    """
+    if webhook.next_at:
+        if webhook.next_at > now:
+            return webhook.next_at
+        free = OutgoingWebhook.objects.filter(pk=webhook.pk, next_at=webhook.next_at)
+        return None if free.update(next_at=now + CLAIM) else now + BUSY
+    held = OutgoingMessage.objects.filter(webhook=webhook.pk, held_until__gt=now)
+    return now + BUSY if held.count() >= AT_ONCE else None
 
 
 def sweep() -> int:
@@ -89,30 +108,13 @@ def _headers(message: OutgoingMessage) -> dict[str, str]:
     return own | {"content-type": "application/json", "user-agent": "Countersign"}
 
 
-async def _post(url: str, headers: dict[str, str], body: bytes) -> int:
-    """Status of the answer, whose body is not read. Redirects are not followed. Raises ``Failed``."""
-    try:
-        with anyio.fail_after(SECONDS):
-            async with guarded_http.client(headers) as http, http.stream("POST", url, content=body) as answer:
-                status = int(answer.status_code)
-    except TimeoutError:
-        raise Failed(f"no answer within {SECONDS:.0f} s") from None
-    except guarded_http.PrivateAddress as refused:
-        raise Failed(str(refused)) from None
-    except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as fault:
-        raise Failed(f"{type(fault).__name__}: {fault}".rstrip(": ")) from None
-    if not 200 <= status < 300:
-        raise Failed(f"the answer was {status}, not 2xx" + (" (redirects are not followed)" * (300 <= status < 400)),
-                     status)  # fmt: skip
-    return status
-
-
 @transaction.atomic
 def _note_taken(message: OutgoingMessage, status: int) -> None:
     OutgoingMessage.objects.filter(pk=message.pk).update(
-        next_try_at=None, taken_at=timezone.now(), last_status=status, error=""
+        next_try_at=None, held_until=None, taken_at=timezone.now(), last_status=status, error=""
     )
-    OutgoingWebhook.objects.filter(~Q(problem=""), pk=message.webhook_id).update(problem="")
+    failed = ~Q(problem="") | Q(failed_times__gt=0) | ~Q(next_at=None)
+    OutgoingWebhook.objects.filter(failed, pk=message.webhook_id).update(**WELL)
 
 
 @transaction.atomic
@@ -122,9 +124,16 @@ def _note_failure(message: OutgoingMessage, failed: Failed) -> None:
     given_up = message.tries > len(WAITS)
     next_try_at = None if given_up else timezone.now() + timedelta(seconds=WAITS[message.tries - 1])
     OutgoingMessage.objects.filter(pk=message.pk).update(
-        next_try_at=next_try_at, last_status=failed.status, error=why + (" — given up" if given_up else "")
-    )
-    OutgoingWebhook.objects.filter(pk=message.webhook_id).update(problem=why)
+        next_try_at=next_try_at, held_until=None, last_status=failed.status,
+        error=why + (" — given up" if given_up else ""),
+    )  # fmt: skip
+    webhook = OutgoingWebhook.objects.select_for_update().defer("secret").get(pk=message.webhook_id)
+    now = timezone.now()
+    pause = FIRST_PAUSE * 2 ** min(webhook.failed_times, DOUBLINGS)
+    OutgoingWebhook.objects.filter(pk=webhook.pk).update(
+        problem=why, failing_since=webhook.failing_since or now, failed_times=F("failed_times") + 1,
+        next_at=now + timedelta(seconds=max(pause, min(failed.retry_after or 0, LONGEST_PAUSE))),
+    )  # fmt: skip
     if failed.status == GONE:
         log.info("webhook %s answers 410: it is switched off", message.webhook_id)
         switch_off(message.webhook_id, "the receiver answered 410: it wants no more")
@@ -137,4 +146,4 @@ def switch_off(webhook_id: UUID, why: str) -> None:
     """Give up what waits for a webhook and send it nothing more. Inside a transaction."""
     OutgoingWebhook.objects.filter(pk=webhook_id).update(active=False)
     waiting = OutgoingMessage.objects.filter(~Q(next_try_at=None), webhook_id=webhook_id)
-    waiting.update(next_try_at=None, error=why)
+    waiting.update(next_try_at=None, held_until=None, error=why)

@@ -56,8 +56,9 @@ def change(webhook: OutgoingWebhook, changes: dict[str, Any], *, by: audit.Actor
     if not changed:
         return webhook
     if "url" in changed or changed.get("active"):
-        webhook.problem = ""
-    _save(webhook, update_fields=[*changed, "problem"])
+        for name, value in outgoing_messages.WELL.items():
+            setattr(webhook, name, value)
+    _save(webhook, update_fields=[*changed, *outgoing_messages.WELL])
     if changed.get("active") is False:
         outgoing_messages.switch_off(webhook.pk, "the webhook was switched off")
     said = {name: _origin(value) if name == "url" else value for name, value in changed.items()}

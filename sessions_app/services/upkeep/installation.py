@@ -32,8 +32,7 @@ def row() -> Installation:
 
 def secret_key_fault() -> str | None:
     """Whether this host has another ``SECRET_KEY`` than the installation, or one that stored secrets are not of."""
-    found = Installation.objects.filter(pk=1).first()
-    if found and found.secret_key_mark and found.secret_key_mark != encryption.mark():
+    if has_another_secret_key():
         return ANOTHER_KEY
     readable, unreadable = _stored_secrets()
     if unreadable and not readable:
@@ -41,6 +40,12 @@ def secret_key_fault() -> str | None:
     if unreadable:
         return f"{unreadable} of {readable + unreadable} stored secrets were encrypted under another SECRET_KEY"
     return None
+
+
+def has_another_secret_key() -> bool:
+    """Whether this host has another ``SECRET_KEY`` than the installation."""
+    found = Installation.objects.filter(pk=1).first()
+    return bool(found and found.secret_key_mark and found.secret_key_mark != encryption.mark())
 
 
 def keep_secret_key_mark() -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from sessions_app.models import NoticeChoice
-from sessions_app.services.notices import choices
+from sessions_app.encryption import Unreadable
+from sessions_app.models import NoticeChoice, PushSubscription
+from sessions_app.services.notices import choices, push_keys
 from sessions_app.services.people import mail
 
 from .. import access
@@ -18,18 +21,41 @@ from .. import access
 @require_http_methods(["GET", "HEAD", "POST"])
 @access.reviewer
 def choice(request: access.DeskRequest) -> HttpResponse:
-    """The form, and what it says is kept."""
+    """The form, and what it says is kept; and the browsers that are told."""
     member, problem = request.member, ""
     if request.method == "POST":
         try:
-            choices.choose(member, mail=request.POST.get("mail") == "on", least_risk=request.POST.get("least_risk", ""))
+            choices.choose(member, **_entered(request))
             messages.success(request, "Kept.")
             return redirect("notice-choice")
         except choices.Refused as refused:
             problem = str(refused)
-    chosen = NoticeChoice.objects.filter(member=member).first()
+    chosen = NoticeChoice.objects.filter(member=member).first() or NoticeChoice(member=member)
+    browsers = list(PushSubscription.objects.filter(member=member).order_by("made_at"))
+    for browser in browsers:
+        browser.service = urlsplit(browser.endpoint).hostname
     context = {
         "chosen": chosen, "risks": choices.LEAST, "problem": problem, "can_mail": mail.reaches(member.user),
-        "email": member.user.email, "configured": settings.EMAIL_CONFIGURED,
+        "email": member.user.email, "configured": settings.EMAIL_CONFIGURED, "digests": choices.DIGESTS,
+        "browsers": browsers, "public_key": _public_key(),
     }  # fmt: skip
     return render(request, "settings/notices.html", context, status=422 if problem else 200)
+
+
+def _entered(request: HttpRequest) -> choices.Chosen:
+    """Raises ``choices.Refused``."""
+    minutes = request.POST.get("digest_minutes", "0")
+    if not (minutes.isascii() and minutes.isdigit() and len(minutes) < 6):
+        raise choices.Refused(f'"{minutes[:20]}" is no number of minutes')
+    return {
+        "mail": request.POST.get("mail") == "on", "push": request.POST.get("push") == "on",
+        "least_risk": request.POST.get("least_risk", ""), "digest_minutes": int(minutes),
+    }  # fmt: skip
+
+
+def _public_key() -> str:
+    """What browsers are bound to; empty on a host that cannot read the installation's key."""
+    try:
+        return push_keys.current().public
+    except Unreadable:
+        return ""

@@ -7,7 +7,15 @@ import time
 
 import pytest
 
-from sessions_app.services.notices import announcing, outgoing_messages, payloads, standard_webhooks
+from sessions_app.services.notices import (
+    announcing,
+    choices,
+    outgoing_messages,
+    payloads,
+    push,
+    standard_webhooks,
+    subscriptions,
+)
 from tests.places import DOCS
 
 PAGE = (DOCS / "notices.md").read_text()
@@ -32,3 +40,14 @@ def test_the_page_names_every_event_and_limit():
     }
     said = ", ".join(words[wait] for wait in outgoing_messages.WAITS[:-1])
     assert f"{said} and {words[outgoing_messages.WAITS[-1]]}, then given up" in PAGE
+
+
+def test_the_page_says_how_members_are_told():
+    *minutes, last = map(str, filter(None, choices.DIGESTS))
+    assert f"within {', '.join(minutes)} or {last} minutes" in PAGE
+    assert f"within {choices.MARGIN.seconds // 60} minutes after it" in PAGE
+    assert f"one push in {push.PAUSE.seconds} seconds" in PAGE
+    assert subscriptions.MOST == 10 and "up to\nten of a member" in PAGE
+    longest = outgoing_messages.FIRST_PAUSE * 2**outgoing_messages.DOUBLINGS
+    assert f"{outgoing_messages.AT_ONCE} posts at a time" in PAGE
+    assert f"double up to {longest // 60} min {longest % 60} s" in PAGE

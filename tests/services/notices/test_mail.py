@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from django.core import mail as outbox
+from django.core import mail as django_mail
 from django.test import Client
 from django.utils import timezone
 
 from sessions_app.models import Approval, Member, Notice, Role
 from sessions_app.services import audit
 from sessions_app.services.approvals import endings, requests
-from sessions_app.services.notices import choices, mail
+from sessions_app.services.notices import choices, outbox, sending
 from sessions_app.services.people import members
 
 KEY = "sk-ant-" + "a" * 40
@@ -25,7 +25,7 @@ def can_send(settings):
 
 def member(workspace, name: str, role: Role = Role.REVIEWER) -> Member:
     made = members.add_member(workspace, f"{name}@example.org", name, role, by=audit.COMMAND)[0]
-    outbox.outbox.clear()
+    django_mail.outbox.clear()
     return made
 
 
@@ -41,10 +41,10 @@ def ask(session, arguments=None, **more) -> Approval:
 
 
 def send_all() -> list:
-    outbox.outbox.clear()
+    django_mail.outbox.clear()
     for notice in Notice.objects.exclude(next_try_at=None):
-        mail.send(notice.pk)
-    return list(outbox.outbox)
+        sending.send(notice.pk)
+    return list(django_mail.outbox)
 
 
 def test_a_member_who_chose_it_is_told_once(session, rosa, workspace):
@@ -127,7 +127,7 @@ def test_a_mail_server_that_is_away_is_tried_again_and_given_up(session, rosa, s
     send_all()
     notice = Notice.objects.get()
     assert notice.next_try_at > timezone.now() and "could not be sent" in notice.error and notice.sent_at is None
-    Notice.objects.update(tries=len(mail.WAITS), next_try_at=timezone.now())
+    Notice.objects.update(tries=len(outbox.WAITS), next_try_at=timezone.now())
     send_all()
     notice.refresh_from_db()
     assert notice.next_try_at is None and notice.error.endswith("given up")
@@ -135,10 +135,10 @@ def test_a_mail_server_that_is_away_is_tried_again_and_given_up(session, rosa, s
 
 def test_the_sweep_finds_what_was_lost(session, rosa):
     ask(session)
-    assert mail.sweep() == 1
-    Notice.objects.update(next_try_at=timezone.now() + mail.CLAIM)
-    mail.send(Notice.objects.get().pk)
-    assert outbox.outbox == [] and Notice.objects.get().tries == 0
+    assert outbox.sweep() == 1
+    Notice.objects.update(next_try_at=timezone.now() + outbox.CLAIM)
+    sending.send(Notice.objects.get().pk)
+    assert django_mail.outbox == [] and Notice.objects.get().tries == 0
 
 
 def test_the_link_decides_nothing(session, rosa):

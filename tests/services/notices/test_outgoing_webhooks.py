@@ -45,6 +45,7 @@ def waiting() -> list[OutgoingMessage]:
 def send_all() -> None:
     for message in waiting():
         OutgoingMessage.objects.filter(pk=message.pk).update(next_try_at=timezone.now())
+        OutgoingWebhook.objects.update(next_at=None)
         outgoing_messages.send(message.pk)
 
 
@@ -228,9 +229,9 @@ def test_an_address_that_cannot_be_posted_to_is_refused(workspace, url):
         outgoing_webhooks.create(workspace.id, "x", url, [], by=audit.SYSTEM)
 
 
-def test_without_a_webhook_an_event_costs_one_query(session, django_assert_num_queries):
+def test_where_nobody_is_told_an_event_costs_two_queries(session, django_assert_num_queries):
     asked = ask(session)
-    with django_assert_num_queries(1):
+    with django_assert_num_queries(2):
         announcing.ended(asked)
     with django_assert_num_queries(2):
         announcing.requested(asked)

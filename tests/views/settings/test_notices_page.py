@@ -1,0 +1,95 @@
+"""The page where members choose how they are told; the browsers on it, and the script that runs in them."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from sessions_app.models import NoticeChoice, PushKey, PushSubscription
+from sessions_app.services.notices import push_keys
+from tests.fakes.push_service import Browser
+
+from ..build import words
+
+PAGE, ADD = "/settings/notices/", "/settings/notices/browsers/"
+SAFARI = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 Version/26.1 Safari/605.1.15"
+
+
+@pytest.fixture
+def form(db) -> dict[str, str]:
+    """What the script of the page sends."""
+    return Browser("https://push.example.com/abc", push_keys.current().public).form
+
+
+def test_a_browser_is_added_listed_and_removed(reviewer, form):
+    assert "None of your browsers shows notices" in words(reviewer.get(PAGE))
+    assert reviewer.post(ADD, form, headers={"User-Agent": SAFARI}).status_code == 201
+    page = reviewer.get(PAGE)
+    assert "Safari on macOS by push.example.com" in words(page) and "Told last" in words(page)
+    assert "/abc" not in page.content.decode(), "whoever knows the address could have something sent there"
+    mine = PushSubscription.objects.get()
+    reviewer.post(f"{ADD}{mine.pk}/remove/")
+    assert not PushSubscription.objects.exists() and "None of your browsers" in words(reviewer.get(PAGE))
+
+
+def test_the_page_has_the_key_that_browsers_are_bound_to(reviewer):
+    page = reviewer.get(PAGE).content.decode()
+    assert f'data-key="{PushKey.objects.get().public}"' in page and f'data-address="{ADD}"' in page
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"endpoint": "http://push.example.com/abc"}, "https://HOST"),
+        ({"auth": "AAAA"}, "auth has to be 16 bytes"),
+        ({"p256dh": ""}, "p256dh has to be 65 bytes"),
+        ({"public_key": "B" * 87}, "load the page again"),
+    ],
+)
+def test_what_no_browser_sends_is_refused_in_one_sentence(reviewer, form, change, says):
+    answer = reviewer.post(ADD, form | change)
+    assert answer.status_code == 422 and says in answer.content.decode()
+    assert not PushSubscription.objects.exists()
+
+
+def test_only_who_decides_is_told_and_nobody_without_a_token_of_the_page(viewer, reviewer, form):
+    assert viewer.post(ADD, form).status_code == 403 and Client().post(ADD, form).status_code == 302
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = reviewer.cookies
+    assert strict.post(ADD, form).status_code == 403
+    assert not PushSubscription.objects.exists()
+
+
+def test_nobody_removes_the_browser_of_somebody_else(reviewer, admin, form):
+    reviewer.post(ADD, form)
+    theirs = PushSubscription.objects.get()
+    assert admin.post(f"{ADD}{theirs.pk}/remove/").status_code == 404
+    assert PushSubscription.objects.get() == theirs
+
+
+def test_who_signs_out_of_a_browser_is_told_nothing_more_there(reviewer, form):
+    reviewer.post(ADD, form)
+    reviewer.post(ADD, form | {"endpoint": "https://push.example.com/another-browser"})
+    # The last one added is the one of this browser.
+    reviewer.post("/sign-out/")
+    assert [one.endpoint for one in PushSubscription.objects.all()] == ["https://push.example.com/abc"]
+
+
+def test_everything_is_chosen_in_one_form(reviewer):
+    chosen = {"mail": "on", "push": "on", "least_risk": "medium", "digest_minutes": "60"}
+    assert reviewer.post(PAGE, chosen).status_code == 302
+    kept = NoticeChoice.objects.get()
+    assert (kept.mail, kept.push, kept.least_risk, kept.digest_minutes) == (True, True, "medium", 60)
+    reviewer.post(PAGE, {"least_risk": ""})
+    kept.refresh_from_db()
+    assert (kept.mail, kept.push, kept.digest_minutes) == (False, False, 0)
+    for wrong in ("7", "-15", "60.0", "６０", "9" * 20):
+        assert reviewer.post(PAGE, chosen | {"digest_minutes": wrong}).status_code == 422
+
+
+def test_the_service_worker_is_at_the_root_and_keeps_to_itself():
+    answer = Client().get("/service-worker.js")
+    assert answer.status_code == 200 and answer["Content-Type"].startswith("text/javascript")
+    assert answer["Cache-Control"] == "no-cache" and answer["Content-Security-Policy"].startswith("default-src 'none'")
+    script = answer.content.decode()
+    assert 'addEventListener("fetch"' not in script and "importScripts" not in script and "eval" not in script
