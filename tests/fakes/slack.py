@@ -34,8 +34,8 @@ TOKEN = "xoxb-1111-2222-gardenshopgarden"
 SECRET = "0123456789abcdef0123456789abcdef"
 CLIENT_ID, CLIENT_SECRET, CODE = "11.22", "clientsecret4711", "code-once"
 ALL_SCOPES = frozenset({
-    "app_mentions:read", "channels:history", "chat:write", "chat:write.public", "groups:history", "im:history",
-    "mpim:history", "users:read", "users:read.email",
+    "app_mentions:read", "channels:history", "chat:write", "chat:write.public", "commands", "groups:history",
+    "im:history", "mpim:history", "users:read", "users:read.email",
 })  # fmt: skip
 NEEDS = {
     "chat.postMessage": "chat:write", "chat.update": "chat:write", "chat.postEphemeral": "chat:write",
@@ -93,6 +93,7 @@ class FakeSlack:
         self.triggers: set[str] = set()
         self.views: list[dict[str, Any]] = []
         self.ephemeral: list[dict[str, str]] = []
+        self.responses: list[dict[str, str]] = []
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.faults: list[Fault] = []
         self.codes = {CODE}
@@ -119,7 +120,7 @@ class FakeSlack:
         age: float = 0, signature: str | None = None, **headers: str,
     ) -> HttpResponse:  # fmt: skip
         """POST it signed, as Slack does: JSON to the events, a form with ``payload`` to the interactions."""
-        is_form = path.endswith("interactions")
+        is_form = path.endswith(("interactions", "commands"))
         if isinstance(body, dict):
             body = (urlencode({"payload": json.dumps(body)}) if is_form else json.dumps(body)).encode()
         at = str(int(time.time() - age))
@@ -173,13 +174,29 @@ class FakeSlack:
         }  # fmt: skip
         return self.send(client, body, "/slack/interactions", **more)
 
+    def commands(self, client: Client, text: str, user: str, **more: Any) -> HttpResponse:
+        """Somebody writes the slash command; ``response_url`` is good for what is said to them."""
+        number = next(self._clock)
+        form = {
+            "command": "/countersign", "text": text, "team_id": TEAM, "channel_id": "C0GENERAL", "user_id": user,
+            "trigger_id": f"{number}.2.3", "api_app_id": "A0APP0001",
+            "response_url": self.api_url.replace("/api/", f"/commands/{number}"),
+        }  # fmt: skip
+        form |= {name: more.pop(name) for name in list(more) if name in form}
+        return self.send(client, urlencode(form).encode(), "/slack/commands", **more)
+
     # --- the Web API ---
 
     @contextmanager
     def serving(self) -> Iterator[FakeSlack]:
         listener = socket.create_server(("127.0.0.1", 0))
         self.api_url = f"http://127.0.0.1:{listener.getsockname()[1]}/api/"
-        app = Starlette(routes=[Route("/api/{method}", self._answer, methods=["GET", "POST"])])
+        app = Starlette(
+            routes=[
+                Route("/api/{method}", self._answer, methods=["GET", "POST"]),
+                Route("/commands/{number}", self._respond, methods=["POST"]),
+            ]
+        )
         server = uvicorn.Server(uvicorn.Config(app, log_config=None, log_level="critical", lifespan="off"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="fake-slack")
         thread.start()
@@ -202,6 +219,19 @@ class FakeSlack:
             if fault:
                 return JSONResponse({"ok": False, "error": fault.error}, fault.status, fault.headers)
         return JSONResponse(answer)
+
+    async def _respond(self, request: Request) -> Response:
+        """What is said to who wrote a command: at most five times, within half an hour."""
+        said = await request.json()
+        with self._lock:
+            fault = next((fault for fault in self.faults if fault.method == "respond" and fault.times), None)
+            if fault:
+                fault.times -= 1
+                return Response(fault.error, fault.status, fault.headers)
+            if said.get("response_type") not in ("ephemeral", "in_channel") or not said.get("text"):
+                return Response("no_text", 400)
+            self.responses.append(said)
+        return Response("ok")
 
     def _carried_out(self, request: Request, method: str, given: dict[str, Any]) -> dict[str, Any]:
         known = METHODS.get(method)

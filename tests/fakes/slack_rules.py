@@ -26,9 +26,16 @@ def is_block(block: dict[str, Any]) -> bool:
             and e["text"]["type"] == "plain_text"
             and e.get("style") in (None, "primary", "danger")
             and e.get("url", "https://").startswith(("https://", "http://"))
+            and ("confirm" not in e or _is_confirmation(e["confirm"]))
             for e in block["elements"]
         )
     )
+
+
+def _is_confirmation(asked: dict[str, Any]) -> bool:
+    """docs.slack.dev/reference/block-kit/composition-objects/confirmation-dialog-object."""
+    most = {"title": 100, "text": 300, "confirm": 30, "deny": 30}
+    return set(asked) - {"style"} == set(most) and all(_is_plain(asked[name], length) for name, length in most.items())
 
 
 def is_modal(view: dict[str, Any]) -> bool:

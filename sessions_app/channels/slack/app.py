@@ -22,7 +22,7 @@ from sessions_app.models import SlackInstallation
 from sessions_app.services import audit
 from sessions_app.services.slack import installations
 
-from . import inbox, modal
+from . import commands, inbox, manifest, modal
 
 log = logging.getLogger(__name__)
 _SIGNED = re.compile(r"\d{1,12} v0=[0-9a-f]{64}\Z", re.ASCII)
@@ -50,6 +50,7 @@ def app() -> App:
     bolt.action("approval_stop")(_on_click)
     bolt.action("approval_deny")(_on_denial)
     bolt.view(modal.CALLBACK)(_on_reason)
+    bolt.command(manifest.COMMAND)(_on_command)
     bolt.action("approval_open")(lambda ack: ack())  # a link: the browser opens it
     return bolt
 
@@ -129,6 +130,11 @@ def _on_denial(ack: Callable[[], Any], body: dict[str, Any], action: dict[str, A
 def _on_reason(ack: Callable[[], Any], body: dict[str, Any], view: dict[str, Any], context: BoltContext) -> None:
     click = modal.click_of(view) | {"user": body["user"]["id"]}
     inbox.keep_click(context["installation"], click, str(view["id"]))
+    ack()
+
+
+def _on_command(ack: Callable[[], Any], body: dict[str, Any], context: BoltContext) -> None:
+    inbox.keep_click(context["installation"], commands.payload_of(body), str(body.get("trigger_id", "")))
     ack()
 
 

@@ -51,7 +51,8 @@ def decide(event: SlackEvent, person: people.Person) -> dict[str, Any]:
     try:
         decisions.decide(approval, decider, decision)
     except (decisions.Conflict, decisions.NotAllowed, decisions.Invalid) as refused:
-        text = f"{refused}. {mrkdwn.link(card_url(installation, approval), 'Open it in Countersign')}"
+        link = mrkdwn.link(card_url(installation, approval), "Open it in Countersign")
+        text = f"{mrkdwn.escape(str(refused))}. {link}"
         return _only_to_clicker(click, text[:1].upper() + text[1:])
     return {}
 
@@ -97,13 +98,15 @@ def asked_by(installation: SlackInstallation, click: dict[str, Any]) -> Approval
 
 
 def _not_you(installation: SlackInstallation, approval: Approval, person: people.Person, is_member: bool) -> str:
-    if is_member:
-        why = "You may read this but not decide it; an admin can give you the role reviewer."
-    elif person.outsider:
-        why = f"Only members of {installation.workspace} decide here, and {person.outsider}."
-    else:
-        why = f"Only members of {installation.workspace} decide here, by the e-mail that Slack has confirmed."
-    return f"{mrkdwn.escape(why)} {mrkdwn.link(card_url(installation, approval), 'Open it in Countersign')}"
+    why = "You may read this but not decide it; an admin can give you the role reviewer."
+    why = mrkdwn.escape(why) if is_member else not_a_member(installation, person)
+    return f"{why} {mrkdwn.link(card_url(installation, approval), 'Open it in Countersign')}"
+
+
+def not_a_member(installation: SlackInstallation, person: people.Person) -> str:
+    """What is said to somebody who is no member of the workspace, as far as Slack tells."""
+    which = f"and {person.outsider}" if person.outsider else "by the e-mail that Slack has confirmed"
+    return mrkdwn.escape(f"Only members of {installation.workspace} decide here, {which}.")
 
 
 def _only_to_clicker(click: dict[str, Any], text: str) -> dict[str, Any]:

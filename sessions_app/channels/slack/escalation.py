@@ -12,13 +12,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from sessions_app.models import Approval, Budget, SlackInstallation, SlackNotice
+from sessions_app.queries.approvals import HIGH
 from sessions_app.rendering import mrkdwn
+from sessions_app.rendering.arguments.odd import oddities
 from sessions_app.rendering.masking import mask
 from sessions_app.rendering.numbers import money
 from sessions_app.rendering.text import first_line
 from sessions_app.rendering.toolbody import as_json
 from sessions_app.runtimes.tool_rules import ESCALATE
-from sessions_app.services.slack import installations, jobs
+from sessions_app.services.slack import installations, jobs, pauses
 
 from . import api, install
 from .clicks import card_url, value_of
@@ -26,7 +28,7 @@ from .clicks import card_url, value_of
 log = logging.getLogger(__name__)
 MOST_ARGUMENTS = 1_200
 """Characters; a block of Slack's takes 3,000, entities counted."""
-MOST_CONTEXT = 300
+MOST_CONTEXT, MOST_NAME = 300, 200
 METADATA = "countersign_notice"
 POSTING = "posting"
 """Noted before a message is posted: who finds it without a ``ts`` looks in the channel before posting it again."""
@@ -67,12 +69,15 @@ def tell_of_budget(budget_id: UUID) -> None:
 
 
 def post_or_update(notice_id: UUID) -> None:
-    """Post the message of a notice, or bring it up to date, unless a worker is at it."""
+    """Post the message of a notice, or bring it up to date, unless a worker is at it or Slack is away just now."""
     rows = SlackNotice.objects.select_related("installation__workspace", "approval__session__agent")
     notice = rows.defer(*installations.SECRETS_OF_JOB).get(pk=notice_id)
+    if pauses.is_held(notice):
+        return
     with jobs.claimed(notice) as mine:
         if mine:
-            _post_or_update(notice)
+            with pauses.noted(notice.installation):
+                _post_or_update(notice)
 
 
 def unfinished() -> list[UUID]:
@@ -130,7 +135,7 @@ def _mark(notice: SlackNotice) -> dict[str, str]:
 
 def _question(installation: SlackInstallation, approval: Approval) -> dict[str, Any]:
     """Text for the notification, and blocks for the channel."""
-    agent, tool = mrkdwn.escape(approval.session.agent.name), mrkdwn.escape(_tool(approval))
+    agent, tool = mrkdwn.escape(first_line(approval.session.agent.name, MOST_NAME)), mrkdwn.escape(_tool(approval))
     asks = "asks" if approval.tool_name == ESCALATE else f"asks to run `{tool}`"
     arguments, whole = _arguments(approval)
     blocks = [_section(f"*{agent}* {asks}")]
@@ -138,6 +143,8 @@ def _question(installation: SlackInstallation, approval: Approval) -> dict[str, 
         blocks.append(_section(f"> {mrkdwn.escape(context)}"))
     if arguments:
         blocks.append(_section(f"```{arguments}```"))
+    if odd := oddities([approval.tool_name, approval.tool_server or "", approval.arguments, approval.context]):
+        blocks.append(_section(f":warning: Characters that deceive: {mrkdwn.escape('; '.join(odd)[:MOST_ARGUMENTS])}"))
     blocks.append({"type": "context", "elements": [_text(_facts(installation, approval))]})
     if approval.status == Approval.Status.PENDING:
         blocks.append(_buttons(installation, approval, whole))
@@ -152,7 +159,9 @@ def _summary(approval: Approval, agent: str, asks: str) -> str:
 
 
 def _tool(approval: Approval) -> str:
-    return f"{approval.tool_server}/{approval.tool_name}" if approval.tool_server else approval.tool_name
+    """Server and name, on one line and without what would end the form of code."""
+    name = f"{approval.tool_server}/{approval.tool_name}" if approval.tool_server else approval.tool_name
+    return first_line(name, MOST_NAME).replace("`", "'")
 
 
 def _arguments(approval: Approval) -> tuple[str, bool]:
@@ -171,19 +180,50 @@ def _facts(installation: SlackInstallation, approval: Approval) -> str:
     where = mrkdwn.link(f"{install.desk_url(installation)}{path}", first_line(str(session), 80))
     partial = bool(session.unpriced_tokens or session.under_reported)
     expiry = f"denied by itself at {approval.expires_at:%d %b %H:%M} UTC" if approval.expires_at else ""
-    return " · ".join(filter(None, (where, f"cost so far {money(session.cost_amount, partial=partial)}", expiry)))
+    risk = f"risk {mrkdwn.escape(first_line(approval.risk, 40))}" if approval.risk else ""
+    cost = f"cost so far {money(session.cost_amount, partial=partial)}"
+    return " · ".join(filter(None, (where, risk, cost, expiry, _only_at_the_desk(approval))))
 
 
 def _buttons(installation: SlackInstallation, approval: Approval, whole: bool) -> dict[str, Any]:
-    """Approving needs to have been seen: what does not stand here whole is approved at the desk."""
+    """Approving needs to have been seen, and done as the rule wants: what cannot be both here is done at the desk."""
     value = value_of(approval)
     approve = {**_button("Approve", "approval_approve"), "value": value, "style": "primary"}
+    if approval.risk in HIGH:
+        approve["confirm"] = _confirm_approval(approval)
     deny = {**_button("Deny", "approval_deny"), "value": value, "style": "danger"}
-    words = "Answer in Countersign" if approval.tool_name == ESCALATE else "Open in Countersign"
-    open_ = {**_button(words, "approval_open"), "url": card_url(installation, approval)}
-    here = [] if approval.tool_name == ESCALATE else [approve, deny] if whole else [deny]
+    elsewhere = _only_at_the_desk(approval)
+    words = "Answer" if approval.tool_name == ESCALATE else "Decide" if elsewhere else "Open"
+    open_ = {**_button(f"{words} in Countersign", "approval_open"), "url": card_url(installation, approval)}
+    if approval.tool_name == ESCALATE or approval.votes_needed > 1:
+        here = []  # a vote of others changes what a button here would be about
+    else:
+        here = [approve, deny] if whole and not elsewhere else [deny]
     stop = {**_button("Stop this agent", "approval_stop"), "value": value, "confirm": _confirm_stop(approval)}
     return {"type": "actions", "elements": [*here, open_, stop]}
+
+
+def _only_at_the_desk(approval: Approval) -> str:
+    """What the rule wants of an approval that no button here can give; empty where nothing is wanted."""
+    terms = approval.terms
+    allowed = terms.get("decisions")
+    wanted = (
+        (approval.votes_needed > 1, f"needs {approval.votes_needed} people"),
+        (terms.get("typed_confirmation"), "needs the name of the tool typed"),
+        ("approve" in (terms.get("comment") or ()), "needs a reason"),
+        (bool(allowed) and "approve" not in allowed, "cannot be approved as it stands"),
+    )
+    return ", ".join(words for is_wanted, words in wanted if is_wanted)
+
+
+def _confirm_approval(approval: Approval) -> dict[str, Any]:
+    """What Slack asks before it sends the click: what is of high risk takes a second press, as at the desk."""
+    title = f"Approve, at risk {first_line(approval.risk, 40)}?"
+    text = f"{first_line(approval.session.agent.name, 60)} then runs {_tool(approval)[:120]} with these arguments."
+    return {
+        "title": {"type": "plain_text", "text": title}, "text": {"type": "plain_text", "text": text},
+        "confirm": {"type": "plain_text", "text": "Approve"}, "deny": {"type": "plain_text", "text": "Not yet"},
+    }  # fmt: skip
 
 
 def _confirm_stop(approval: Approval) -> dict[str, Any]:

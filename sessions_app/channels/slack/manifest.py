@@ -7,14 +7,19 @@ from typing import Any
 from urllib.parse import urlencode
 
 SCOPES = (
-    "app_mentions:read", "channels:history", "chat:write", "chat:write.public", "groups:history", "im:history",
-    "mpim:history", "users:read", "users:read.email",
+    "app_mentions:read", "channels:history", "chat:write", "chat:write.public", "commands", "groups:history",
+    "im:history", "mpim:history", "users:read", "users:read.email",
 )  # fmt: skip
 """What the bot may do at Slack."""
 EVENTS = (
     "app_mention", "app_uninstalled", "message.channels", "message.groups", "message.im", "message.mpim",
     "tokens_revoked",
 )  # fmt: skip
+
+
+COMMAND = "/countersign"
+USAGE = "stop AGENT WHY | status | pending"
+"""The slash command, and what Slack shows while somebody writes it."""
 
 
 def manifest(desk: str) -> dict[str, Any]:
@@ -24,6 +29,15 @@ def manifest(desk: str) -> dict[str, Any]:
         "features": {
             "app_home": {"messages_tab_enabled": True, "messages_tab_read_only_enabled": False},
             "bot_user": {"display_name": "countersign", "always_online": True},
+            "slash_commands": [
+                {
+                    "command": COMMAND,
+                    "url": f"{desk}/slack/commands",
+                    "usage_hint": USAGE,
+                    "description": "Stop agents, and see what waits for a decision",
+                    "should_escape": False,
+                }
+            ],
         },
         "oauth_config": {"redirect_urls": [f"{desk}/slack/oauth_redirect"], "scopes": {"bot": list(SCOPES)}},
         "settings": {

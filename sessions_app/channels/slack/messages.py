@@ -15,7 +15,7 @@ from sessions_app.services.money.budgets import Spent
 from sessions_app.services.slack import installations, jobs, threads
 from sessions_app.services.turns.messages import NotActive, TooLong
 
-from . import api, clicks, inbox, people
+from . import api, clicks, commands, inbox, people
 from . import context as slack_context
 from .people import Person
 
@@ -51,16 +51,27 @@ def _read(event: SlackEvent) -> None:
         person = people.look_up(event.installation, event.payload["user"])
         is_click = "action" in event.payload
         context = "" if is_click else _context(event, person)
-        stopped = clicks.stop(event, person) if event.payload.get("action") == clicks.STOP else None
+        done = _done_alone(event, person)
         with jobs.owned(event):
-            if stopped is not None:
-                say = stopped
+            if done is not None:
+                say = done
             else:
                 say = clicks.decide(event, person) if is_click else _take(event, person, context)
             jobs.extend(event, payload={"say": say})
-    if say := event.payload["say"]:
+    say = event.payload["say"]
+    if say.get("method") == commands.RESPOND:
+        commands.respond(say["url"], say["text"])
+    elif say:
         api.call_for(event.installation, **say)
     jobs.finish(event, payload={})
+
+
+def _done_alone(event: SlackEvent, person: Person) -> dict[str, Any] | None:
+    """Stops and commands have transactions of their own; what is to be said of them. None for what is neither."""
+    action = event.payload.get("action")
+    if action == clicks.STOP:
+        return clicks.stop(event, person)
+    return commands.answer(event, person) if action == commands.ACTION else None
 
 
 def _context(event: SlackEvent, person: Person) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from sessions_app.models import Approval, SlackInstallation
+from sessions_app.rendering.text import first_line
 
 from . import api, clicks
 
@@ -46,7 +47,8 @@ def click_of(view: dict[str, Any]) -> dict[str, Any]:
 
 
 def _view(approval: Approval, click: dict[str, Any]) -> dict[str, Any]:
-    what = f"{approval.session.agent.name} asks to run {approval.tool_name}"[:300]
+    what = f"{first_line(approval.session.agent.name, 100)} asks to run {first_line(approval.tool_name, 180)}"
+    is_wanted = "deny" in (approval.terms.get("comment") or ())
     kept = {name: click[name] for name in ("action", "value", "channel")}
     return {
         "type": "modal",
@@ -58,7 +60,7 @@ def _view(approval: Approval, click: dict[str, Any]) -> dict[str, Any]:
         "blocks": [
             {"type": "section", "text": _plain(what)},
             {
-                "type": "input", "block_id": "reason", "optional": True,
+                "type": "input", "block_id": "reason", "optional": not is_wanted,
                 "label": _plain("Why? The agent is told, and so is who reads this later."),
                 "element": {
                     "type": "plain_text_input", "action_id": "reason", "multiline": True, "max_length": MOST_REASON,

@@ -209,7 +209,7 @@ def _returns_to(request: HttpRequest) -> str:
 @csrf_exempt
 @require_POST
 def events(request: HttpRequest) -> HttpResponse:
-    """POST /slack/events and /slack/interactions: whose signature is right is heard; 401 for all others."""
+    """POST /slack/events, /interactions and /commands: whose signature is right is heard; 401 for all others."""
     if int(request.headers.get("Content-Length") or 0) > MOST_BYTES:
         return HttpResponse(status=413)
     from sessions_app.channels.slack import app  # Bolt: imported when the first request of Slack's comes

@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 
 from sessions_app.channels.slack import install, replies
-from sessions_app.models import Member, Role, SlackInstallation, Workspace
-from sessions_app.services import audit
+from sessions_app.models import Member, Role, Session, SlackInstallation, Workspace
+from sessions_app.services import audit, sessions
 from sessions_app.services.people import members
 from sessions_app.services.slack import installations
 from tests.fakes.slack import SECRET, TOKEN, FakeSlack
@@ -68,3 +68,9 @@ def member(workspace) -> Callable[[str, Role], Member]:
 def client(installation) -> Client:
     """Slack's way in."""
     return Client()
+
+
+@pytest.fixture
+def connected_session(scripted_agent, installation) -> Session:
+    """A session of an agent that asks in the escalation channel."""
+    return sessions.create(scripted_agent, by=BY, title="Order 4711")

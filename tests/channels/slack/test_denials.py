@@ -8,7 +8,7 @@ from sessions_app.channels.slack import sweep
 from sessions_app.models import Approval, Role, SlackEvent
 from tests.fakes.slack import Fault
 
-from .test_escalation import PEOPLE, asks, buttons, connected_session, decide, words  # noqa: F401 - a fixture
+from .test_escalation import PEOPLE, asks, buttons, decide, words
 from .work import tell
 
 KIM = "U0KIM0001"
@@ -25,7 +25,7 @@ def now() -> Approval:
     return Approval.objects.get()
 
 
-def test_the_modal_asks_why_and_decides_nothing_yet(slack, client, connected_session, member):  # noqa: F811
+def test_the_modal_asks_why_and_decides_nothing_yet(slack, client, connected_session, member):
     member("Kim")
     asks(connected_session)
     press(slack, client)
@@ -41,7 +41,7 @@ def test_the_modal_asks_why_and_decides_nothing_yet(slack, client, connected_ses
         (None, NO_REASON, f": {NO_REASON}"),
     ],
 )
-def test_text_of_the_denial_modal_is_the_reason(slack, client, connected_session, member, entered, kept, told):  # noqa: F811
+def test_text_of_the_denial_modal_is_the_reason(slack, client, connected_session, member, entered, kept, told):
     kim = member("Kim")
     asks(connected_session)
     press(slack, client)
@@ -54,7 +54,7 @@ def test_text_of_the_denial_modal_is_the_reason(slack, client, connected_session
     assert slack.ephemeral == []
 
 
-def test_a_modal_that_is_not_signed_decides_nothing(slack, client, connected_session, member):  # noqa: F811
+def test_a_modal_that_is_not_signed_decides_nothing(slack, client, connected_session, member):
     member("Kim")
     asks(connected_session)
     press(slack, client)
@@ -63,7 +63,7 @@ def test_a_modal_that_is_not_signed_decides_nothing(slack, client, connected_ses
     assert now().status == "pending" and not SlackEvent.objects.exists()
 
 
-def test_sender_of_the_denial_modal_is_the_decider(slack, client, connected_session, member):  # noqa: F811
+def test_sender_of_the_denial_modal_is_the_decider(slack, client, connected_session, member):
     member("Kim", Role.VIEWER)
     asks(connected_session)
     press(slack, client)
@@ -72,7 +72,7 @@ def test_sender_of_the_denial_modal_is_the_decider(slack, client, connected_sess
     assert "an admin can give you the role reviewer" in slack.ephemeral[0]["text"]
 
 
-def test_a_question_that_changed_under_the_modal_is_not_decided(slack, client, connected_session, member):  # noqa: F811
+def test_a_question_that_changed_under_the_modal_is_not_decided(slack, client, connected_session, member):
     member("Kim")
     asks(connected_session)
     press(slack, client)
@@ -81,7 +81,7 @@ def test_a_question_that_changed_under_the_modal_is_not_decided(slack, client, c
     assert now().status == "pending" and "changed since you looked" in slack.ephemeral[0]["text"]
 
 
-def test_deny_button_of_a_decided_approval_opens_no_modal_and_says_so(slack, client, connected_session, member):  # noqa: F811
+def test_deny_button_of_a_decided_approval_opens_no_modal_and_says_so(slack, client, connected_session, member):
     member("Kim")
     approval = asks(connected_session)
     message = slack.posted(PEOPLE)[0]
@@ -95,7 +95,7 @@ def test_deny_button_of_a_decided_approval_opens_no_modal_and_says_so(slack, cli
 
 @pytest.mark.parametrize("error", ["expired_trigger_id", "internal_error"])
 def test_a_modal_that_cannot_be_opened_leaves_the_denial_without_a_reason(
-    slack, client, connected_session, member, installation, error  # noqa: F811
+    slack, client, connected_session, member, installation, error
 ):  # fmt: skip
     member("Kim")
     asks(connected_session)

@@ -25,6 +25,7 @@ def test_the_addresses_of_the_manifest_are_ours():
     addresses = {
         MANIFEST["settings"]["event_subscriptions"]["request_url"]: views.events,
         MANIFEST["settings"]["interactivity"]["request_url"]: views.events,
+        MANIFEST["features"]["slash_commands"][0]["url"]: views.events,
         MANIFEST["oauth_config"]["redirect_urls"][0]: views.added,
     }
     for address, view in addresses.items():
@@ -35,7 +36,8 @@ def test_every_event_of_the_manifest_has_a_listener():
     listened = {"app_mention", "message", "app_uninstalled", "tokens_revoked"}
     told = {event.partition(".")[0] for event in MANIFEST["settings"]["event_subscriptions"]["bot_events"]}
     assert told == listened
-    assert len(app.app()._listeners) == len(listened) + len(["approve", "deny", "open", "stop", "the modal"])
+    others = ["approve", "deny", "open", "stop", "the modal", "the command"]
+    assert len(app.app()._listeners) == len(listened) + len(others)
 
 
 def test_the_variables_of_the_page_are_settings():

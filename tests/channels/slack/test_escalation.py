@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sessions_app.channels.slack import clicks, escalation, sweep
-from sessions_app.models import Approval, AuditEntry, Budget, Role, Session, SlackNotice
+from sessions_app.models import Approval, AuditEntry, Budget, Role, Session, SlackInstallation, SlackNotice
 from sessions_app.services import agents, audit, sessions, workspaces
 from sessions_app.services.approvals import decisions, endings, requests
 from sessions_app.services.money import budgets
@@ -16,11 +16,6 @@ from .work import tell
 
 BY = audit.Actor("member", "m", "Ines")
 PEOPLE = "C0PEOPLE1"
-
-
-@pytest.fixture
-def connected_session(scripted_agent, installation) -> Session:
-    return sessions.create(scripted_agent, by=BY, title="Order 4711")
 
 
 def asks(session: Session, tool: str = "issue_refund", arguments=None, **fields) -> Approval:
@@ -47,6 +42,12 @@ def decide(approval: Approval, verdict: str = "approve", **more) -> None:
         approval, decider, decisions.Decision(verdict, version=approval.version, digest=approval.digest, **more)
     )
     tell()
+
+
+def at_once() -> None:
+    """As if the pauses that Slack was given were over."""
+    SlackNotice.objects.update(retry_at=None)
+    SlackInstallation.objects.update(next_at=None)
 
 
 def test_the_question_says_who_asks_what_why_and_what_it_cost_so_far(slack, connected_session):
@@ -243,7 +244,7 @@ def test_a_channel_that_is_away_now_is_asked_later(slack, connected_session):
     slack.faults = [Fault("chat.postMessage", status=503)]
     asks(connected_session)
     assert slack.messages == {}
-    SlackNotice.objects.update(retry_at=None)
+    at_once()
     sweep.sweep()
     assert len(slack.posted(PEOPLE)) == 1
 
@@ -290,7 +291,7 @@ def test_recovered_message_shows_the_decision_made_meanwhile(slack, connected_se
 def test_an_answer_that_was_lost_posts_nothing_twice(slack, connected_session):
     slack.faults = [Fault("chat.postMessage", status=500, after=True)]
     asks(connected_session)
-    SlackNotice.objects.update(retry_at=None)
+    at_once()
     sweep.sweep()
     assert len(slack.posted(PEOPLE)) == 1 and SlackNotice.objects.get().ts
 

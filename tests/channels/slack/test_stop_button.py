@@ -5,7 +5,7 @@ from __future__ import annotations
 from sessions_app.channels.slack import clicks, sweep
 from sessions_app.models import Approval, Role, SlackEvent, Stop
 
-from .test_escalation import PEOPLE, asks, connected_session  # noqa: F401 - a fixture
+from .test_escalation import PEOPLE, asks
 from .work import tell
 
 KIM = "U0KIM0001"
@@ -17,7 +17,7 @@ def press(slack, client) -> None:
     tell()
 
 
-def test_a_reviewer_stops_the_agent_and_its_question_is_denied(slack, client, connected_session, member):  # noqa: F811
+def test_a_reviewer_stops_the_agent_and_its_question_is_denied(slack, client, connected_session, member):
     kim = member("Kim")
     asks(connected_session)
     press(slack, client)
@@ -30,7 +30,7 @@ def test_a_reviewer_stops_the_agent_and_its_question_is_denied(slack, client, co
     assert "is stopped by Kim, until somebody lifts it" in told["text"] and f"/stops/#stop-{made.pk}" in told["text"]
 
 
-def test_the_same_click_read_again_is_one_stop(slack, client, connected_session, member):  # noqa: F811
+def test_the_same_click_read_again_is_one_stop(slack, client, connected_session, member):
     """A worker that is killed after it made the stop leaves the click to be read again."""
     member("Kim")
     asks(connected_session)
@@ -44,7 +44,7 @@ def test_the_same_click_read_again_is_one_stop(slack, client, connected_session,
     assert Stop.objects.count() == 1
 
 
-def test_a_viewer_stops_nobody_and_is_told(slack, client, connected_session, member):  # noqa: F811
+def test_a_viewer_stops_nobody_and_is_told(slack, client, connected_session, member):
     member("Kim", Role.VIEWER)
     asks(connected_session)
     press(slack, client)
