@@ -116,13 +116,20 @@ class Desk:
 
     # --- API ---
 
-    def call(self, path: str, body: Any = None, *, headers: dict[str, str] | None = None, seconds: float = 15) -> Any:
-        """What the server answers, as JSON. Raises ``Refused``."""
+    def call(
+        self, path: str, body: Any = None, *, headers: dict[str, str] | None = None, seconds: float = 15,
+        method: str = "POST",
+    ) -> Any:  # fmt: skip
+        """What the server answers, as JSON; ``method`` is that of a request with a body. Raises ``Refused``.
+
+        An empty header is left out: ``Authorization`` for somebody who is signed in.
+        """
         given = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"} | (headers or {})
+        given = {name: value for name, value in given.items() if value}
         data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
         try:
-            connection.request("POST" if data is not None else "GET", path, data, given)
+            connection.request(method if data is not None else "GET", path, data, given)
             answer = connection.getresponse()
             said = answer.read()
         except (OSError, http.client.HTTPException) as fault:

@@ -2,7 +2,7 @@
 
 Regular expressions are RE2's (no look-around, no back-references): the engine of Python can be made to run for years
 by a text that an agent chooses. What RE2 does not bound is bounded here: a program of 1,000 steps on 20,000 characters
-takes 0.05 to 0.2 s on one core (``bench/policy.py``).
+takes 0.05 to 0.2 s on one core (``bench/gate/policy.py``).
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -163,6 +164,43 @@ def test_a_frozen_database_server_is_killed_and_started_again(up, caller):
     assert wait_until(lambda: serves(up.address + "readyz"), seconds=PATIENCE)
     imported = caller.import_file()
     assert wait_until(lambda: caller.is_done(imported), seconds=PATIENCE)
+
+
+def test_a_decision_is_made_once_and_executed_once_while_the_database_is_killed(up, caller):
+    """``python -m bench.gate.killed`` does this at every step, to every part."""
+    agent = caller.call("/api/v1/agents", {"name": "Refunds", "runtime": "scripted"})["id"]
+    session = caller.call(f"/dashboard/agents/{agent}/sessions", {"message": '/tool refund {"amount": 40}'})["id"]
+    asked = f"/api/v1/approvals?session_id={session}"
+    assert wait_until(lambda: caller.call(asked)["items"], seconds=PATIENCE)
+    [approval] = caller.call(asked)["items"]
+    body = {"verdict": "approve", "version": approval["version"], "digest": approval["digest"]}
+    server = up.child("postgres")
+
+    def decided() -> bool:
+        try:
+            return caller.call(f"/api/v1/approvals/{approval['id']}/decision", body)["status"] == "approved"
+        except (HTTPError, OSError) as fault:  # a client sends it again: the same decision is the same answer
+            assert not isinstance(fault, HTTPError) or fault.code in (500, 503), fault.read()
+            return False
+
+    with ThreadPoolExecutor(1) as other:
+        first = other.submit(decided)
+        server.kill()
+        first.result()
+    assert wait_until(decided, seconds=PATIENCE)
+
+    def ended() -> bool:
+        try:
+            return caller.call(f"/api/v1/sessions/{session}")["status"] == "idle"
+        except (HTTPError, OSError):
+            return False
+
+    assert wait_until(ended, seconds=PATIENCE)
+    results = caller.call(f"/api/v1/sessions/{session}/events?kind=tool_result")["items"]
+    assert [one["tool"]["status"] for one in results] == ["ok"]
+    [approval] = caller.call(asked)["items"]
+    assert (approval["delivery"], approval["execution"]) == ("delivered", "succeeded")
+    assert len(approval["votes"]) == 1 and up.child("postgres") != server
 
 
 def test_everything_that_waits_was_done_in_the_end(up, caller):

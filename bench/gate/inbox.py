@@ -1,4 +1,4 @@
-"""Does the inbox cost more when much waits and much is past? ``python -m bench.inbox [--runs 30]``
+"""Does the inbox cost more when much waits and much is past? ``python -m bench.gate.inbox [--runs 30]``
 
 The page with 10 approvals that wait and none past, against one with 1,000 that wait and 100,000 past, each in a
 workspace of its own of one installation; answered in one process without a network: CPU time (the median), wall time
@@ -12,9 +12,9 @@ import json
 import sys
 from typing import Any
 
-from .measure import table
-from .pages import _timed
-from .places import installation, run
+from ..measure import table
+from ..pages import _timed
+from ..places import installation, run
 
 SIZES = ((10, 0), (1_000, 100_000))
 """Approvals that wait, and past ones."""
@@ -27,7 +27,7 @@ def main() -> None:
     options.add_argument("--runs", type=int, default=30)
     chosen = options.parse_args()
     with installation() as environment:
-        said = run(environment, "-m", "bench.inbox", "measure", str(chosen.runs))
+        said = run(environment, "-m", "bench.gate.inbox", "measure", str(chosen.runs))
     found = json.loads(said.splitlines()[-1])
     print(table(HEAD, [_row(size, page) for size, page in zip(SIZES, found, strict=True)]))
     wall, cpu = (found[1][name] / found[0][name] for name in ("wall", "cpu"))
