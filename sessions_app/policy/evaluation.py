@@ -7,6 +7,7 @@ would deny), and does not count where it allows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,7 @@ from .rules import EFFECTS, Effect, Match, Rule
 
 KINDS_KEPT = 2_000
 """Kinds of calls whose rules are remembered; then all are forgotten, so that invented names cost no memory."""
+WILD = re.compile(r"[*?]")
 DENIED = "The rules do not allow this call. Do not repeat it."
 
 
@@ -69,7 +71,7 @@ class Compiled:
 
 
 Candidate = tuple[Compiled, bool, Verdict]
-"""A rule that may match a kind of calls, whether its conditions on the kind hold for certain, and what it says."""
+"""A rule that may match a kind of calls, whether its conditions on the kind hold for certain, and what it says then."""
 
 
 class RuleSet:
@@ -80,13 +82,23 @@ class RuleSet:
 
     def __init__(self, rules: Sequence[Compiled], source: str, default: Verdict | None = None) -> None:
         self.rules, self.source, self.default = tuple(rules), source, default
-        self._said = [Verdict(one.rule.effect, source, one.rule.name, one.rule.reason, one.rule.ask) for one in rules]
+        said = [Verdict(one.rule.effect, source, one.rule.name, one.rule.reason, one.rule.ask) for one in rules]
+        self._all: tuple[Candidate, ...] = tuple(
+            (one, not one.fault, what) for one, what in zip(rules, said, strict=True)
+        )
+        self._for_every_tool: list[int] = []
         self._on_one_tool: dict[str, list[int]] = {}
-        self._on_others: list[int] = []
+        self._by_beginning: dict[str, list[int]] = {}
+        """Rules on a pattern, by what it begins with before its first ``*`` or ``?``: most tools begin otherwise."""
         for place, one in enumerate(rules):
             tool = one.rule.match.tool
-            is_pattern = tool is None or set("*?") & set(tool)
-            (self._on_others if is_pattern else self._on_one_tool.setdefault(tool or "", [])).append(place)
+            if tool is None:
+                self._for_every_tool.append(place)
+            elif beginning := WILD.search(tool):
+                self._by_beginning.setdefault(tool[: beginning.start()], []).append(place)
+            else:
+                self._on_one_tool.setdefault(tool, []).append(place)
+        self._lengths = sorted({len(beginning) for beginning in self._by_beginning})
         self._of_kind: dict[tuple[Any, ...], tuple[Candidate, ...]] = {}
 
     def verdicts(self, call: Call) -> list[Verdict]:
@@ -114,26 +126,34 @@ class RuleSet:
         effect: Effect = "ask" if rule.effect == "deny" else rule.effect
         return Verdict(effect, self.source, rule.name, rule.reason, rule.ask, fault)
 
-    def _for_tool(self, tool: str) -> list[tuple[Compiled, Verdict]]:
-        """Rules on this tool, on a pattern or on every tool; all of them for a name that may hide something."""
-        everything = list(zip(self.rules, self._said, strict=True))
+    def _for_tool(self, tool: str) -> Sequence[Candidate]:
+        """Rules that this tool may fall under, in their order; all of them for a name that may hide something."""
         if not tool.isascii():
-            return everything
-        return [everything[place] for place in sorted([*self._on_one_tool.get(tool, ()), *self._on_others])]
+            return self._all
+        places = [*self._for_every_tool, *self._on_one_tool.get(tool, ())]
+        for length in self._lengths:
+            places += self._by_beginning.get(tool[:length], ())
+        return [self._all[place] for place in sorted(places)]
 
     def _candidates(self, call: Call) -> tuple[Candidate, ...]:
         """Rules that may match calls of this kind, each with whether that is certain and what it says then."""
         kind = call.kind
         known = self._of_kind.get(kind)
         if known is None:
-            tried = [(one, conditions.all_of(one.kind, call), said) for one, said in self._for_tool(call.tool)]
-            known = tuple(
-                (one, bool(holds) and not one.fault, said) for one, holds, said in tried if holds is not False
-            )
+            known = tuple(found for one in self._for_tool(call.tool) if (found := _of_kind(one, call)))
             if len(self._of_kind) >= KINDS_KEPT:
                 self._of_kind = {}
             self._of_kind[kind] = known
         return known
+
+
+def _of_kind(candidate: Candidate, call: Call) -> Candidate | None:
+    """The rule as it stands to calls of this kind; None where it does not match them."""
+    compiled, sound, said = candidate
+    if not compiled.kind:
+        return candidate
+    holds = conditions.all_of(compiled.kind, call)
+    return None if holds is False else (compiled, bool(holds) and sound, said)
 
 
 def compile_rule(rule: Rule) -> Compiled:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
+from itertools import product
 
 import pytest
 
+from sessions_app.policy import conditions
 from sessions_app.policy.agent_rules import AgentRules
 from sessions_app.policy.conditions import Call
 from sessions_app.policy.evaluation import RuleSet, evaluate
@@ -201,6 +203,18 @@ def test_a_default_that_denies_is_not_softened_by_a_rule_of_which_it_cannot_be_t
     uncertain = [rule("ask", arguments=argument("/amount", ">", 5))]
     assert own({"default": "deny", "rules": uncertain}) == "deny"
     assert own({"default": "allow", "rules": uncertain}) == "ask"
+
+
+def test_every_rule_that_may_be_about_a_tool_is_looked_at_and_in_its_order():
+    """Rules on tools are found by what their patterns begin with; trying each of them finds the same."""
+    patterns = ["a", "ab", "a*", "*", "?", "a?", "*b", "ab*c", "abc*", "?b*", "A*", "b", None]
+    written = [rule("ask", f"{n}", **({"tool": one} if one else {})) for n, one in enumerate(patterns)]
+    rules = RuleSet(compile_rules(written), "policy 1")
+    names = ["".join(letters) for size in range(5) for letters in product("abcA", repeat=size)]
+    for tool in [*names, "ab\u200b", "\u00e4b", "abc\u202e"]:
+        call = Call(tool, {})
+        tried = [one for one in rules.rules if conditions.all_of(one.kind, call) is not False]
+        assert [one for one, _, _ in rules._candidates(call)] == tried, tool
 
 
 def test_calls_of_one_kind_remember_no_arguments():
