@@ -169,6 +169,15 @@ def test_parts_that_do_not_agree_are_told_even_when_they_are_signed(workspace, b
     assert "does not lead to what it signs" in told(resigned(held | {layout.CHECKPOINTS: checkpoints}))
 
 
+def test_receipts_stand_in_the_order_of_the_log_and_each_once(workspace, busy):
+    held = members(made(workspace))
+    decided, receipts = (held[name].splitlines(keepends=True) for name in (layout.DECISIONS, layout.RECEIPTS))
+    turned = {layout.DECISIONS: b"".join(decided[::-1]), layout.RECEIPTS: b"".join(receipts[::-1])}
+    assert "or not in its place" in told(resigned(held | turned))
+    twice = {layout.DECISIONS: b"".join([*decided, decided[-1]]), layout.RECEIPTS: b"".join([*receipts, receipts[-1]])}
+    assert "has two receipts" in told(resigned(held | twice, decisions=4, receipts=4))
+
+
 def test_a_log_that_was_rewritten_with_its_hashes_is_not_what_the_checkpoint_knew(workspace, busy):
     held = members(made(workspace))
     before, lines = "", []

@@ -165,10 +165,10 @@ def _receipts(check: _Check, name: str, workspace: str, counts: dict[str, Any], 
         return
     archive = check.archive
     try:
-        with archive.open(member) as file:
-            checked = receipts.check(file, check.anchors, check.at, workspace_id=workspace)
-        with archive.open(audit) as file:
-            faults = [*checked.faults, *receipts.not_in_audit(checked, file)]
+        with archive.open(member) as file, archive.open(audit) as entries:
+            records = receipts.InOrder(entries)
+            checked = receipts.check(file, check.anchors, check.at, workspace_id=workspace, records=records)
+        faults = list(checked.faults)
         with archive.open(member) as file, archive.open(rows) as decisions:
             faults += _also_real(decisions, file) if planted else _unmatched(decisions, file)
     except FormatError as error:

@@ -35,8 +35,12 @@ class Recorded:
 
 
 def with_rows(approvals: QuerySet[Approval]) -> QuerySet[Approval]:
-    """The same, with the rows that a statement reads."""
-    return approvals.select_related("session__agent", "workspace", "policy_version", "grant").prefetch_related("votes")
+    """The same, with the rows that a statement reads; rules and definitions would be read again with each."""
+    rows = approvals.select_related("session__agent", "workspace", "policy_version").prefetch_related("votes")
+    return rows.defer(
+        "policy_version__rules", "session__source_record", "session__agent__instructions", "session__agent__tools",
+        "session__agent__policy",
+    )  # fmt: skip
 
 
 def recorded(workspace_id: UUID, approvals: Iterable[Approval]) -> Iterator[Recorded | tuple[Approval, str]]:
