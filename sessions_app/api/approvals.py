@@ -153,7 +153,8 @@ def _taken_back_perhaps(approval: models.Approval) -> dict[str, object] | None:
 def find(principal: Principal, approval_id: UUID) -> models.Approval:
     """An approval that the caller sees. Raises 404."""
     found = models.Approval.objects.filter(principal.sees_approvals(), pk=approval_id)
-    approval = found.select_related("session", *PEOPLE).prefetch_related(votes.PREFETCH).first()
+    found = found.select_related("session", *PEOPLE).defer("session__source_record")
+    approval = found.prefetch_related(votes.PREFETCH).first()
     if approval is None:
         raise not_found("approval")
     return approval
@@ -176,11 +177,12 @@ def _given_to(principal: Principal, approval: models.Approval) -> models.Approva
 
     What is noted is what is told: between reading and noting it may have become void.
     """
-    if approval.status in execution.EXECUTABLE and approval.delivery in delivery.OWED:
+    owed = approval.status in execution.EXECUTABLE and approval.delivery in delivery.OWED
+    if owed and not _is_told(principal, approval):
         endings.held_to_stop(approval)
         approval = find(principal, approval.pk)
     while approval.status != Status.PENDING and approval.delivery in delivery.OWED and _is_told(principal, approval):
-        if delivery.mark_delivered(approval):
+        if endings.tell(approval):
             break
         approval = find(principal, approval.pk)
     return approval

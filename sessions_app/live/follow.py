@@ -8,9 +8,9 @@ from uuid import UUID
 
 from django.db import InterfaceError, OperationalError
 
-from . import readers
+from . import readers, steps
 from .hub import Piece, Topic, hub
-from .steps import Frame, Show, Step, piece, steps
+from .steps import Frame, Show, Step, piece
 from .threads import release
 
 log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ async def stream(follower: Follower, caller: str, address: str) -> AsyncIterator
                 if changed is None and not pieces:
                     yield ": still here\n\n"
                 while more:
-                    step = await steps().after(follower.session_id, follower.seq, changed, follower.show)
+                    step = await steps.after(follower.session_id, follower.seq, changed, follower.show)
                     changed, more = set(), step.more
                     for text in follower.advance(step):
                         yield text
@@ -82,4 +82,4 @@ async def stream(follower: Follower, caller: str, address: str) -> AsyncIterator
     except (OperationalError, InterfaceError) as error:
         log.warning("a stream ends, and its reader will come back: %s", error)
     finally:
-        steps().forget(follower.session_id)
+        steps.forget(follower.session_id)

@@ -13,7 +13,8 @@ from sessions_app.queries import approvals
 
 from . import readers
 from .hub import hub
-from .threads import in_thread, release
+from .shared_reads import shared_reads
+from .threads import release
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +29,7 @@ async def stream(workspace_id: UUID, caller: str, address: str) -> AsyncIterator
     while it reads.
     """
     await release()
+    topic = ("workspace", str(workspace_id))
     try:
         with readers.reading(caller, address), hub().reader("workspace", workspace_id) as reader:
             yield "retry: 2000\n\n"
@@ -38,18 +40,20 @@ async def stream(workspace_id: UUID, caller: str, address: str) -> AsyncIterator
                 if changed is None:
                     yield ": still here\n\n"
                     continue
-                ids = [UUID(id_) for kind, id_ in changed if kind == "approval"]
-                for frame in await in_thread(_frames, workspace_id, ids):
+                ids = frozenset(UUID(id_) for kind, id_ in changed if kind == "approval")
+                for frame in await shared_reads().read(topic, ids, _frames, workspace_id, ids):
                     yield frame
     except (OperationalError, InterfaceError) as error:
         log.warning("a stream ends, and its reader will come back: %s", error)
+    finally:
+        shared_reads().forget(topic)
 
 
-def _frames(workspace_id: UUID, ids: list[UUID]) -> list[str]:
+def _frames(workspace_id: UUID, ids: frozenset[UUID]) -> list[str]:
     return list(_states(workspace_id, ids))
 
 
-def _states(workspace_id: UUID, ids: list[UUID]) -> Iterator[str]:
+def _states(workspace_id: UUID, ids: frozenset[UUID]) -> Iterator[str]:
     if not ids:
         yield _frame("again", {})
     for one in approvals.of_ids(workspace_id, ids):

@@ -1,16 +1,11 @@
-"""Steps of a session's log: the events behind a ``seq``, read and written as JSON once for all readers there.
-
-Five hundred readers of one session stand at the same place nearly always: an event costs one read and not five hundred.
-"""
+"""Steps of a session's log: the events behind a ``seq``, read and written as JSON once for all readers there."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
-from weakref import WeakKeyDictionary
 
 import orjson
 from pydantic import BaseModel
@@ -19,12 +14,10 @@ from sessions_app.models import Approval, Session, TurnInFlight
 from sessions_app.queries.log import events
 from sessions_app.queries.votes import PREFETCH
 
-from .hub import Piece, Topic, hub
-from .threads import in_thread
+from .hub import Piece, Topic
+from .shared_reads import shared_reads
 
 BATCH = 100
-KEPT = 4
-"""Steps of one session that are kept until something changes: most stand at its end, some come from before it."""
 DELETED = 'event: deleted\ndata: {"detail": "this session was deleted"}\n\n'
 Show = Callable[..., BaseModel]
 """Turns rows into what is sent: an event, an approval or the session."""
@@ -47,42 +40,16 @@ class Step:
     """The session was deleted: its readers are told, and there is nothing to wait for."""
 
 
-class Steps:
-    """The steps of the sessions that this event loop has readers of."""
-
-    def __init__(self) -> None:
-        self._kept: dict[UUID, tuple[int, dict[tuple[int, frozenset[str]], asyncio.Task[Step]]]] = {}
-
-    async def after(self, session_id: UUID, seq: int, changed: set[Topic], show: Show) -> Step:
-        """The step from a place. ``changed`` are the approvals to tell of. Raises what reading raises."""
-        asked = frozenset(id_ for kind, id_ in changed if kind == "approval")
-        tasks = self._since_the_last_change(session_id)
-        task = tasks.get((seq, asked))
-        if task is None:
-            task = tasks[seq, asked] = asyncio.create_task(in_thread(read, session_id, seq, asked, show))
-            task.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen, if all readers left
-            while len(tasks) > KEPT:
-                del tasks[next(iter(tasks))]
-        return await asyncio.shield(task)  # whoever asked first may leave: the others still wait for it
-
-    def _since_the_last_change(self, session_id: UUID) -> dict[tuple[int, frozenset[str]], asyncio.Task[Step]]:
-        changes = hub().changes("session", session_id)
-        if session_id not in self._kept or self._kept[session_id][0] != changes:
-            self._kept[session_id] = (changes, {})
-        return self._kept[session_id][1]
-
-    def forget(self, session_id: UUID) -> None:
-        """Drop the steps of a session once nobody reads it any more."""
-        if not hub().has_readers("session", session_id):
-            self._kept.pop(session_id, None)
+async def after(session_id: UUID, seq: int, changed: set[Topic], show: Show) -> Step:
+    """The step from a place. ``changed`` are the approvals to tell of. Raises what reading raises."""
+    asked = frozenset(id_ for kind, id_ in changed if kind == "approval")
+    topic = ("session", str(session_id))
+    return await shared_reads().read(topic, (seq, asked), read, session_id, seq, asked, show)
 
 
-_steps: WeakKeyDictionary[asyncio.AbstractEventLoop, Steps] = WeakKeyDictionary()
-
-
-def steps() -> Steps:
-    """Steps of the running event loop."""
-    return _steps.setdefault(asyncio.get_running_loop(), Steps())
+def forget(session_id: UUID) -> None:
+    """Drop the steps of a session once nobody reads it any more."""
+    shared_reads().forget(("session", str(session_id)))
 
 
 def read(session_id: UUID, seq: int, asked: frozenset[str], show: Show) -> Step:

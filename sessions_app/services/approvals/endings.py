@@ -117,6 +117,18 @@ def held_to_stop(approval: Approval) -> Approval:
 
 
 @transaction.atomic
+def tell(approval: Approval) -> bool:
+    """Note that the asker is told this answer. False where it is not so any more, or a stop denies it now: read it
+    again. One transaction, because an agent waits for it.
+    """
+    if approval.status in (*APPROVED, Approval.Status.AUTO_ALLOWED):
+        stop = doors.stop_in(approval.workspace_id, approval.session.agent_id)
+        if stop and deny_by_stop(approval, stop):
+            return False
+    return mark_delivered(approval)
+
+
+@transaction.atomic
 def allow_as_changed(approval: Approval, changed: Approval) -> None:
     """Allow a call that a person wrote: they approved ``changed`` with other arguments, and here it is made with them.
 

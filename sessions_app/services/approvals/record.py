@@ -15,6 +15,7 @@ from sessions_app.queries import chains
 from .. import audit, notify, task_queue
 from ..log import events, links
 from ..notices import announcing
+from ..slack import installations
 from ..turns.resume import resume
 
 COUNTED = {"approval.decided": "decisions", "approval.expired": "expiries"}
@@ -81,4 +82,5 @@ def announce(approval: Approval) -> None:
     waiting = asked.count()
     Session.objects.filter(pk=approval.session_id).update(pending_approvals=waiting)
     notify.approval_changed(approval.pk, approval.session_id)
-    task_queue.enqueue(task_queue.TELL_OF_APPROVAL, approval.pk)
+    if installations.of_workspace(approval.workspace_id).exists():  # one connected just now is told by the next sweep
+        task_queue.enqueue(task_queue.TELL_OF_APPROVAL, approval.pk)
