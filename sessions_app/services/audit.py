@@ -31,7 +31,7 @@ SYSTEM = Actor("system", name="Countersign")
 COMMAND = Actor("command", name="command line")
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def record(
     workspace_id: UUID, actor: Actor, action: str, *, subject: tuple[str, Any] = ("", ""), **details: Any
 ) -> AuditEntry:

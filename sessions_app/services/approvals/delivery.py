@@ -27,7 +27,7 @@ ASKED_NO_MORE = timedelta(hours=24)
 AT_ONCE = 500
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def mark_delivered(approval: Approval, *, elsewhere: bool = False) -> bool:
     """The asker has been given the answer; or, ``elsewhere``, another one than was decided here.
 

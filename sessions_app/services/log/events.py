@@ -90,7 +90,10 @@ def append(
     if accepted:
         counts.add("appends")
         counts.add("events", accepted)
-        projections.project(session_id, since=session.last_seq)
+        if log.only_counts and log.first_turn is not None:
+            projections.count(session_id, session.last_seq, log.first_turn)
+        else:
+            projections.project(session_id, since=session.last_seq)
         notify.session_changed(session_id, log.seq)
         for call in AFTER_APPEND if log.moves_on else ():
             call(session_id, session.last_seq)
@@ -122,6 +125,10 @@ class _Log:
         self.turn = session.last_turn
         self.moves_on = False
         """Whether a message to the agent, or a result, is among what was written."""
+        self.only_counts = document is None
+        """Whether nothing was written that anything but counts and search is made of, see ``projections.count``."""
+        self.first_turn: int | None = None
+        """Of what was written."""
         self._seqs: OrderedDict[str, int] = OrderedDict()
         self._last_link: bytes | None = None
 
@@ -186,8 +193,10 @@ class _Log:
         if event.kind == "user_message" and event.depth == 0:
             self.turn += 1
             self.moves_on = True
+        self.first_turn = self.turn if self.first_turn is None else self.first_turn
         self.moves_on |= event.kind == "tool_result"
         at, cost, tool, usage = event.at, event.cost, event.tool, event.usage
+        self.only_counts &= usage is None and cost is None and event.kind not in ("tool_call", "tool_result")
         return (
             self.session_id, self.seq, id_, new.key, event.kind, at if at is None else str(at), self.turn,
             min(event.depth, MAX_SMALLINT), self._parent_seq(new.parent), event.actor_kind,

@@ -255,6 +255,15 @@ def project(session_id: UUID, since: int) -> None:
     search_index.index_if_small(session_id)
 
 
+def count(session_id: UUID, since: int, turn: int) -> None:
+    """The same where the new events, the first of them in ``turn``, came from no file and none is a call, a result or
+    a response: they add to turns, totals and search alone. 6 statements and not 19, which is what a decision costs.
+    """
+    with connection.cursor() as cursor:
+        _sum_up(cursor, {"session": session_id, "since": since, "turn": turn})
+    search_index.index_if_small(session_id)
+
+
 @transaction.atomic
 def release_responses(session_id: UUID) -> None:
     """Count what is counted in this session, which is about to go, in the others that repeat it."""

@@ -37,8 +37,8 @@ ON CONFLICT (session_id, seq) DO NOTHING
 def index_if_small(session_id: UUID) -> None:
     """Index now when little is new; a bulk import enqueues ``tasks.index_session`` after its commit instead."""
     indexed, last = _watermark(session_id)
-    if last - indexed <= SMALL:
-        index(session_id)
+    if indexed < last <= indexed + SMALL:
+        _index(session_id, indexed, last)
 
 
 def index(session_id: UUID) -> None:
@@ -46,13 +46,18 @@ def index(session_id: UUID) -> None:
     indexed, last = _watermark(session_id)
     while indexed < last:
         until = min(indexed + CHUNK, last)
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(INDEX, {"session": session_id, "after": indexed, "until": until})
-            cursor.execute(
-                "UPDATE sessions_app_session SET indexed_seq = greatest(indexed_seq, %s) WHERE id = %s",
-                [until, session_id],
-            )
+        with transaction.atomic():
+            _index(session_id, indexed, until)
         indexed = until
+
+
+def _index(session_id: UUID, after: int, until: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(INDEX, {"session": session_id, "after": after, "until": until})
+        cursor.execute(
+            "UPDATE sessions_app_session SET indexed_seq = greatest(indexed_seq, %s) WHERE id = %s",
+            [until, session_id],
+        )
 
 
 def _watermark(session_id: UUID) -> tuple[int, int]:
