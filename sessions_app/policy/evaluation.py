@@ -132,6 +132,8 @@ class RuleSet:
             return self._all
         places = [*self._for_every_tool, *self._on_one_tool.get(tool, ())]
         for length in self._lengths:
+            if length > len(tool):
+                break
             places += self._by_beginning.get(tool[:length], ())
         return [self._all[place] for place in sorted(places)]
 
