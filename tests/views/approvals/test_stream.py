@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack
-from types import SimpleNamespace
 
 import pytest
-from django.conf import settings
+from django.test import AsyncClient
 
 from sessions_app.live import inbox
-from tests.api.sessions.live import elsewhere, stream
+from tests.api.sessions.live import Stream, elsewhere
 
 from ..build import asks, session_of
 
@@ -20,17 +19,19 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_open_inboxes_share_what_is_read(viewer, agent, monkeypatch):
     session, reads, read = session_of(agent), [], inbox._frames
     monkeypatch.setattr(inbox, "_frames", lambda *asked: reads.append(asked[1]) or read(*asked))
-    cookie = viewer.cookies[settings.SESSION_COOKIE_NAME].value
-    signed_in = SimpleNamespace(headers={"Cookie": f"{settings.SESSION_COOKIE_NAME}={cookie}"})
+    signed_in = AsyncClient()
+    signed_in.cookies = viewer.cookies
 
     async def run():
         async with AsyncExitStack() as stack:
-            opened = [await stack.enter_async_context(stream(signed_in, "/approvals/stream")) for _ in range(12)]
-            first, *others = [asyncio.create_task(one.next("approval")) for one in opened]
+            opened = [Stream(await signed_in.get("/approvals/stream")) for _ in range(12)]
+            for one in opened:
+                stack.push_async_callback(one.close)
+            readers = [asyncio.create_task(one.next("approval")) for one in opened]
             await opened_and_listening(reads)
             before = len(reads)
             asked = await elsewhere(asks, session, tool="refund")
-            told = await asyncio.gather(first, *others)
+            told = await asyncio.gather(*readers)
             waiting = await asyncio.gather(*(one.next("waiting") for one in opened))
             return asked, told, waiting, len(reads) - before
 
