@@ -17,7 +17,10 @@ from countersign.doctor.model_apis import ModelApis
 from . import installs
 from .conftest import SOURCE
 
-PACKAGES = {"claude": "@anthropic-ai/claude-code@2.1.330", "codex": "@openai/codex@0.169.0"}
+PACKAGES = {
+    "claude": "@anthropic-ai/claude-code@2.1.330", "codex": "@openai/codex@0.169.0",
+    "claude-agent-acp": "@zed-industries/claude-agent-acp@0.23.1",
+}  # fmt: skip
 PATIENCE = 60
 PIPES: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 
@@ -58,9 +61,13 @@ class ClaudeCode:
         return subprocess.Popen(command, env=self.environment(url, key), cwd=self.work, text=True, **PIPES)
 
     def environment(self, url: str, key: str) -> dict[str, str]:
+        return self.environment_of(self.home, self.apis, url, key)
+
+    @staticmethod
+    def environment_of(home: Path, apis: ModelApis, url: str, key: str) -> dict[str, str]:
         return {
-            "PATH": os.environ["PATH"], "HOME": str(self.home), "ANTHROPIC_API_KEY": "sk-ant-test",
-            "ANTHROPIC_BASE_URL": self.apis.url, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "PATH": os.environ["PATH"], "HOME": str(home), "ANTHROPIC_API_KEY": "sk-ant-test",
+            "ANTHROPIC_BASE_URL": apis.url, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1", "IS_SANDBOX": "1", "COUNTERSIGN_URL": url, "COUNTERSIGN_API_KEY": key,
         }  # fmt: skip
 

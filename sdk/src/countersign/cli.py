@@ -59,6 +59,7 @@ def _parser() -> ArgumentParser:
     action.set_defaults(run=_doctor)
     _add_gateway(parts.add_parser("mcp-gateway", help="ask before each call of a tool of an MCP server"))
     _add_permission(parts.add_parser("mcp-permission", help="the MCP server for claude --permission-prompt-tool"))
+    _add_acp(parts.add_parser("acp", help="answer what an agent asks its editor (Agent Client Protocol)"))
     parts.add_parser("hook", help="run by a client: CLIENT EVENT, the call on standard input")
     return parser
 
@@ -86,6 +87,16 @@ def _add_permission(permission: ArgumentParser) -> None:
     permission.set_defaults(run=_run_permission)
 
 
+def _add_acp(proxy: ArgumentParser) -> None:
+    proxy.add_argument("--agent", default="ACP agent", help="in whose name it is asked")
+    proxy.add_argument("--hold", type=float, default=3600, metavar="SECONDS",
+                       help="how long a request waits for a decision; then it is refused (3600)")  # fmt: skip
+    proxy.add_argument("--ask-editor", action="store_true", help="ask in the editor, too: its no counts, its yes does "
+                       "not")  # fmt: skip
+    proxy.add_argument("agent_command", nargs="...", metavar="-- COMMAND", help="the agent, on stdio")
+    proxy.set_defaults(run=_run_acp)
+
+
 def _add_install_options(action: ArgumentParser) -> None:
     action.add_argument("--client", dest="program", metavar="PATH", help="the client itself, where it is not in PATH")
     action.add_argument("--hold", type=int, default=3540, metavar="SECONDS",
@@ -110,6 +121,12 @@ def _run_permission(options: Namespace) -> int:
     from .mcp import run
 
     return run.permission(options)
+
+
+def _run_acp(options: Namespace) -> int:
+    from .acp import proxy
+
+    return proxy.run(options)
 
 
 def _fault(message: str) -> int:

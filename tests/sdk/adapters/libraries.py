@@ -21,11 +21,20 @@ PINNED = {
     "pydantic-ai": ["pydantic-ai-slim==2.62.0"],
     "claude-agent-sdk": ["claude-agent-sdk==0.2.187"],
     "mcp": ["mcp==2.3.0"],
+    "acp": ["agent-client-protocol==0.12.1"],
+    "google-adk": ["google-adk==2.13.0"],
+    "agent-framework": ["agent-framework-core==1.23.0", "agent-framework-openai==1.17.0"],
     "langchain": ["langgraph==1.2.22"],
+    "ag-ui": ["pydantic-ai-slim==2.62.0", "starlette==1.10.0"],
 }
 """What each page in docs/gate is run with."""
-AS_THEY_ARE = {"langchain": ["langchain==1.5.0", "langchain-core==1.8.2"]}
-"""Installed on top, without what they ask for: a certifi that not every mirror of the package index has."""
+AS_THEY_ARE = {"langchain": ["langchain==1.5.0", "langchain-core==1.8.2"], "ag-ui": ["ag-ui-protocol==1.0.0"]}
+"""Installed on top, without what they ask for: a certifi that not every mirror of the package index has, or, of AG-UI,
+with what does not want it yet: Pydantic AI 2.62 asks for a version below 1.
+"""
+COUNTERSIGN = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(SOURCE)!r}); "
+               "from countersign.cli import main; main()"]  # fmt: skip
+"""The command as it is when the package is installed."""
 DRIVER = Path(__file__).with_name("drive.py")
 INSTALLING, PATIENCE = 300, 60
 

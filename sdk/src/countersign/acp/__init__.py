@@ -1,0 +1,1 @@
+"""``countersign acp``: stands between an editor and an agent that speak the Agent Client Protocol."""
