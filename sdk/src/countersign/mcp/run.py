@@ -30,7 +30,9 @@ def gateway(options: Any) -> int:
         return _fault(f"{words[0]} cannot be started: {error}")
     name = options.server or server.name
     served = Gateway(client, server, sys.stdout.buffer, name=name, hold=options.hold, patience=options.round)
-    threading.Thread(target=served.requests, args=(sys.stdin.buffer,), daemon=True).start()
+    # not sys.stdin: the interpreter aborts at its end while somebody reads that
+    given = open(os.dup(0), "rb")  # noqa: SIM115, PTH123 - until the process ends
+    threading.Thread(target=served.requests, args=(given,), daemon=True).start()
     status = server.run()
     served.close()
     return status
