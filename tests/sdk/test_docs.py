@@ -41,6 +41,7 @@ def start(source: str, url: str, key: str = "cs_test") -> subprocess.Popen[str]:
 PROGRAMS = {
     "http": block(PAGES["http"], "python"),
     "client": block(PAGES["http"], "python", 1),
+    "decorator": block(PAGES["http"], "python", 2),
     "readme": block((ROOT / "sdk" / "README.md").read_text(), "python"),
 }
 

@@ -9,11 +9,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .answers import Decision
     from .client import AsyncClient, Client, Denied, NotConfigured
+    from .required import requires_approval
 
-__all__ = ["AsyncClient", "Client", "Decision", "Denied", "NotConfigured"]
+__all__ = ["AsyncClient", "Client", "Decision", "Denied", "NotConfigured", "requires_approval"]
 
 _HOMES = {"Decision": "answers", "AsyncClient": "client", "Client": "client", "Denied": "client",
-          "NotConfigured": "client"}  # fmt: skip
+          "NotConfigured": "client", "requires_approval": "required"}  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -110,7 +110,7 @@ class Client(_Asker):
 
     def require(self, tool: str, arguments: dict[str, Any], **more: Any) -> dict[str, Any]:
         """The arguments that must be run. Raises ``Denied`` where it may not be."""
-        return _required(self.ask(tool, arguments, **more))
+        return required(self.ask(tool, arguments, **more))
 
     def report(self, decision: Decision, status: str, detail: str = "") -> bool:
         """Say that the call begins (``running``), or what came of it (``succeeded``, ``errored``).
@@ -173,7 +173,7 @@ class AsyncClient(_Asker):
 
     async def require(self, tool: str, arguments: dict[str, Any], **more: Any) -> dict[str, Any]:
         """As ``Client.require``."""
-        return _required(await self.ask(tool, arguments, **more))
+        return required(await self.ask(tool, arguments, **more))
 
     async def report(self, decision: Decision, status: str, detail: str = "") -> bool:
         """As ``Client.report``."""
@@ -185,7 +185,8 @@ def _decided(done: StopIteration) -> Decision:
     return decision if isinstance(decision, Decision) else Decision("failed", "no answer")
 
 
-def _required(decision: Decision) -> dict[str, Any]:
+def required(decision: Decision) -> dict[str, Any]:
+    """The arguments that must be run. Raises ``Denied`` where it may not be."""
     if not decision.allowed:
         raise Denied(decision)
     return decision.arguments

@@ -21,13 +21,14 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 ARGUMENTS = {"order": "4711", "amount": 40.0}
+MODEL = r'OpenAIChatClient\(model="gpt-5"\)|"(openai:)?gpt-5"|"gemini-3-pro"'
 
 
 def example(page: str, wait: float) -> CodeType:
     """The code of a page, with the time of the test and with the model that the test brings."""
     source = re.search(r"```python\n(.+?)```", Path(page).read_text(), re.S)[1]
     source, waits = re.subn(r"wait=3600", f"wait={wait}", source)
-    source, models = re.subn(r'"(openai:)?gpt-5"', "model", source)
+    source, models = re.subn(MODEL, "model", source)
     assert waits == models == 1, f"{page}: the example does not say how long it waits, or which model it runs"
     return compile(source, page, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
@@ -37,6 +38,8 @@ async def run(name: str, code: CodeType, desk: str, calls: int) -> dict[str, Any
     ran: list[Any] = []
 
     def pay_back(order: str, amount: float) -> str:
+        if order == "broken":
+            raise ValueError("there is no such order")
         ran.append({"order": order, "amount": amount})
         return f"Paid {amount} back for {order}."
 

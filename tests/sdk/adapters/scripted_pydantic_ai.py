@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
-from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
 
 class Scripted(FunctionModel):
@@ -18,7 +19,16 @@ class Scripted(FunctionModel):
             self.told = [str(part.content) for part in results]
             return ModelResponse(parts=[TextPart("Done.")] if results else parts)
 
-        super().__init__(answer)
+        async def stream(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
+            for number, part in enumerate(answer(messages, info).parts):
+                if isinstance(part, ToolCallPart):
+                    yield {
+                        number: DeltaToolCall(part.tool_name, part.args_as_json_str(), tool_call_id=part.tool_call_id)
+                    }
+                else:
+                    yield part.content
+
+        super().__init__(answer, stream_function=stream)
 
 
 def model(calls: list[dict[str, Any]]) -> Scripted:

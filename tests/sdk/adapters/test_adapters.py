@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import ExitStack
 
 import pytest
+from countersign import canonical
 
 from config.database.postgres import wait_until
 from sessions_app.models import Approval, Session
 from tests.browser import server
-from tests.sdk.bad_desks import GARBAGE, LIES, answering, lying, nobody, nowhere, pause
+from tests.sdk.bad_desks import GARBAGE, LIES, answering, http, lying, nobody, nowhere, pause
 from tests.sdk.conftest import a_moment
 
 from .libraries import PINNED, finished, start
 
-EXAMPLES = [name for name in PINNED if name not in ("mcp", "claude-agent-sdk")]
+EXAMPLES = [name for name in PINNED if name not in ("acp", "mcp", "claude-agent-sdk")]
 """Those whose page is a program with a model; the others have tests of their own."""
 ASKED = {"order": "4711", "amount": 40.0}
 EDITED = {"order": "4711", "amount": 4.5}
@@ -58,6 +60,37 @@ def test_people_approve_edit_answer_and_deny(name, desk_server, agent_key, decid
     told = " ".join(text for run in runs for text in run["told"])
     for said in ("Paid 40.0 back", "Paid 4.5 back", "It was paid back yesterday.", "Denied by Rosa. Too much."):
         assert said in told
+    executed = [Approval.objects.get(pk=one.pk).execution for one in approvals]
+    assert executed == ["succeeded", "succeeded", "none", "none"]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_desk_is_told_what_came_of_a_call(name):
+    """One that is approved, one that is edited into a call that fails, and one that is denied."""
+    reports = [[], [], []]
+
+    def breaks(said):
+        edited = {"order": "broken", "amount": 1.0}
+        digest = canonical.digest(said["session_id"], said["id"], "refund", None, edited)
+        said["status"] = "approved_edited"
+        said["decision"] |= {"arguments": edited, "digest": digest}
+
+    def desk(change, told):
+        def reply(request):
+            head, _, body = request.partition(b"\r\n\r\n")
+            if b"/execution " not in head:
+                return lying(change)(request)
+            told.append(json.loads(body)["status"])
+            return http(b"{}")
+
+        return answering(reply)
+
+    with ExitStack() as desks:
+        changes = (lambda said: None, breaks, LIES["denied"])
+        urls = [desks.enter_context(desk(*each)) for each in zip(changes, reports, strict=True)]
+        runs = finished(start(name, urls))
+    assert [run["ran"] for run in runs] == [[ASKED], [], []]
+    assert reports == [["succeeded"], ["errored"], []], runs
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

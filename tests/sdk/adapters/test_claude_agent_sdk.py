@@ -11,8 +11,10 @@ from countersign.doctor.model_apis import ModelApis
 
 from config.database.postgres import wait_until
 from sessions_app.models import Approval
+from tests.browser import server
 from tests.places import DOCS
 from tests.sdk.bad_desks import GARBAGE, LIES, answering, lying, nobody
+from tests.sdk.conftest import a_moment
 
 from .libraries import PATIENCE, SOURCE, python_with
 
@@ -42,7 +44,11 @@ class Program:
         """The files that its calls made, and what the model was told of them."""
         printed, _ = self.process.communicate(timeout=PATIENCE)
         assert self.process.returncode == 0, printed
-        return sorted(path.name for path in self.work.iterdir()), " ".join(self.apis.results())
+        return self.made, " ".join(self.apis.results())
+
+    @property
+    def made(self) -> list[str]:
+        return sorted(path.name for path in self.work.iterdir())
 
 
 @pytest.fixture
@@ -91,3 +97,24 @@ def test_people_approve_edit_and_deny(start, desk_server, agent_key, decide):
     ended = [program.finished() for program in programs]
     assert sorted(made for made, _ in ended) == [[], ["edited"], ["made"]]
     assert "Denied by Rosa. Not here." in " ".join(told for _, told in ended)
+    executed = [Approval.objects.get(pk=one.pk).execution for one in found]
+    assert executed == ["succeeded", "succeeded", "none"]
+
+
+def test_the_desk_is_told_of_a_call_that_fails(start, desk_server, agent_key, asked, decide):
+    program = start(desk_server, agent_key, 50)
+    approval = decide(asked(), "approve", arguments={"command": "touch edited; exit 3"})
+    assert program.finished()[0] == ["edited"]
+    assert Approval.objects.get(pk=approval.pk).execution == "errored"
+
+
+def test_a_restart_of_the_desk_loses_no_decision_and_makes_none(start, process_environment, agent_key, decide):
+    port = server.free_port()
+    with server.running(process_environment, port) as url:
+        program = start(url, agent_key, 50)
+        assert wait_until(lambda: Approval.objects.filter(status="pending").exists(), 40)
+    decide(Approval.objects.get(), "approve")
+    a_moment()
+    assert (program.made, program.process.poll()) == ([], None)
+    with server.running(process_environment, port):
+        assert program.finished()[0] == ["made"]

@@ -13,8 +13,10 @@ import pytest
 
 from config.database.postgres import wait_until
 from sessions_app.models import Approval
+from tests.browser import server
 from tests.places import DOCS
 from tests.sdk.bad_desks import GARBAGE, LIES, answering, lying, nobody, pause
+from tests.sdk.conftest import a_moment
 
 from .libraries import PATIENCE, SOURCE, python_with
 
@@ -111,6 +113,21 @@ def test_people_approve_edit_and_deny(clients, desk_server, agent_key, decide):
         ([EDITED], False, ["Paid 4.5 back for 4711."]),
         ([ASKED], False, ["Paid 40.0 back for 4711."]),
     ]
+
+
+def test_a_restart_of_the_desk_loses_no_decision_and_makes_none(clients, process_environment, agent_key, decide):
+    port = server.free_port()
+    with server.running(process_environment, port) as url:
+        for mode in (MODERN, "legacy"):
+            clients.add(url, agent_key, mode=mode, hold=50)
+        program = clients.start()
+        assert wait_until(lambda: Approval.objects.filter(status="pending").count() == 2, 40)
+    for approval in Approval.objects.all():
+        decide(approval, "approve")
+    a_moment()
+    assert ([clients.ran(number) for number in range(2)], program.poll()) == ([[], []], None)
+    with server.running(process_environment, port):
+        assert [ran for ran, _ in clients.finished(program)] == [[ASKED], [ASKED]]
 
 
 @pytest.mark.parametrize("mode", [MODERN, "legacy"])

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 import uuid
 from typing import Any
 
 from ..answers import Decision
 from ..client import AsyncClient
+
+REPORTING = 5.0
+"""Seconds that a program waits until the desk has taken what came of a call."""
+logger = logging.getLogger("countersign")
 
 
 class Asker:
@@ -44,3 +50,13 @@ class Asker:
             )  # fmt: skip
         except (ValueError, RecursionError) as error:
             return Decision("failed", f"the arguments of the call are no JSON ({error})")
+
+    async def report(self, decision: Decision, *, failed: bool = False) -> None:
+        """Tell the desk what came of a call that it allowed. Raises nothing: the call was made, whoever is told."""
+        status = "errored" if failed else "succeeded"
+        try:
+            taken = await asyncio.wait_for(self._client.report(decision, status), REPORTING)
+        except TimeoutError:
+            taken = False
+        if not taken:
+            logger.warning("the desk did not take that %s %s", decision.approval_id, status)

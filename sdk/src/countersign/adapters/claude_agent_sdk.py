@@ -25,10 +25,14 @@ def gated(options: Any, agent: str, *, wait: float = 3540, **more: Any) -> Any:
     """
     from claude_agent_sdk import HookMatcher
 
-    hook = _hook(Asker(agent, wait=wait, **more))
-    matcher = HookMatcher(hooks=[hook], timeout=wait + SPARE, on_failure="block")
+    asker, allowed = Asker(agent, wait=wait, **more), dict[str, Decision]()
+    matchers = {
+        "PreToolUse": HookMatcher(hooks=[_hook(asker, allowed)], timeout=wait + SPARE, on_failure="block"),
+        "PostToolUse": HookMatcher(hooks=[_report(asker, allowed)]),
+        "PostToolUseFailure": HookMatcher(hooks=[_report(asker, allowed, failed=True)]),
+    }
     hooks = dict(options.hooks or {})
-    return replace(options, hooks=hooks | {"PreToolUse": [matcher, *hooks.get("PreToolUse", ())]})
+    return replace(options, hooks=hooks | {event: [ours, *hooks.get(event, ())] for event, ours in matchers.items()})
 
 
 def can_use_tool(agent: str, **more: Any) -> Callable[[str, Any, Any], Awaitable[Any]]:
@@ -46,7 +50,12 @@ def can_use_tool(agent: str, **more: Any) -> Callable[[str, Any, Any], Awaitable
     return decide
 
 
-def _hook(asker: Asker) -> Callable[[Any, Any, Any], Awaitable[dict[str, Any]]]:
+Hook = Callable[[Any, Any, Any], Awaitable[dict[str, Any]]]
+
+
+def _hook(asker: Asker, allowed: dict[str, Decision]) -> Hook:
+    """``allowed``: by call, until what came of it is reported."""
+
     async def decide(given: Any, tool_use_id: str | None, context: Any) -> dict[str, Any]:
         tool, arguments = given.get("tool_name"), given.get("tool_input")
         if isinstance(tool, str) and isinstance(arguments, dict):
@@ -55,9 +64,20 @@ def _hook(asker: Asker) -> Callable[[Any, Any, Any], Awaitable[dict[str, Any]]]:
             decision = Decision("failed", "this is no call of a tool")
         said: dict[str, Any] = {"hookEventName": "PreToolUse", "permissionDecisionReason": why(decision)}
         if decision.allowed:
+            allowed[str(tool_use_id)] = decision
             said |= {"permissionDecision": "allow", "updatedInput": decision.arguments}
         else:
             said |= {"permissionDecision": "deny"}
         return {"hookSpecificOutput": said}
 
     return decide
+
+
+def _report(asker: Asker, allowed: dict[str, Decision], *, failed: bool = False) -> Hook:
+    async def tell(given: Any, tool_use_id: str | None, context: Any) -> dict[str, Any]:
+        decision = allowed.pop(str(tool_use_id), None)
+        if decision:
+            await asker.report(decision, failed=failed)
+        return {}
+
+    return tell

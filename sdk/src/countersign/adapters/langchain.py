@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..answers import Decision
+from ..canonical import canonical
 from ..sentences import why
 from .asker import Asker
 
@@ -28,21 +29,42 @@ class Gate:
         self._asker = Asker(agent, **options)
 
     async def run(self, graph: Any, given: Any, config: Any, **more: Any) -> Any:
-        """``graph.ainvoke`` until no interrupt waits for a decision. Raises ``CannotDeny``."""
+        """``graph.ainvoke`` until no interrupt waits for a decision. Raises ``CannotDeny``.
+
+        The desk is told what came of the calls, where the graph keeps their results under ``messages``.
+        """
         result = await graph.ainvoke(given, config, **more)
         while (waiting := interrupts_of(result)) and all(_kind(interrupt.value) for interrupt in waiting):
-            result = await graph.ainvoke(await self.settle(waiting), config, **more)
+            allowed, before = list[Allowed](), set(_results(result))
+            command = await self._settle(waiting, allowed)
+            try:
+                result = await graph.ainvoke(command, config, **more)
+            except Exception:
+                if len(allowed) == 1:  # of several, it cannot be told which were made
+                    await self._report(allowed, [(allowed[0][0], True)])
+                raise
+            await self._report(allowed, [each for id_, each in _results(result).items() if id_ not in before])
         return result
 
     async def settle(self, interrupts: Iterable[Any]) -> Any:
         """The ``Command`` that resumes each of these interrupts. Raises ``CannotDeny``, and ``ValueError``."""
+        return await self._settle(list(interrupts), [])
+
+    async def _settle(self, waiting: list[Any], allowed: list[Allowed]) -> Any:
         from langgraph.types import Command
 
-        waiting = list(interrupts)
-        answers = await asyncio.gather(*(self._answer(interrupt) for interrupt in waiting))
+        answers = await asyncio.gather(*(self._answer(interrupt, allowed) for interrupt in waiting))
         return Command(resume={each.id: answer for each, answer in zip(waiting, answers, strict=True)})
 
-    async def _answer(self, interrupt: Any) -> Any:
+    async def _report(self, allowed: list[Allowed], results: list[tuple[str, bool]]) -> None:
+        """``results``: calls that were made, and whether each failed."""
+        for call, failed in results:
+            found = next((one for one in allowed if one[0] == call), None)
+            if found:
+                allowed.remove(found)
+                await self._asker.report(found[1], failed=failed)
+
+    async def _answer(self, interrupt: Any, allowed: list[Allowed]) -> Any:
         value, kind = interrupt.value, _kind(interrupt.value)
         calls = list(_CALLS[kind](value, interrupt)) if kind else []
         if not calls:
@@ -50,9 +72,39 @@ class Gate:
         asked = (self._asker.ask(name, arguments, context=context) for name, arguments, context, _ in calls)
         decisions = await asyncio.gather(*asked)
         answers = [_put(decision, name, may) for decision, (name, _, _, may) in zip(decisions, calls, strict=True)]
+        for decision, (name, *_), answer in zip(decisions, calls, answers, strict=True):
+            if answer["type"] in ("approve", "edit"):
+                allowed.append((_written(name, decision.arguments), decision))
         if kind == "inbox":
             return [_inbox(answer) for answer in answers]
         return answers[0] if kind == "call" else {"decisions": answers}
+
+
+Allowed = tuple[str, Decision]
+"""A call, written by ``_written``, and the decision that it may be made."""
+
+
+def _written(name: Any, arguments: Any) -> str:
+    """To find a call again among those that were made; empty for one that is no JSON."""
+    try:
+        return canonical([str(name), arguments])
+    except (ValueError, RecursionError):
+        return ""
+
+
+def _results(result: Any) -> dict[str, tuple[str, bool]]:
+    """Id of each call that has a result -> the call, and whether it failed."""
+    state = result if isinstance(result, dict) else getattr(result, "value", None)
+    messages = state.get("messages") if isinstance(state, dict) else None
+    listed = messages if isinstance(messages, list) else []
+    calls = {str(call.get("id")): call for message in listed for call in getattr(message, "tool_calls", None) or ()}
+    found = {}
+    for message in listed:
+        id_ = str(getattr(message, "tool_call_id", ""))
+        if getattr(message, "type", "") == "tool" and id_ in calls:
+            written = _written(calls[id_].get("name"), calls[id_].get("args"))
+            found[id_] = (written, getattr(message, "status", "") == "error")
+    return found
 
 
 def interrupts_of(result: Any) -> list[Any]:

@@ -15,6 +15,9 @@ from ..canonical import canonical
 from ..sentences import why
 from .asker import Asker
 
+FAILED = "_function_tool_default_failure_handled"
+"""Set on the context of a call whose exception the SDK has made a text for the model of."""
+
 
 class Gate:
     """``tool`` wraps tools, ``run`` stands in for ``Runner.run``. Options: those of ``Asker``."""
@@ -36,7 +39,13 @@ class Gate:
                 return why(decision or Decision("failed"))
             if decision.is_edited:
                 arguments = json.dumps(decision.arguments)
-            return await invoke(context, arguments)
+            try:
+                result = await invoke(context, arguments)
+            except Exception:
+                await self._asker.report(decision, failed=True)
+                raise
+            await self._asker.report(decision, failed=getattr(context, FAILED, False))
+            return result
 
         return replace(tool, needs_approval=True, on_invoke_tool=run_decided)
 
