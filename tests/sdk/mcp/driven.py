@@ -23,9 +23,8 @@ PAID = {"content": [{"type": "text", "text": "Paid."}], "isError": False, "resul
 class Shop:
     """A server: what it was asked, and what it answers to a call (None: nothing)."""
 
-    name, place = "shop", "python shop.py"
-
-    def __init__(self) -> None:
+    def __init__(self, place: str) -> None:
+        self.name, self.place = "shop", place
         self.tools: list[Json] = [TOOL]
         self.calls: list[Json] = []
         self.told: list[Json] = []
@@ -68,9 +67,11 @@ class _Heard(io.BytesIO):
 class Driven:
     """``says``: of the client; ``next``: what it is told next."""
 
-    def __init__(self, desk: str, *, hold: float = 10, patience: float = 0) -> None:
-        self.shop, self._heard = Shop(), _Heard()
-        client = Client(desk, "cs_test", agent="Refund agent")
+    def __init__(
+        self, desk: str, key: str = "cs_test", *, hold: float = 10, patience: float = 0, place: str = "python shop.py"
+    ) -> None:
+        self.shop, self._heard = Shop(place), _Heard()
+        client = Client(desk, key, agent="Refund agent")
         self.gateway = Gateway(client, self.shop, self._heard, name="shop", hold=hold, patience=patience)
 
     def says(self, message: Json) -> None:

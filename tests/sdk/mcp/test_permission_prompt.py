@@ -135,8 +135,9 @@ def test_the_real_client_asks_it_and_runs_what_was_decided(claude, desk_server, 
     assert claude.made == []
     assert (approval.tool_name, approval.arguments["command"]) == ("Bash", "touch made")
     decide(approval, "approve", arguments={"command": "touch edited"})
-    finished(client)
+    printed = json.loads(finished(client))
     assert claude.made == ["edited"]
+    assert approval.session.external_id == printed["session_id"]
 
 
 def test_the_real_client_is_told_why_not(claude, desk_server, agent_key, asked, decide):

@@ -67,6 +67,9 @@ def test_who_does_not_come_back_runs_nothing():
         made.decides.set()
         driven.calls(2, meta={}, amount=1)
         assert driven.next()["result"] == PAID
+        assert wait_until(lambda: made.states == ["running", "succeeded"], 10)
+        assert wait_until(lambda: driven.gateway.close() or made.states[2:] == ["errored"], 10)
+        assert "did not come back" in made.reports[-1]["detail"]
     assert driven.ran == [{"amount": 1}]
 
 

@@ -101,6 +101,8 @@ class Gateway:
         self._own.close()
         for _, decision in unfinished:
             self._report(decision, "errored", UNFINISHED)
+        for decision in self._coming_back.never_made():
+            self._report(decision, "errored", "it was not made: its client did not come back for it")
         self._server.close()
         until = time.monotonic() + REPORTING
         for report in self._reports:

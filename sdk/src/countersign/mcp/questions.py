@@ -77,6 +77,13 @@ class ComingBack:
             raise LookupError("this requestState was given for another call")
         return found
 
+    def never_made(self) -> list[Decision]:
+        """Decisions that a call may be made, of calls that nobody came back for."""
+        with self._changing:
+            decided = {state: one.wait(0) for state, one in self._kept.items() if isinstance(one, Waiting)}
+            self._kept = {state: one for state, one in self._kept.items() if decided.get(state) is None}
+        return [decision for decision in decided.values() if decision is not None and decision.allowed]
+
 
 def _about(params: Json) -> tuple[Any, str]:
     """Of a call that is none the arguments are compared as they are written: it is refused later."""
