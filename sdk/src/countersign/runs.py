@@ -6,6 +6,7 @@ Only a hint of where to send: nothing is allowed because of it.
 from __future__ import annotations
 
 import os
+import sys
 
 from . import plain_json
 
@@ -34,7 +35,7 @@ def teller(event: dict[str, Any], client: str) -> Callable[[Desk, Decision], Non
 
             transcripts.send(desk, client, decision.session_id, event.get("transcript_path"), event["session_id"])
         except Exception as error:
-            print(f"countersign: the transcript was not sent: {error}")  # to standard error, see hook.py
+            print(f"countersign: the transcript was not sent: {error}", file=sys.stderr)
 
     return tell
 
@@ -47,7 +48,8 @@ def note_decision(event: dict[str, Any], decision: Decision) -> None:
         if decision.allowed and event.get("tool_use_id"):
             note_call(event["session_id"], event["tool_use_id"], decision.approval_id, decision.digest)
     except OSError as error:
-        print(f"countersign: this run cannot be remembered, so that its transcript will not be sent: {error}")
+        said = "this run cannot be remembered, so that its transcript will not be sent"
+        print(f"countersign: {said}: {error}", file=sys.stderr)
 
 
 def remember(run: str, session: str, lines: int = 0, requests: int = 0) -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import queue
 import re
 import subprocess
 import sys
 
 import pytest
-from countersign.client import Client
 from countersign.doctor.model_apis import ModelApis
 from countersign.mcp.permission_prompt import PermissionPrompt
 
+from config.database.postgres import wait_until
+from sessions_app.models import Approval, Event
 from tests.places import DOCS
 from tests.sdk.bad_desks import LIES, WRONG_DESKS, answering, lying
 
@@ -38,9 +40,18 @@ def served(url, *given, hold=2.0):
     """What comes back of these messages, in whatever order, by id."""
     out = _Out()
     lines = [one if isinstance(one, bytes) else json.dumps({"jsonrpc": "2.0"} | one).encode() for one in given]
-    PermissionPrompt(Client(url, "cs_test", agent="Claude Code"), out, hold).serve(io.BytesIO(b"\n".join(lines)))
+    os.environ["COUNTERSIGN_URL"] = url
+    PermissionPrompt("Claude Code", out, hold).serve(io.BytesIO(b"\n".join(lines)))
     answered = [one for one in given if isinstance(one, bytes) or "id" in one]
     return {one["id"]: one for one in (out.said.get(timeout=20) for _ in answered)}
+
+
+@pytest.fixture(autouse=True)
+def state(monkeypatch, tmp_path):
+    """A place of its own for what is remembered of runs, and variables that a test may set."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("COUNTERSIGN_URL", "")
+    monkeypatch.setenv("COUNTERSIGN_API_KEY", "cs_test")
 
 
 def question(arguments, id_=1, name="decide"):
@@ -115,7 +126,7 @@ def claude(tmp_path):
 
 
 SERVER = f"import sys; sys.path.insert(0, {str(SOURCE)!r}); from countersign.cli import main; main()"
-DIES = "import os; from countersign.client import Client; Client.ask = lambda *given, **more: os._exit(1)"
+DIES = "import os; from countersign.mcp import permission_prompt; permission_prompt.asked = lambda *given: os._exit(1)"
 DYING = SERVER.replace("; from", f"; {DIES}; from")
 
 
@@ -138,6 +149,10 @@ def test_the_real_client_asks_it_and_runs_what_was_decided(claude, desk_server, 
     printed = json.loads(finished(client))
     assert claude.made == ["edited"]
     assert approval.session.external_id == printed["session_id"]
+    log = Event.objects.filter(session=approval.session_id)
+    assert wait_until(lambda: log.filter(kind="agent_message", text="Done.").exists(), 10)
+    assert log.filter(kind="user_message", text="go").exists()
+    assert wait_until(lambda: Approval.objects.get().execution == "succeeded", 10)
 
 
 def test_the_real_client_is_told_why_not(claude, desk_server, agent_key, asked, decide):

@@ -32,8 +32,8 @@ PROGRESS = 5.0
 """Seconds between notes to a client that gave a progress token: many give up after 60 s without one."""
 PROMPT = 2.0
 """Seconds for a policy to answer, before a call becomes a task."""
-LISTING = 5.0
-"""Seconds for a server to list its tools."""
+LISTING = 20.0
+"""Seconds for a server to list its tools, which may have to start first."""
 REPORTING = 5.0
 """Seconds, at the end, to tell the desk what came of calls."""
 STATE_ONLY = 1.0

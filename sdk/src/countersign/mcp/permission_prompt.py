@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import threading
 import traceback
 import uuid
 from pathlib import Path
 from typing import IO, Any
 
-from ..answers import Decision
+from .. import runs
+from ..answers import Decision, Question
 from ..call_events import server_of
-from ..client import Client
+from ..claude_code.gate import CLIENT
+from ..commands import REPORT
+from ..holding import asked
 from ..sentences import why
 from . import messages
 from .gateway import PROGRESS
@@ -38,18 +43,21 @@ TOOL: Json = {
 
 
 class PermissionPrompt:
-    """``hold``: seconds that a call waits for a decision; then it is denied."""
+    """``hold``: seconds that a call waits for a decision; then it is denied. The desk is that of the environment."""
 
-    def __init__(self, client: Client, out: IO[bytes], hold: float) -> None:
-        self._client, self._out, self._hold = client, out, hold
+    def __init__(self, agent: str, out: IO[bytes], hold: float) -> None:
+        self._agent, self._out, self._hold = agent, out, hold
         self._session = os.environ.get("CLAUDE_CODE_SESSION_ID") or str(uuid.uuid4())
         self._writing = threading.Lock()
 
     def serve(self, given: IO[bytes]) -> None:
         """Until the client closes its end; calls are answered as they are decided."""
-        for line in given:
-            if line.strip():
-                self._receive(line)
+        try:
+            for line in given:
+                if line.strip():
+                    self._receive(line)
+        finally:
+            self._send_rest()
 
     def _receive(self, line: bytes) -> None:
         try:
@@ -93,12 +101,30 @@ class PermissionPrompt:
         tool, arguments, call = given.get("tool_name"), given.get("input"), given.get("tool_use_id")
         if params.get("name") != TOOL["name"] or not isinstance(tool, str) or not isinstance(arguments, dict):
             return Decision("failed", "this is no question about a call of a tool")
-        said = arguments.get("description")
-        return self._client.ask(
-            tool, arguments, server=server_of(tool), external_id=self._session, wait=self._hold,
-            expires_in=max(int(self._hold), 1), client_id=f"permission:{call}" if isinstance(call, str) else None,
-            title=f"Claude Code in {Path.cwd().name}", context=said if isinstance(said, str) and said else None,
+        said, id_ = arguments.get("description"), call if isinstance(call, str) else uuid.uuid4()
+        question = Question(
+            tool, arguments, server_of(tool), agent=self._agent, external_id=self._session,
+            expires_in=max(int(self._hold), 1), client_id=f"permission:{id_}",
+            title=f"{self._agent} in {Path.cwd().name}", context=said if isinstance(said, str) and said else None,
         )  # fmt: skip
+        event = {"session_id": self._session, "tool_use_id": call, "transcript_path": self._transcript()}
+        decision = asked(question, self._hold, runs.teller(event, CLIENT))
+        runs.note_decision(event, decision)
+        return decision
+
+    def _transcript(self) -> str | None:
+        """Where the client writes what happens; None where it is not there."""
+        home = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+        found = home.glob(f"projects/*/{self._session}.jsonl") if runs.is_name(self._session) else iter(())
+        return next((str(path) for path in found), None)
+
+    def _send_rest(self) -> None:
+        """What came of the calls, once the run is over: in a process of its own, because the client ends this one."""
+        path = self._transcript()
+        if path and runs.recall(self._session):
+            command = [sys.executable, "-I", "-S", str(REPORT), CLIENT, "transcript"]
+            report = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
+            report.communicate(json.dumps({"session_id": self._session, "transcript_path": path}).encode())
 
     def _show_progress(self, token: Any, over: threading.Event) -> None:
         passed = 0

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 from typing import Any
 
 from ..client import Client, NotConfigured
+from ..holding import Desk
 from .gateway import Gateway, Server
 from .permission_prompt import PermissionPrompt
 from .process_server import ProcessServer
@@ -41,10 +43,12 @@ def gateway(options: Any) -> int:
 def permission(options: Any) -> int:
     """Serve until the client goes."""
     try:
-        client = Client(agent=options.agent)
-    except NotConfigured as error:
+        Desk()
+    except ValueError as error:
         return _fault(str(error))
-    PermissionPrompt(client, sys.stdout.buffer, options.hold).serve(sys.stdin.buffer)
+    for number in (signal.SIGINT, signal.SIGTERM):  # how Claude Code ends its servers
+        signal.signal(number, lambda *_: sys.exit(0))
+    PermissionPrompt(options.agent, sys.stdout.buffer, options.hold).serve(sys.stdin.buffer)
     return 0
 
 
