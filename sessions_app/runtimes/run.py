@@ -127,6 +127,7 @@ class TurnRun:
             call.tool_name or "", call.arguments, server=call.tool_server, context=context, risk=risk,
             expires_in=self.agent.policy.get("expires_in"), client_id=call.call_id,
             sub_agent=call.depth > 0, for_person=for_person,
+            fingerprint=str(call.data.get("tool_fingerprint") or ""),
         )  # fmt: skip
         by = audit.Actor("agent", str(self.agent.pk), self.agent.name)
         with in_flight.owned(self.flight):

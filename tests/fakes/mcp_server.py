@@ -24,6 +24,8 @@ class Shop:
         self.calls: list[tuple[str, Any]] = []
         self.more: list[Tool] = []
         """Tools that are only listed."""
+        self.changed: dict[str, dict[str, Any]] = {}
+        """Name of a tool -> what is listed of it instead."""
         self.server = MCPServer("shop", log_level="CRITICAL")
         self.url = ""
         for tool in (self.refund, self.orders, self.slow, self.broken, self.whoami, self.picture, self.huge, self.odd):
@@ -31,9 +33,14 @@ class Shop:
         listed = self.server.list_tools
 
         async def list_tools() -> list[Tool]:
-            return [*await listed(), *self.more]
+            known = [tool.model_copy(update=self.changed.get(tool.name, {})) for tool in await listed()]
+            return [*known, *self.more]
 
         self.server.list_tools = list_tools  # type: ignore[method-assign]
+
+    def become(self, tool: str, schema: dict[str, Any]) -> None:
+        """List a tool with another schema from now on."""
+        self.changed[tool] = {"input_schema": schema}
 
     def refund(self, order: int, reason: str = "") -> str:
         """Pay the price of an order back."""

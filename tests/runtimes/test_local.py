@@ -6,11 +6,13 @@ from decimal import Decimal
 
 import pytest
 
-from sessions_app.models import CallUsage, ModelRequest, TurnUsage
+from sessions_app.models import Approval, CallUsage, ModelRequest, Role, TurnUsage
 from sessions_app.runtimes import run
 from sessions_app.runtimes.local import events
 from sessions_app.runtimes.local.model import Model
+from sessions_app.services.approvals.authority import Decider
 from sessions_app.services.money import ledger
+from sessions_app.services.policies import grants
 from sessions_app.services.turns import in_flight
 from tests.fakes.messages_api import call, text, thinking
 
@@ -112,6 +114,30 @@ def test_a_call_waits_for_a_person_while_no_worker_does(seller, api, shop):
         '2 orders\n{"orders":[1,2]}',
         "order 4711 is refunded",
     ]
+
+
+def test_a_grant_is_void_once_the_tool_has_another_schema(seller, api, shop):
+    def refund(order: int) -> Approval:
+        api.says(call("shop__refund", f"toolu_{order}_{len(api.requests)}", order=order))
+        api.says(text("Done."))
+        say(seller, f"Refund {order}")
+        work(seller)
+        return seller.approvals.latest("requested_at")
+
+    first = refund(4711)
+    assert len(first.tool_fingerprint) == 64
+    by = Decider(BY, Role.REVIEWER, "web")
+    grant = grants.make_from(first, grants.Wish("Routine", arguments=[]), decider=by)
+    decide(seller, "deny")
+    work(seller)
+    second = refund(4712)
+    assert (second.status, second.tool_fingerprint) == ("auto_allowed", first.tool_fingerprint)
+    schema = {"type": "object", "properties": {"order": {"type": "integer"}, "to": {"type": "string"}}}
+    shop.become("refund", schema)
+    third = refund(4713)
+    grant.refresh_from_db()
+    assert third.status == "pending" and third.tool_fingerprint != first.tool_fingerprint
+    assert grant.end_reason == "the tool or its server is another one now"
 
 
 def test_the_model_is_told_what_a_person_changed(seller, api, shop):

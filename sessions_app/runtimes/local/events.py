@@ -66,8 +66,9 @@ def _tool_call_event(turn: TurnRun, key: str, block: Any, offer: Offer | None, a
     """Event of a tool call, under the names of its tool; the name that the model used is kept in ``data``."""
     server, name = (offer.server, offer.name) if offer else (None, block.name)
     tool = ToolDraft(call_id=block.id, name=name, server=server, arguments=block.input)
-    data = {"shown_as": block.name} if block.name != name else {}
-    return turn.event("tool_call", key, tool=tool, data=data if offer else data | {"no_such_tool": True}, **about)
+    data: dict[str, Any] = {"shown_as": block.name} if block.name != name else {}
+    data |= {"tool_fingerprint": offer.fingerprint} if offer else {"no_such_tool": True}
+    return turn.event("tool_call", key, tool=tool, data=data, **about)
 
 
 def _event_of_empty_response(turn: TurnRun, message: Message) -> EventDraft:

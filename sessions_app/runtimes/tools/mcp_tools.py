@@ -99,7 +99,9 @@ class Server:
 
     def _offer(self, tool: Tool) -> Offer:
         run = partial(self.call, tool.name)
-        return Offer(tool.name, self.entry.server, tool.description or "", schema_of(tool.input_schema), run)
+        address = self.entry.url or " ".join(self.entry.command or ())
+        schema = schema_of(tool.input_schema)
+        return Offer(tool.name, self.entry.server, tool.description or "", schema, run, address=address)
 
     def _do(self, seconds: float, work: Callable[[Client], Awaitable[Any]]) -> Any:
         """Do something with the session. A failure of the session itself closes it, and the next call opens another."""

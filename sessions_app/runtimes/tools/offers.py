@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from sessions_app import canonical
 from sessions_app.runtimes.calls import Result
 from sessions_app.services.log.sanitise import storable, text
 
@@ -27,6 +28,15 @@ class Offer:
     schema: dict[str, Any]
     run: Callable[[Any], Result]
     by_person: bool = False
+    address: str = ""
+    """Of the server, or the line that starts it."""
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of its names, schema and server's address: with another one, grants for it are void."""
+        return canonical.digest(
+            {"tool": self.name, "server": self.server, "address": self.address, "schema": self.schema}
+        )
 
     def definition(self, shown: str) -> dict[str, Any]:
         """Definition of the tool for the Messages API, under ``name``."""
