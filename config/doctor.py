@@ -19,7 +19,8 @@ from config.celery import PONG_CHANNEL, pong
 from config.database import postgres, roles
 from config.prepare import connection_parameters
 from config.processes import heartbeats
-from sessions_app.queries import checkpoints, notices
+from sessions_app.models import Workspace
+from sessions_app.queries import checkpoints, notices, stuck
 from sessions_app.services.upkeep import disk, installation
 from vcon_app.services.checkpoints import publishing
 from vcon_app.services.documents import storage, storage_mark
@@ -50,6 +51,7 @@ def diagnose() -> list[Check]:
         checks.append(Check("database role", roles_fault(), ROLES_REMEDY, None if roles.are_two() else ONE_ROLE))
     has_tables = all(check.fault is None for check in checks if check.name in ("database", "migrations"))
     if has_tables:
+        checks.append(Check("approvals", None, "", _one_line(stuck_notice)))
         # No fault: the receivers are others' machines, and what is for them is kept and tried again.
         checks.append(Check("receivers", None, "", _one_line(lambda: "; ".join(notices.receivers_that_fail()) or None)))
     for name, look, compare, remedy in OF_THIS_HOST:
@@ -111,6 +113,13 @@ def checkpoints_fault() -> str | None:
     if late := checkpoints.unsealed_for_long():
         return f"no checkpoint has taken in the last events of {late} sessions for five minutes"
     return publishing.first_fault()
+
+
+def stuck_notice() -> str | None:
+    """Approvals that will not go on by themselves, of all workspaces. The desk works: people have to do something."""
+    found = [(workspace, stuck.stuck(workspace.pk)) for workspace in Workspace.objects.order_by("slug")]
+    told = [f"{len(those)} in {workspace.slug} (the oldest: {those[0].why})" for workspace, those in found if those]
+    return f"stuck are {'; '.join(told)}. Home of each workspace lists them" if told else None
 
 
 def clock_fault() -> str | None:

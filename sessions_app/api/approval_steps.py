@@ -7,12 +7,12 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
-from sessions_app.services.approvals import execution, handling, taking_back
+from sessions_app.services.approvals import cancelling, execution, handling, taking_back
 
-from .approvals import find
+from .approvals import find, given_to_asker
 from .auth import own_asker, own_writer
 from .parsing import reply
-from .schemas.approvals import Approval, Assignment, Execution, Snooze, Withdrawal
+from .schemas.approvals import Approval, Assignment, Cancellation, Escalation, Execution, Snooze, Withdrawal
 from .schemas.common import NOTHING, NoBody
 
 router = Router(tags=["approvals"])
@@ -60,6 +60,24 @@ def snooze(request: HttpRequest, approval_id: UUID, body: Snooze) -> HttpRespons
     else:
         handling.snooze(approval, request.auth.decider, body.until, reason=body.reason or "")
     return reply(Approval.from_row(find(request.auth, approval_id)))
+
+
+@router.post(f"{ONE}/escalate", auth=own_writer, response=Approval)
+def escalate(request: HttpRequest, approval_id: UUID, body: Escalation) -> HttpResponse:
+    """Tell more people of it now, with the reason. It stays pending, and who was told is on the record."""
+    handling.escalate(find(request.auth, approval_id), request.auth.decider, body.to, reason=body.reason)
+    return reply(Approval.from_row(find(request.auth, approval_id)))
+
+
+@router.post(f"{ONE}/cancel", auth=own_asker, response=Approval)
+def cancel(request: HttpRequest, approval_id: UUID, body: Cancellation) -> HttpResponse:
+    """Withdraw what you asked, before you were told a decision: `status` is `cancelled`. 409 when that is too late.
+
+    A reviewer cancels so a question to people (`escalate_to_human`); the agent is given `{"error": "cancelled"}`. Of
+    any other call 403: it is denied instead.
+    """
+    cancelling.cancel(find(request.auth, approval_id), request.auth.decider, reason=body.reason or "")
+    return reply(Approval.from_row(given_to_asker(request.auth, find(request.auth, approval_id))))
 
 
 @router.post(f"{ONE}/execution", auth=own_asker, response=Approval)

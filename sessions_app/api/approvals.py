@@ -111,6 +111,8 @@ def ask(request: HttpRequest, question: Question) -> HttpResponse:
 def decide(request: HttpRequest, approval_id: UUID, decision: Decision) -> HttpResponse:
     """Approve (also with other arguments), deny or answer. Bound to the version and digest that were shown.
 
+    With `grant` calls like it pass from then on, too: `decision.grant` is its id, or `decision.no_grant` says why not.
+
     403 for whoever asked: nobody decides what they asked themselves.
 
     The same decision again is the same answer; another one is 409 and names the ``winner``.
@@ -127,6 +129,8 @@ def decide(request: HttpRequest, approval_id: UUID, decision: Decision) -> HttpR
             answer=decision.answer or "",
             reason=decision.reason or "",
             confirmation=decision.confirmation or "",
+            grant=decision.grant.wish() if decision.grant else None,
+            sure=True,  # a program has no second button: it says by the digest which call it means
         ),
     )
     return reply(Approval.from_row(decided))

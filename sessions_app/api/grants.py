@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -34,10 +33,7 @@ def list_grants(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpRespo
 def make_grant(request: HttpRequest, new: NewGrant) -> HttpResponse:
     """Allow calls like one that was asked, or (admins) of a tool. 409 where such calls are decided one by one."""
     refuse_repaired(request)
-    wish = grants.Wish(
-        new.reason, whole_agent=new.scope == "agent", arguments=new.arguments,
-        lasts=timedelta(seconds=new.expires_in), uses=new.uses,
-    )  # fmt: skip
+    wish = new.wish()
     try:
         if new.approval:
             made = grants.make_from(_approval(request, new.approval), wish, decider=request.auth.decider)

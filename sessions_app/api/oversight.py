@@ -31,7 +31,7 @@ LONGEST = timedelta(days=366)
 def read_oversight(request: HttpRequest, asked: Annotated[OversightQuery, Query()]) -> HttpResponse:
     """How people decided: how many, how fast, how; which rules ask in vain; what of the planted calls was caught.
 
-    Everybody sees their own figures and those of the workspace; each person's only admins do.
+    Everybody sees their own figures and those of the workspace; those of each person and team only admins do.
     """
     until = asked.to or timezone.now()
     since = asked.from_ or until - timedelta(days=DAYS)
@@ -52,6 +52,7 @@ def read_oversight(request: HttpRequest, asked: Annotated[OversightQuery, Query(
             answered_by_stop=found.by_stop,
             rules=[RuleFigures.from_row(row) for row in found.rules],
             members=[Figures.from_row(row) for row in found.people] if is_admin else None,
+            teams=[Figures.from_row(row) for row in found.teams] if is_admin else None,
         )
     )
 

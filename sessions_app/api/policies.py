@@ -10,6 +10,7 @@ from ninja import Router
 
 from sessions_app import models
 from sessions_app.policy.faults import Invalid
+from sessions_app.queries import deciders
 from sessions_app.queries import policies as queries
 from sessions_app.services.policies import preview as previews
 from sessions_app.services.policies import versions
@@ -71,7 +72,8 @@ def put_policy(request: HttpRequest, policy: NewPolicy) -> HttpResponse:
 def preview(request: HttpRequest, draft: PreviewOf) -> HttpResponse:
     """Replay the last 1,000 calls of the workspace against a draft, and against the rules in force. Changes nothing."""
     refuse_repaired(request)
-    return reply(Preview.of(previews.replay(request.auth.workspace.id, draft.rules)))
+    workspace_id = request.auth.workspace.id
+    return reply(Preview.of(previews.replay(workspace_id, draft.rules), deciders.warnings(workspace_id, draft.rules)))
 
 
 @router.get("/policy/shadow", auth=reader, response=Shadowed)
@@ -146,7 +148,9 @@ def put_in_shadow(request: HttpRequest, number: int, body: NoBody = NOTHING) -> 
 
 
 def _policy(request: HttpRequest) -> HttpResponse:
-    return reply(Policy.of_state(queries.state_of(request.auth.workspace.id)))
+    state = queries.state_of(request.auth.workspace.id)
+    warnings = deciders.warnings(request.auth.workspace.id, state.live.rules) if state.live else []
+    return reply(Policy.of_state(state, warnings))
 
 
 def _version(request: HttpRequest, number: int) -> models.PolicyVersion:

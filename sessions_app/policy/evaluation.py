@@ -77,11 +77,13 @@ Candidate = tuple[Compiled, bool, Verdict]
 class RuleSet:
     """Rules of one author, compiled. ``default`` is said where none of them matches: of an agent's own rules alone.
 
-    ``source`` names them: "policy 7". Safe to use from several threads.
+    ``source`` names them: "policy 7"; ``author`` wrote them, where that is known. Safe to use from several threads.
     """
 
-    def __init__(self, rules: Sequence[Compiled], source: str, default: Verdict | None = None) -> None:
-        self.rules, self.source, self.default = tuple(rules), source, default
+    def __init__(
+        self, rules: Sequence[Compiled], source: str, default: Verdict | None = None, author: str = ""
+    ) -> None:  # fmt: skip
+        self.rules, self.source, self.default, self.author = tuple(rules), source, default, author
         said = [Verdict(one.rule.effect, source, one.rule.name, one.rule.reason, one.rule.ask) for one in rules]
         self._all: tuple[Candidate, ...] = tuple(
             (one, not one.fault, what) for one, what in zip(rules, said, strict=True)

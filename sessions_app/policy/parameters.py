@@ -12,6 +12,10 @@ from .rules import DECISIONS, RISKS, ROLES
 MOST_APPROVALS = 5
 MOST_SECONDS = 30 * 24 * 3600
 MOST_STEPS = 10
+MOST_TIMES = 20
+"""Times that a step is repeated."""
+LEAST_EVERY = 60
+"""Seconds between two repetitions."""
 TARGET = re.compile(r"role:(?:reviewer|admin)|(?:member|channel):\S{1,200}")
 KNOWN = ("decisions", "eligible", "approvals", "not_initiator", "comment", "expires_in", "escalation", "risk",
          "typed_confirmation")  # fmt: skip
@@ -22,7 +26,8 @@ def read(value: Any, pointer: str, label: str, faults: Faults) -> dict[str, Any]
     members = Members.read(value, pointer, label, KNOWN, faults)
     if members is None:
         return {}
-    decisions = members.take_list("decisions", f"words of {', '.join(DECISIONS)}", check_choice(DECISIONS))
+    stated = f"words of {', '.join(DECISIONS)}"
+    decisions = members.take_list("decisions", stated, check_choice(DECISIONS), empty=True)
     if decisions is not None and not {"approve", "edit", "answer"} & set(decisions):
         wanted = "approve, edit or answer must be among them, or write a rule that denies"
         faults.add(f"{pointer}/decisions", f"{label}: nothing but a denial could be decided; {wanted}")
@@ -50,12 +55,24 @@ def _eligible(value: Any, pointer: str, label: str, faults: Faults) -> None:
 
 
 def _step(value: Any, pointer: str, label: str, faults: Faults) -> None:
-    members = Members.read(value, pointer, label, ("after", "to"), faults)
+    members = Members.read(value, pointer, label, ("after", "to", "repeat"), faults)
     if members is not None:
-        members.take("after", "whole seconds since it was asked", check_whole(1, MOST_SECONDS), needed=True)
+        after = members.take("after", "whole seconds since it was asked", check_whole(1, MOST_SECONDS), needed=True)
+        if "repeat" in value:
+            _repeat(value["repeat"], after or 0, f"{pointer}/repeat", label, faults)
         targets = "role:admin, member:ID or channel:NAME"
         members.take("to", f"a list of {targets}", lambda one: isinstance(one, list) and bool(one), needed=True)
         members.take_list("to", targets, lambda one: isinstance(one, str) and bool(TARGET.fullmatch(one)), 20)
+
+
+def _repeat(value: Any, after: int, pointer: str, label: str, faults: Faults) -> None:
+    members = Members.read(value, pointer, label, ("every", "times"), faults)
+    if members is None:
+        return
+    every = members.take("every", "whole seconds, at least 60", check_whole(LEAST_EVERY, MOST_SECONDS), needed=True)
+    times = members.take("times", f"a whole number from 1 to {MOST_TIMES}", check_whole(1, MOST_TIMES), needed=True)
+    if every and times and after + every * times > MOST_SECONDS:
+        faults.add(pointer, f"{label}: the last repetition would be more than 30 days after it was asked")
 
 
 def _any(_: Any) -> bool:

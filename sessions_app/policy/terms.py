@@ -26,15 +26,22 @@ def merged(asks: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def decisions_allowed(terms: dict[str, Any], risk: str = "") -> tuple[str, ...]:
-    """What may be decided. Denying always may.
+    """What may be decided. Denying always may, and nothing else where ``decisions`` is there and empty.
 
     A call is never allowed for more than one time where its risk is high, or where the rules want more than the word of
     one person: several of them, somebody else than who began it, or the name of the tool typed.
     """
     stated = terms.get("decisions", DECISIONS)
+    stated = stated if isinstance(stated, (list, tuple)) else ()
     wants_more = terms.get("approvals", 1) > 1 or terms.get("not_initiator") or terms.get("typed_confirmation")
     once = risk in DESTRUCTIVE or terms.get("risk") in DESTRUCTIVE or wants_more
     return tuple(one for one in DECISIONS if one == "deny" or (one in stated and not (one == "always" and once)))
+
+
+def moments(step: dict[str, Any]) -> list[int]:
+    """Seconds after it was asked at which an escalation step fires: once, and as often as it is repeated."""
+    repeat = step.get("repeat") or {"every": 0, "times": 0}
+    return [step["after"] + number * repeat["every"] for number in range(repeat["times"] + 1)]
 
 
 def higher(risk: str, other: str) -> str:

@@ -11,7 +11,7 @@ ORDER = (
     "path", "op", "value",
     "days", "from", "to", "zone",
     "decisions", "eligible", "approvals", "not_initiator", "comment", "expires_in", "escalation", "risk",
-    "typed_confirmation", "roles", "members", "after",
+    "typed_confirmation", "roles", "members", "after", "repeat", "every", "times",
 )  # fmt: skip
 """Members by name; ``to`` is of hours and of a step of an escalation. Others come last, as they are."""
 PLACES = {name: place for place, name in enumerate(ORDER)}

@@ -10,13 +10,13 @@ from operator import or_
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, When, prefetch_related_objects
+from django.db.models import Case, Count, F, IntegerField, Prefetch, Q, QuerySet, Value, When, prefetch_related_objects
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from sessions_app.models import Approval, Member, Turn
+from sessions_app.models import Approval, EscalationStep, Member, Turn
 
-from . import votes
+from . import deciders, votes
 
 RECENT = 20
 HIGH = ("high", "critical", "destructive")
@@ -24,6 +24,9 @@ HIGH = ("high", "critical", "destructive")
 EXPIRING = timedelta(minutes=10)
 NEVER = datetime(9999, 1, 1, tzinfo=UTC)
 """Stands for "does not expire" where approvals are put in order; the index ``approval_urgency`` holds the same."""
+STEPS_TAKEN = Prefetch(
+    "escalation_steps", EscalationStep.objects.exclude(fired_at=None).order_by("position"), to_attr="steps_taken"
+)
 SHOWN = ("all", "high", "expiring", "mine", "snoozed")
 """What the chips of the inbox choose from; ``all`` leaves out what is snoozed."""
 
@@ -135,9 +138,13 @@ def of_ids(workspace_id: UUID, ids: Iterable[UUID]) -> list[Approval]:
 
 
 def with_turns(approvals: Iterable[Approval]) -> list[Approval]:
-    """The same approvals, each with its votes and the turn it was asked in as ``turn`` (None where it is in none)."""
+    """The same approvals as a card shows them: with their votes and the steps that told more people (``steps_taken``).
+
+    ``turn`` is the one they were asked in (None where they are in none), ``undecidable`` why nobody can approve it.
+    """
     found = list(approvals)
     prefetch_related_objects(found, votes.PREFETCH)
+    note_people(found)
     asked = [
         Q(session_id=a.session_id, first_seq__lte=a.event_seq, last_seq__gte=a.event_seq) for a in found if a.event_seq
     ]
@@ -150,6 +157,20 @@ def with_turns(approvals: Iterable[Approval]) -> list[Approval]:
         )
         one.turn = next(mine, None)
     return found
+
+
+def note_people(found: list[Approval]) -> None:
+    """Note who was told of them (``steps_taken``), and why nobody could approve one (``undecidable``).
+
+    One query, and two more where rules say who decides one of them, however many there are.
+    """
+    prefetch_related_objects(found, STEPS_TAKEN)
+    people: list[deciders.Candidate] | None = None
+    for one in found:
+        one.undecidable = ""
+        if one.status == Approval.Status.PENDING and deciders.is_narrow(one):
+            people = deciders.candidates(one.workspace_id) if people is None else people
+            one.undecidable = deciders.why_stuck(one, people)
 
 
 def waiting_count(workspace_id: UUID) -> int:

@@ -46,6 +46,7 @@ def outcome_of(approval: Approval, votes: Sequence[Vote]) -> str:
                 **({"role": vote.role} if vote.role else {}),
                 **({"digest": vote.digest} if vote.digest else {}),
                 **({"version": vote.version} if vote.version else {}),
+                **({"grant": vote.grant_wish} if vote.grant_wish else {}),
             }
             for vote in votes
         ],

@@ -21,9 +21,12 @@ RULES = 50
 IN_VAIN = 20
 """Times that a rule must have asked, all of them approved as asked, before it is called one to take off."""
 
-PEOPLE = """
+TEAM = "CASE WHEN v.channel = 'api' THEN 'keys' ELSE v.role END"
+"""Who somebody was when they voted: a role, or a key; empty for votes of before roles were kept."""
+# Of all together, of each person, and of each team: the last two columns say which.
+PEOPLE = f"""
 WITH voted AS (
-    SELECT v.member_id, v.by, v.verdict, v.arguments IS NOT NULL AS edited, v.reason <> '' AS reasoned,
+    SELECT v.member_id, {TEAM} AS team, v.by, v.verdict, v.arguments IS NOT NULL AS edited, v.reason <> '' AS reasoned,
            extract(epoch FROM v.at - a.requested_at) AS waited, c.seconds AS on_card
     FROM sessions_app_vote v
     JOIN sessions_app_approval a ON a.id = v.approval_id
@@ -35,14 +38,16 @@ SELECT member_id, max(by), count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY
        percentile_cont(0.9) WITHIN GROUP (ORDER BY waited), percentile_cont(0.5) WITHIN GROUP (ORDER BY on_card),
        count(*) FILTER (WHERE verdict = 'approve'), count(*) FILTER (WHERE verdict = 'approve' AND edited),
        count(*) FILTER (WHERE verdict = 'deny'), count(*) FILTER (WHERE verdict = 'deny' AND reasoned),
-       count(*) FILTER (WHERE waited < %(fast)s)
-FROM voted GROUP BY GROUPING SETS ((), (member_id)) HAVING GROUPING(member_id) = 1 OR member_id IS NOT NULL
-ORDER BY GROUPING(member_id) DESC, count(*) DESC, member_id
+       count(*) FILTER (WHERE waited < %(fast)s), team, GROUPING(member_id, team)
+FROM voted GROUP BY GROUPING SETS ((), (member_id), (team)) HAVING GROUPING(member_id) = 1 OR member_id IS NOT NULL
+ORDER BY GROUPING(member_id) DESC, count(*) DESC, member_id, team
 """
+OF_ALL, OF_TEAM, OF_PERSON = 3, 2, 1
+"""Bits of ``GROUPING(member_id, team)``."""
 # A person's last word on each planted call that ended; the admin who placed it has none.
-CAUGHT = """
+CAUGHT = f"""
 WITH last_words AS (
-    SELECT DISTINCT ON (v.approval_id, v.member_id) v.member_id, v.by, v.verdict
+    SELECT DISTINCT ON (v.approval_id, v.member_id) v.member_id, {TEAM} AS team, v.by, v.verdict
     FROM sessions_app_vote v
     JOIN sessions_app_approval a ON a.id = v.approval_id
     JOIN sessions_app_member m ON m.id = v.member_id
@@ -50,8 +55,8 @@ WITH last_words AS (
       AND m.user_id IS DISTINCT FROM a.asked_by_user_id AND v.at >= %(from)s AND v.at < %(to)s
     ORDER BY v.approval_id, v.member_id, v.at DESC, v.id DESC
 )
-SELECT member_id, max(by), count(*) FILTER (WHERE verdict IN ('deny', 'answer')), count(*)
-FROM last_words WHERE verdict <> 'withdraw' GROUP BY member_id
+SELECT member_id, max(by), count(*) FILTER (WHERE verdict IN ('deny', 'answer')), count(*), team
+FROM last_words WHERE verdict <> 'withdraw' GROUP BY GROUPING SETS ((member_id), (team))
 """
 ENDINGS = """
 SELECT count(*) FILTER (WHERE status = 'expired'), count(*) FILTER (WHERE decides_by = 'policy'),
@@ -72,7 +77,10 @@ GROUP BY rule ORDER BY count(*) DESC, rule LIMIT %(rules)s
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of one person, or with ``member_id`` None of all together. Times in seconds, None where there is no decision."""
+    """Of one person, of a team (``name`` is a role or "keys"), or of all together: ``member_id`` is None of both.
+
+    Times in seconds, None where there is no decision.
+    """
 
     member_id: UUID | None = None
     name: str = ""
@@ -121,6 +129,7 @@ class Oversight:
 
     all: Figures
     people: Sequence[Figures]
+    teams: Sequence[Figures]
     rules: Sequence[RuleFigures]
     expired: int
     by_policy: int
@@ -136,14 +145,19 @@ def oversight(workspace_id: UUID, start: datetime, end: datetime) -> Oversight:
     """The figures of a period: four queries."""
     asked = {"workspace": workspace_id, "from": start, "to": end, "fast": FAST, "rules": RULES}
     rows = _rows(PEOPLE, asked)
-    caught = {member: told for member, *told in _rows(CAUGHT, asked)}
-    people = [_figures(row, *caught.pop(row[0], ("", 0, 0))[1:]) for row in rows if row[0] is not None]
+    caught: dict[Any, tuple[str, int, int]] = {}
+    caught_by_team: dict[Any, tuple[str, int, int]] = {}
+    for member, name, stopped, of, team in _rows(CAUGHT, asked):
+        (caught_by_team if member is None else caught)[member or team] = (name, stopped, of)
+    people = [_figures(row, *caught.pop(row[0], ("", 0, 0))[1:]) for row in rows if row[-1] == OF_PERSON]
     people += [Figures(member, name, caught=stopped, planted=of) for member, (name, stopped, of) in caught.items()]
-    total = next((row for row in rows if row[0] is None), None)
+    teams = [_figures(row, *caught_by_team.pop(row[-2], ("", 0, 0))[1:]) for row in rows if row[-1] == OF_TEAM]
+    teams += [Figures(None, team, caught=stopped, planted=of) for team, (_, stopped, of) in caught_by_team.items()]
+    total = next((row for row in rows if row[-1] == OF_ALL), None)
     stopped, of = (sum(getattr(one, name) for one in people) for name in ("caught", "planted"))
     endings = _rows(ENDINGS, asked)[0]
     return Oversight(
-        _figures(total, stopped, of) if total else Figures(caught=stopped, planted=of), people,
+        _figures(total, stopped, of) if total else Figures(caught=stopped, planted=of), people, teams,
         [RuleFigures(*row) for row in _rows(BY_RULE, asked)], *endings,
     )  # fmt: skip
 
@@ -159,5 +173,7 @@ def _figures(row: tuple[Any, ...], caught: int, planted: int) -> Figures:
         "member_id", "name", "decisions", "median", "p90", "on_card", "approved", "edited", "denied",
         "denied_with_reason", "fast",
     )  # fmt: skip
-    said = dict(zip(names, row, strict=True))
-    return Figures(**said | {"name": said["name"] if said["member_id"] else "", "caught": caught, "planted": planted})
+    *counted, team, grouping = row
+    said = dict(zip(names, counted, strict=True))
+    name = {OF_PERSON: said["name"], OF_TEAM: team}.get(grouping, "")
+    return Figures(**said | {"name": name, "caught": caught, "planted": planted})

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, Subquery
 from django.utils import timezone
 
-from sessions_app.models import Agent, Approval, Session, TurnInFlight
+from sessions_app.models import Agent, Approval, EscalationStep, Session, TurnInFlight
 
 from . import absences, deciders
 
 UNDECIDABLE_AFTER = timedelta(hours=1)
 """So long a call that nobody may decide waits before it is called stuck: a new member may be on the way."""
 UNDELIVERED_AFTER = timedelta(minutes=5)
+NOT_ESCALATED_AFTER = timedelta(minutes=5)
 ASKER_GONE_AFTER = timedelta(minutes=5)
 LOOKED_AT = 500
 """Pending approvals, the oldest, of which it is found out whether somebody may decide them."""
@@ -36,7 +37,9 @@ class Stuck:
 def stuck(workspace_id: UUID, most: int = 20) -> list[Stuck]:
     """Approvals of a workspace that are stuck, each once, the oldest first."""
     found: dict[UUID, Stuck] = {}
-    for reason in (_nobody_may_decide, _assigned_to_who_is_away, _asker_is_gone, _not_delivered):
+    for reason in (
+        _nobody_may_decide, _assigned_to_who_is_away, _asker_is_gone, _not_escalated, _not_delivered,
+    ):  # fmt: skip
         for one in reason(workspace_id):
             found.setdefault(one.approval.pk, one)
     return sorted(found.values(), key=lambda one: (one.approval.requested_at, one.approval.pk))[:most]
@@ -59,17 +62,8 @@ def _nobody_may_decide(workspace_id: UUID) -> Iterator[Stuck]:
     waiting = _pending(workspace_id)
     candidates = deciders.candidates(workspace_id) if waiting else []
     for approval in waiting:
-        if not any(_may_decide(one, approval) for one in candidates):
-            yield Stuck(approval, "nobody in this workspace may decide it")
-
-
-def _may_decide(candidate: deciders.Candidate, approval: Approval) -> bool:
-    user_id = candidate.member.user_id if candidate.member else candidate.made_by
-    if user_id is not None and user_id == approval.asked_by_user_id:
-        return False
-    if user_id is not None and approval.terms.get("not_initiator") and user_id == approval.initiated_by_id:
-        return False
-    return deciders.fits(candidate, approval.terms)
+        if why := deciders.why_stuck(approval, candidates):
+            yield Stuck(approval, why)
 
 
 def _assigned_to_who_is_away(workspace_id: UUID) -> Iterator[Stuck]:
@@ -88,13 +82,29 @@ def _asker_is_gone(workspace_id: UUID) -> Iterator[Stuck]:
         workspace_id=workspace_id, status=Status.PENDING, requested_at__lt=now - ASKER_GONE_AFTER
     ).select_related("session__agent")
     dead = Q(asked_by_key__revoked_at__isnull=False) | Q(asked_by_key__expires_at__lte=now)
-    for approval in waiting.filter(dead).order_by("requested_at", "id"):
-        yield Stuck(approval, f"the key {approval.requested_by}, which asked, was revoked or has expired")
     here = ~Q(session__agent__runtime=Agent.Runtime.EXTERNAL) & Q(asked_by_key=None, asked_by_user=None)
     at_work = TurnInFlight.objects.filter(session=OuterRef("session"))
-    left = waiting.filter(here, ~Exists(at_work)).exclude(session__origin=Session.Origin.IMPORT)
-    for approval in left.order_by("requested_at", "id"):
-        yield Stuck(approval, "its agent is at no turn any more that could make the call")
+    left = here & ~Exists(at_work) & ~Q(session__origin=Session.Origin.IMPORT)
+    for approval in waiting.filter(dead | left).order_by("requested_at", "id"):
+        if approval.asked_by_key_id:
+            yield Stuck(approval, f"the key {approval.requested_by}, which asked, was revoked or has expired")
+        else:
+            yield Stuck(approval, "its agent is at no turn any more that could make the call")
+
+
+def _not_escalated(workspace_id: UUID) -> Iterator[Stuck]:
+    """More people were to be told, and nobody was. Of the steps that fired the last one counts."""
+    fired = EscalationStep.objects.filter(approval=OuterRef("approval"), fired_at__isnull=False)
+    is_last = Q(pk=Subquery(fired.order_by("-position").values("pk")[:1]))
+    is_late = Q(fired_at=None, due_at__lt=timezone.now() - NOT_ESCALATED_AFTER)
+    waiting = Q(approval__workspace_id=workspace_id, approval__status=Status.PENDING, approval__deliver_at=None)
+    found = EscalationStep.objects.filter(waiting, is_late | is_last & Q(told=[]))
+    for step in found.select_related("approval__session__agent").order_by("due_at", "id")[:LOOKED_AT]:
+        if step.fired_at is None:
+            yield Stuck(step.approval, "more people were to be told minutes ago, and nobody was: no scheduler looks")
+        else:
+            whom = ", ".join(map(str, step.targets))
+            yield Stuck(step.approval, f"it was to be told to more people ({whom}), and none of them is here")
 
 
 def _not_delivered(workspace_id: UUID) -> Iterator[Stuck]:

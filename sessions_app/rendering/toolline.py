@@ -61,6 +61,13 @@ def describe_call(name: str | None, arguments: Any, server: str | None = None) -
     return ToolLine(icon, verb, _subject(arguments, keys))
 
 
+def question_of(name: str | None, arguments: Any, server: str | None = None) -> str:
+    """The words of a question to a person, which is what the call is; empty for every other call."""
+    asked = arguments.get("question") if isinstance(arguments, dict) else None
+    is_question = describe_call(name, arguments, server).verb == ASK and not server
+    return asked if is_question and isinstance(asked, str) else ""
+
+
 def glance(
     text: str, result: Any = None, status: str | None = None, *, name: str | None = None, arguments: Any = None,
     lines: int | None = None,

@@ -111,8 +111,9 @@ def _refuse(turn: TurnRun, call: Event, approval: Approval, *, for_person: bool)
         return
     why = str(made.get("reason") or approval.get_status_display())
     if for_person:
-        why = escalations.error(approval.status, why).text
-    turn.append(turn.result(call, why, "denied", by=made.get("by", ""), decision=approval.status))
+        why = escalations.refusal_of(approval).text
+    status = "cancelled" if approval.status == Status.CANCELLED else "denied"
+    turn.append(turn.result(call, why, status, by=made.get("by", ""), decision=approval.status))
 
 
 def _execute(turn: TurnRun, call: Event, arguments: Any, execute: Execute) -> None:

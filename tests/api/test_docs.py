@@ -44,6 +44,8 @@ LITERALLY = {
     "/api/v1/approvals/{approval_id}/claim": {"post", "delete"},
     "/api/v1/approvals/{approval_id}/assign": {"post"},
     "/api/v1/approvals/{approval_id}/snooze": {"post"},
+    "/api/v1/approvals/{approval_id}/escalate": {"post"},
+    "/api/v1/approvals/{approval_id}/cancel": {"post"},
     "/api/v1/approvals/{approval_id}/execution": {"post"},
     "/api/v1/approvals/{approval_id}/receipt": {"get"},
     "/api/v1/absences": {"get", "post"},

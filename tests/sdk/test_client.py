@@ -81,6 +81,25 @@ def test_what_expires_is_no(desk_server, agent_key, workspace):
     assert (decision.status, decision.allowed) == ("expired", False)
 
 
+def test_a_question_is_withdrawn_until_its_decision_was_told(desk_server, agent_key, asked, decide):
+    asking = client(desk_server, agent_key)
+    waits = asking.ask("refund", CALL, client_id="r1", wait=0)
+    assert asking.cancel(waits, "The customer called")
+    again = asking.ask("refund", CALL, client_id="r1", wait=0)
+    assert (again.status, again.reason, again.allowed) == ("cancelled", "The customer called", False)
+    decided_one = decided(lambda: asking.ask("refund", CALL, wait=60), asked, decide, "approve")
+    assert decided_one.allowed and not asking.cancel(decided_one.approval_id)
+    in_a_loop = AsyncClient(desk_server, agent_key, agent="Refund agent")
+    third = asyncio.run(in_a_loop.ask("refund", CALL, wait=0))
+    assert asyncio.run(in_a_loop.cancel(third))
+
+
+@pytest.mark.parametrize("what", ["", "../stops", "1?x=2"])
+def test_what_is_no_approval_is_not_withdrawn(what):
+    with pytest.raises(ValueError, match="no approval to withdraw"):
+        client(nobody()).cancel(what)
+
+
 def test_another_question_under_the_same_id_is_no(desk_server, agent_key, workspace):
     asking = client(desk_server, agent_key)
     asking.ask("refund", CALL, client_id="r1", wait=0)

@@ -13,6 +13,9 @@ from typing import Any
 from . import asking, wire
 from .answers import Decision, Question
 
+ID = frozenset("0123456789abcdefABCDEF-")
+"""Characters of an approval's id."""
+
 
 class NotConfigured(Exception):
     """There is no address or no key."""
@@ -69,6 +72,15 @@ def _execution(decision: Decision, status: str, detail: str) -> asking.Request:
     return asking.Request("POST", path, json.dumps(said).encode(), asking.PROMPT)
 
 
+def _cancellation(approval: Decision | str, reason: str) -> asking.Request:
+    """Raises ``ValueError`` where the desk never took the question."""
+    id_ = approval if isinstance(approval, str) else approval.approval_id
+    if not id_ or not ID.issuperset(id_):
+        raise ValueError("there is no approval to withdraw: the desk did not take the question")
+    body = json.dumps({"reason": reason} if reason else {}).encode()
+    return asking.Request("POST", f"/api/v1/approvals/{id_}/cancel", body, asking.PROMPT)
+
+
 def _is_taken(came: tuple[int, bytes] | wire.Unreachable | wire.Garbled) -> bool:
     return isinstance(came, tuple) and came[0] in (200, 201)
 
@@ -119,6 +131,13 @@ class Client(_Asker):
         meanwhile, or the desk is gone.
         """
         return _is_taken(self._exchange(_execution(decision, status, detail)))
+
+    def cancel(self, approval: Decision | str, reason: str = "") -> bool:
+        """Withdraw a question (a decision that is ``pending`` still, or an id): its call is not wanted any more.
+
+        False where it is too late, or the desk is gone: then ``ask`` again with the same ``client_id`` to learn which.
+        """
+        return _is_taken(self._exchange(_cancellation(approval, reason)))
 
 
 class AsyncClient(_Asker):
@@ -178,6 +197,10 @@ class AsyncClient(_Asker):
     async def report(self, decision: Decision, status: str, detail: str = "") -> bool:
         """As ``Client.report``."""
         return _is_taken(await self._exchanged(_execution(decision, status, detail)))
+
+    async def cancel(self, approval: Decision | str, reason: str = "") -> bool:
+        """As ``Client.cancel``."""
+        return _is_taken(await self._exchanged(_cancellation(approval, reason)))
 
 
 def _decided(done: StopIteration) -> Decision:

@@ -12,6 +12,7 @@ from sessions_app import models
 from sessions_app.queries import escalations, votes
 
 from .common import Body, Id, Name
+from .grants import GrantTerms
 
 MAX_EXPIRY = 30 * 24 * 3600
 
@@ -61,6 +62,9 @@ class Decision(Body):
     confirmation: Annotated[
         str, Field(max_length=500, description="the name of the tool, where `terms.typed_confirmation` wants it")
     ] | None = None  # fmt: skip
+    grant: Annotated[
+        GrantTerms | None, Field(description="with `approve`: calls like this need no decision from then on")
+    ] = None  # fmt: skip
 
 
 class EscalationResult(BaseModel):
@@ -89,6 +93,20 @@ class Assignment(Body):
     note: Annotated[str, Field(max_length=10_000)] | None = None
 
 
+class Cancellation(Body):
+    reason: Annotated[str, Field(max_length=10_000)] | None = None
+
+
+class Escalation(Body):
+    """Who else is told now, and why."""
+
+    to: Annotated[
+        list[Annotated[str, Field(max_length=210)]],
+        Field(min_length=1, max_length=20, description='"role:admin", "role:reviewer", "member:ID", "channel:slack"'),
+    ] = ["role:admin"]  # fmt: skip
+    reason: Annotated[str, Field(min_length=1, max_length=2_000)]
+
+
 class Execution(Body):
     """What came of the call, as whoever makes it reports."""
 
@@ -113,6 +131,7 @@ class Vote(BaseModel):
     channel: str
     at: datetime
     digest: str | None = Field(description="of the call that was voted on")
+    grant: dict[str, Any] | None = Field(description="with an approval: calls like it are to pass from then on")
     counts: bool = Field(description="false: void since an edit, taken back, or followed by another of the same person")
 
     @classmethod
@@ -122,6 +141,7 @@ class Vote(BaseModel):
             **{name: getattr(vote, name) for name in same},
             by_kind="api_key" if vote.channel == "api" else "member",
             digest=vote.digest or None,
+            grant=(vote.grant_wish or {}).get("wish"),
             counts=counts,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -18,21 +18,32 @@ Reason = Annotated[str, Field(max_length=grants.MAX_REASON)]
 LONGEST = int(grants.LONGEST.total_seconds())
 
 
-class NewGrant(Body):
-    """Of an approval, by who may decide it; or of an agent and a tool, by an admin."""
+class GrantTerms(Body):
+    """What is allowed from now on of calls like one that was asked."""
 
-    approval: UUID | None = None
     scope: Literal["session", "agent"] = Field("session", description="the session that asked, or all of its agent")
-    agent: UUID | None = None
-    tool: Annotated[str, Field(min_length=1, max_length=500)] | None = None
-    server: Annotated[str, Field(max_length=500)] | None = None
-    fingerprint: Annotated[str, Field(max_length=64)] = ""
     arguments: list[Any] | None = Field(
         None, description="conditions as in a rule; null: exactly the arguments of the approval; [] any arguments"
     )
     expires_in: Annotated[int, Field(ge=1, le=LONGEST, description="seconds")] = int(grants.USUAL.total_seconds())
     uses: Annotated[int | None, Field(ge=1, le=grants.MOST_USES, description="null: without a limit")] = None
     reason: Reason
+
+    def wish(self) -> grants.Wish:
+        return grants.Wish(
+            self.reason, whole_agent=self.scope == "agent", arguments=self.arguments,
+            lasts=timedelta(seconds=self.expires_in), uses=self.uses,
+        )  # fmt: skip
+
+
+class NewGrant(GrantTerms):
+    """Of an approval, by who may decide it; or of an agent and a tool, by an admin."""
+
+    approval: UUID | None = None
+    agent: UUID | None = None
+    tool: Annotated[str, Field(min_length=1, max_length=500)] | None = None
+    server: Annotated[str, Field(max_length=500)] | None = None
+    fingerprint: Annotated[str, Field(max_length=64)] = ""
 
     @model_validator(mode="after")
     def of_one_thing(self) -> NewGrant:

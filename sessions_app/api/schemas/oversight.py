@@ -76,7 +76,7 @@ class RuleFigures(BaseModel):
 
 
 class Oversight(BaseModel):
-    """Figures of a period: your own first, those of the workspace, and for admins those of each person."""
+    """Figures of a period: your own first, those of the workspace, and for admins those of each person and team."""
 
     since: datetime
     until: datetime
@@ -88,6 +88,9 @@ class Oversight(BaseModel):
     answered_by_stop: int
     rules: list[RuleFigures]
     members: list[Figures] | None = Field(description="for admins; null for everybody else")
+    teams: list[Figures] | None = Field(
+        description='for admins: by the role at the time of the vote, or "keys"; `name` says which'
+    )
 
 
 class PlantedCall(Body):

@@ -72,11 +72,12 @@ class Policy(BaseModel):
     live: VersionName | None
     shadow: VersionName | None
     newest: VersionName | None
+    warnings: list[str] = Field(description="rules in force that ask what nobody here could approve")
 
     @classmethod
-    def of_state(cls, state: queries.State) -> Policy:
+    def of_state(cls, state: queries.State, warnings: list[str]) -> Policy:
         named = {name: VersionName.of(getattr(state, name)) for name in ("live", "shadow", "newest")}
-        return cls(rules=state.live.rules if state.live else [], **named)
+        return cls(rules=state.live.rules if state.live else [], warnings=warnings, **named)
 
 
 class RuleChange(BaseModel):
@@ -135,13 +136,14 @@ class Preview(BaseModel):
     undecidable: int = Field(description="calls of which a rule could not tell whether it matches: those ask")
     differing: int
     calls_differing: list[PastCall] = Field(description="the newest 100 of them")
+    warnings: list[str] = Field(description="rules of the draft that ask what nobody here could approve")
 
     @classmethod
-    def of(cls, made: previews.Preview) -> Preview:
+    def of(cls, made: previews.Preview, warnings: list[str]) -> Preview:
         return cls(
             calls=made.calls, since=made.since, draft=_counts(made.draft), live=_counts(made.live),
             matched=dict(made.matched), unmatched=made.unmatched, undecidable=made.undecidable,
-            differing=made.differing, calls_differing=[_past_call(one) for one in made.shown],
+            differing=made.differing, calls_differing=[_past_call(one) for one in made.shown], warnings=warnings,
         )  # fmt: skip
 
 

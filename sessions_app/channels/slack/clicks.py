@@ -23,9 +23,13 @@ STOP = "approval_stop"
 VERDICTS = {"approval_approve": "approve", "approval_deny": "deny"}
 
 
-def value_of(approval: Approval) -> str:
-    """What a button carries: the question with the version and digest that its message shows."""
-    return orjson.dumps({"approval": str(approval.pk), "version": approval.version, "digest": approval.digest}).decode()
+def value_of(approval: Approval, *, sure: bool = False) -> str:
+    """What a button carries: the question with the version and digest that its message shows.
+
+    ``sure``: Slack asks once more before it sends the click.
+    """
+    shown = {"approval": str(approval.pk), "version": approval.version, "digest": approval.digest}
+    return orjson.dumps(shown | ({"sure": True} if sure else {})).decode()
 
 
 def card_url(installation: SlackInstallation, approval: Approval) -> str:
@@ -46,7 +50,7 @@ def decide(event: SlackEvent, person: people.Person) -> dict[str, Any]:
     decider = decisions.Decider(actor, Role(member.role), "slack", member_id=member.pk)
     decision = decisions.Decision(
         VERDICTS[click["action"]], version=asked["version"], digest=str(asked.get("digest")),
-        reason=click.get("reason", ""),
+        reason=click.get("reason", ""), sure=asked.get("sure") is True,
     )  # fmt: skip
     try:
         decisions.decide(approval, decider, decision)

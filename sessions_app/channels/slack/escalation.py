@@ -20,6 +20,7 @@ from sessions_app.rendering.numbers import money
 from sessions_app.rendering.text import first_line
 from sessions_app.rendering.toolbody import as_json
 from sessions_app.runtimes.tool_rules import ESCALATE
+from sessions_app.services.approvals import second_step
 from sessions_app.services.slack import installations, jobs, pauses
 
 from . import api, install
@@ -189,8 +190,8 @@ def _buttons(installation: SlackInstallation, approval: Approval, whole: bool) -
     """Approving needs to have been seen, and done as the rule wants: what cannot be both here is done at the desk."""
     value = value_of(approval)
     approve = {**_button("Approve", "approval_approve"), "value": value, "style": "primary"}
-    if approval.risk in HIGH:
-        approve["confirm"] = _confirm_approval(approval)
+    if why := second_step.why(approval, approval.arguments):
+        approve |= {"value": value_of(approval, sure=True), "confirm": _confirm_approval(approval, why)}
     deny = {**_button("Deny", "approval_deny"), "value": value, "style": "danger"}
     elsewhere = _only_at_the_desk(approval)
     words = "Answer" if approval.tool_name == ESCALATE else "Decide" if elsewhere else "Open"
@@ -211,30 +212,29 @@ def _only_at_the_desk(approval: Approval) -> str:
         (approval.votes_needed > 1, f"needs {approval.votes_needed} people"),
         (terms.get("typed_confirmation"), "needs the name of the tool typed"),
         ("approve" in (terms.get("comment") or ()), "needs a reason"),
-        (bool(allowed) and "approve" not in allowed, "cannot be approved as it stands"),
+        ("decisions" in terms and "approve" not in (allowed or ()), "cannot be approved as it stands"),
     )
     return ", ".join(words for is_wanted, words in wanted if is_wanted)
-
-
-def _confirm_approval(approval: Approval) -> dict[str, Any]:
-    """What Slack asks before it sends the click: what is of high risk takes a second press, as at the desk."""
-    title = f"Approve, at risk {first_line(approval.risk, 40)}?"
-    text = f"{first_line(approval.session.agent.name, 60)} then runs {_tool(approval)[:120]} with these arguments."
-    return {
-        "title": {"type": "plain_text", "text": title}, "text": {"type": "plain_text", "text": text},
-        "confirm": {"type": "plain_text", "text": "Approve"}, "deny": {"type": "plain_text", "text": "Not yet"},
-    }  # fmt: skip
 
 
 def _confirm_stop(approval: Approval) -> dict[str, Any]:
     """What Slack asks before it sends the click: a stop ends everything that the agent is at."""
     name = first_line(approval.session.agent.name, 60)
     text = "What it is at is ended, and nothing new begins until somebody lifts the stop in Countersign."
-    return {
-        "title": {"type": "plain_text", "text": f"Stop {name}?"}, "text": {"type": "plain_text", "text": text},
-        "confirm": {"type": "plain_text", "text": "Stop it"}, "deny": {"type": "plain_text", "text": "Leave it"},
-        "style": "danger",
-    }  # fmt: skip
+    return _confirm(f"Stop {name}?", text, "Stop it", "Leave it")
+
+
+def _confirm_approval(approval: Approval, why: list[str]) -> dict[str, Any]:
+    """What Slack asks before it sends the click: what destroys, or is of high risk, takes a second press."""
+    title = f"Approve, at risk {first_line(approval.risk, 40)}?" if approval.risk in HIGH else "Approve what destroys?"
+    text = f"{first_line(approval.session.agent.name, 60)} then runs {_tool(approval)[:80]} with these arguments: "
+    return _confirm(title, first_line(text + mask("; ".join(why))[0], 300), "Approve", "Not yet")
+
+
+def _confirm(title: str, text: str, yes: str, no: str) -> dict[str, Any]:
+    """A question before a click; Slack takes 100 characters of a title and 300 of a text."""
+    said = {"title": title, "text": text, "confirm": yes, "deny": no}
+    return {name: {"type": "plain_text", "text": words} for name, words in said.items()} | {"style": "danger"}
 
 
 def _outcome(approval: Approval) -> str:

@@ -13,6 +13,7 @@ from sessions_app.models import Workspace
 from sessions_app.policy.faults import Invalid
 from sessions_app.policy.reading import read_rules
 from sessions_app.policy.writing import written
+from sessions_app.queries import deciders
 from sessions_app.queries import policies as queries
 from sessions_app.services import audit
 from sessions_app.services.policies import versions
@@ -58,6 +59,8 @@ class Command(BaseCommand):
             versions.put_in_shadow(workspace.id, version, by=audit.COMMAND)
         what = "is in force" if publish else "runs in shadow" if shadow else "is kept, without effect"
         self.stdout.write(f"version {version.number} {what}: {len(rules)} rules")
+        for warning in deciders.warnings(workspace.id, rules):
+            self.stderr.write(f"warning: {warning}")
 
     def _diff(self, workspace: Workspace, file: str, **options: Any) -> None:
         before, after = _in_force(workspace), written(_read(file))

@@ -118,7 +118,11 @@ class Approval(models.Model):
     executed_at = models.DateTimeField(null=True)
 
     turn: Turn | None
-    """Not a column: ``queries.approvals.with_turns`` sets it."""
+    """Not a column: ``queries.approvals.with_turns`` sets it, and so the next two."""
+    undecidable: str
+    """Why nobody here can approve it; empty where somebody can."""
+    steps_taken: list[Any]
+    """Its escalation steps that fired."""
 
     class Meta:
         constraints = [
@@ -210,5 +214,7 @@ class Vote(models.Model):
     arguments = models.JSONField(null=True)
     answer = models.TextField(default="")
     reason = models.TextField(default="")
+    grant_wish = models.JSONField(null=True)
+    """The grant to make when the decision takes effect: ``{"wish": Wish.as_json(), "agent_version"}``."""
     channel = models.CharField(max_length=10)
     at = models.DateTimeField()

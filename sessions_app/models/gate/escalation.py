@@ -11,7 +11,10 @@ from .approvals import Approval
 
 
 class EscalationStep(models.Model):
-    """One step for one approval, frozen when it was asked; each fires once, its delay counts from the asking."""
+    """One step for one approval, frozen when it was asked; each fires once, its delay counts from the asking.
+
+    Or one that a person took by hand: it has ``taken_by``, and fired as they took it.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7)
     approval = models.ForeignKey(Approval, models.CASCADE, related_name="escalation_steps")
@@ -23,6 +26,10 @@ class EscalationStep(models.Model):
     fired_at = models.DateTimeField(null=True)
     told = models.JSONField(default=list)
     """Names of those who were told."""
+    taken_by = models.TextField(default="", db_default="")
+    """Who took it by hand; empty for a step of a rule."""
+    reason = models.TextField(default="", db_default="")
+    """Why, in their words."""
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["approval", "position"], name="escalation_step_once")]

@@ -33,6 +33,8 @@ class Grant(models.Model):
     made_by = models.TextField()
     member = models.ForeignKey(Member, models.SET_NULL, null=True, db_index=False, related_name="+")
     reason = models.TextField(default="")
+    made_of = models.UUIDField(null=True)
+    """The approval of which it was made; None where an admin named the tool. No foreign key: that may be erased."""
     made_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
     ended_by = models.TextField(default="")

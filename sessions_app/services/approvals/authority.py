@@ -10,8 +10,12 @@ from typing import Any
 from uuid import UUID
 
 from sessions_app.models import ApiKey, Approval, Member, Role
+from sessions_app.policy import terms as policy_terms
+from sessions_app.queries import votes
 
 from .. import actors, audit
+from ..policies.wishes import Wish
+from . import second_step
 
 VERDICTS = ("approve", "deny", "answer")
 
@@ -43,6 +47,10 @@ class Decision:
     reason: str = ""
     confirmation: str = ""
     """The name of the tool as the person typed it, where a rule wants that."""
+    grant: Wish | None = None
+    """Of an approval of the call as it was asked: what is allowed from then on without a decision."""
+    sure: bool = False
+    """Whether it was said twice, where ``second_step`` wants that. A program says by the digest what it approves."""
 
 
 class NotAllowed(PermissionError):
@@ -63,6 +71,7 @@ def check(approval: Approval, decider: Decider, decision: Decision) -> None:
         raise NotAllowed(refused)
     _check_form(decision)
     _check_terms(approval, decision)
+    _check_sure(approval, decision)
 
 
 def why_not(approval: Approval, decider: Decider) -> str:
@@ -107,16 +116,18 @@ def is_eligible(terms: dict[str, Any], decider: Decider) -> bool:
 
 
 def _why_not_eligible_by(terms: dict[str, Any], decider: Decider) -> str:
-    stated = terms.get("eligible") or {}
+    if "eligible" not in terms:
+        return ""
+    stated = terms["eligible"] or {}
     return next(filter(None, (_why_not_among(one, decider) for one in (stated, *stated.get("and", ())))), "")
 
 
 def _why_not_among(eligible: dict[str, Any], decider: Decider) -> str:
-    """The same for the people whom one rule names; where it names nobody, everybody may."""
+    """The same for the people whom one rule names."""
     roles = [str(role) for role in eligible.get("roles") or ()]
     people = [str(person) for person in eligible.get("members") or ()]
     if not roles and not people:
-        return ""
+        return "the rule says who decides this and names nobody; an admin has to change the rule"
     if any(role in Role.values and decider.role.covers(Role(role)) for role in roles):
         return ""
     if people and decider.member_id and _is_named(decider.member_id, people):
@@ -146,13 +157,31 @@ def _check_form(decision: Decision) -> None:
 def _check_terms(approval: Approval, decision: Decision) -> None:
     """What the rule wants of a decision. A denial is always possible: nothing may take it away."""
     terms, verdict = approval.terms, decision.verdict
-    allowed = terms.get("decisions")
+    allowed = policy_terms.decisions_allowed(terms, approval.risk)
     kind = "edit" if verdict == "approve" and decision.arguments is not None else verdict
-    if allowed and kind != "deny" and kind not in allowed:
+    if kind not in allowed:
         field = "arguments" if kind == "edit" else "verdict"
         words = "change the arguments" if kind == "edit" else kind
-        raise Invalid(field, f"the rule lets nobody {words} here; it allows {', '.join(sorted({*allowed, 'deny'}))}")
+        raise Invalid(field, f"the rule lets nobody {words} here; it allows {', '.join(sorted(allowed))}")
     if verdict in (terms.get("comment") or ()) and not decision.reason.strip():
         raise Invalid("reason", f"the rule wants a reason for this; say why you {verdict}")
     if verdict == "approve" and terms.get("typed_confirmation") and decision.confirmation.strip() != approval.tool_name:
         raise Invalid("confirmation", f'the rule wants the name of the tool typed: "{approval.tool_name}"')
+
+
+def _check_sure(approval: Approval, decision: Decision) -> None:
+    """Approving what destroys takes two steps, whoever sends the form: the page alone cannot see to it."""
+    if decision.verdict != "approve" or decision.sure:
+        return
+    standing = votes.tally(approval, None if approval.version > 1 else ()).arguments
+    arguments = next((one for one in (decision.arguments, standing) if one is not None), approval.arguments)
+    if why := second_step.why(approval, arguments):
+        raise Invalid("sure", f"it takes a second step to approve this: {why[0]}")
+
+
+def is_asker(approval: Approval, by: audit.Actor) -> bool:
+    """Whether this is the key, or the person, that asked."""
+    key, user = approval.asked_by_key_id, approval.asked_by_user_id
+    if key is not None and key == actors.api_key_id_of(by):
+        return True
+    return user is not None and user == actors.user_id_of(by)

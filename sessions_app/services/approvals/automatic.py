@@ -21,7 +21,8 @@ def note_judgement(approval: Approval, judgement: Judgement) -> None:
     """Put what was judged on an approval that is not saved yet: rule, terms, version, risk, how long it waits.
 
     What the asker had said itself, where the rules say otherwise, is kept in ``terms.asked``: the same question again
-    must be known as the same. Rules that could not be evaluated are in ``terms.faults``.
+    must be known as the same. Rules that could not be evaluated are in ``terms.faults``, why others ask in
+    ``terms.reasons``.
     """
     asked: dict[str, Any] = {}
     if judgement.risk and judgement.risk != approval.risk:
@@ -32,9 +33,8 @@ def note_judgement(approval: Approval, judgement: Judgement) -> None:
             asked["expires_in"] = seconds_to_expiry(approval)
             approval.expires_at = latest
     approval.rule = judgement.rule or None
-    approval.terms = judgement.terms | {
-        name: value for name, value in (("asked", asked), ("faults", list(judgement.faults))) if value
-    }
+    kept = {"asked": asked, "faults": list(judgement.faults), "reasons": list(judgement.reasons)}
+    approval.terms = judgement.terms | {name: value for name, value in kept.items() if value}
     approval.votes_needed = judgement.terms.get("approvals", 1)
     approval.policy_version_id = judgement.policy_version_id
     approval.shadow = judgement.shadow

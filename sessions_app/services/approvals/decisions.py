@@ -8,16 +8,18 @@ nobody is asked about is the one that a person wrote (``endings.allow_as_changed
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
 
 from sessions_app import canonical
 from sessions_app.models import Approval, Vote
+from sessions_app.policy import faults
 from sessions_app.queries import votes
 
 from ..log.sanitise import storable, text
-from ..policies import gate
+from ..policies import gate, grants
 from . import authority, contention, effects
 from .authority import VERDICTS as VERDICTS
 from .authority import Decider as Decider
@@ -49,6 +51,7 @@ def decide(approval: Approval, decider: Decider, decision: Decision) -> Approval
     authority.check(approval, decider, decision)
     decision = _storable(decision)
     _check_edit(approval, decision)
+    _check_grant(approval, decider, decision)
     voted = contention.attempt(
         approval.pk, lambda: _is_open(approval.pk, decision.version), lambda: _vote_first(approval, decider, decision)
     )
@@ -81,11 +84,24 @@ def _check_edit(approval: Approval, decision: Decision) -> None:
         raise Invalid("arguments", refused)
 
 
+def _check_grant(approval: Approval, decider: Decider, decision: Decision) -> None:
+    if decision.grant is None:
+        return
+    if decision.verdict != "approve" or decision.arguments is not None:
+        raise Invalid("grant", "only who approves a call as it was asked can allow calls like it")
+    try:
+        grants.check(approval, decision.grant, decider)
+    except (grants.NotOffered, faults.Invalid) as refused:
+        raise Invalid("grant", str(refused)) from None
+
+
 def _storable(decision: Decision) -> Decision:
     """The decision as PostgreSQL can keep it."""
+    grant = decision.grant
     return replace(
-        decision, arguments=storable(decision.arguments), answer=text(decision.answer), reason=text(decision.reason)
-    )
+        decision, arguments=storable(decision.arguments), answer=text(decision.answer), reason=text(decision.reason),
+        grant=replace(grant, reason=text(grant.reason), arguments=storable(grant.arguments)) if grant else None,
+    )  # fmt: skip
 
 
 def _vote(pk: UUID, decider: Decider, decision: Decision) -> Approval | None:
@@ -102,9 +118,17 @@ def _vote(pk: UUID, decider: Decider, decision: Decision) -> Approval | None:
         by=decider.actor.name, role=decider.role, verdict=decision.verdict, digest=digest, answer=decision.answer,
         reason=decision.reason,
         arguments=arguments if decision.verdict == "approve" else None, channel=decider.channel, at=timezone.now(),
+        grant_wish=_kept(decision, approval),
     )  # fmt: skip
     effects.take_vote(approval, vote, decider.actor)
     return approval
+
+
+def _kept(decision: Decision, approval: Approval) -> dict[str, Any] | None:
+    """The grant that a vote asks for, with the version of the agent that its voter could know of."""
+    if decision.grant is None:
+        return None
+    return {"wish": decision.grant.as_json(), "agent_version": approval.session.agent.version}
 
 
 def _is_repeated(decision: Decision, current: Approval, decider: Decider) -> bool:
@@ -115,6 +139,9 @@ def _is_repeated(decision: Decision, current: Approval, decider: Decider) -> boo
     stands = [counted.ending] if counted.ending else counted.approvals
     mine = next((vote for vote in stands if _is_mine(vote, decider)), None)
     if mine is None or (mine.verdict, mine.answer) != (decision.verdict, decision.answer):
+        return False
+    wish = decision.grant.as_json() if decision.grant else None
+    if not canonical.same((mine.grant_wish or {}).get("wish"), wish):
         return False
     if decision.arguments is None:
         return decision.digest == (mine.digest or current.digest)

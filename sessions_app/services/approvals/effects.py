@@ -16,13 +16,17 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from sessions_app.models import Approval, PasswordOrigin, Vote
+from sessions_app.models import Approval, Member, PasswordOrigin, Role, Vote
+from sessions_app.policy import faults
 from sessions_app.queries import votes
 from sessions_app.queries.votes import Tally
 
 from .. import audit
 from ..notices import announcing
+from ..policies import grants
+from ..policies.wishes import Wish
 from . import due_timer
+from .authority import Decider, NotAllowed
 from .endings import deny_where_stopped
 from .record import announce, lock_session_of, record_ending
 
@@ -124,6 +128,7 @@ def _end(approval: Approval, vote: Vote, counted: Tally, by: audit.Actor) -> Non
             approval.status = Approval.Status.APPROVED_EDITED
     if approval.votes_needed > 1:
         kept["approved_by"] = [one.by for one in counted.approvals]
+    kept |= _granted(approval, vote, by)
     link_of = _link_maker(vote)
     if link_of:
         kept["signed_in_by_link_of"] = link_of
@@ -132,6 +137,29 @@ def _end(approval: Approval, vote: Vote, counted: Tally, by: audit.Actor) -> Non
     _save(approval)
     link = {"signed_in_by_link_of": link_of} if link_of else {}
     record_ending(approval, by, "approval.decided", reason=reason, **link)
+
+
+def _granted(approval: Approval, vote: Vote, by: audit.Actor) -> dict[str, str]:
+    """Make the grant that was wished for with the decision: its id, or why there is none, for the decision.
+
+    It is made now and not when it was voted, so that a decision that is taken back has allowed nothing.
+    """
+    if vote.grant_wish is None:
+        return {}
+    member = Member.objects.filter(pk=vote.member_id).first() if vote.member_id else None
+    role = Role(member.role if member else vote.role)
+    decider = Decider(by, role, vote.channel, vote.member_id, vote.api_key_id)
+    try:
+        if approval.planted:
+            raise grants.NotOffered("it was a test call")
+        if member is None and vote.api_key_id is None:
+            raise grants.NotOffered(f"{vote.by} is not here any more")
+        if approval.session.agent.version != vote.grant_wish["agent_version"]:
+            raise grants.NotOffered("the agent has another version by now")
+        made = grants.make_from(approval, Wish.from_json(vote.grant_wish["wish"]), decider=decider)
+    except (grants.NotOffered, NotAllowed, faults.Invalid) as refused:
+        return {"no_grant": str(refused)}
+    return {"grant": str(made.pk)}
 
 
 def _save(approval: Approval) -> None:

@@ -44,21 +44,24 @@ def cancel_all(session_id: UUID, *, reason: str, by: audit.Actor) -> int:
 
 
 @transaction.atomic
-def cancel(approval: Approval, reason: str) -> bool:
+def cancel(
+    approval: Approval, reason: str, *, by: audit.Actor = audit.SYSTEM,
+    decides_by: Approval.DecidesBy = Approval.DecidesBy.SYSTEM,
+) -> bool:  # fmt: skip
     """Cancel what waits, or was approved and told to nobody yet: what was decided stays known."""
     lock_session_of(approval.pk)
     now = timezone.now()
-    decision = {"verdict": "cancelled", "by": audit.SYSTEM.name, "by_kind": "system", "by_id": "", "reason": reason}
+    decision = {"verdict": "cancelled", "by": by.name, "by_kind": by.kind, "by_id": by.id, "reason": reason}
     if approval.decision:
         decision["instead_of"] = approval.decision
     standing = Approval.objects.filter(not_told(), pk=approval.pk, version=approval.version)
     changed = standing.update(
         status=Approval.Status.CANCELLED, version=approval.version + 1, decided_at=now, decision=decision,
-        decides_by=Approval.DecidesBy.SYSTEM, delivery="queued", deliver_at=now, executable_digest="",
+        decides_by=decides_by, delivery="queued", deliver_at=now, executable_digest="",
     )  # fmt: skip
     if changed:
         approval.refresh_from_db()
-        record_ending(approval, audit.SYSTEM, "approval.cancelled", reason=reason)
+        record_ending(approval, by, "approval.cancelled", reason=reason)
     return bool(changed)
 
 

@@ -8,11 +8,11 @@ from django.utils import timezone
 from sessions_app.models import Approval
 from sessions_app.queries import stops as queries
 
-from .. import actors, audit, notify
+from .. import audit, notify
 from ..log.sanitise import text
 from ..notices import announcing
 from ..stops import doors
-from .authority import NotAllowed
+from .authority import NotAllowed, is_asker
 from .decisions import Conflict
 from .record import lock_session_of
 
@@ -27,7 +27,8 @@ def report(approval: Approval, *, by: audit.Actor, digest: str, state: str, deta
     Raises ``NotAllowed`` for anybody but the asker, and ``Conflict``, audited, where the call is not the one that may
     be made (its ``digest`` is not ``executable_digest``), or where nothing may be.
     """
-    _check_asker(approval, by)
+    if not is_asker(approval, by):
+        raise NotAllowed("only who asked for this call can report what came of it")
     with transaction.atomic():
         lock_session_of(approval.pk)
         current = Approval.objects.select_related("session").get(pk=approval.pk)
@@ -42,15 +43,6 @@ def report(approval: Approval, *, by: audit.Actor, digest: str, state: str, deta
     if refused:
         raise Conflict(current, refused)
     return current
-
-
-def _check_asker(approval: Approval, by: audit.Actor) -> None:
-    key, user = actors.api_key_id_of(by), actors.user_id_of(by)
-    if key is not None and key == approval.asked_by_key_id:
-        return
-    if user is not None and user == approval.asked_by_user_id:
-        return
-    raise NotAllowed("only who asked for this call can report what came of it")
 
 
 def _why_not(approval: Approval, digest: str) -> str:

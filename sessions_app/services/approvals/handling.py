@@ -1,10 +1,11 @@
-"""What people do with an approval that waits, short of deciding it: claim, assign, snooze. It stays pending.
+"""What people do with an approval that waits, short of deciding it: claim, assign, snooze, escalate. It stays pending.
 
 Hints to each other and no locks: everybody who may decide still may, versions stay, and what expires, expires.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -12,8 +13,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from sessions_app.models import Approval, EscalationStep, Member, Role
+from sessions_app.policy import parameters
 
 from .. import audit
+from ..escalations import steps
 from ..log.sanitise import text
 from . import authority
 from .authority import Decider, Invalid, NotAllowed
@@ -23,6 +26,7 @@ from .record import announce, lock_session_of
 LEASE = timedelta(minutes=10)
 """Of a claim."""
 LONGEST_SNOOZE = timedelta(days=7)
+MOST_TARGETS, MOST_REASON = 20, 2_000
 
 
 def claim(approval: Approval, decider: Decider) -> Approval:
@@ -95,6 +99,25 @@ def unsnooze(approval: Approval, decider: Decider) -> Approval:
             current.snoozed_until = None
             current.save(update_fields=["snoozed_until"])
             _record(current, decider, "approval.unsnoozed")
+    return current
+
+
+def escalate(approval: Approval, decider: Decider, targets: Sequence[str], *, reason: str) -> Approval:
+    """Tell more people of it now: a role, members, Slack (as in a rule's steps), with the reason.
+
+    Raises ``Invalid`` for targets that are none, or reach nobody here, and without a reason.
+    """
+    said = " ".join(text(reason).split())
+    if not said or len(said) > MOST_REASON:
+        raise Invalid("reason", f"say in 1 to {MOST_REASON} characters why others should look at this")
+    if not targets or len(targets) > MOST_TARGETS or not all(parameters.TARGET.fullmatch(one) for one in targets):
+        raise Invalid("to", f"name up to {MOST_TARGETS} of role:admin, role:reviewer, member:ID and channel:slack")
+    with transaction.atomic():
+        current = _pending(approval, decider)
+        step = steps.take_by_hand(current, [*dict.fromkeys(targets)], by=decider.actor, reason=said)
+        if not step.told:
+            raise Invalid("to", "nobody here is meant by that, so nobody was told")
+        announce(current)
     return current
 
 

@@ -15,8 +15,10 @@ from sessions_app.queries import chains
 from .. import audit, notify, task_queue
 from ..log import events, links
 from ..notices import announcing
+from ..policies import grants
 from ..slack import installations
 from ..turns.resume import resume
+from . import authority
 
 COUNTED = {"approval.decided": "decisions", "approval.expired": "expiries"}
 """Audited action -> counter."""
@@ -55,6 +57,8 @@ def record_ending(approval: Approval, by: audit.Actor, action: str, reason: str,
     # Archiving cancels what waits after it closed the session, so the event goes into a closed log, too.
     sentence = f"{by.name}: {approval.get_status_display().lower()}"
     actor_kind: ActorKind = "system" if by.kind in ("system", "stop", "trigger") else "person"
+    if authority.is_asker(approval, by):
+        actor_kind = "agent"
     events.append(approval.session_id, [event_of(approval, by, sentence, actor_kind)], origin=links.desk_for(by))
     audit.record(
         approval.workspace_id, by, action, subject=("approval", approval.pk), session=str(approval.session_id),
@@ -69,7 +73,8 @@ def record_ending(approval: Approval, by: audit.Actor, action: str, reason: str,
 
 
 def _keep_from_executors(approval: Approval) -> None:
-    """Nothing of a planted call is delivered or may be executed, whatever was decided."""
+    """Nothing of a planted call is delivered, executed or granted, whatever was decided."""
+    grants.void_of_test(approval)
     nothing = {"delivery": "none", "deliver_at": None, "execution": "none", "executable_digest": ""}
     Approval.objects.filter(pk=approval.pk).update(**nothing)
     for name, value in nothing.items():

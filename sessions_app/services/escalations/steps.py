@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Max
 from django.utils import timezone
 
 from sessions_app.models import (
@@ -24,6 +25,7 @@ from sessions_app.models import (
     SlackInstallation,
     SlackNotice,
 )  # fmt: skip
+from sessions_app.policy import terms
 from sessions_app.queries import absences
 
 from .. import audit, notify
@@ -38,15 +40,28 @@ SLACK = "channel:slack"
 
 
 def freeze(approval: Approval) -> None:
-    """Write down the steps that the rules want, for an approval that was just saved and waits."""
-    stated = approval.terms.get("escalation") or []
+    """Write down the steps that the rules want, for an approval that was just saved and waits.
+
+    One that is repeated is as many steps: a snooze moves each, and each is on the record.
+    """
+    stated = [(at, step["to"]) for step in approval.terms.get("escalation") or [] for at in terms.moments(step)]
     EscalationStep.objects.bulk_create(
         EscalationStep(
-            approval=approval, position=position, targets=step["to"],
-            due_at=approval.requested_at + timedelta(seconds=step["after"]),
+            approval=approval, position=position, targets=targets,
+            due_at=approval.requested_at + timedelta(seconds=at),
         )
-        for position, step in enumerate(sorted(stated, key=lambda one: one["after"]), start=1)
+        for position, (at, targets) in enumerate(sorted(stated, key=lambda one: one[0]), start=1)
     )  # fmt: skip
+
+
+def take_by_hand(approval: Approval, targets: list[str], *, by: audit.Actor, reason: str) -> EscalationStep:
+    """Tell more people now, because somebody wants it. Inside a transaction that has locked the session."""
+    last = EscalationStep.objects.filter(approval=approval).aggregate(last=Max("position"))["last"] or 0
+    step = EscalationStep.objects.create(
+        approval=approval, position=last + 1, targets=targets, due_at=timezone.now(), taken_by=by.name, reason=reason
+    )
+    _tell(step, by)
+    return step
 
 
 def fire_due() -> int:
@@ -66,14 +81,18 @@ def _fire(step_id: UUID, approval_id: UUID) -> bool:
         return False
     if step.approval.status != Approval.Status.PENDING:
         return False
+    _tell(step, audit.SYSTEM)
+    return True
+
+
+def _tell(step: EscalationStep, by: audit.Actor) -> None:
     members = absences.with_stand_ins(_members(step), step.approval.workspace_id)
     told = [str(member) for member in members]
     _write_notices(step, members)
     told += [f"Slack: {place}" for place in _write_to_slack(step)]
     step.fired_at, step.told = timezone.now(), told
     step.save(update_fields=["fired_at", "told"])
-    _record(step, told)
-    return True
+    _record(step, told, by)
 
 
 def _members(step: EscalationStep) -> list[Member]:
@@ -123,18 +142,23 @@ def _write_to_slack(step: EscalationStep) -> list[str]:
     return [str(place) for place in places]
 
 
-def _record(step: EscalationStep, told: list[str]) -> None:
+def _record(step: EscalationStep, told: list[str], by: audit.Actor) -> None:
     approval = step.approval
     whom = ", ".join(told) or "nobody: whom the rule names is not there"
     minutes = round((timezone.now() - approval.requested_at).total_seconds() / 60)
     said = f"{approval.tool_name} waits for {minutes} min, so this was told to {whom}"
+    by_hand: dict[str, Any] = {}
+    if step.taken_by:
+        said = f"{step.taken_by} told {whom} that {approval.tool_name} waits: {step.reason}"
+        by_hand = {"taken_by": step.taken_by, "reason": step.reason}
     event = status_event(
         "Countersign", "escalated", said, key=f"escalated:{step.pk}", approval=str(approval.pk), step=step.position,
-        told=told,
+        told=told, **by_hand,
     )  # fmt: skip
-    events.append(approval.session_id, [event], origin=links.DESK)
+    events.append(approval.session_id, [event], origin=links.desk_for(by) if step.taken_by else links.DESK)
     audit.record(
-        approval.workspace_id, audit.SYSTEM, "approval.escalated", subject=("approval", approval.pk),
+        approval.workspace_id, by, "approval.escalated", subject=("approval", approval.pk),
         session=str(approval.session_id), step=step.position, targets=step.targets, told=told,
+        **({"reason": step.reason} if step.taken_by else {}),
     )  # fmt: skip
     notify.approval_changed(approval.pk, approval.session_id)

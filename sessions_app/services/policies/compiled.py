@@ -19,8 +19,8 @@ KEPT = 200
 @lru_cache(KEPT)
 def of_version(version_id: UUID) -> RuleSet:
     """The rules of a version; versions are append-only. Raises ``PolicyVersion.DoesNotExist``."""
-    version = PolicyVersion.objects.only("number", "rules").get(pk=version_id)
-    return RuleSet(compile_rules(version.rules), f"policy {version.number}")
+    version = PolicyVersion.objects.only("number", "rules", "made_by").get(pk=version_id)
+    return RuleSet(compile_rules(version.rules), f"policy {version.number}", author=version.made_by)
 
 
 def of_agent(agent: Agent) -> AgentRules:

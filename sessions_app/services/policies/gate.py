@@ -58,6 +58,8 @@ class Judgement:
     grant: Grant | None = None
     shadow: dict[str, Any] | None = None
     faults: tuple[str, ...] = ()
+    reasons: tuple[dict[str, str], ...] = ()
+    """Of rules that ask and say why: ``rule``, ``source`` (which rules it is among), ``author``, ``reason``."""
     by: Actor | None = None
     """Who answered; None where a person is to."""
     by_agent_alone: bool = False
@@ -147,6 +149,7 @@ def _by_rules(session: Session, asked: Asked, agent: Agent | None) -> tuple[Judg
         policy_version_id=live_id,
         shadow=shadow,
         faults=outcome.faults,
+        reasons=_reasons(outcome, [*live, own]),
         by=_actor(outcome, agent, live_id) if outcome.effect != "ask" else None,
         by_agent_alone=sources == {own.source},
     )
@@ -160,6 +163,17 @@ def _outcome(call: Call, rule_sets: list[RuleSet], asked: Asked) -> Outcome:
     if asks_anyway and outcome.effect != "ask":
         return Outcome("ask", faults=outcome.faults)
     return outcome
+
+
+def _reasons(outcome: Outcome, rule_sets: list[RuleSet]) -> tuple[dict[str, str], ...]:
+    if outcome.effect != "ask":
+        return ()
+    authors = {rules.source: rules.author for rules in rule_sets}
+    return tuple(
+        {"rule": one.name, "source": one.source, "author": authors.get(one.source, ""), "reason": one.reason}
+        for one in outcome.verdicts
+        if one.reason
+    )
 
 
 def _actor(outcome: Outcome, agent: Agent, live_id: UUID | None) -> Actor:

@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Case, F, Q, TextField, Value, When
+from django.db.models import Case, Exists, F, OuterRef, Q, TextField, Value, When
 from django.utils import timezone
 
 from sessions_app.models import Agent, Approval, Grant, Member, Role, Session
@@ -23,13 +23,14 @@ from sessions_app.rendering.arguments import shape
 from .. import audit
 from ..approvals import authority
 from ..approvals.authority import Decider
-from ..log.sanitise import text
+from ..log.sanitise import storable, text
+from .wishes import USUAL as USUAL
+from .wishes import Wish as Wish
 
 TRIED = 50
 """Grants of one tool that a call is compared with, the newest first."""
 USED_UP = "used up"
 LONGEST = timedelta(days=30)
-USUAL = timedelta(hours=8)
 MOST_USES = 10_000
 MAX_REASON = 2_000
 ESCALATE = "escalate_to_human"
@@ -41,20 +42,6 @@ class NotOffered(ValueError):
 
 class NotInForce(ValueError):
     """The grant has ended already."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What is to be allowed from now on. ``arguments``: predicates as in a rule; None: exactly those that were asked.
-
-    ``whole_agent``: in every session of the agent, not in the one that asked alone. ``uses`` None: without a limit.
-    """
-
-    reason: str
-    whole_agent: bool = False
-    arguments: list[dict[str, Any]] | None = None
-    lasts: timedelta = USUAL
-    uses: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +73,23 @@ def make_from(approval: Approval, wish: Wish, *, decider: Decider) -> Grant:
 
     Raises ``authority.NotAllowed``, ``NotOffered``, and ``policy.faults.Invalid`` for predicates that cannot be used.
     """
-    if refused := authority.why_not(approval, decider):
-        raise authority.NotAllowed(refused)
-    if refused := why_not_offered(approval):
-        raise NotOffered(refused)
+    check(approval, wish, decider)
     wanted: list[dict[str, Any]] = [{"path": "", "op": "=", "value": approval.arguments}]
     if wish.arguments is not None:
         wanted = wish.arguments
     agent = approval.session.agent
     target = Target(agent, approval.tool_name, approval.tool_server, approval.tool_fingerprint)
     session = None if wish.whole_agent else approval.session
-    return _make(target, session, wanted, wish, decider, approval=str(approval.pk))
+    return _make(target, session, wanted, wish, decider, approval)
+
+
+def check(approval: Approval, wish: Wish, decider: Decider) -> None:
+    """Raises what ``make_from`` would raise now."""
+    if refused := authority.why_not(approval, decider):
+        raise authority.NotAllowed(refused)
+    if refused := why_not_offered(approval):
+        raise NotOffered(refused)
+    _check(wish, wish.arguments or [])
 
 
 @transaction.atomic
@@ -138,9 +131,16 @@ def end_of_member(member: Member, *, by: audit.Actor) -> int:
     return sum(_void(grant, f"{grant.made_by} may not decide here any more", by) for grant in theirs)
 
 
+def void_of_test(approval: Approval) -> int:
+    """End the grants that were made of a planted call, which no agent ever asked for."""
+    made = Grant.objects.filter(made_of=approval.pk, ended_at=None)
+    return sum(_void(grant, "it was made of a test call", audit.SYSTEM) for grant in made)
+
+
 def in_force(agent: Agent) -> Q:
-    """Condition of the grants of an agent that hold now."""
-    return Q(agent=agent, ended_at=None, expires_at__gt=timezone.now())
+    """Condition of the grants of an agent that hold now: none of a planted call, decided or not."""
+    planted = Approval.objects.filter(pk=OuterRef("made_of"), planted=True)
+    return Q(agent=agent, ended_at=None, expires_at__gt=timezone.now()) & ~Q(Exists(planted))
 
 
 def use(
@@ -179,8 +179,28 @@ def fits(grant: Grant, arguments: Any) -> bool:
 
 def _make(
     target: Target, session: Session | None, arguments: list[dict[str, Any]], wish: Wish, decider: Decider,
-    **details: str,
+    approval: Approval | None = None,
 ) -> Grant:  # fmt: skip
+    arguments = storable(arguments)
+    _check(wish, arguments)
+    grant = Grant.objects.create(
+        workspace_id=target.agent.workspace_id, agent=target.agent, session=session, tool_name=target.tool,
+        tool_server=target.server, arguments=arguments, agent_version=target.agent.version,
+        tool_fingerprint=target.fingerprint, expires_at=timezone.now() + wish.lasts, uses_left=wish.uses,
+        made_by=decider.actor.name, member_id=decider.member_id, reason=text(wish.reason)[:MAX_REASON],
+        made_of=approval.pk if approval else None,
+    )  # fmt: skip
+    details = {"approval": str(approval.pk)} if approval else {}
+    audit.record(
+        grant.workspace_id, decider.actor, "grant.made", subject=("grant", grant.pk), agent=target.agent.name,
+        tool=grant.tool_name, server=grant.tool_server, session=str(session.pk) if session else None,
+        arguments=arguments, expires_at=grant.expires_at.isoformat(), uses=wish.uses, reason=grant.reason, **details,
+    )  # fmt: skip
+    return grant
+
+
+def _check(wish: Wish, arguments: list[dict[str, Any]]) -> None:
+    """Raises ``policy.faults.Invalid`` with everything that is wrong with a wish."""
     faults = Faults()
     read_predicates(arguments, "/arguments", "the grant", faults)
     if not wish.reason.strip():
@@ -190,23 +210,11 @@ def _make(
     if wish.uses is not None and not 1 <= wish.uses <= MOST_USES:
         faults.add("/uses", f"the grant: uses are a number from 1 to {MOST_USES}, or none for no limit")
     faults.raise_any()
-    grant = Grant.objects.create(
-        workspace_id=target.agent.workspace_id, agent=target.agent, session=session, tool_name=target.tool,
-        tool_server=target.server, arguments=arguments, agent_version=target.agent.version,
-        tool_fingerprint=target.fingerprint, expires_at=timezone.now() + wish.lasts, uses_left=wish.uses,
-        made_by=decider.actor.name, member_id=decider.member_id, reason=text(wish.reason)[:MAX_REASON],
-    )  # fmt: skip
-    audit.record(
-        grant.workspace_id, decider.actor, "grant.made", subject=("grant", grant.pk), agent=target.agent.name,
-        tool=grant.tool_name, server=grant.tool_server, session=str(session.pk) if session else None,
-        arguments=arguments, expires_at=grant.expires_at.isoformat(), uses=wish.uses, reason=grant.reason, **details,
-    )  # fmt: skip
-    return grant
 
 
 def _maker_is_eligible(grant: Grant, asked: dict[str, Any]) -> bool:
     """Whether who made a grant could decide the call that it is used for; rules may name others by now."""
-    if not asked.get("eligible"):
+    if "eligible" not in asked:
         return True
     if grant.member is None:
         return False

@@ -67,7 +67,7 @@ class Rules:
         return deciders.candidates(self.workspace_id)
 
     def _somebody_may_decide(self, verdict: Verdict) -> bool:
-        return any(deciders.fits(one, verdict.ask) for one in self._deciders)
+        return not deciders.why_undecidable(verdict.ask, self._deciders)
 
 
 def denial_of(session: Session) -> Denial | None:

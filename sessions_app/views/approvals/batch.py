@@ -97,7 +97,7 @@ def _why_not(approval: Approval, card: cards.ApprovalCard, verdict: str) -> str:
 
 def _decide(item: Item, decider: decisions.Decider, verdict: str, reason: str) -> None:
     said = reason if verdict == "deny" else ""
-    decision = decisions.Decision(verdict, version=item.version, digest=item.digest, reason=said)
+    decision = decisions.Decision(verdict, version=item.version, digest=item.digest, reason=said, sure=True)
     try:
         decided = decisions.decide(item.approval, decider, decision)
     except (decisions.NotAllowed, decisions.Invalid, decisions.Conflict) as refused:

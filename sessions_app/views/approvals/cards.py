@@ -9,12 +9,15 @@ from sessions_app.models import Approval
 from sessions_app.policy import terms
 from sessions_app.queries import approvals as queries
 from sessions_app.queries import votes
-from sessions_app.queries.approvals import HIGH
 from sessions_app.queries.votes import Tally
 from sessions_app.rendering import marks, text, toolbody, toolline
 from sessions_app.rendering.arguments import secrets, shape
+from sessions_app.services.approvals import second_step
+from sessions_app.services.policies import grants
 from sessions_app.services.turns import messages
 
+LASTS = {"1": "an hour", "8": "8 hours", "24": "a day", "168": "a week", "720": "30 days"}
+"""Hours -> words."""
 LARGE = 8_000
 """Characters of arguments as JSON that every card carries whole. Larger ones stand whole on the card's own page."""
 WHOLE = 256 * 1024
@@ -54,8 +57,13 @@ class ApprovalCard:
     """How the votes stand: a decision names its digest."""
     arguments: Any
     """Of the call that a decision is about: what was asked, or what an earlier vote made of it; with its secrets."""
+    may_grant: bool
+    """Whether calls like it can be allowed from now on."""
     runs_here: bool
     """Whether approving it runs it; else the agent reads the answer when it asks next."""
+
+    lasts = tuple(LASTS.items())
+    """Hours that a grant can last, and their words."""
 
     @property
     def changed(self) -> str:
@@ -69,7 +77,7 @@ def card_of(approval: Approval, *, alone: bool, revealed: bool = False) -> Appro
     stands = approval.arguments if tally.arguments is None else tally.arguments
     arguments, hidden = (approval.arguments, 0) if revealed else secrets.masked(approval.arguments)
     cut = not alone and len(toolbody.as_json(arguments)) > LARGE
-    question = _question(approval, arguments)
+    question = toolline.question_of(approval.tool_name, arguments, approval.tool_server)
     rest = {key: value for key, value in arguments.items() if key != "question"} if question else arguments
     most = 300 if cut else WHOLE
     seen = shape.shape_of(approval.tool_name, rest, approval.tool_server, most=most, alone=alone)
@@ -85,12 +93,13 @@ def card_of(approval: Approval, *, alone: bool, revealed: bool = False) -> Appro
         why=_clamped(why if revealed else secrets.in_text(why)[0], alone),
         cut=cut or (seen.left_out and not alone),
         after=(_delivery(approval), marks.EXECUTIONS.get(approval.execution, marks.NOT_EXECUTED)),
-        twice=bool(destroys) or approval.risk in HIGH or bool(approval.terms.get("typed_confirmation")),
+        twice=bool(second_step.why(approval, stands)) or bool(approval.terms.get("typed_confirmation")),
         allowed=terms.decisions_allowed(approval.terms, approval.risk),
         comments=tuple(approval.terms.get("comment") or ()),
         typed_confirmation=bool(approval.terms.get("typed_confirmation")),
         tally=tally,
         arguments=stands,
+        may_grant=not (question or grants.why_not_offered(approval)),
         runs_here=messages.runs_here(approval.session.agent),
     )
 
@@ -114,13 +123,6 @@ def mark_of(approval: Approval) -> marks.Mark:
 def line_of(approval: Approval) -> toolline.ToolLine:
     """The question on one line, without its secrets."""
     return shape.title_of(approval.tool_name, secrets.masked(approval.arguments)[0], approval.tool_server)
-
-
-def _question(approval: Approval, arguments: Any) -> str:
-    """The words of a question to a person; empty for every other call."""
-    asked: Any = arguments.get("question") if isinstance(arguments, dict) else None
-    line = toolline.describe_call(approval.tool_name, approval.arguments, approval.tool_server)
-    return asked if line.verb == toolline.ASK and not approval.tool_server and isinstance(asked, str) else ""
 
 
 def _clamped(said: str, alone: bool) -> text.Clamped:

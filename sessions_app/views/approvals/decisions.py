@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -15,10 +16,18 @@ from django.views.decorators.http import require_POST, require_safe
 from sessions_app.models import Approval
 from sessions_app.queries.approvals import with_turns
 from sessions_app.services.approvals import decisions, reasons, taking_back
+from sessions_app.services.policies.wishes import Wish
 
 from .. import access
 from ..pages import page_or_fragment, wants_fragment
 from ..session.addresses import event_url, number
+from .cards import LASTS
+
+ALWAYS = "always"
+"""Value of the button that approves and makes a grant."""
+WHY = {ALWAYS: "why_always"}
+SECOND = "_sure"
+"""What the value of the second button ends with, where it takes two steps to approve (``second_step``)."""
 
 
 @require_safe
@@ -40,8 +49,8 @@ def decide(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
     try:
         decided = decisions.decide(approval, access.decider(request), _decision(request.POST))
     except decisions.Invalid as invalid:
-        field = "comment" if invalid.field == "reason" and request.POST.get("verdict") != "deny" else invalid.field
-        return card_response(request, approval, 422, errors={field: str(invalid)}, typed=_typed(request.POST))
+        errors = {_field(invalid.field, request.POST.get("verdict", "")): str(invalid)}
+        return card_response(request, approval, 422, errors=errors, typed=_typed(request.POST))
     except decisions.NotAllowed as refused:
         return card_response(request, approval, 403, notice=str(refused), typed=_typed(request.POST))
     except decisions.Conflict as conflict:
@@ -70,6 +79,13 @@ def withdraw(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
     return card_response(request, access.approval_read(request, approval_id))
 
 
+def _field(field: str, pressed: str) -> str:
+    """The field of the card that an error stands beside: a reason is asked for at three places."""
+    if pressed == ALWAYS:
+        return "grant"
+    return "comment" if field == "reason" and pressed != "deny" else field
+
+
 def _save_reason(request: access.DeskRequest) -> None:
     """Keep the reason for other times. It is decided by now: a reason that cannot be kept is said, and no more."""
     try:
@@ -80,7 +96,8 @@ def _save_reason(request: access.DeskRequest) -> None:
 
 def _decision(form: QueryDict) -> decisions.Decision:
     """The decision that the form states. Raises ``decisions.Invalid``."""
-    verdict, reason = form.get("verdict", ""), form.get("reason", "").strip() or form.get("saved_reason", "").strip()
+    pressed, reason = form.get("verdict", ""), form.get("reason", "").strip() or form.get("saved_reason", "").strip()
+    verdict = "approve" if pressed == ALWAYS else pressed.removesuffix(SECOND)
     if verdict == "deny" and not reason:
         raise decisions.Invalid("reason", "Say why: the agent is told, and so is who reads this later.")
     return decisions.Decision(
@@ -89,9 +106,19 @@ def _decision(form: QueryDict) -> decisions.Decision:
         digest=form.get("digest", ""),
         arguments=_arguments(form.get("arguments", "")) if verdict == "edit" else None,
         answer=form.get("answer", "").strip() if verdict == "answer" else "",
-        reason=reason if verdict == "deny" else form.get("comment", "").strip(),
+        reason=reason if verdict == "deny" else form.get(WHY.get(pressed, "comment"), "").strip(),
         confirmation=form.get("confirmation", "").strip(),
+        sure=pressed.endswith(SECOND),
+        grant=_wish(form) if pressed == ALWAYS else None,
     )
+
+
+def _wish(form: QueryDict) -> Wish:
+    """What is to be allowed with the approval. Raises ``decisions.Invalid``."""
+    if form.get("hours") not in LASTS:
+        raise decisions.Invalid("grant", "choose for how long")
+    why, lasts = form.get("why_always", "").strip(), timedelta(hours=int(form["hours"]))
+    return Wish(why, whole_agent=form.get("scope") == "agent", lasts=lasts)
 
 
 def _arguments(typed: str) -> Any:
@@ -106,8 +133,11 @@ def _arguments(typed: str) -> Any:
 
 def _typed(form: QueryDict) -> dict[str, str]:
     """What was typed for the verdict that was pressed: the other fields of the form hold nothing of the person's."""
-    fields = {"edit": ("arguments", "comment"), "answer": ("answer",), "deny": ("reason",), "approve": ("comment",)}
-    wanted = fields.get(form.get("verdict", ""), ())
+    fields = {
+        "edit": ("arguments", "comment"), "answer": ("answer",), "deny": ("reason",), "approve": ("comment",),
+        ALWAYS: ("why_always", "scope", "hours"),
+    }  # fmt: skip
+    wanted = fields.get(form.get("verdict", "").removesuffix(SECOND), ())
     return {name: form[name][:100_000] for name in wanted if form.get(name) or name != "comment" and name in form}
 
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from sessions_app.models import Approval
-from sessions_app.services.approvals import decisions, handling
+from sessions_app.services.approvals import cancelling, decisions, handling
 from sessions_app.services.approvals.decisions import Decider
 
 from .. import access
@@ -27,7 +27,8 @@ Step = Callable[[Approval, Decider, QueryDict], Approval]
 @require_POST
 @access.reviewer
 def handle(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
-    """Claim, release, assign (``member``), snooze (``minutes``) or unsnooze it, as ``do`` says.
+    """Claim, release, assign (``member``), snooze (``minutes``), unsnooze, escalate (``to``) or cancel it, as ``do``
+    says.
 
     403, 409 and 422 bring the card with a sentence, as a decision does.
     """
@@ -63,10 +64,20 @@ def _assign(approval: Approval, decider: Decider, form: QueryDict) -> Approval:
     return handling.assign(approval, decider, member_id)
 
 
+def _escalate(approval: Approval, decider: Decider, form: QueryDict) -> Approval:
+    return handling.escalate(approval, decider, form.getlist("to"), reason=form.get("reason", ""))
+
+
+def _cancel(approval: Approval, decider: Decider, form: QueryDict) -> Approval:
+    return cancelling.cancel(approval, decider, reason=form.get("reason", ""))
+
+
 STEPS: dict[str, Step] = {
     "claim": lambda approval, decider, form: handling.claim(approval, decider),
     "release": lambda approval, decider, form: handling.release(approval, decider),
     "assign": _assign,
     "snooze": _snooze,
     "unsnooze": lambda approval, decider, form: handling.unsnooze(approval, decider),
+    "escalate": _escalate,
+    "cancel": _cancel,
 }

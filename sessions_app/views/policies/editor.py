@@ -16,6 +16,7 @@ from sessions_app.models import Approval, PolicyVersion
 from sessions_app.policy.faults import Fault, Invalid
 from sessions_app.policy.reading import read_rules
 from sessions_app.policy.writing import written
+from sessions_app.queries import deciders
 from sessions_app.queries import policies as queries
 from sessions_app.services.policies import grants, preview, versions
 
@@ -72,6 +73,7 @@ def edit(request: access.DeskRequest) -> HttpResponse:
         return _page(request, state, draft, RuleForm())
     if action == "preview":
         seen = preview.replay(request.member.workspace_id, rules)
+        _warn(request, rules)
         return _page(request, state, draft, RuleForm(), seen=seen)
     return _keep(request, state, draft, rules, action)
 
@@ -91,7 +93,8 @@ def _keep(request: access.DeskRequest, state: queries.State, draft: Draft, rules
             draft.problem = f"Nothing was published: {conflict}."
             return _page(request, queries.state_of(workspace_id), draft, RuleForm(), status=409)
         messages.success(request, "These rules are in force from the next call on.")
-        return redirect("policy")
+        return redirect("policy")  # which has the warnings
+    _warn(request, rules)
     version = versions.save_draft(workspace_id, rules, by=by, note=draft.note)
     if action == "shadow":
         versions.put_in_shadow(workspace_id, version, by=by)
@@ -99,6 +102,11 @@ def _keep(request: access.DeskRequest, state: queries.State, draft: Draft, rules
         return redirect("policy")
     messages.success(request, f"Version {version.number} is kept. It has no effect until you publish it.")
     return redirect("policy-version", version.number)
+
+
+def _warn(request: access.DeskRequest, rules: Any) -> None:
+    for warning in deciders.warnings(request.member.workspace_id, rules):
+        messages.warning(request, warning)
 
 
 def _add(request: access.DeskRequest, state: queries.State, draft: Draft) -> HttpResponse:

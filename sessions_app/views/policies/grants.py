@@ -20,11 +20,10 @@ from sessions_app.services.approvals import authority
 from sessions_app.services.policies import grants
 
 from .. import access
+from ..approvals.cards import LASTS
 from . import words
 
 PAGE = 50
-LASTS = {"1": "an hour", "8": "8 hours", "24": "a day", "168": "a week", "720": "30 days"}
-"""Hours -> words."""
 
 
 class GrantForm(forms.Form):

@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app.models import PolicyVersion, Role
+from sessions_app.queries import deciders
 from sessions_app.queries import policies as queries
 from sessions_app.rendering import diff
 from sessions_app.services.policies import versions
@@ -35,6 +36,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
         "shadowed": shadowed,
         "differing": [_shadowed_row(one) for one in shadowed.differing[:MAX_SHOWN]] if shadowed else [],
         "may_write": _may_write(request),
+        "warnings": deciders.warnings(workspace_id, state.live.rules) if state.live else [],
     }
     return render(request, "policies/index.html", context)
 

@@ -87,8 +87,7 @@ def terms(ask: dict[str, Any]) -> list[str]:
     if "expires_in" in ask:
         found.append(f"denied after {_span(ask['expires_in'])}")
     if ask.get("escalation"):
-        steps = [f"{_listed(step.get('to'))} after {_span(step.get('after'))}" for step in _dicts(ask["escalation"])]
-        found.append(f"then asks {', '.join(steps)}")
+        found.append(f"then asks {', '.join(map(_step, _dicts(ask['escalation'])))}")
     if ask.get("typed_confirmation"):
         found.append("name of the tool typed")
     return found
@@ -104,6 +103,14 @@ def _hours(hours: dict[str, Any]) -> str:
     days = _listed(hours["days"]) if "days" in hours else "every day"
     clock = f" {hours.get('from', '00:00')} to {hours.get('to', '24:00')}" if {"from", "to"} & set(hours) else ""
     return f"{days}{clock} ({hours.get('zone', '?')})"
+
+
+def _step(step: dict[str, Any]) -> str:
+    said = f"{_listed(step.get('to'))} after {_span(step.get('after'))}"
+    repeat = step.get("repeat")
+    if not isinstance(repeat, dict):
+        return said
+    return f"{said} and {repeat.get('times')} times more, every {_span(repeat.get('every'))}"
 
 
 def _span(seconds: Any) -> str:

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app import extensions
 from sessions_app.models import Role, Session
+from sessions_app.queries import approvals
 from sessions_app.queries.log import event_detail, outline, search
 from sessions_app.queries.log.timeline import DEPTHS, Timeline, Window
 from sessions_app.queries.money import budgets
@@ -73,6 +74,7 @@ def fitted(session: Session, window: Window, place: Place) -> layout.Fitted:
     turns = {entry.seq: window.turns.get(entry.turn) for entry in window.entries}
     for seq, approval in window.approvals.items():
         approval.session, approval.turn = session, turns[seq]
+    approvals.note_people([*window.approvals.values()])
     end = _signed_end(session, window, place)
     return layout.sections(window, place.opened, said.marks_of(session, window), end)
 

@@ -22,7 +22,7 @@ async function send(form, button) {
   const id = card.dataset.approval;
   const row = rowOf(id);
   if (row?.matches(".is-sent")) return;
-  const isPlain = button.value === "approve" && !form.querySelector("[name=confirmation]");
+  const isPlain = /^approve(_sure)?$/.test(button.value) && !form.querySelector("[name=confirmation]");
   const body = new FormData(form, button);
   const what = row?.querySelector(".inbox-what")?.textContent.trim() ?? "";
   row?.classList.add("is-sent");

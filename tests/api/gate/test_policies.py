@@ -25,7 +25,8 @@ def put(api, rules, status=200, **more):
 
 
 def test_rules_are_put_in_force_and_answer_the_next_question(admin, api, session):
-    assert ok(api.get("policy")) == {"rules": [], "live": None, "shadow": None, "newest": None}
+    nothing = {"rules": [], "live": None, "shadow": None, "newest": None, "warnings": []}
+    assert ok(api.get("policy")) == nothing
     made = put(admin, [rule("allow", "small", arguments=argument("/amount", "<", 10))], note="Small ones", seen=0)
     assert (made["live"]["number"], made["live"]["note"]) == (1, "Small ones")
     answered = ask(api, session)

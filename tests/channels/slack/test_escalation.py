@@ -117,6 +117,28 @@ def test_a_reviewer_approves_in_slack(slack, client, connected_session, member):
     assert slack.ephemeral == []
 
 
+def test_what_destroys_is_approved_after_slack_has_asked_once_more(slack, client, connected_session, member):
+    member("Kim")
+    asks(connected_session, "Bash", {"command": "rm -rf /srv"})
+    (message,) = slack.posted(PEOPLE)
+    approve = message.blocks[-1]["elements"][0]
+    assert "rm -rf /srv" in approve["confirm"]["text"]["text"] and approve["confirm"]["confirm"]["text"] == "Approve"
+    slack.clicks(client, message, "Approve", "U0KIM0001")
+    sweep.sweep()
+    assert Approval.objects.get().status == "approved"
+
+
+def test_a_click_without_the_second_step_approves_nothing_that_destroys(slack, client, connected_session, member):
+    member("Kim")
+    approval = asks(connected_session, "Bash", {"command": "rm -rf /srv"})
+    (message,) = slack.posted(PEOPLE)
+    message.blocks[-1]["elements"][0]["value"] = clicks.value_of(approval)  # as in a message of before
+    slack.clicks(client, message, "Approve", "U0KIM0001")
+    sweep.sweep()
+    assert Approval.objects.get().status == "pending"
+    assert "takes a second step to approve this" in slack.ephemeral[0]["text"]
+
+
 def nobody(slack, member, workspace):
     pass
 

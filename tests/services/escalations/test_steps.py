@@ -178,7 +178,7 @@ def test_who_is_killed_in_the_middle_has_told_nobody_and_it_fires_at_the_next_lo
     rule(workspace.pk, step(1, "role:admin"))
     later(ask(session), 1)
     with monkeypatch.context() as killed:
-        killed.setattr(steps, "_record", lambda step, told: 1 / 0)
+        killed.setattr(steps, "_record", lambda step, told, by: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             steps.fire_due()
     assert not Notice.objects.exists()

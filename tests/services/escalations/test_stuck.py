@@ -7,10 +7,12 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from sessions_app.models import Absence, ApiKey, Approval, Role, Session
+from config import doctor
+from sessions_app.models import Absence, ApiKey, Approval, EscalationStep, Role, Session
 from sessions_app.queries import stuck
 from sessions_app.services import audit
 from sessions_app.services.approvals import requests
+from sessions_app.services.escalations import steps
 from sessions_app.services.people import api_keys
 from sessions_app.services.policies import versions
 
@@ -105,6 +107,37 @@ def test_a_question_of_an_agent_here_that_is_at_no_turn_is_stuck(scripted_agent,
     by = audit.Actor("agent", str(scripted_agent.pk), "Parrot")
     old(requests.request(session, requests.Question("refund", {}), by=by))
     assert reasons(workspace) == ["its agent is at no turn any more that could make the call"]
+
+
+def test_what_more_people_have_to_approve_than_there_are_is_stuck(session, workspace):
+    person(workspace, "Rosa")
+    Approval.objects.filter(pk=old(ask(session)).pk).update(votes_needed=2)
+    assert reasons(workspace) == ["2 people have to approve it, and 1 here may"]
+    person(workspace, "Omar")
+    assert reasons(workspace) == []
+
+
+def test_an_escalation_that_is_late_or_reached_nobody_is_stuck(session, workspace):
+    person(workspace, "Rosa")
+    late = timezone.now() - timedelta(minutes=6)
+    step = EscalationStep.objects.create(approval=ask(session), position=1, targets=["role:admin"], due_at=late)
+    assert reasons(workspace) == ["more people were to be told minutes ago, and nobody was: no scheduler looks"]
+    assert steps.fire_due() == 1
+    assert reasons(workspace) == ["it was to be told to more people (role:admin), and none of them is here"]
+    person(workspace, "Ada", Role.ADMIN)
+    step.pk, step.position = None, 2
+    step.save(force_insert=True)
+    assert steps.fire_due() == 1 and reasons(workspace) == []
+
+
+def test_the_doctor_has_a_notice_of_it_and_calls_it_no_fault(session, workspace):
+    assert doctor.stuck_notice() is None
+    for _ in range(2):
+        old(ask(session))
+    said = doctor.stuck_notice()
+    assert said is not None and said.startswith(
+        "stuck are 2 in default (the oldest: nobody in this workspace may decide it)"
+    )
 
 
 def test_queries_do_not_grow_with_what_waits(session, workspace, django_assert_max_num_queries):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import re
@@ -13,12 +14,12 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from sessions_app.models import Approval, AuditEntry, Role
+from sessions_app.models import Agent, Approval, AuditEntry, EscalationStep, Role
 from sessions_app.queries import chains
 from sessions_app.services import agents, audit
 from sessions_app.services.approvals import decisions, requests
 from sessions_app.services.people import members as people
-from sessions_app.services.policies import versions
+from sessions_app.services.policies import grants, versions
 from tests.commands.test_bundle_commands import run
 from tests.formats.written.test_bundle import members, packed
 from tests.places import ROOT
@@ -91,6 +92,35 @@ def test_decisions_are_those_of_the_record(workspace, busy):
     assert found[2]["edited"] and float(found[0]["seconds_to_decide"]) >= 0
     csv = members(made(workspace))[layout.DECISIONS_CSV].decode()
     assert "'=HYPERLINK(1)" in csv and ",=HYPERLINK" not in csv
+
+
+def test_rules_of_agents_and_grants_are_there_with_the_times_in_which_they_held(workspace, busy):
+    own = {"default": "ask", "tools": {"read": "allow"}}
+    agents.change(busy.agent, {"policy": own}, by=BY)
+    agents.change(Agent.objects.get(pk=busy.agent_id), {"instructions": "Be kind"}, by=BY)
+    grant = grants.make_from(asked(busy), grants.Wish("Routine"), decider=ADA)
+    data = made(workspace)
+    first, second = rows(data, layout.AGENT_RULES)
+    assert (first["policy"], first["to"], second["policy"], second["to"]) == ({}, second["from"], own, None)
+    assert (second["agent"], second["version"], second["by"]) == (busy.agent.name, 2, BY.name)
+    assert hashlib.sha256(second["policy_text"].encode()).hexdigest() == second["digest"]
+    (row,) = rows(data, layout.GRANTS)
+    assert (row["id"], row["made_by"], row["reason"], row["uses_in_period"]) == (str(grant.pk), "Ada", "Routine", 0)
+    assert checked(data).findings == []
+    assert rows(made(workspace, agent="nobody"), layout.GRANTS) == []
+
+
+def test_figures_of_teams_are_those_of_the_roles_at_the_time(workspace, busy):
+    oversight = json.loads(members(made(workspace))[layout.OVERSIGHT])
+    assert [(team["team"], team["decisions"]) for team in oversight["teams"]] == [("reviewer", 3)]
+
+
+def test_an_escalation_that_told_nobody_is_an_incident(workspace, busy):
+    now = timezone.now()
+    waits = Approval.objects.get(status="pending")
+    EscalationStep.objects.create(approval=waits, position=1, targets=["role:admin"], due_at=now, fired_at=now)
+    found = [row for row in rows(made(workspace), layout.INCIDENTS) if row["what"] == "escalated to nobody"]
+    assert [row["detail"] for row in found] == ["role:admin"]
 
 
 def test_a_planted_test_call_is_never_a_real_decision(workspace, busy):

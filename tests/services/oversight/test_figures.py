@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from sessions_app.models import Approval, CardView
+from sessions_app.models import Approval, CardView, Member
 from sessions_app.queries import oversight
 from sessions_app.services import audit
 from sessions_app.services.approvals import requests
@@ -79,6 +79,18 @@ def test_caught_and_missed_planted_calls_count_in_one_figure_alone(workspace, ag
     assert (mine.caught, mine.planted, mine.decisions, mine.name) == (1, 2, 0, str(rosa))
     assert (found.all.caught, found.all.planted, found.all.decisions) == (1, 2, 0)
     assert found.rules == []
+
+
+def test_teams_are_the_roles_that_people_had_when_they_decided(workspace, session, agent, ada, rosa):  # noqa: F811
+    decide(asked(session, 10), rosa)
+    decide(asked(session, 30), ada, "deny", reason="No")
+    decide(planting.plant(agent, QUESTION, by=ada), rosa, "deny", reason="No")
+    Member.objects.filter(pk=rosa.pk).update(role="viewer")
+    found = {one.name: one for one in figures(workspace).teams}
+    assert {name: (one.decisions, one.approved, one.caught, one.planted) for name, one in found.items()} == {
+        "reviewer": (1, 1, 1, 1), "admin": (1, 0, 0, 0),
+    }  # fmt: skip
+    assert all(one.member_id is None for one in found.values()) and figures(workspace).all.decisions == 2
 
 
 def test_what_an_admin_placed_and_decided_somehow_is_not_counted(workspace, agent, ada, rosa):  # noqa: F811

@@ -36,7 +36,7 @@ def decider(member) -> decisions.Decider:
 
 def decide(approval, member, verdict="approve", **more) -> Approval:
     return decisions.decide(
-        approval, decider(member), decisions.Decision(verdict, approval.version, approval.digest, **more)
+        approval, decider(member), decisions.Decision(verdict, approval.version, approval.digest, sure=True, **more)
     )
 
 

@@ -21,7 +21,7 @@ def with_terms(approval, **terms) -> Approval:
     return Approval.objects.get(pk=approval.pk)
 
 
-def decide(client, approval, verdict="approve", **form):
+def decide(client, approval, verdict="approve_sure", **form):
     sent = {"verdict": verdict, "version": approval.version, "digest": approval.digest} | form
     return client.post(f"/approvals/{approval.pk}/decision", sent, headers={"HX-Request": "true"})
 
@@ -51,7 +51,7 @@ def test_a_comment_that_the_rule_wants_comes_back_when_it_lacks(reviewer, approv
 def test_only_what_may_be_decided_is_offered(reviewer, approval):
     approval = with_terms(approval, decisions=["approve"])
     page = reviewer.get(f"/approvals/{approval.pk}/").content.decode()
-    assert re.findall(r'name="verdict" value="(\w+)"', page) == ["approve", "deny"]
+    assert re.findall(r'name="verdict" value="(\w+)"', page) == ["approve_sure", "deny"]
 
 
 def test_votes_so_far_are_on_the_card(reviewer, admin, approval):

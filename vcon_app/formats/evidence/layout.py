@@ -9,6 +9,7 @@ FORMAT, VERSION = "countersign-evidence", 1
 README, DECISIONS, DECISIONS_CSV, RECEIPTS = "README.md", "decisions.jsonl", "decisions.csv", "receipts.jsonl"
 PLANTED, OVERSIGHT, POLICIES, STOPS = "planted.jsonl", "oversight.json", "policies.jsonl", "stops.jsonl"
 INCIDENTS, AUDIT, CHECKPOINTS, SIGNER = "incidents.jsonl", "audit.jsonl", "checkpoints.jsonl", "signer.pem"
+AGENT_RULES, GRANTS = "agent_rules.jsonl", "grants.jsonl"
 MANIFEST, SIGNATURE = "manifest.json", "manifest.jws"
 """The last two, which no manifest lists."""
 
@@ -49,6 +50,14 @@ MEMBERS = {
     POLICIES: (
         "every version of the rules, and when it was in force",
         f"`digest` is the SHA-256 of `rules_text`; publishing it is an entry `policy.published` of {AUDIT}",
+    ),
+    AGENT_RULES: (
+        "the rules that agents' own definitions held in this time, version by version",
+        f"`digest` is of `policy_text`; a change is an entry `agent.created` or `agent.changed` of {AUDIT}",
+    ),
+    GRANTS: (
+        "what people allowed for more than one call: who, why, which calls, how often they were made",
+        f"entries `grant.made`, `grant.revoked` and `grant.void` of {AUDIT}; each use is a decision `by_kind: grant`",
     ),
     STOPS: ("when agents were stopped, by whom, why, until when", f"entries `stop.made` and `stop.lifted` of {AUDIT}"),
     INCIDENTS: (

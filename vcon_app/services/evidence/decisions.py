@@ -87,6 +87,12 @@ def _decided(one: Recorded | tuple[Approval, str], entry: AuditEntry, signer: Si
     return Decided(row, issued, approval)
 
 
+def is_of_person(approval: Approval) -> bool:
+    """Whether a person or their key decided it: not who withdrew what they had asked, or interrupted its session."""
+    by_kind = (approval.decision or {}).get("by_kind")
+    return approval.decides_by == Approval.DecidesBy.PERSON and by_kind in ("member", "api_key", "slack")
+
+
 @dataclass(slots=True)
 class Figures:
     """How many, how fast and how they decided; times as numbers alone, so that 100,000 of them are a megabyte."""
@@ -102,7 +108,7 @@ class Figures:
         self.statuses[str(approval.status)] += 1
         self.edited += made.get("arguments") is not None
         self.denied_with_reason += approval.status == Approval.Status.DENIED and bool(made.get("reason"))
-        if approval.decided_at and made.get("by_kind") in ("member", "api_key", "slack"):
+        if approval.decided_at and is_of_person(approval):
             seconds = (approval.decided_at - approval.requested_at).total_seconds()
             self.times.append(seconds)
             self.fast += seconds < FAST

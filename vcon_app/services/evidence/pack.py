@@ -28,7 +28,7 @@ from vcon_app.signing.signers import Signer
 from ..checkpoints import making
 from ..trust import own_keys
 from . import audit_export, surroundings
-from .decisions import COLUMNS, Figures, of_entries
+from .decisions import COLUMNS, Figures, is_of_person, of_entries
 from .period import Period, bounds, pages
 
 CHUNK = 1024 * 1024
@@ -49,6 +49,7 @@ class _Work:
     between: tuple[int, int] | None
     all: Figures = field(default_factory=Figures)
     people: dict[tuple[str, str, str], Figures] = field(default_factory=lambda: defaultdict(Figures))
+    teams: dict[str, Figures] = field(default_factory=lambda: defaultdict(Figures))
     counts: dict[str, int] = field(default_factory=lambda: defaultdict(int))
 
 
@@ -100,6 +101,8 @@ def _gather(work: _Work, files: Files) -> None:
             work.counts["receipts"] += 1
         work.all.add(one.approval)
         work.people[one.row["by_kind"] or "", one.row["by"] or "", one.row["by_role"] or ""].add(one.approval)
+        if is_of_person(one.approval):
+            work.teams[_team_of(one.row)].add(one.approval)
         if incident := surroundings.incident_of(one.approval, one.row["audit"]):
             _incident(work, files, incident)
     for incident in surroundings.other_incidents(work.workspace.pk, work.period, work.agent):
@@ -110,6 +113,11 @@ def _gather(work: _Work, files: Files) -> None:
     for checkpoint in surroundings.checkpoints(work.workspace.pk, work.between):
         files[layout.CHECKPOINTS].write(dumps(checkpoint) + b"\n")
         work.counts["checkpoints"] += 1
+
+
+def _team_of(row: dict[str, Any]) -> str:
+    """Role of the person who decided, or "keys"."""
+    return "keys" if row["by_kind"] == "api_key" else row["by_role"] or "role not kept"
 
 
 def _incident(work: _Work, files: Files, incident: dict[str, Any]) -> None:
@@ -129,6 +137,10 @@ def _packed(work: _Work, files: Files) -> Iterator[bytes]:
     yield from packing.add(layout.OVERSIGHT, "application/json", [_pretty(_oversight(work))])
     policies = surroundings.policies(workspace.pk, work.period)
     yield from packing.add(layout.POLICIES, NDJSON, _lines(policies))
+    rules = surroundings.agent_rules(workspace.pk, work.period, work.agent)
+    yield from packing.add(layout.AGENT_RULES, NDJSON, _lines(rules))
+    grants = surroundings.grants(workspace.pk, work.period, work.agent)
+    yield from packing.add(layout.GRANTS, NDJSON, _lines(grants))
     stops = surroundings.stops(workspace.pk, work.period, work.agent)
     yield from packing.add(layout.STOPS, NDJSON, _lines(stops))
     for name in (layout.INCIDENTS, layout.AUDIT, layout.CHECKPOINTS):
@@ -179,6 +191,7 @@ def _oversight(work: _Work) -> dict[str, Any]:
             {"kind": kind, "name": name, "role": role or None} | figures.row()
             for (kind, name, role), figures in people
         ],
+        "teams": [{"team": team} | figures.row() for team, figures in sorted(work.teams.items())],
     }  # fmt: skip
 
 

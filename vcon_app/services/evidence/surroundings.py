@@ -4,13 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import groupby, zip_longest
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
 import rfc8785
-from django.db.models import Q
+from django.db.models import Count, Q
 
-from sessions_app.models import Approval, AuditEntry, Checkpoint, CheckpointHead, Member, PolicyVersion, Session, Stop
+from sessions_app import canonical
+from sessions_app.models import (
+    AgentVersion,
+    Approval,
+    AuditEntry,
+    Checkpoint,
+    CheckpointHead,
+    EscalationStep,
+    Grant,
+    Member,
+    PolicyVersion,
+    Session,
+    Stop,
+)  # fmt: skip
 from vcon_app.signing import merkle
 from vcon_app.signing.checkpoint import Head
 
@@ -77,6 +92,50 @@ def policies(workspace_id: UUID, period: Period) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
 
 
+def agent_rules(workspace_id: UUID, period: Period, agent: str) -> Iterator[dict[str, Any]]:
+    """The policies in agents' definitions that were in force at some time of the period, where they changed."""
+    found = AgentVersion.objects.filter(_of_agent(agent, "agent__"), agent__workspace_id=workspace_id)
+    columns = ("agent_id", "agent__name", "version", "changed_at", "changed_by", "definition__policy")
+    rows = found.filter(changed_at__lt=period.end).order_by("agent_id", "version").values_list(*columns)
+    for _, versions in groupby(rows.iterator(chunk_size=PAGE), key=itemgetter(0)):
+        changed = [next(same) for _, same in groupby(versions, key=lambda row: canonical.digest(row[-1] or {}))]
+        for row, after in zip_longest(changed, changed[1:]):
+            if after is None or after[3] >= period.start:
+                yield _agent_rules_row(row, after[3] if after else None)
+
+
+def _agent_rules_row(row: tuple[Any, ...], until: datetime | None) -> dict[str, Any]:
+    agent_id, name, version, since, by, policy = row
+    return {
+        "agent": name, "agent_id": str(agent_id), "version": version, "from": _utc(since),
+        "to": _utc(until) if until else None, "by": by, "digest": canonical.digest(policy or {}),
+        "policy": policy or {}, "policy_text": canonical.canonical(policy or {}).decode(),
+    }  # fmt: skip
+
+
+def grants(workspace_id: UUID, period: Period, agent: str) -> Iterator[dict[str, Any]]:
+    """Grants that held at some time of the period, with how often they were used in it."""
+    over = Q(ended_at__lt=period.start) | Q(expires_at__lt=period.start)
+    found = Grant.objects.filter(_of_agent(agent, "agent__"), workspace_id=workspace_id, made_at__lt=period.end)
+    in_period = Q(let_through__decided_at__gte=period.start, let_through__decided_at__lt=period.end)
+    found = found.exclude(over).annotate(used=Count("let_through", filter=in_period))
+    for grant in found.select_related("agent").order_by("made_at", "pk").iterator(PAGE):
+        yield {
+            "id": str(grant.pk), "agent": grant.agent.name, "agent_version": grant.agent_version,
+            "session": str(grant.session_id) if grant.session_id else None, "tool": grant.tool_name,
+            "server": grant.tool_server, "fingerprint": grant.tool_fingerprint or None, "arguments": grant.arguments,
+            "made_by": grant.made_by, "made_at": _utc(grant.made_at), "reason": grant.reason,
+            "made_of": str(grant.made_of) if grant.made_of else None, "expires_at": _utc(grant.expires_at),
+            "ended_at": _utc(grant.ended_at) if grant.ended_at else None, "ended_by": grant.ended_by or None,
+            "end_reason": grant.end_reason, "uses": grant.uses, "uses_in_period": grant.used,
+        }  # fmt: skip
+
+
+def _of_agent(agent: str, path: str = "") -> Q:
+    """Rows of one agent (slug or name), or with "" of all."""
+    return Q(**{f"{path}slug": agent}) | Q(**{f"{path}name": agent}) if agent else Q()
+
+
 def stops(workspace_id: UUID, period: Period, agent: str) -> Iterator[dict[str, Any]]:
     """Stops that were in force at some time of the period."""
     over = Q(lifted_at__lt=period.start) | Q(lifted_at=None, until__lt=period.start)
@@ -112,7 +171,7 @@ def incident_of(approval: Approval, seq: int) -> dict[str, Any] | None:
 
 def other_incidents(workspace_id: UUID, period: Period, agent: str) -> Iterator[dict[str, Any]]:
     """Questions of the period that nobody has answered, and sessions that ended with errors."""
-    ours = Q(session__agent__slug=agent) | Q(session__agent__name=agent) if agent else Q()
+    ours = _of_agent(agent, "session__agent__")
     waiting = Approval.objects.filter(ours, workspace_id=workspace_id, status="pending", recorded=False, planted=False)
     for one in (
         waiting.filter(requested_at__gte=period.start, requested_at__lt=period.end).order_by("pk").iterator(PAGE)
@@ -121,7 +180,19 @@ def other_incidents(workspace_id: UUID, period: Period, agent: str) -> Iterator[
             "what": "not decided yet", "approval": str(one.pk), "session": str(one.session_id), "tool": one.tool_name,
             "at": _utc(one.requested_at), "detail": "", "audit": None,
         }  # fmt: skip
-    mine = Q(agent__slug=agent) | Q(agent__name=agent) if agent else Q()
+    of_agent = _of_agent(agent, "approval__session__agent__")
+    nobody = EscalationStep.objects.filter(
+        of_agent, approval__workspace_id=workspace_id, approval__planted=False, told=[]
+    )
+    for step in (
+        nobody.filter(fired_at__gte=period.start, fired_at__lt=period.end).select_related("approval").order_by("pk")
+    ):
+        yield {
+            "what": "escalated to nobody", "approval": str(step.approval_id), "session": str(step.approval.session_id),
+            "tool": step.approval.tool_name, "at": _utc(step.due_at), "detail": ", ".join(map(str, step.targets)),
+            "audit": None,
+        }  # fmt: skip
+    mine = _of_agent(agent, "agent__")
     broken = Session.objects.filter(mine, workspace_id=workspace_id).filter(
         Q(error_count__gt=0) | Q(phase__in=["crashed", "timed_out"]),
         created_at__gte=period.start, created_at__lt=period.end,
