@@ -33,6 +33,11 @@ def test_the_table_of_formats_is_the_registry():
     assert told == known
 
 
+def test_the_table_of_agents_has_every_page_of_the_gate():
+    pages = {re.search(r"\]\((.+)\)", page).group(1) for _, page in table_under("Let an agent ask")}
+    assert pages == {f"docs/gate/{path.name}" for path in (ROOT / "docs" / "gate").glob("*.md")}
+
+
 def test_every_script_that_the_readme_names_is_there():
     named = set(re.findall(r"script/\w+", (ROOT / "README.md").read_text()))
     assert {"script/server", "script/test"} <= named
