@@ -13,6 +13,7 @@ from sessions_app.services import sessions
 from sessions_app.services.turns import messages as turn_messages
 from tests.fakes.managed_agents import Fault
 from tests.fakes.managed_agents_steps import Calls, Say, SubAgent, Use
+from tests.services.policies.build import in_force
 
 from .conftest import BY, say, told, work
 from .managed import decide, is_whole, messages, of_kind
@@ -96,6 +97,19 @@ def test_the_call_that_a_person_wrote_runs_without_asking_again_and_once(managed
     decide(managed, "approve", arguments={"n": 1, "m": 2})
     work(managed)
     assert managed.approvals.get(status="pending").arguments == {"n": True}
+
+
+def test_the_call_that_a_person_wrote_is_held_to_the_rules_as_they_are_when_it_is_made(managed, fake):
+    fake.world.scripts.append([Calls([Use("bash", {"n": n}, permission="ask")]) for n in (7, 1)])
+    say(managed, "Go")
+    work(managed)
+    decide(managed, "approve", arguments={"n": 1})
+    match = {"tool": "bash", "arguments": [{"path": "/n", "op": "=", "value": 1}]}
+    in_force(managed.workspace, {"name": "No ones", "match": match, "effect": "deny", "reason": "Not any more."})
+    work(managed)
+    assert [one["result"] for one in sent(fake)] == ["deny", "deny"]
+    assert sent(fake)[1]["deny_message"] == "Not any more."
+    assert managed.approvals.latest("id").status == "auto_denied"
 
 
 def test_a_question_is_answered(managed, fake):
