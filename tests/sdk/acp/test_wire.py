@@ -14,7 +14,7 @@ from countersign.answers import Decision
 
 from config.database.postgres import wait_until
 from tests.sdk.adapters.libraries import COUNTERSIGN
-from tests.sdk.bad_desks import answering, lying, nobody, pause
+from tests.sdk.bad_desks import answering, http, lying, nobody, pause
 
 AGENT = """
 import sys
@@ -191,7 +191,16 @@ def test_two_requests_of_one_id_are_both_refused(between):
 
 
 def test_what_the_agent_or_the_turn_takes_back_is_cancelled(between):
-    with answering(pause(2)) as url:
+    reports = []
+
+    def late(request):
+        head, _, body = request.partition(b"\r\n\r\n")
+        if b"/execution " not in head:
+            return pause(2)(request)
+        reports.append(json.loads(body)["status"])
+        return http(b"{}")
+
+    with answering(late) as url:
         other = ASK | {"id": 6, "params": ASK["params"] | {"sessionId": "s2"}}
         gone = {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 8}}
         proxy = between(url, [ASK, other, ASK | {"id": 8}, gone])
@@ -199,8 +208,10 @@ def test_what_the_agent_or_the_turn_takes_back_is_cancelled(between):
         cancel = {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "s1"}}
         proxy.say(cancel)
         heard = proxy.hears(4)
+        assert wait_until(lambda: len(reports) == 2, 20), "the desk waits for what came of what it approved"
         shown, _ = proxy.end()
     assert (heard[1], outcomes(heard), shown) == (cancel, {5: CANCELLED, 6: YES, 8: CANCELLED}, b"")
+    assert reports == ["errored"] * 2
 
 
 def test_an_editor_that_is_gone_allows_nothing_any_more(between):

@@ -66,14 +66,16 @@ def test_people_approve_edit_answer_and_deny(name, desk_server, agent_key, decid
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_desk_is_told_what_came_of_a_call(name):
-    """One that is approved, one that is edited into a call that fails, and one that is denied."""
-    reports = [[], [], []]
+    """One that is approved, one that is edited, one that is edited into a call that fails, and one that is denied."""
+    reports = [[], [], [], []]
 
-    def breaks(said):
-        edited = {"order": "broken", "amount": 1.0}
-        digest = canonical.digest(said["session_id"], said["id"], "refund", None, edited)
-        said["status"] = "approved_edited"
-        said["decision"] |= {"arguments": edited, "digest": digest}
+    def edits(edited):
+        def change(said):
+            digest = canonical.digest(said["session_id"], said["id"], "refund", None, edited)
+            said["status"] = "approved_edited"
+            said["decision"] |= {"arguments": edited, "digest": digest}
+
+        return change
 
     def desk(change, told):
         def reply(request):
@@ -86,11 +88,11 @@ def test_the_desk_is_told_what_came_of_a_call(name):
         return answering(reply)
 
     with ExitStack() as desks:
-        changes = (lambda said: None, breaks, LIES["denied"])
+        changes = (lambda said: None, edits(EDITED), edits({"order": "broken", "amount": 1.0}), LIES["denied"])
         urls = [desks.enter_context(desk(*each)) for each in zip(changes, reports, strict=True)]
         runs = finished(start(name, urls))
-    assert [run["ran"] for run in runs] == [[ASKED], [], []]
-    assert reports == [["succeeded"], ["errored"], []], runs
+    assert [run["ran"] for run in runs] == [[ASKED], [EDITED], [], []]
+    assert reports == [["succeeded"], ["succeeded"], ["errored"], []], runs
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -108,8 +110,8 @@ def test_a_restart_of_the_desk_loses_no_decision_and_makes_none(process_environm
     """All libraries at once: each asks, the desk goes away for a while, and comes back with its decisions."""
     port = server.free_port()
     with server.running(process_environment, port) as url:
-        programs = {name: start(name, [url], agent_key, wait=50) for name in EXAMPLES}
-        assert wait_until(lambda: Approval.objects.filter(status="pending").count() == len(EXAMPLES), 40)
+        programs = {name: start(name, [url], agent_key, wait=150) for name in EXAMPLES}
+        assert wait_until(lambda: Approval.objects.filter(status="pending").count() == len(EXAMPLES), 100)
     for approval in Approval.objects.filter(status="pending"):
         decide(approval, "approve")
     a_moment()

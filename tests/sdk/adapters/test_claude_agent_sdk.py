@@ -85,8 +85,8 @@ def test_nothing_runs_where_the_desk_does_not_say_yes(start):
 
 
 def test_people_approve_edit_and_deny(start, desk_server, agent_key, decide):
-    programs = [start(desk_server, agent_key, 50) for _ in range(3)]
-    assert wait_until(lambda: Approval.objects.filter(status="pending").count() == 3, 40)
+    programs = [start(desk_server, agent_key, 150) for _ in range(3)]
+    assert wait_until(lambda: Approval.objects.filter(status="pending").count() == 3, 100)
     found = list(Approval.objects.all())
     assert {(one.tool_name, str(one.arguments), one.session.agent.name) for one in found} == {
         (TOUCH[0], str(TOUCH[1]), "Build agent")

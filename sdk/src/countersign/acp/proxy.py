@@ -20,6 +20,7 @@ from ..client import Client, NotConfigured
 from .messages import ASKS, CANCELS, CANCELS_REQUEST, UPDATES, Json, id_of_ambiguous, key, line_of, read
 from .permissions import CANCELLED, Call, Calls, Question, outcome, refused_by
 
+TAKEN_BACK = "the request for permission was taken back, or refused in the editor, before it was allowed"
 LAST_REPORTS = 5.0
 """Seconds that the end of the agent waits for what is being reported of its calls."""
 
@@ -172,7 +173,10 @@ class Proxy:
         with self._table:
             if allowed and self._waiting.get(key(ask.id)) is ask:
                 self._allowed[ask.call] = decision
-        if self._settle(ask, result["outcome"], result["_meta"]) and self._asks_editor:
+        if not self._settle(ask, result["outcome"], result["_meta"]):
+            if allowed:
+                self._report(decision, "errored", TAKEN_BACK)
+        elif self._asks_editor:
             self._show(line_of({"method": CANCELS_REQUEST, "params": {"requestId": ask.editor_id}}))
 
     def _decision(self, question: Question | str) -> Decision:
@@ -215,8 +219,8 @@ class Proxy:
             self._reports = [one for one in self._reports if one.is_alive()] + [report]
             report.start()
 
-    def _report(self, decision: Decision, status: str) -> None:
-        if not self._client.report(decision, status):
+    def _report(self, decision: Decision, status: str, detail: str = "") -> None:
+        if not self._client.report(decision, status, detail):
             print(f"countersign: the desk did not take that {decision.approval_id} {status}", file=sys.stderr)
 
     def _hear(self, line: bytes) -> None:

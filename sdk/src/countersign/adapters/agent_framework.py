@@ -62,12 +62,11 @@ class Gate:
         call = request.function_call
         given = call.parse_arguments()
         given = {} if given is None else given
-        server = (call.additional_properties or {}).get("server_label")
         decision = await self._asker.ask(
-            str(call.name), given, server=server if isinstance(server, str) else None, external_id=_session(session)
+            str(call.name), given, server=call.server_name or None, external_id=_session(session)
         )
         approved = decision.allowed and not decision.is_edited
-        if approved and not getattr(call, "hosted", False):
+        if approved and not call.hosted:
             self._decisions[_written(call.name, call.call_id, given)] = decision
         return request.to_function_approval_response(approved)
 

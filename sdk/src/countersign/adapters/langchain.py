@@ -72,16 +72,16 @@ class Gate:
         asked = (self._asker.ask(name, arguments, context=context) for name, arguments, context, _ in calls)
         decisions = await asyncio.gather(*asked)
         answers = [_put(decision, name, may) for decision, (name, _, _, may) in zip(decisions, calls, strict=True)]
-        for decision, (name, *_), answer in zip(decisions, calls, answers, strict=True):
+        for decision, (name, arguments, *_), answer in zip(decisions, calls, answers, strict=True):
             if answer["type"] in ("approve", "edit"):
-                allowed.append((_written(name, decision.arguments), decision))
+                allowed.append((_written(name, arguments), decision))
         if kind == "inbox":
             return [_inbox(answer) for answer in answers]
         return answers[0] if kind == "call" else {"decisions": answers}
 
 
 Allowed = tuple[str, Decision]
-"""A call, written by ``_written``, and the decision that it may be made."""
+"""A call as the model wrote it, which stands in the messages of an edited one, too, and its decision."""
 
 
 def _written(name: Any, arguments: Any) -> str:
