@@ -7,6 +7,7 @@ import pytest
 from sessions_app.channels.slack import sweep
 from sessions_app.models import Agent, Approval, Role, SlackEvent, Stop
 from sessions_app.services import agents, audit, workspaces
+from sessions_app.services.approvals import requests
 from sessions_app.services.stops import stops
 from tests.fakes.slack import TEAM, Fault
 
@@ -110,7 +111,7 @@ def test_pending_lists_the_most_urgent_first_with_links_and_no_arguments(slack, 
     asks(connected_session, tool="read", risk="low")
     first = asks(connected_session, tool="drop`\u200b|table", risk="critical", arguments={"card": "4111"})
     for number in range(10):
-        asks(connected_session, tool=f"tool_{number}")
+        requests.request(connected_session, requests.Question(f"tool_{number}", {}), by=audit.COMMAND)
     said = write(slack, client, "pending").splitlines()
     card = f"<https://desk.example.org/approvals/{first.pk}/|Parrot asks to run drop'⟨U+200B⟩¦table>"
     assert said[0].startswith(f"• {card}")

@@ -22,13 +22,13 @@ def sent(slack) -> str:
 
 def test_nothing_that_hides_goes_to_slack(slack, client, connected_session, member):
     member("Kim")
-    for hidden in HIDDEN:
-        connected_session.agent.name = f"Par{hidden}rot"
-        connected_session.agent.save()
-        asks(connected_session, tool=f"pay{hidden}ment", server=f"sh{hidden}op", context=f"ple{hidden}ase",
-             arguments={f"pa{hidden}th": f"a{hidden}txt.exe"})  # fmt: skip
-        slack.clicks(client, slack.posted(PEOPLE)[-1], "Deny", KIM)
-    assert len(slack.views) == len(HIDDEN) and [one for one in (*HIDDEN, "\x1b") if one in sent(slack)] == []
+    hidden = "x".join(HIDDEN)
+    connected_session.agent.name = f"Par{hidden}rot"
+    connected_session.agent.save()
+    asks(connected_session, tool=f"pay{hidden}ment", server=f"sh{hidden}op", context=f"ple{hidden}ase",
+         arguments={f"pa{hidden}th": f"a{hidden}txt.exe"})  # fmt: skip
+    slack.clicks(client, slack.posted(PEOPLE)[-1], "Deny", KIM)
+    assert len(slack.views) == 1 and [one for one in (*HIDDEN, "\x1b") if one in sent(slack)] == []
 
 
 def test_it_is_seen_what_hid_and_where(slack, connected_session):

@@ -105,7 +105,7 @@ def test_a_push_is_kept_no_longer_than_the_question(session, browser):
 def test_many_questions_are_few_pushes(session, browser, service):
     ask(session, tool="first")
     sending.send(Notice.objects.get().pk)
-    for number in range(30):
+    for number in range(12):
         ask(session, tool=f"tool_{number % 7}")
     for pk in Notice.objects.exclude(next_try_at=None).values_list("pk", flat=True):
         sending.send(pk)
@@ -114,7 +114,7 @@ def test_many_questions_are_few_pushes(session, browser, service):
     send_all()
     assert service.requests == 2
     told = browser.pushes[1].told["asked"]
-    assert told["title"] == "30 calls wait for you" and told["url"] == "/approvals/"
+    assert told["title"] == "12 calls wait for you" and told["url"] == "/approvals/"
     assert told["body"].startswith("Refund agent: tool_0, ") and told["body"].endswith(" and 2 more")
 
 
@@ -172,13 +172,12 @@ def test_very_many_endings_fit_into_what_a_push_service_takes(session, browser, 
     agent.save()
     for _ in range(12):
         asked = ask(session, tool="\N{PILE OF POO}" * 100)
-        send_all()
-    assert len(browser.pushes) == 12
+    Notice.objects.update(shown="pending", next_try_at=None)  # as if each had been told by itself
     endings.cancel_all(asked.session_id, reason="interrupted", by=audit.SYSTEM)
     send_all()
     send_all()
-    ended = [one["tag"] for pushed in browser.pushes[12:] for one in pushed.told["ended"]]
-    assert 2 <= len(browser.pushes[12:]) <= 6 and len(set(ended)) == len(ended)
+    ended = [one["tag"] for pushed in browser.pushes for one in pushed.told["ended"]]
+    assert len(browser.pushes) == 2 and len(set(ended)) == len(ended) > 4
     assert all(pushed.length <= 4096 for pushed in browser.pushes)
 
 
