@@ -16,7 +16,7 @@ DECIDER = decisions.Decider(BY, Role.REVIEWER, "desk")
 def decide(session: Session, verdict: str, *, tool: str = "", **more: Any) -> Approval:
     waiting = session.approvals.filter(status="pending")
     one = waiting.get(tool_name=tool) if tool else waiting.get()
-    return decisions.decide(one, DECIDER, decisions.Decision(verdict, version=one.version, digest=one.digest, **more))
+    return decisions.decide(one, DECIDER, decisions.Decision(verdict, one.version, one.digest, sure=True, **more))
 
 
 def of_kind(session: Session, *kinds: str) -> list[Event]:

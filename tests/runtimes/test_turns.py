@@ -28,7 +28,7 @@ DECIDER = decisions.Decider(BY, Role.REVIEWER, "desk")
 
 def decide(session: Session, verdict: str, **more) -> Approval:
     one = session.approvals.get(status="pending")
-    return decisions.decide(one, DECIDER, decisions.Decision(verdict, version=one.version, digest=one.digest, **more))
+    return decisions.decide(one, DECIDER, decisions.Decision(verdict, one.version, one.digest, sure=True, **more))
 
 
 def test_a_message_is_answered_and_the_session_is_idle_again(scripted_session):

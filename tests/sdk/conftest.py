@@ -65,7 +65,7 @@ def decide(reviewer_member: Member) -> Callable[..., Approval]:
         actor = audit.Actor("member", str(reviewer_member.pk), str(reviewer_member))
         decider = decisions.Decider(actor, Role.REVIEWER, "web", reviewer_member.pk)
         shown = {"version": approval.version, "digest": approval.digest}
-        return decisions.decide(approval, decider, decisions.Decision(verdict, **shown, **more))
+        return decisions.decide(approval, decider, decisions.Decision(verdict, **shown, sure=True, **more))
 
     return make
 
