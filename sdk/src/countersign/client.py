@@ -8,6 +8,7 @@ import os
 import threading
 import time
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 from . import asking, wire
@@ -95,20 +96,20 @@ class Client(_Asker):
         self, tool: str, arguments: dict[str, Any], *, session: str | None = None, agent: str | None = None,
         server: str | None = None, context: str | None = None, risk: str | None = None, expires_in: int | None = None,
         client_id: str | None = None, external_id: str | None = None, title: str | None = None,
-        fingerprint: str | None = None, wait: float | None = None,
+        fingerprint: str | None = None, wait: float | None = None, announce: Callable[[Decision], None] | None = None,
     ) -> Decision:  # fmt: skip
         """Ask whether a call may be made, and wait for the decision: ``wait`` seconds, or until it is decided.
 
         The same ``client_id`` again is the same question; what is asked with the same ``external_id`` is asked in one
         session, which is called ``title``. ``fingerprint``: SHA-256 of the tool's schema and its server's address;
-        with another one, what was allowed for more than one call holds no longer. Raises ``ValueError`` for arguments
-        that are no JSON.
+        with another one, what was allowed for more than one call holds no longer. ``announce`` is called once, when the
+        desk has taken the question and people have to decide. Raises ``ValueError`` for arguments that are no JSON.
         """
         question = self._question(
             tool, arguments, session, agent, client_id, server=server, context=context, risk=risk,
             expires_in=expires_in, external_id=external_id, title=title, fingerprint=fingerprint,
         )  # fmt: skip
-        asked = asking.steps(question, wait, time.monotonic)
+        asked = asking.steps(question, wait, time.monotonic, announce)
         try:
             step = next(asked)
             while True:

@@ -14,7 +14,7 @@ from countersign.answers import Decision
 
 from config.database.postgres import wait_until
 from tests.sdk.adapters.libraries import COUNTERSIGN
-from tests.sdk.bad_desks import answering, http, lying, nobody, pause
+from tests.sdk.bad_desks import APPROVAL, answering, http, lying, nobody, pause
 
 AGENT = """
 import sys
@@ -212,6 +212,33 @@ def test_what_the_agent_or_the_turn_takes_back_is_cancelled(between):
         shown, _ = proxy.end()
     assert (heard[1], outcomes(heard), shown) == (cancel, {5: CANCELLED, 6: YES, 8: CANCELLED}, b"")
     assert reports == ["errored"] * 2
+
+
+def test_a_question_that_was_taken_back_is_withdrawn_at_the_desk(between):
+    withdrawn = []
+
+    def waits(said):
+        said["status"], said["decision"] = "pending", None
+
+    def reply(request):
+        head, _, body = request.partition(b"\r\n\r\n")
+        if head.startswith(b"GET"):
+            return None
+        if b"/cancel " not in head:
+            return lying(waits)(request)
+        withdrawn.append(head.split()[1].decode())
+        return http(b"{}")
+
+    never = {"outcome": "selected", "optionId": "never"}  # which is the editor's alone to say
+    options = [*OPTIONS, {"optionId": "never", "name": "Never", "kind": "reject_always"}]
+    with answering(reply) as url:
+        proxy = between(url, [ASK | {"params": ASK["params"] | {"options": options}}], "--ask-editor")
+        shown = json.loads(proxy.process.stdout.readline())
+        proxy.say({"jsonrpc": "2.0", "id": shown["id"], "result": {"outcome": never}})
+        assert outcomes(proxy.hears(1)) == {5: never}
+        assert wait_until(lambda: withdrawn, 20)
+        proxy.end()
+    assert withdrawn == [f"/api/v1/approvals/{APPROVAL}/cancel"]
 
 
 def test_an_editor_that_is_gone_allows_nothing_any_more(between):

@@ -13,6 +13,7 @@ import sys
 import threading
 import traceback
 import uuid
+from collections.abc import Callable
 from typing import IO, Any
 
 from ..answers import Decision
@@ -21,6 +22,7 @@ from .messages import ASKS, CANCELS, CANCELS_REQUEST, UPDATES, Json, id_of_ambig
 from .permissions import CANCELLED, Call, Calls, Question, outcome, refused_by
 
 TAKEN_BACK = "the request for permission was taken back, or refused in the editor, before it was allowed"
+GONE = "the editor or the agent is gone"
 LAST_REPORTS = 5.0
 """Seconds that the end of the agent waits for what is being reported of its calls."""
 
@@ -61,6 +63,10 @@ class Ask:
         self.id, self.call, self.options = id_, call, options
         self.editor_id = f"countersign:{uuid.uuid4()}"
         """Under which the editor is asked, too: no id of the agent's can be taken for it."""
+        self.question: Decision | None = None
+        """At the desk, as soon as it has taken it."""
+        self.is_withdrawn = False
+        """Whether the request had been answered by then."""
 
 
 class Proxy:
@@ -114,8 +120,18 @@ class Proxy:
     def close(self) -> None:
         """The editor or the agent is gone: nothing that waits is allowed any more."""
         with self._table:
+            questions = [ask.question for ask in self._waiting.values() if ask.question]
             self._waiting.clear()
             self._lines.put(None)
+        for question in questions:
+            self._later(self._client.cancel, question, GONE)
+
+    def _later(self, tell: Callable[..., object], *about: object) -> None:
+        """Tell the desk something while the proxy goes on."""
+        report = threading.Thread(target=tell, args=about, daemon=True)
+        with self._table:
+            self._reports = [one for one in self._reports if one.is_alive()] + [report]
+            report.start()
 
     def finish_reports(self) -> None:
         for report in self._reports:
@@ -168,7 +184,7 @@ class Proxy:
         threading.Thread(target=self._decide, args=(ask, question), daemon=True).start()
 
     def _decide(self, ask: Ask, question: Question | str) -> None:
-        decision = self._decision(question)
+        decision = self._decision(ask, question)
         allowed, result = outcome(decision, ask.options)
         with self._table:
             if allowed and self._waiting.get(key(ask.id)) is ask:
@@ -179,17 +195,35 @@ class Proxy:
         elif self._asks_editor:
             self._show(line_of({"method": CANCELS_REQUEST, "params": {"requestId": ask.editor_id}}))
 
-    def _decision(self, question: Question | str) -> Decision:
+    def _decision(self, ask: Ask, question: Question | str) -> Decision:
         if isinstance(question, str):
             return Decision("failed", question)
         try:
             return self._client.ask(
                 question.tool, question.arguments, server=question.server, context=question.context,
                 external_id=question.session, wait=self._hold, expires_in=max(int(self._hold), 1),
+                announce=lambda taken: self._note_question(ask, taken),
             )  # fmt: skip
         except Exception as error:  # whatever it is: the call does not run
             traceback.print_exc()
             return Decision("failed", f"it could not be asked about ({type(error).__name__})")
+
+    def _note_question(self, ask: Ask, taken: Decision) -> None:
+        """Keep what the desk has taken; of a request that was answered meanwhile it need not be decided."""
+        with self._table:
+            ask.question = taken
+            ask.is_withdrawn = self._waiting.get(key(ask.id)) is not ask
+        if ask.is_withdrawn:
+            self._client.cancel(taken, TAKEN_BACK)
+
+    def _take_back(self, ask: Ask, chosen: Json) -> bool:
+        """Answer a request without the desk, which is told; False where it was answered already."""
+        is_first = self._settle(ask, chosen)
+        with self._table:
+            question = None if ask.is_withdrawn else ask.question
+        if is_first and question:
+            self._later(self._client.cancel, question, TAKEN_BACK)
+        return is_first
 
     def _settle(self, ask: Ask, chosen: Json, meta: Json | None = None) -> bool:
         """Answer a request, unless it was answered already; the first one counts."""
@@ -205,7 +239,7 @@ class Proxy:
         id_ = key(params.get("requestId")) if isinstance(params, dict) else ""
         with self._table:
             ask = self._waiting.get(id_)
-        if ask and self._settle(ask, CANCELLED) and self._asks_editor:
+        if ask and self._take_back(ask, CANCELLED) and self._asks_editor:
             self._show(line_of({"method": CANCELS_REQUEST, "params": {"requestId": ask.editor_id}}))
         return ask is not None
 
@@ -215,9 +249,7 @@ class Proxy:
         with self._table:
             decision = self._allowed.pop(ended[0], None) if ended else None
         if ended and decision:
-            report = threading.Thread(target=self._report, args=(decision, ended[1]), daemon=True)
-            self._reports = [one for one in self._reports if one.is_alive()] + [report]
-            report.start()
+            self._later(self._report, decision, ended[1])
 
     def _report(self, decision: Decision, status: str, detail: str = "") -> None:
         if not self._client.report(decision, status, detail):
@@ -248,7 +280,7 @@ class Proxy:
             ask = next((one for one in self._waiting.values() if key(one.editor_id) == id_), None)
         refused = refused_by(answer.get("result"), ask.options) if ask else None
         if ask and refused:
-            self._settle(ask, refused)
+            self._take_back(ask, refused)
         return False
 
     def _cancel(self, params: Any) -> None:
@@ -257,7 +289,7 @@ class Proxy:
         with self._table:
             asks = [ask for ask in self._waiting.values() if ask.call[0] == session]
         for ask in asks:
-            self._settle(ask, CANCELLED)
+            self._take_back(ask, CANCELLED)
 
     def _tell(self, line: bytes) -> None:
         self._lines.put(line)
