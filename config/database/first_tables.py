@@ -11,6 +11,10 @@ from django.db import connection
 from django.db.migrations import RunSQL
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
+from django.db.migrations.state import ProjectState
+
+NO_STATE = ProjectState()
+"""SQL is run as it stands, whatever the models are."""
 
 
 def is_empty() -> bool:
@@ -34,9 +38,10 @@ def create() -> None:
         for statement in editor.deferred_sql:  # foreign keys, some of which the SQL of a migration changes
             editor.execute(statement, None)
         editor.deferred_sql.clear()
-        for operation in (operation for migration in migrations for operation in migration.operations):
-            if isinstance(operation, RunSQL):
-                operation._run_sql(editor, operation.sql)
+        for migration in migrations:
+            for operation in migration.operations:
+                if isinstance(operation, RunSQL):
+                    operation.database_forwards(migration.app_label, editor, NO_STATE, NO_STATE)
         recorder.ensure_schema()
         recorder.migration_qs.bulk_create(
             recorder.Migration(app=migration.app_label, name=migration.name) for migration in migrations
