@@ -13,6 +13,7 @@ import pytest
 
 from config.database.postgres import wait_until
 from sessions_app.models import Approval
+from sessions_app.services.approvals.decisions import Conflict
 from tests.browser import server
 from tests.places import DOCS
 from tests.sdk.bad_desks import GARBAGE, LIES, answering, lying, nobody, pause
@@ -131,14 +132,16 @@ def test_a_restart_of_the_desk_loses_no_decision_and_makes_none(clients, process
 
 
 @pytest.mark.parametrize("mode", [MODERN, "legacy"])
-def test_a_call_that_the_client_gave_up_on_does_not_run_when_it_is_approved(
+def test_a_call_that_the_client_gave_up_on_is_withdrawn_and_does_not_run(
     clients, desk_server, agent_key, asked, decide, mode
 ):
     clients.add(desk_server, agent_key, mode=mode, hold=50, patience=3)
     program = clients.start()
     approval = asked()
     assert wait_until((clients.place / "ledger 0 gave up").exists, 30)
-    decide(approval, "approve")
+    assert wait_until(lambda: Approval.objects.get().status == "cancelled", 10), "it was not withdrawn"
+    with pytest.raises(Conflict, match="no longer waits"):
+        decide(approval, "approve")
     [(ran, told)] = clients.finished(program)
     assert (ran, told) == ([], {"tools": ["refund"], "gave_up": True})
 

@@ -16,20 +16,19 @@ import time
 import traceback
 import uuid
 from collections.abc import Callable
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 from ..answers import Decision
 from ..client import Client
 from ..sentences import why
-from . import messages, tasks
+from . import messages, progress, tasks
 from .messages import INVALID_PARAMS, INVALID_REQUEST, Json, key_of, params_of, result_of
 from .own_requests import OwnRequests
 from .questions import ComingBack, Decided, Waiting
+from .server import Server
 from .tasks import Task, Tasks
 from .tool_list import ToolList, headers_of
 
-PROGRESS = 5.0
-"""Seconds between notes to a client that gave a progress token: many give up after 60 s without one."""
 PROMPT = 2.0
 """Seconds for a policy to answer, before a call becomes a task."""
 LISTING = 20.0
@@ -43,16 +42,10 @@ NOT_BEGUN = "Not run: it was allowed, but the desk did not take that it begins: 
 UNFINISHED = "The server ended, or was told to stop, before it answered: nobody here knows what it did."
 
 
-class Server(Protocol):
-    """Whoever executes calls."""
+class _Held:
+    """A call that waits."""
 
-    name: str
-    place: str
-
-    def attach(self, deliver: Callable[[bytes], None]) -> None: ...
-    def run(self) -> int: ...
-    def send(self, message: Json, headers: dict[str, str] | None = None) -> None: ...
-    def close(self) -> None: ...
+    waiting: Waiting | Decided | None = None
 
 
 class Gateway:
@@ -70,7 +63,7 @@ class Gateway:
         self._tools = ToolList(server.place, self._list_tools)
         self._writing, self._sending, self._knowing = threading.Lock(), threading.Lock(), threading.Lock()
         """In this order. What reads the server waits for the last one alone: the server may wait for being read."""
-        self._held: dict[str, object] = {}
+        self._held: dict[str, _Held] = {}
         """A token for each call that waits; whoever takes it out decides what becomes of the call."""
         self._running: dict[str, tuple[Json, Decision]] = {}
         """Calls that the server executes."""
@@ -94,9 +87,12 @@ class Gateway:
         """No call that waits runs any more."""
         with self._knowing:
             self._is_closed = True
+            left = self.waiting()
             self._held.clear()
             unfinished = list(self._running.values())
             self._running.clear()
+        for waiting in left:
+            self._withdraw(waiting)
         self._tasks.end_all()
         self._own.close()
         for _, decision in unfinished:
@@ -107,6 +103,11 @@ class Gateway:
         until = time.monotonic() + REPORTING
         for report in self._reports:
             report.join(max(until - time.monotonic(), 0))
+
+    def waiting(self) -> list[Waiting | Decided | None]:
+        """What is asked, or was, of calls that were not made yet."""
+        held = [held.waiting for held in self._held.values()]
+        return [*held, *self._coming_back.left(), *self._tasks.waiting()]
 
     def deliver(self, line: bytes) -> None:
         """What the server says, to the client: but for answers to the gateway, and to calls that never reached it."""
@@ -154,8 +155,10 @@ class Gateway:
             self._hold_call(message)
         elif task := self._tasks.find(message):
             self._say(tasks.reply(message, task))
-            if method == "tasks/cancel" and messages.takes_tasks(message) and (own := task.cancel()):
-                self._own.stop(own)
+            if method == "tasks/cancel" and messages.takes_tasks(message):
+                self._withdraw(task.waiting)
+                if own := task.cancel():
+                    self._own.stop(own)
         else:
             if method == "server/discover":
                 self._discovering.add(key_of(message.get("id")))
@@ -166,7 +169,8 @@ class Gateway:
         with self._sending:
             if message.get("method") == "notifications/cancelled":
                 with self._knowing:
-                    self._held.pop(key_of(params_of(message).get("requestId")), None)
+                    held = self._held.pop(key_of(params_of(message).get("requestId")), None)
+                self._withdraw(held.waiting if held else None)
             if not self._is_closed:
                 self._server.send(message, headers)
             return not self._is_closed
@@ -185,10 +189,10 @@ class Gateway:
             except LookupError as refused:
                 self._fault(id_, INVALID_PARAMS, str(refused))
                 return
-            token = self._held[key_of(id_)] = object()
+            token = self._held[key_of(id_)] = _Held()
             threading.Thread(target=self._decide, args=(message, waiting, token), daemon=True).start()
 
-    def _decide(self, message: Json, waiting: Waiting | Decided | None, token: object) -> None:
+    def _decide(self, message: Json, waiting: Waiting | Decided | None, token: _Held) -> None:
         try:
             self._settle(message, waiting or self._question(message), token)
         except Exception as error:  # whatever it is: the call does not run, and the client is told
@@ -196,10 +200,12 @@ class Gateway:
             if self._let_go(message, token):
                 self._answer(message, messages.refusal(f"Not run: the gateway failed ({type(error).__name__})."))
 
-    def _settle(self, message: Json, waiting: Waiting | Decided, token: object) -> None:
+    def _settle(self, message: Json, waiting: Waiting | Decided, token: _Held) -> None:
+        token.waiting = waiting
         decision = self._wait(message, waiting)
         if decision is None and messages.takes_tasks(message):
             task = self._tasks.add(self._hold)
+            task.waiting = waiting
             if self._let_go(message, token):
                 self._answer(message, {"resultType": "task"} | task.told())
                 self._work(task, message, waiting)
@@ -223,15 +229,10 @@ class Gateway:
             return waiting.wait(PROMPT)
         if messages.is_modern(message) and token is None and self._patience:
             return waiting.wait(self._patience)
-        over = threading.Event()
-        if token is not None:
-            threading.Thread(target=self._show_progress, args=(token, over), daemon=True).start()
-        try:
+        with progress.notes(token, self._say):
             return waiting.wait(None)
-        finally:
-            over.set()
 
-    def _let_go(self, message: Json, token: object) -> bool:
+    def _let_go(self, message: Json, token: _Held) -> bool:
         """Whether the call is still to be answered; from now on it is not held."""
         with self._knowing:
             if self._is_closed or self._held.get(key_of(message["id"])) is not token:
@@ -239,7 +240,7 @@ class Gateway:
             del self._held[key_of(message["id"])]
             return True
 
-    def _run(self, message: Json, params: Json, decision: Decision, token: object) -> bool:
+    def _run(self, message: Json, params: Json, decision: Decision, token: _Held) -> bool:
         """Hand the call over to the server, with what was decided on. False where the client took it back."""
         made = _made(message, params, decision)
         headers = headers_of(self._tools.known(params_of(made)["name"]), decision.arguments)
@@ -253,9 +254,9 @@ class Gateway:
 
     def _question(self, message: Json) -> Waiting:
         params = params_of(message)
-        return Waiting(params, lambda: self._ask(params, messages.meta_of(message)))
+        return Waiting(params, lambda announce: self._ask(params, messages.meta_of(message), announce))
 
-    def _ask(self, params: Json, meta: Json) -> Decision:
+    def _ask(self, params: Json, meta: Json, announce: Callable[[Decision], None]) -> Decision:
         arguments = params.get("arguments", {})
         if not isinstance(arguments, dict):
             return Decision("failed", "the arguments of the call are no object")
@@ -265,7 +266,7 @@ class Gateway:
             fingerprint = self._tools.fingerprint(self._tools.find(params["name"], meta))
             return self._client.ask(
                 params["name"], arguments, server=self._name, external_id=self._session, wait=self._hold,
-                expires_in=max(int(self._hold), 1), fingerprint=fingerprint, context=context,
+                expires_in=max(int(self._hold), 1), fingerprint=fingerprint, context=context, announce=announce,
             )  # fmt: skip
         except Exception as error:  # whatever it is: the call does not run, and the client is told
             traceback.print_exc()
@@ -289,7 +290,7 @@ class Gateway:
             elif task.is_over or not self._begin(decision):
                 task.end("completed", result=messages.refusal(NOT_BEGUN))
             elif next_ := self._work_once(task, message, waiting.params, decision):
-                waiting = next_
+                waiting = task.waiting = next_
 
     def _work_once(self, task: Task, message: Json, params: Json, decision: Decision) -> Waiting | Decided | None:
         """Make the call of a task; what it waits for next, where the server asks back."""
@@ -347,22 +348,22 @@ class Gateway:
         said = error.get("message") if isinstance(error, dict) else ""
         self._report(decision, "errored" if failed else "succeeded", str(said or ""))
 
+    def _withdraw(self, waiting: Waiting | Decided | None) -> None:
+        """Nobody need look at the card any more: the client took its call back, or is gone."""
+        if waiting and waiting.pending:
+            self._later(self._client.cancel, waiting.pending, "its client does not want the call any more")
+
     def _report(self, decision: Decision, status: str, detail: str) -> None:
-        report = threading.Thread(target=self._client.report, args=(decision, status, detail), daemon=True)
+        self._later(self._client.report, decision, status, detail)
+
+    def _later(self, tell: Callable[..., bool], *what: Any) -> None:
+        report = threading.Thread(target=tell, args=what, daemon=True)
         self._reports = [one for one in self._reports if one.is_alive()] + [report]
         report.start()
 
     def _list_tools(self, params: Json) -> Json | None:
         asked = {"jsonrpc": "2.0", "id": self._own.new_id(), "method": "tools/list", "params": params}
         return self._own.ask(asked, LISTING)
-
-    def _show_progress(self, token: Any, over: threading.Event) -> None:
-        """Notes that the call waits, so that a client that counts them does not give up."""
-        started = time.monotonic()
-        while not over.wait(PROGRESS):
-            passed = (time.monotonic() - started) / 1e9  # it has to rise, and the server begins at 0 or 1
-            told = {"progressToken": token, "progress": passed, "message": "Waits for a decision."}
-            self._say({"jsonrpc": "2.0", "method": "notifications/progress", "params": told})
 
     def _answer(self, message: Json, result: Json) -> None:
         self._say(messages.answer(message["id"], result))

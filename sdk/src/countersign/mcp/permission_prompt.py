@@ -15,7 +15,7 @@ import threading
 import traceback
 import uuid
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from .. import runs
 from ..answers import Decision, Question
@@ -24,8 +24,7 @@ from ..claude_code.gate import CLIENT
 from ..commands import REPORT
 from ..holding import asked
 from ..sentences import why
-from . import messages
-from .gateway import PROGRESS
+from . import messages, progress
 from .messages import Json, params_of
 
 LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
@@ -78,17 +77,12 @@ class PermissionPrompt:
             )
 
     def _call(self, message: Json) -> None:
-        over = threading.Event()
-        token = messages.meta_of(message).get("progressToken")
-        if token is not None:
-            threading.Thread(target=self._show_progress, args=(token, over), daemon=True).start()
         try:
-            decision = self._decide(params_of(message))
+            with progress.notes(messages.meta_of(message).get("progressToken"), self._say):
+                decision = self._decide(params_of(message))
         except Exception as error:  # whatever it is: the answer is no
             traceback.print_exc()
             decision = Decision("failed", f"it could not be asked about ({type(error).__name__})")
-        finally:
-            over.set()
         said: Json = {"behavior": "deny", "message": why(decision)}
         if decision.allowed:
             said = {"behavior": "allow", "updatedInput": decision.arguments}
@@ -125,13 +119,6 @@ class PermissionPrompt:
             command = [sys.executable, "-I", "-S", str(REPORT), CLIENT, "transcript"]
             report = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
             report.communicate(json.dumps({"session_id": self._session, "transcript_path": path}).encode())
-
-    def _show_progress(self, token: Any, over: threading.Event) -> None:
-        passed = 0
-        while not over.wait(PROGRESS):
-            passed += 1
-            told = {"progressToken": token, "progress": passed, "message": "Waits for a decision."}
-            self._say({"jsonrpc": "2.0", "method": "notifications/progress", "params": told})
 
     def _say(self, message: Json) -> None:
         with self._writing:

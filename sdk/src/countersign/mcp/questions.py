@@ -16,10 +16,14 @@ MOST = 1_000
 
 
 class Waiting:
-    """A question in a thread of its own. ``params``: those of the call as it came first, with its arguments."""
+    """A question in a thread of its own. ``params``: those of the call as it came first, with its arguments.
 
-    def __init__(self, params: Json, ask: Callable[[], Decision]) -> None:
-        self.params = params
+    ``ask`` is given what to call when a person has to decide.
+    """
+
+    def __init__(self, params: Json, ask: Callable[[Callable[[Decision], None]], Decision]) -> None:
+        self.params, self.pending = params, ""
+        """``pending``: id of the approval that a person has to decide."""
         self._about = _about(params)
         self._ask, self._decision, self._decided = ask, Decision("failed", "nobody was asked"), threading.Event()
         threading.Thread(target=self._run, daemon=True).start()
@@ -34,13 +38,19 @@ class Waiting:
 
     def _run(self) -> None:
         try:
-            self._decision = self._ask()
+            self._decision = self._ask(self._note_pending)
         finally:
+            self.pending = ""
             self._decided.set()
+
+    def _note_pending(self, decision: Decision) -> None:
+        self.pending = decision.approval_id
 
 
 class Decided:
     """In place of a question: a call that goes on under the decision that it began with."""
+
+    pending = ""
 
     def __init__(self, params: Json, decision: Decision) -> None:
         self.params, self._decision, self._about = params, decision, _about(params)
@@ -76,6 +86,11 @@ class ComingBack:
         if found and not found.is_about(params):
             raise LookupError("this requestState was given for another call")
         return found
+
+    def left(self) -> list[Waiting | Decided]:
+        """What nobody has come back for."""
+        with self._changing:
+            return list(self._kept.values())
 
     def never_made(self) -> list[Decision]:
         """Decisions that a call may be made, of calls that nobody came back for."""

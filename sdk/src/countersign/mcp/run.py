@@ -10,10 +10,11 @@ from typing import Any
 
 from ..client import Client, NotConfigured
 from ..holding import Desk
-from .gateway import Gateway, Server
+from .gateway import Gateway
 from .permission_prompt import PermissionPrompt
 from .process_server import ProcessServer
 from .remote_server import RemoteServer
+from .server import Server
 
 USAGE = "say which MCP server: mcp-gateway -- COMMAND ARGUMENT..., or mcp-gateway -- https://HOST/PATH"
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from .messages import INVALID_PARAMS, TASKS, Json, answer, fault, params_of, takes_tasks
+from .questions import Decided, Waiting
 
 METHODS = ("tasks/get", "tasks/update", "tasks/cancel")
 MISSING_CAPABILITY = -32021
@@ -28,6 +29,7 @@ class Task:
         self.id, self.status, self.message = str(uuid.uuid4()), "working", WAITS
         self.running_as = ""
         """The id under which the server was asked; empty while the call does not run."""
+        self.waiting: Waiting | Decided | None = None
         self._created = self._updated = _now()
         self._ttl, self._more = ttl, dict[str, Any]()
         self._changed = threading.Condition()
@@ -123,6 +125,11 @@ class Tasks:
         id_ = params_of(message).get("taskId")
         with self._changing:
             return self._tasks.get(id_) if message.get("method") in METHODS and isinstance(id_, str) else None
+
+    def waiting(self) -> list[Waiting | Decided | None]:
+        """What the tasks that are not over wait for."""
+        with self._changing:
+            return [task.waiting for task in self._tasks.values() if not task.is_over]
 
     def end_all(self) -> None:
         with self._changing:
