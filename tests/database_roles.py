@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
+from django.db import OperationalError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.postgresql.operations import DatabaseOperations
 from django.db.backends.utils import CursorWrapper
@@ -16,6 +16,8 @@ from config.database import roles
 
 KEPT = {"django_content_type", "auth_permission"}
 """Tables of Django's own with one row a model and permission."""
+
+TRIES = 5
 
 
 def work_as_the_desk(connection: BaseDatabaseWrapper, **_: Any) -> None:
@@ -51,4 +53,14 @@ def _flush_as_owner(operations: DatabaseOperations, style: Any, tables: list[str
     ]  # fmt: skip
 
 
+def _flush_until_it_succeeds(operations: DatabaseOperations, statements: list[str]) -> None:
+    """Where a process of the test holds some tables and waits for others, PostgreSQL breaks off one of the two."""
+    for _ in range(TRIES - 1):
+        with suppress(OperationalError):
+            return _execute_flush(operations, statements)
+    _execute_flush(operations, statements)
+
+
+_execute_flush = DatabaseOperations.execute_sql_flush
 DatabaseOperations.sql_flush = _flush_as_owner  # type: ignore[method-assign]
+DatabaseOperations.execute_sql_flush = _flush_until_it_succeeds  # type: ignore[method-assign]
