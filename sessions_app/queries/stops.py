@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from uuid import UUID
 
 from django.db.models import F, Q, QuerySet
@@ -43,6 +44,11 @@ def recent(workspace_id: UUID) -> QuerySet[Stop]:
 def holds(stop: Stop) -> bool:
     """Whether it is in force now."""
     return stop.lifted_at is None and (stop.until is None or stop.until > timezone.now())
+
+
+def key_of(stops: Iterable[Stop]) -> str:
+    """A text that is another one when other stops are shown: a page that stays open tells by it what it shows."""
+    return ",".join(str(stop.pk) for stop in stops)
 
 
 def sentence(stop: Stop) -> str:

@@ -20,9 +20,9 @@ class Mark:
 
 
 STATES = {
-    "waits": Mark("waits", "waits", "waits"),
-    "pending": Mark("waits for you", "waits", "waits"),
-    "snoozed": Mark("out of the way", "quiet", "waits"),
+    "waits": Mark("needs approval", "waits", "waits"),
+    "pending": Mark("needs approval", "waits", "waits"),
+    "snoozed": Mark("snoozed", "quiet", "waits"),
     "deciding": Mark("decided", "done", "done"),
     "running": Mark("running", "note", "running"),
     "queued": Mark("queued", "quiet", "waits"),
@@ -41,7 +41,7 @@ STATES = {
     "auto_denied": Mark("denied by a rule", "wrong", "close"),
     "expired": Mark("expired, so denied", "quiet", "waits"),
     "cancelled": Mark("withdrawn", "quiet", "close"),
-    "settled_elsewhere": Mark("settled elsewhere", "quiet", "idle"),
+    "settled_elsewhere": Mark("decided elsewhere", "quiet", "idle"),
     "error": Mark("error", "wrong", "wrong"),
     "warning": Mark("warning", "waits", "wrong"),
     "info": Mark("note", "note", "note"),
@@ -71,12 +71,12 @@ OUTCOMES = {
 
 DELIVERIES = {
     "delivered": Mark("delivered", "done", "done"),
-    "queued": Mark("not delivered yet"),
+    "queued": Mark("waiting for the agent to pick it up"),
     "sending": Mark("being delivered"),
     "uncertain": Mark("perhaps delivered: the runtime is asked", "waits", "waits"),
     "stale": Mark("not taken: the agent does not wait for it any more"),
     "failed": Mark("not delivered: the turn was given up", "wrong", "wrong"),
-    "nobody": Mark("nobody asks for it any more"),
+    "nobody": Mark("the agent did not pick it up"),
     "elsewhere": Mark("not taken: answered elsewhere before"),
 }
 NOTHING_TO_DELIVER = Mark("nothing to deliver")
@@ -87,6 +87,7 @@ EXECUTIONS = {
     "errored": Mark("executed, and failed", "wrong", "wrong"),
 }
 NOT_EXECUTED = Mark("not executed")
+NOT_REPORTED = Mark("the agent has not reported a result")
 
 
 def state_of(word: str) -> Mark:

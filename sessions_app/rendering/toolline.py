@@ -51,13 +51,17 @@ _TELLING = [
 ]  # fmt: skip
 
 
+# Between server and tool; the underscores around a name are the name's own (__proto__).
+_BETWEEN = re.compile(r"(?<=[^\W_])__(?=[^\W_])")
+
+
 def describe_call(name: str | None, arguments: Any, server: str | None = None) -> ToolLine:
     """The line for a call. An unknown tool is named, with its most telling argument or its first few."""
     name = name or "unnamed tool"
     icon, verb, keys = _BY_NAME.get(re.sub(r"[_\-. ]", "", name).lower(), ("tool", "", _TELLING))
     if server or name.startswith("mcp__"):
         icon = "plug"
-    verb = verb or first_line(name.removeprefix("mcp__").replace("__", " › "), 60)
+    verb = verb or first_line(_BETWEEN.sub(" › ", name.removeprefix("mcp__")), 60)
     return ToolLine(icon, verb, _subject(arguments, keys))
 
 

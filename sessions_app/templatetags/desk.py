@@ -17,9 +17,11 @@ from django.utils.safestring import SafeString
 
 from sessions_app.extensions import Part
 from sessions_app.models import Approval, Session
+from sessions_app.queries.stops import key_of
 from sessions_app.rendering import marks, numbers, text
 
 register = template.Library()
+register.filter("stops_key", key_of)
 LINE_BREAK = re.compile(r"\s*\n\s*")
 TONES = {"error": "wrong", "warning": "waits", "success": "done"}
 """Of messages, by their level."""
@@ -149,6 +151,12 @@ def count(number: int | None) -> str:
 @register.filter
 def size(number: int | None) -> SafeString:
     return _titled(numbers.size(number), f"{numbers.exact(number)} bytes")
+
+
+@register.filter
+def seconds(value: float | None) -> str:
+    """A duration given in seconds: ``3 m 12 s``; — when unknown."""
+    return numbers.duration(None if value is None else value * 1_000)
 
 
 @register.filter

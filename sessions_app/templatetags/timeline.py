@@ -92,7 +92,8 @@ def nested_cost(nested: Nested) -> str:
 @register.simple_tag(takes_context=True)
 def card_of(context: template.Context, approval: Approval) -> cards.ApprovalCard:
     """What this card shows: everything where it stands ``alone``, secrets where they were ``revealed``."""
-    return cards.card_of(approval, alone=bool(context.get("alone")), revealed=bool(context.get("revealed")))
+    alone, revealed = bool(context.get("alone")), bool(context.get("revealed"))
+    return cards.card_of(approval, alone=alone, revealed=revealed, member=context.get("member"))
 
 
 @register.filter

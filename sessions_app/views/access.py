@@ -97,7 +97,12 @@ def actor(request: DeskRequest) -> audit.Actor:
 
 def decider(request: DeskRequest) -> decisions.Decider:
     """Decider of an approval on a page: the signed-in member."""
-    return decisions.Decider(actor(request), Role(request.member.role), "web", member_id=request.member.id)
+    return decider_of(request.member)
+
+
+def decider_of(member: Member) -> decisions.Decider:
+    who = audit.Actor("member", str(member.id), str(member))
+    return decisions.Decider(who, Role(member.role), "web", member_id=member.id, member=member)
 
 
 def session_read(request: DeskRequest, session_id: UUID) -> Session:

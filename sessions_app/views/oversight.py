@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app.models import Agent, Role
+from sessions_app.policy.rules import RISKS
 from sessions_app.queries import oversight as queries
 from sessions_app.services.agents import NotActive
 from sessions_app.services.approvals import requests
@@ -23,6 +24,7 @@ from . import access
 PERIODS = {"7": "7 days", "30": "30 days", "90": "90 days", "365": "a year"}
 DEFAULT = "30"
 AGENTS = 500
+TYPED = ("agent", "tool", "server", "arguments", "context", "risk")
 
 
 @require_safe
@@ -36,7 +38,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
 @access.admin
 def plant(request: access.DeskRequest) -> HttpResponse:
     """Place a planted call; 422 with the form where it lacks something."""
-    typed = {name: request.POST.get(name, "").strip() for name in ("agent", "tool", "server", "arguments", "context")}
+    typed = {name: request.POST.get(name, "").strip() for name in TYPED}
     agent = Agent.objects.filter(workspace_id=request.member.workspace_id, slug=typed["agent"]).first()
     arguments, errors = _arguments(typed["arguments"])
     if agent is None:
@@ -46,7 +48,7 @@ def plant(request: access.DeskRequest) -> HttpResponse:
     if not errors and agent:
         question = requests.Question(
             typed["tool"], arguments, server=typed["server"] or None, context=typed["context"],
-            risk=request.POST.get("risk", "")[:40],
+            risk=typed["risk"][:40],
         )  # fmt: skip
         try:
             planting.plant(agent, question, by=request.member)
@@ -75,6 +77,7 @@ def _page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpR
     context = {
         "days": days,
         "periods": PERIODS,
+        "risks": ["", *RISKS],
         "you": found.of(request.member.pk),
         "found": found,
         "people": [one for one in found.people if one.member_id != request.member.pk] if is_admin else [],

@@ -19,7 +19,7 @@ WITHOUT_FIELD = ("model", "tool", "used_from", "used_to", "sort")
 """Filters that links set and chips take away: the form only keeps them."""
 LABELS = {
     "from": "Started from", "to": "Started to", "min_cost": "Cost at least", "origin": "Came by", "q": "Search",
-    "has_errors": "Errors", "needs_approval": "Waits for a person", "used_from": "Used from", "used_to": "Used to",
+    "has_errors": "Errors", "needs_approval": "Pending approvals", "used_from": "Used from", "used_to": "Used to",
 }  # fmt: skip
 """What the form calls a filter, where that is not its name in the address."""
 BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}

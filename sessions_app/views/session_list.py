@@ -22,7 +22,7 @@ COLUMNS = (
     ("tokens", "Tokens", "right"), ("cost", "Cost", "right"), ("errors", "Errors", "right"),
 )  # fmt: skip
 QUICK = (
-    ("needs_approval", "true", "Waits for a person"), ("has_errors", "true", "With errors"),
+    ("needs_approval", "true", "Pending approvals"), ("has_errors", "true", "With errors"),
     ("status", "running", "Running"), ("status", "archived", "Archived"),
 )  # fmt: skip
 NAMED = {

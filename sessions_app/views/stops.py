@@ -20,6 +20,7 @@ from sessions_app.queries import stops as queries
 from sessions_app.services.stops import stops
 
 from . import access
+from .context import STRIPS
 
 SHOWN = 50
 ENDS = {
@@ -31,11 +32,11 @@ ENDS = {
 class StopForm(forms.Form):
     agent = forms.ModelChoiceField(
         Agent.objects.none(), to_field_name="slug", required=False, empty_label="every agent of this workspace",
-        label="Who",
+        label="Agent",
     )  # fmt: skip
     reason = forms.CharField(
         max_length=stops.MOST_REASON, label="Why", widget=forms.Textarea({"rows": 2}),
-        help_text="Everybody who meets the stop reads it, the agents too.",
+        help_text="Shown on every page and told to the agents.",
     )  # fmt: skip
     seconds = forms.ChoiceField(choices=ENDS.items(), required=False, label="For how long")
 
@@ -105,7 +106,10 @@ def lift(request: access.DeskRequest, stop_id: UUID) -> HttpResponse:
 @require_safe
 @access.viewer
 def strip(request: access.DeskRequest) -> HttpResponse:
-    """What is in force, for pages that stay open."""
+    """What is in force, for pages that stay open; 204 where that is what the page shows (``?known=``)."""
+    held = queries.in_force(request.member.workspace_id)[:STRIPS]
+    if request.GET.get("known") == queries.key_of(held):
+        return HttpResponse(status=204)
     return render(request, "stops/_strip.html")
 
 

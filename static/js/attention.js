@@ -38,6 +38,28 @@ export function lookAt(card) {
   startClock();
 }
 
+// Of a card that is not all in sight, this much of it or of the window.
+const ENOUGH = 0.5;
+
+function isInSight(card) {
+  const { top, bottom, height } = card.getBoundingClientRect();
+  const shownHeight = Math.min(bottom, innerHeight) - Math.max(top, 0);
+  return height > 0 && shownHeight >= ENOUGH * Math.min(height, innerHeight);
+}
+
+// Of several: the one that has the focus or the pointer, else the only one in sight. Nobody can tell which of two is read.
+function cardInFront() {
+  const inSight = [...document.querySelectorAll(".card.is-open")].filter(isInSight);
+  const focused = document.activeElement?.closest(".card.is-open, .asked");
+  return inSight.find((card) => focused?.contains(card)) ?? inSight.find((card) => card.matches(":hover"))
+    ?? (inSight.length === 1 ? inSight[0] : null);
+}
+
+// For pages on which cards stand among other things.
+export function watchCards() {
+  setInterval(() => { if (isInFront()) lookAt(cardInFront()); }, 500);
+}
+
 document.addEventListener("visibilitychange", () => (document.hidden ? report() : startClock()));
 window.addEventListener("blur", stopClock);
 window.addEventListener("focus", startClock);

@@ -1,8 +1,10 @@
-// The page of one card: keys, times that pass, and how long it was in front.
+// The page of one card: keys, times that pass, how long it was in front, and what others do with it meanwhile.
 
 import "./clock.js";
+import { listen } from "./approval-stream.js";
 import { lookAt } from "./attention.js";
-import { CHOICES, chooseOnCard, closeChoice, isTyping } from "./keyboard.js";
+import { CHOICES, chooseOnCard, closeChoice, isBeingFilledIn, isTyping } from "./keyboard.js";
+import { showCount } from "./waiting.js";
 
 const card = () => document.querySelector(".card");
 document.addEventListener("keydown", (event) => {
@@ -10,5 +12,26 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") return closeChoice(card());
   if (CHOICES[event.key] && !event.repeat && chooseOnCard(card(), CHOICES[event.key])) event.preventDefault();
 });
+
+// A card that somebody fills in stays: the answer to what they send says how it stands.
+async function refresh() {
+  const answer = await fetch(`${card().dataset.piece}?place=alone`, { headers: { "HX-Request": "true" } }).catch(() => null);
+  if (!answer?.ok) return; // the stream says "again" when the way to the server is back
+  const now = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector(".card");
+  const shown = card();
+  if (!now || now.dataset.version === shown.dataset.version || isBeingFilledIn(shown)) return;
+  const hadFocus = shown.contains(document.activeElement);
+  shown.replaceWith(document.adoptNode(now));
+  htmx.process(now);
+  now.tabIndex = -1;
+  if (hadFocus) now.focus({ preventScroll: true });
+  lookAt(now);
+}
+listen(document.querySelector("[data-stream]").dataset.stream, {
+  approval({ id, version }) { if (id === card().dataset.approval && String(version) !== card().dataset.version) refresh(); },
+  waiting: ({ count }) => showCount(count),
+  again: refresh,
+});
+
 document.addEventListener("htmx:afterSwap", () => lookAt(card()));
 lookAt(card());

@@ -2,7 +2,9 @@
 // is focused after a decision. A card that is settled elsewhere changes in place; new ones are counted.
 
 import "./clock.js";
-import { CHOICES, chooseOnCard, closeChoice, isTyping } from "./keyboard.js";
+import { listen } from "./approval-stream.js";
+import { watchCards } from "./attention.js";
+import { CHOICES, chooseOnCard, closeChoice, isBeingFilledIn, isTyping } from "./keyboard.js";
 import { showCount } from "./waiting.js";
 
 const live = document.getElementById("home-live");
@@ -34,9 +36,7 @@ document.addEventListener("decided", () => {
 
 document.addEventListener("htmx:afterSwap", makeCardsFocusable);
 makeCardsFocusable();
-
-const isBeingFilledIn = (card) => Boolean(card.querySelector(".choice[open]"))
-  || [...card.querySelectorAll("textarea")].some((field) => field.value !== field.defaultValue);
+watchCards();
 
 const news = new Set();
 function changed({ id, status }) {
@@ -51,18 +51,4 @@ function changed({ id, status }) {
   pill.querySelector("a").textContent = `${news.size} new`;
 }
 
-let source = null;
-function open() {
-  if (source || document.hidden || !live) return;
-  source = new EventSource(live.dataset.stream);
-  source.addEventListener("approval", (message) => changed(JSON.parse(message.data)));
-  source.addEventListener("waiting", (message) => showCount(JSON.parse(message.data).count));
-}
-
-// A browser opens six connections to a host: pages that nobody looks at give theirs back.
-function close() {
-  source?.close();
-  source = null;
-}
-document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
-open();
+if (live) listen(live.dataset.stream, { approval: changed, waiting: ({ count }) => showCount(count) });

@@ -19,6 +19,13 @@ export function chooseOnCard(card, name) {
   return true;
 }
 
+// Whether somebody is at it: a choice is open, a field holds what the server did not send, or it tells them why what they
+// sent was not taken, with what they wrote.
+export function isBeingFilledIn(card) {
+  const fields = [...card.querySelectorAll("textarea, input:not([type=hidden])")];
+  return Boolean(card.querySelector(".choice[open], [role=alert]")) || fields.some((field) => field.value !== field.defaultValue);
+}
+
 // Esc closes what is open on a card. False where nothing is.
 export function closeChoice(card) {
   const open = card?.querySelector(".choice[open]");
@@ -33,7 +40,7 @@ export function sendChoice(field) {
   const inside = field.closest(".choice-inside, .card-answer");
   const button = inside?.querySelector("button[name=verdict]") ?? inside?.parentElement.querySelector("button[name=verdict]");
   if (!button || button.disabled) return false;
-  button.form.requestSubmit(button);
+  button.click(); // not form.requestSubmit(button): htmx would send the form without the button, which is the verdict
   return true;
 }
 

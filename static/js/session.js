@@ -4,3 +4,6 @@ import "./session/navigation.js";
 import "./session/keys.js";
 import "./session/live.js";
 import "./send-keys.js";
+import { watchCards } from "./attention.js";
+
+watchCards();

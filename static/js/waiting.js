@@ -3,5 +3,5 @@
 export function showCount(count) {
   document.title = document.title.replace(/( \(\d+\))?$/, count ? ` (${count})` : "");
   const badge = document.querySelector(".nav .badge-place");
-  if (badge) badge.innerHTML = count ? `<span class="badge">${count}<span class="hidden"> waiting</span></span>` : "";
+  if (badge) badge.innerHTML = count ? `<span class="badge">${count}<span class="hidden"> pending</span></span>` : "";
 }

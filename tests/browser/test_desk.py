@@ -103,7 +103,7 @@ def test_without_a_script_a_decision_is_made(open_page, agent):
     approval = asks(session_of(agent))
     page = open_page("/approvals/", java_script_enabled=False)
     page.get_by_role("button", name="Approve").first.click()
-    page.get_by_text("Nothing waits for a person").wait_for()
+    page.get_by_text("All caught up").wait_for()
     approval.refresh_from_db()
     assert (approval.status, approval.decision["by"]) == ("approved", "Rosa")
 
@@ -125,7 +125,7 @@ def test_keys_walk_the_inbox_and_after_a_decision_the_next_card_is_there(open_pa
     page.keyboard.press("d")
     page.keyboard.type("Already refunded")
     page.get_by_role("button", name="Deny and tell the agent why").click()
-    page.get_by_text("Nothing waits for a person").wait_for()
+    page.get_by_text("All caught up").wait_for()
     second.refresh_from_db()
     assert second.decision["reason"] == "Already refunded"
 
@@ -144,8 +144,8 @@ def test_a_key_leads_to_where_a_question_is_answered(open_page, agent):
     page = open_page("/approvals/")
     page.keyboard.press("r")
     page.keyboard.type("Replace it")
-    page.get_by_role("button", name="Answer the agent").click()
-    page.get_by_text("Nothing waits for a person").wait_for()
+    page.get_by_role("button", name="Send the answer").click()
+    page.get_by_text("All caught up").wait_for()
     assert Approval.objects.get().decision["answer"] == "Replace it"
 
 
@@ -157,7 +157,7 @@ def test_on_a_phone_the_inbox_is_a_list_and_then_a_card(open_page, agent):
     page.get_by_role("button", name="Approve").wait_for()
     assert not page.locator(f"#line-{approval.id}").is_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    page.get_by_role("link", name="All 1 that wait").click()
+    page.get_by_role("link", name="All 1 pending").click()
     page.locator(f"#line-{approval.id}").wait_for()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from sessions_app.models import Approval, Role
+from sessions_app.models import Approval, CardView, Role
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions
 from tests.views.build import asks, session_of
@@ -75,7 +75,7 @@ def test_twelve_mixed_approvals_are_decided_in_nineteen_keys_at_sixty_millisecon
             page.keyboard.press(key)
             page.wait_for_timeout(60)
             keys += 1
-    expect(page.get_by_text("Nothing waits for a person")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("All caught up")).to_be_visible(timeout=30_000)
     expect(page.locator(".inbox-row.is-settled")).to_have_count(12)
     assert keys <= 19
     assert {one.status for one in Approval.objects.all()} == {"approved"}
@@ -193,3 +193,41 @@ def test_on_the_page_of_a_session_a_key_that_leads_never_decides(open_page, agen
     expect(page.locator(".card")).to_contain_text("approved")
     approval.refresh_from_db()
     assert approval.status == "approved"
+
+
+def test_the_page_of_one_card_changes_in_place_but_not_under_the_hand(open_page, agent):
+    first, second = asks(session_of(agent), tool="first_tool"), asks(session_of(agent), tool="second_tool")
+    page, other = open_page(f"/approvals/{first.pk}/"), open_page(f"/approvals/{second.pk}/")
+    expect(page).to_have_title("first_tool · Approval (2)")
+    other.keyboard.press("d")
+    other.keyboard.type("Half of")
+    for one in (first, second):
+        by_ada(one)
+    expect(page.locator(f"#approval-{first.pk}:not(.is-open)")).to_contain_text("by Ada")
+    expect(page).to_have_title("first_tool · Approval")
+    assert other.locator("textarea[name=reason]").input_value() == "Half of"
+    other.keyboard.press("Control+Enter")
+    expect(other.locator("[role=alert]").first).to_contain_text("Ada decided this already")
+
+
+def test_time_counts_for_the_card_that_is_in_front_wherever_it_stands(open_page, agent, reviewer_member):
+    looked_at, beside = asks(session_of(agent), tool="first_tool"), asks(session_of(agent), tool="second_tool")
+    page = open_page("/")
+    page.locator(f"#approval-{looked_at.pk}").hover()
+    page.wait_for_timeout(2_200)
+    page.goto("/settings/")
+    page.wait_for_timeout(300)
+    seen = CardView.objects.get()
+    assert (seen.approval_id, seen.member_id) == (looked_at.pk, reviewer_member.pk) and 1 <= seen.seconds < 10
+    assert beside.pk != seen.approval_id
+
+
+def test_a_card_that_is_read_keeps_its_place_when_something_of_it_changes(open_page, agent):
+    approval = asks(session_of(agent), arguments={f"key_{number}": "lost in transit " * 40 for number in range(20)})
+    Approval.objects.filter(pk=approval.pk).update(votes_needed=3)
+    page = open_page("/approvals/")
+    page.wait_for_timeout(500)
+    page.locator("#chosen").evaluate("(pane) => { pane.scrollTop = 300; }")
+    by_ada(approval)
+    expect(page.locator("#card-place")).to_contain_text("1 of 3 approvals: Ada")
+    assert page.locator("#chosen").evaluate("(pane) => pane.scrollTop") == 300

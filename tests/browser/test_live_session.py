@@ -102,7 +102,7 @@ def test_a_card_comes_in_and_its_approval_leads_to_the_result(open_page, scripte
     expect(page.locator(".card")).to_contain_text("approved")
     expect(page.locator("#timeline")).to_contain_text("You said: Paid", timeout=15_000)
     expect(page.locator("#standing")).to_contain_text("idle")
-    expect(page.locator("#s-head")).not_to_contain_text("waits for you")
+    expect(page.locator("#s-head")).not_to_contain_text("needs approval")
     expect(page.locator("#outline .is-waits, #timeline [data-waits]")).to_have_count(0)
     expect(page.locator("#outline li")).to_have_count(1)
     assert page.url.endswith(str(session.pk))  # the card was decided in place

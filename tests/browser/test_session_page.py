@@ -113,6 +113,34 @@ def test_earlier_rows_come_above_without_moving_what_is_read(open_page, agent):
     assert abs(page.locator("#e-90").bounding_box()["y"] - before) < 60
 
 
+def test_an_open_inspector_follows_the_focus_and_a_jump_opens_none(open_page, completed_session):
+    page = open_page(path_of(completed_session))
+    page.keyboard.press("x")
+    page.wait_for_timeout(400)
+    assert page.locator("#inspector > *").count() == 0 and "event=" not in page.url
+    error = focused(page)
+    page.keyboard.press("i")
+    expect(page.locator("#inspector [data-event]")).to_have_attribute("data-event", error)
+    page.locator(f"#e-{error}").focus()
+    page.keyboard.press("k")
+    before = focused(page)
+    assert before != error
+    expect(page.locator("#inspector [data-event]")).to_have_attribute("data-event", before)
+    assert f"event={before}" in page.url and page.locator(".is-inspected").count() == 1
+    assert focused(page) == before, "what is looked at keeps the focus"
+
+
+def test_a_jump_beyond_what_is_loaded_opens_no_inspector(open_page, agent):
+    lines = [said(f"m{number}", f"Line {number}") for number in range(600)]
+    session = session_with(agent, [asked("p1", "Go"), *lines, other("late", "error", "It broke off")])
+    Session.objects.filter(pk=session.pk).update(phase="completed", error_count=1)
+    page = open_page(path_of(session))
+    assert page.locator("#e-602").count() == 0
+    page.keyboard.press("x")
+    expect(page.locator("#e-602")).to_be_focused()
+    assert page.locator("#inspector > *").count() == 0 and page.url.endswith("#e-602")
+
+
 def test_the_inspector_opens_beside_and_has_the_address_of_the_event(open_page, completed_session):
     page = open_page(path_of(completed_session))
     page.locator('a[data-inspect="3"]').click()
@@ -173,7 +201,7 @@ def test_a_decision_is_made_by_keys_and_the_page_follows(open_page, completed_se
     page.keyboard.type("Ask the customer first")
     page.get_by_role("button", name="Deny and tell the agent why").click()
     expect(page.locator(".card")).to_contain_text("denied")
-    expect(page.locator("#s-head")).not_to_contain_text("waits for you")
+    expect(page.locator("#s-head")).not_to_contain_text("needs approval")
     approval.refresh_from_db()
     assert (approval.status, approval.decision["reason"]) == ("denied", "Ask the customer first")
 
@@ -187,7 +215,7 @@ def test_what_somebody_types_is_not_lost_when_another_decides(open_page, complet
     decisions.decide(approval, ada, decisions.Decision("approve", version=approval.version, digest=approval.digest))
     page.wait_for_timeout(1_500)  # the stream has told by now, and the card was left alone
     expect(page.locator("textarea[name=answer]")).to_have_value("Half of it")
-    page.get_by_role("button", name="Answer the agent").click()
+    page.get_by_role("button", name="Send the reply").click()
     expect(page.locator(".card [role=alert]")).to_contain_text("Ada decided this already")
     expect(page.locator(".card [role=alert]")).to_contain_text("Half of it")
 
@@ -207,7 +235,7 @@ def test_new_events_come_in_below_and_results_join_their_calls(open_page, agent)
     expect(page.locator("#s-head")).to_contain_text("2 turns")
     ask(session)
     expect(page.locator(".card.is-open")).to_contain_text("issue_refund")
-    expect(page.locator("#s-head")).to_contain_text("waits for you")
+    expect(page.locator("#s-head")).to_contain_text("needs approval")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -66,3 +66,16 @@ def test_no_value_raises_or_makes_a_long_line(value: Any) -> None:
             assert len(line.subject) <= toolline.MAX_SUBJECT
             assert "\u202e" not in line.subject
             assert isinstance(toolline.glance("", value, None, name=name, arguments=arguments), str)
+
+
+@pytest.mark.parametrize(
+    ("name", "verb"),
+    [
+        ("mcp__github__create_issue", "github › create_issue"),
+        ("__proto__", "__proto__"),
+        ("__init__", "__init__"),
+        ("a__b", "a › b"),
+    ],
+)
+def test_underscores_around_a_name_are_its_own(name, verb):
+    assert toolline.describe_call(name, {}).verb == verb

@@ -53,7 +53,7 @@ def test_share_is_shown_as_a_percentage(fraction, says):
 @pytest.mark.parametrize(
     ("fields", "word"),
     [
-        ({"pending_approvals": 1, "phase": "crashed"}, "waits"),
+        ({"pending_approvals": 1, "phase": "crashed"}, "needs approval"),
         ({"phase": "crashed", "status": "archived"}, "crashed"),
         ({"status": "running"}, "running"),
         ({"status": "idle", "phase": "completed"}, "completed"),

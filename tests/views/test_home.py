@@ -14,7 +14,7 @@ from .build import asks, session_of, words
 
 def section(page: str, title: str) -> str:
     """The words between one heading and the next."""
-    headings = ("Waits for a person", "Runs now", "Went wrong today", "Came in lately")
+    headings = ("Pending approvals", "Running", "Errors today", "Recent sessions")
     rest = page.split(title, 1)[1] if title in page else ""
     ends = [rest.index(other) for other in headings if other in rest]
     return rest[: min(ends)] if ends else rest
@@ -46,7 +46,7 @@ def test_the_demo_is_one_click(admin, settings, tmp_path):
 def test_pending_approvals_come_first_and_the_oldest_on_top(viewer, agent):
     young, old = asks(session_of(agent, "Young")), asks(session_of(agent, "Old"))
     Approval.objects.filter(pk=old.pk).update(requested_at=timezone.now() - timedelta(hours=5))
-    waits = section(words(viewer.get("/")), "Waits for a person")
+    waits = section(words(viewer.get("/")), "Pending approvals")
     assert waits.index("5 h ago") < waits.index("just now")
     assert young.pk != old.pk
 
@@ -60,11 +60,11 @@ def test_each_session_stands_where_it_belongs(viewer, agent):
     session_of(agent, "Old failure", errors=1)
     Session.objects.filter(title="Old failure").update(started_at=yesterday, ended_at=yesterday)
     page = words(viewer.get("/"))
-    assert "Runner" in section(page, "Runs now") and "Failure" not in section(page, "Runs now")
-    assert "Asker" not in section(page, "Runs now"), "it stands above, with its card"
-    wrong = section(page, "Went wrong today")
+    assert "Runner" in section(page, "Running") and "Failure" not in section(page, "Running")
+    assert "Asker" not in section(page, "Running"), "it stands above, with its card"
+    wrong = section(page, "Errors today")
     assert "Failure" in wrong and "Crash" in wrong and "Old failure" not in wrong and "Runner" not in wrong
-    assert "Old failure" in section(page, "Came in lately")
+    assert "Old failure" in section(page, "Recent sessions")
 
 
 def test_money_of_today_is_only_that_of_today(viewer, agent, workspace, monkeypatch):
@@ -72,7 +72,7 @@ def test_money_of_today_is_only_that_of_today(viewer, agent, workspace, monkeypa
     session_of(agent, cost="1.50")
     assert "$1.75 today (UTC), 2.4 k tokens in 2 sessions" in words(viewer.get("/"))
     monkeypatch.setattr(home, "midnight", lambda: timezone.now() + timedelta(seconds=1))
-    assert "No agent was at work today (UTC)." in words(viewer.get("/"))
+    assert "No activity today (UTC)." in words(viewer.get("/"))
 
 
 def test_money_of_today_is_at_least_when_a_model_has_no_price(viewer, agent):
@@ -84,4 +84,4 @@ def test_money_of_today_is_at_least_when_a_model_has_no_price(viewer, agent):
 def test_navigation_bar_counts_pending_approvals(viewer, agent):
     assert "Approvals Triggers" in words(viewer.get("/agents/"))
     asks(session_of(agent))
-    assert "Approvals 1 waiting Triggers" in words(viewer.get("/agents/"))
+    assert "Approvals 1 pending Triggers" in words(viewer.get("/agents/"))

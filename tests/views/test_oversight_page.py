@@ -25,9 +25,9 @@ def test_your_own_figures_come_first_and_those_of_others_only_admins_see(admin, 
     decide(asked, member("Rosa"))
     for one in (reviewer, viewer):
         page = words(one.get("/oversight/"))
-        assert page.index("You") < page.index("All of the workspace")
+        assert page.index("You") < page.index("Everybody")
         assert "Each person" not in page and "Plant a test call" not in page
-    assert "Rosa" not in words(viewer.get("/oversight/")).split("All of the workspace")[1]
+    assert "Rosa" not in words(viewer.get("/oversight/")).split("Everybody")[1]
     page = words(admin.get("/oversight/"))
     assert page.index("You") < page.index("Each person") < page.index("Rosa")
 
@@ -42,10 +42,17 @@ def test_a_planted_call_is_like_any_other_until_it_is_decided_and_then_is_told_k
         assert "planted" not in page and "test call" not in page
         told = re.sub(r"<option.*?</option>", "", page.split("<main", 1)[1], flags=re.S)  # whom it may be assigned to
         assert "ada" not in told
+        assert "asked by" not in told, "no agent that asks for itself is said to be asked by somebody"
     form = {"verdict": "deny", "reason": "No", "version": approval.version, "digest": approval.digest}
     answer = reviewer.post(f"{card}decision", form, HTTP_HX_REQUEST="true")
     assert "This was a test call" in words(answer) and "thank you for reading closely" in words(answer)
-    assert "1 test call that you decided, you stopped 1" in words(reviewer.get("/oversight/"))
+    assert "You stopped 1 of the 1 test call that you decided" in words(reviewer.get("/oversight/"))
+
+
+def test_a_planted_call_can_have_a_risk_as_others_have(admin, agent):
+    assert "critical" in words(admin.get("/oversight/"))
+    admin.post("/oversight/planted-calls/", FORM | {"risk": "critical"})
+    assert Approval.objects.get().risk == "critical"
 
 
 @pytest.mark.parametrize(

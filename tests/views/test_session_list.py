@@ -56,7 +56,7 @@ def test_the_order_is_that_of_a_column_and_turns_round(viewer, three_sessions):
 
 def test_the_totals_are_those_of_what_is_filtered(viewer, three_sessions):
     everything, dear = words(viewer.get("/sessions/")), words(viewer.get("/sessions/?has_errors=true"))
-    assert "3 sessions" in everything and "$8.01" in everything and "1 waits" in everything
+    assert "3 sessions" in everything and "$8.01" in everything and "1 pending" in everything
     assert "1 session " in dear and "$7.50" in dear and "2 errors" in dear and "1.2 k tokens" in dear
 
 

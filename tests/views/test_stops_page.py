@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -53,6 +54,19 @@ def test_the_strip_of_an_open_page_comes_and_goes(viewer, agent):
     assert words(viewer.get("/stops/strip")).strip() == ""
 
 
+def test_an_open_page_is_left_alone_while_nothing_changed(viewer, agent):
+    made = stop(agent)
+    known = re.search(r'name="known" value="([^"]+)"', viewer.get("/").content.decode())[1]
+    assert known == str(made.pk)
+    assert viewer.get("/stops/strip", {"known": known}).status_code == 204
+    another = stop(agent, everybody=True)
+    assert f"{another.pk},{made.pk}" in viewer.get("/stops/strip", {"known": known}).content.decode()
+    for one in (made, another):
+        lift(one)
+    assert viewer.get("/stops/strip", {"known": known}).status_code == 200
+    assert viewer.get("/stops/strip", {"known": ""}).status_code == 204
+
+
 def test_the_agents_page_leads_to_the_button(reviewer, agent):
     assert f"/stops/?agent={agent.slug}" in reviewer.get(f"/agents/{agent.slug}/").content.decode()
     form = reviewer.get(f"/stops/?agent={agent.slug}").context["form"]
@@ -62,7 +76,7 @@ def test_the_agents_page_leads_to_the_button(reviewer, agent):
 def test_a_viewer_sees_no_button_and_may_not_press_it(viewer, agent):
     stop(agent)
     page = viewer.get("/stops/").content.decode().split("<main", 1)[1]
-    assert "<form" not in page and "An admin, or who made it, may lift it" in page
+    assert "<form" not in page and "can be lifted by an admin or by who made it" in page
     assert press(viewer).status_code == 403
     assert viewer.post(f"/stops/{Stop.objects.get().pk}/lift/").status_code == 403
     assert Stop.objects.count() == 1

@@ -20,5 +20,5 @@ def load(request: access.DeskRequest) -> HttpResponse:
         if imported.error:
             messages.error(request, imported.error)
     if made:
-        messages.success(request, "The examples are here: one of them has a refund that waits for you.")
+        messages.success(request, "The examples are here: one of them has a refund that needs your approval.")
     return redirect("home")

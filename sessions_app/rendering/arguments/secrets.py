@@ -45,6 +45,20 @@ def masked(value: Any, key: str = "") -> tuple[Any, int]:
     return in_text(value)
 
 
+def without(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that hold no secret."""
+    return {name: value for name, value in arguments.items() if not masked(value, str(name))[1]}
+
+
+def masked_conditions(predicates: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Conditions on arguments (``{"path", "op", "value"}``) without the secrets that they compare with."""
+    shown = []
+    for one in predicates:
+        key = str(one.get("path", "")).rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+        shown.append({**one, "value": masked(one["value"], key)[0]} if "value" in one else one)
+    return shown
+
+
 def in_text(text: str) -> tuple[str, int]:
     """The same for what looks like a secret inside of a text."""
 

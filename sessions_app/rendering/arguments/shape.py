@@ -49,7 +49,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Arguments as they are shown. ``left_out`` says that something is only on the card's own page."""
+    """Arguments as they are shown. ``left_out`` says that not everything is."""
 
     line: toolline.ToolLine
     parts: list[Part]
@@ -61,7 +61,7 @@ class Shape:
 
 def shape_of(tool: str, arguments: Any, server: str | None = None, *, most: int, alone: bool = False) -> Shape:
     """Everything about the arguments of a call. ``most`` is the number of characters of one text that is shown."""
-    writer = Writer(most, ALL_NODES if alone else NODES)
+    writer = Writer(most, ALL_NODES, ALL_NODES) if alone else Writer(most, NODES)
     parts = _parts(tool, arguments, writer)
     return Shape(
         title_of(tool, arguments, server),

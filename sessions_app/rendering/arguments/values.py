@@ -26,11 +26,11 @@ _TIME = re.compile(r"timeout|time_?limit|expires_in|delay|duration|ttl|wait", re
 class Writer:
     """Writes one value after the other until so many nodes are written; ``left_out`` counts what is not shown.
 
-    ``most`` is the number of characters of one text that is shown.
+    ``most`` is the number of characters of one text that is shown, ``table_rows`` that of rows of one table.
     """
 
-    def __init__(self, most: int, nodes: int) -> None:
-        self.most, self.nodes = most, nodes
+    def __init__(self, most: int, nodes: int, table_rows: int = TABLE_ROWS) -> None:
+        self.most, self.nodes, self.table_rows = most, nodes, table_rows
         self.left_out = 0
 
     def rows(self, value: dict[str, Any], depth: int = 0) -> str:
@@ -96,7 +96,7 @@ class Writer:
         head = "".join(f'<th scope="col" class="untrusted">{shown(clean(name)[:KEY])}</th>' for name in columns)
         body = ""
         for number, item in enumerate(items):
-            if number == TABLE_ROWS or self.nodes <= 0:
+            if number == self.table_rows or self.nodes <= 0:
                 self.left_out += len(items) - number
                 more = f"… {len(items) - number:,} more, not shown here"
                 body += f'<tr><td colspan="{len(columns)}" class="is-waits">{more}</td></tr>'

@@ -29,6 +29,12 @@ class Decider:
     channel: str
     member_id: UUID | None = None
     api_key_id: UUID | None = None
+    member: Member | None = None
+    """The same with its user, where it is at hand: then nothing is looked up."""
+
+    @property
+    def user_id(self) -> int | None:
+        return self.member.user_id if self.member else actors.user_id_of(self.actor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +94,7 @@ def why_not_yours(approval: Approval, decider: Decider) -> str:
     asked, began = approval.asked_by_user_id, approval.initiated_by_id
     if asked is None and began is None:
         return ""
-    acts, made_key = actors.user_id_of(decider.actor), _maker_of(decider.api_key_id)
+    acts, made_key = decider.user_id, _maker_of(decider.api_key_id)
     if asked is not None and acts == asked:
         return "you asked for this yourself, so somebody else has to decide it"
     if asked is not None and made_key == asked:
@@ -130,15 +136,17 @@ def _why_not_among(eligible: dict[str, Any], decider: Decider) -> str:
         return "the rule says who decides this and names nobody; an admin has to change the rule"
     if any(role in Role.values and decider.role.covers(Role(role)) for role in roles):
         return ""
-    if people and decider.member_id and _is_named(decider.member_id, people):
+    if people and _is_named(decider, people):
         return ""
     whom = [*(f"the role {role}" for role in roles), *people]
     return f"the rule lets only {' or '.join(whom)} decide this; ask one of them"
 
 
-def _is_named(member_id: UUID, people: list[str]) -> bool:
+def _is_named(decider: Decider, people: list[str]) -> bool:
     """Whether a member is named by id, e-mail or sign-in name. A key is not: people who are named decide themselves."""
-    member = Member.objects.select_related("user").filter(pk=member_id).first()
+    member = decider.member
+    if member is None and decider.member_id:
+        member = Member.objects.select_related("user").filter(pk=decider.member_id).first()
     if member is None:
         return False
     names = {str(member.pk), member.user.email.casefold(), member.user.get_username().casefold()} - {""}

@@ -86,7 +86,7 @@ def deny_by_stop(approval: Approval, stop: Stop) -> bool:
     lock_session_of(approval.pk)
     new = approval.status == Approval.Status.PENDING and approval.requested_at >= stop.made_at
     status = Approval.Status.AUTO_DENIED if new else Approval.Status.DENIED
-    by, reason = audit.Actor(*stop.actor), f"{queries.sentence(stop)}. Do not repeat this call."
+    by, reason = audit.Actor(*stop.actor), f"{queries.sentence(stop).rstrip('.')}. Do not repeat this call."
     now = timezone.now()
     decision = {
         "verdict": "deny", "by": by.name, "by_kind": by.kind, "by_id": by.id, "at": now.isoformat(), "reason": reason,

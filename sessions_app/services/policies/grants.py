@@ -18,7 +18,7 @@ from sessions_app.models import Agent, Approval, Grant, Member, Role, Session
 from sessions_app.policy import predicates, terms
 from sessions_app.policy.faults import Faults
 from sessions_app.policy.matching import read_predicates
-from sessions_app.rendering.arguments import shape
+from sessions_app.rendering.arguments import secrets, shape
 
 from .. import audit
 from ..approvals import authority
@@ -194,7 +194,8 @@ def _make(
     audit.record(
         grant.workspace_id, decider.actor, "grant.made", subject=("grant", grant.pk), agent=target.agent.name,
         tool=grant.tool_name, server=grant.tool_server, session=str(session.pk) if session else None,
-        arguments=arguments, expires_at=grant.expires_at.isoformat(), uses=wish.uses, reason=grant.reason, **details,
+        arguments=secrets.masked_conditions(arguments), expires_at=grant.expires_at.isoformat(), uses=wish.uses,
+        reason=grant.reason, **details,
     )  # fmt: skip
     return grant
 

@@ -74,7 +74,7 @@ def _items(request: access.DeskRequest, verdict: str) -> Iterator[Item]:
             continue  # not one of ours: no page of ours sends it
     found = queries.with_turns(queries.of_ids(request.member.workspace_id, picked))
     for approval in sorted(found, key=queries.urgency_key):
-        card = cards.card_of(approval, alone=False)
+        card = cards.card_of(approval, alone=False, member=request.member)
         yield Item(approval, card, *picked[approval.pk], why_not=_why_not(approval, card, verdict))
 
 
@@ -82,12 +82,16 @@ def _why_not(approval: Approval, card: cards.ApprovalCard, verdict: str) -> str:
     """Why one cannot be decided among others; empty where it can."""
     if approval.status != Approval.Status.PENDING:
         return f"it is {approval.get_status_display().lower()} by now"
+    if card.refusal:
+        return card.refusal
     if card.question:
         return "a question wants an answer"
     if verdict == "deny":
         return ""
     if approval.votes_needed > 1:
         return f"{approval.votes_needed} people have to approve it"
+    if card.odd:
+        return "characters in it deceive: look at its own card"
     if card.typed_confirmation:
         return "it wants the name of the tool typed"
     if verdict in card.comments:

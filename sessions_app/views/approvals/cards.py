@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sessions_app.models import Approval
+from sessions_app.models import Approval, Member
 from sessions_app.policy import terms
 from sessions_app.queries import approvals as queries
 from sessions_app.queries import votes
 from sessions_app.queries.votes import Tally
 from sessions_app.rendering import marks, text, toolbody, toolline
 from sessions_app.rendering.arguments import secrets, shape
-from sessions_app.services.approvals import second_step
+from sessions_app.services.approvals import authority, second_step
 from sessions_app.services.policies import grants
 from sessions_app.services.turns import messages
+
+from .. import access
 
 LASTS = {"1": "an hour", "8": "8 hours", "24": "a day", "168": "a week", "720": "30 days"}
 """Hours -> words."""
@@ -44,6 +46,8 @@ class ApprovalCard:
     why: text.Clamped
     """What the agent says of why it asks, where that is not the question again."""
     cut: bool
+    left_out: bool
+    """Whether even the card's own page does not show everything."""
     after: tuple[marks.Mark, marks.Mark]
     """What became of the decision: whether the agent was told, and whether the call was run."""
     twice: bool
@@ -61,6 +65,10 @@ class ApprovalCard:
     """Whether calls like it can be allowed from now on."""
     runs_here: bool
     """Whether approving it runs it; else the agent reads the answer when it asks next."""
+    refusal: str
+    """Why who looks at it may not decide it; empty where they may."""
+    voted: bool
+    """Whether who looks at it approved it already, and others have to as well."""
 
     lasts = tuple(LASTS.items())
     """Hours that a grant can last, and their words."""
@@ -70,9 +78,17 @@ class ApprovalCard:
         """What a vote made of the arguments, as JSON without its secrets; empty where they are as they were asked."""
         return "" if self.tally.arguments is None else toolbody.as_json(secrets.masked(self.tally.arguments)[0])
 
+    @property
+    def changed_by(self) -> str:
+        """Who made it of them."""
+        return next((vote.by for vote in self.tally.approvals if vote.arguments is not None), "")
 
-def card_of(approval: Approval, *, alone: bool, revealed: bool = False) -> ApprovalCard:
-    """The question, nothing of it cut without saying so; its secrets only where they are ``revealed``."""
+
+def card_of(approval: Approval, *, alone: bool, revealed: bool = False, member: Member | None = None) -> ApprovalCard:
+    """The question, nothing of it cut without saying so; its secrets only where they are ``revealed``.
+
+    ``member`` is who looks at it.
+    """
     tally = votes.tally(approval, None if approval.version > 1 else ())
     stands = approval.arguments if tally.arguments is None else tally.arguments
     arguments, hidden = (approval.arguments, 0) if revealed else secrets.masked(approval.arguments)
@@ -92,7 +108,8 @@ def card_of(approval: Approval, *, alone: bool, revealed: bool = False) -> Appro
         hidden=hidden,
         why=_clamped(why if revealed else secrets.in_text(why)[0], alone),
         cut=cut or (seen.left_out and not alone),
-        after=(_delivery(approval), marks.EXECUTIONS.get(approval.execution, marks.NOT_EXECUTED)),
+        left_out=seen.left_out and alone,
+        after=(_delivery(approval), _execution(approval)),
         twice=bool(second_step.why(approval, stands)) or bool(approval.terms.get("typed_confirmation")),
         allowed=terms.decisions_allowed(approval.terms, approval.risk),
         comments=tuple(approval.terms.get("comment") or ()),
@@ -101,6 +118,8 @@ def card_of(approval: Approval, *, alone: bool, revealed: bool = False) -> Appro
         arguments=stands,
         may_grant=not (question or grants.why_not_offered(approval)),
         runs_here=messages.runs_here(approval.session.agent),
+        refusal=_refusal(approval, member),
+        voted=any(member and vote.member_id == member.pk for vote in tally.approvals),
     )
 
 
@@ -110,6 +129,21 @@ def _delivery(approval: Approval) -> marks.Mark:
         is_inferred = bool(approval.decision) and approval.decision.get("inferred")
         return marks.Mark("as the file tells it, inferred" if is_inferred else "as the file tells it")
     return marks.DELIVERIES.get(approval.delivery, marks.NOTHING_TO_DELIVER)
+
+
+def _execution(approval: Approval) -> marks.Mark:
+    """Whether it was run. Of a call that an agent makes elsewhere nothing is known until the agent reports it."""
+    if known := marks.EXECUTIONS.get(approval.execution):
+        return known
+    may_run = bool(approval.executable_digest) and approval.delivery == "delivered"
+    elsewhere = may_run and not messages.runs_here(approval.session.agent)
+    return marks.NOT_REPORTED if elsewhere else marks.NOT_EXECUTED
+
+
+def _refusal(approval: Approval, member: Member | None) -> str:
+    if member is None or approval.status != Approval.Status.PENDING:
+        return ""
+    return authority.why_not(approval, access.decider_of(member))
 
 
 def mark_of(approval: Approval) -> marks.Mark:

@@ -73,9 +73,10 @@ def withdraw(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
     try:
         taking_back.withdraw(approval, access.decider(request))
     except decisions.NotAllowed as refused:
-        return card_response(request, approval, 403, notice=str(refused))
+        return card_response(request, approval, 403, notice=str(refused), not_done="Nothing was undone")
     except decisions.Conflict as conflict:
-        return card_response(request, access.approval_read(request, approval_id), 409, notice=str(conflict))
+        now = access.approval_read(request, approval_id)
+        return card_response(request, now, 409, notice=str(conflict), not_done="Nothing was undone")
     return card_response(request, access.approval_read(request, approval_id))
 
 
@@ -154,5 +155,7 @@ def card_response(request: access.DeskRequest, approval: Approval, status: int =
     asked = request.POST if request.method == "POST" else request.GET
     if asked.get("place") == "inbox":  # which session it is of is not said around it
         shown |= {"place": "inbox", "show_session": True, "heading": "h2"}
+    elif asked.get("place") == "alone" and wants_fragment(request):
+        shown |= {"place": "alone", "alone": True, "heading": "h1"}
     context = {"approval": with_turns([approval])[0], **shown}
     return page_or_fragment(request, "approvals/alone.html", "approvals/card/_card.html", context, status=status)

@@ -21,6 +21,7 @@ from ..pages import wants_fragment
 from ..session.addresses import number
 from .decisions import card_response
 
+NOT_DONE = "This was not done"
 Step = Callable[[Approval, Decider, QueryDict], Approval]
 
 
@@ -39,11 +40,12 @@ def handle(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
             raise decisions.Invalid("do", f"choose one of {', '.join(STEPS)}")
         step(approval, access.decider(request), request.POST)
     except decisions.Invalid as invalid:
-        return card_response(request, approval, 422, notice=str(invalid))
+        return card_response(request, approval, 422, notice=str(invalid), not_done=NOT_DONE)
     except decisions.NotAllowed as refused:
-        return card_response(request, approval, 403, notice=str(refused))
+        return card_response(request, approval, 403, notice=str(refused), not_done=NOT_DONE)
     except decisions.Conflict as conflict:
-        return card_response(request, access.approval_read(request, approval_id), 409, notice=str(conflict))
+        now = access.approval_read(request, approval_id)
+        return card_response(request, now, 409, notice=str(conflict), not_done=NOT_DONE)
     if not wants_fragment(request):
         return redirect(reverse("approval-detail", args=[approval_id]))
     return card_response(request, access.approval_read(request, approval_id))

@@ -122,11 +122,8 @@ def count(request: access.DeskRequest) -> HttpResponse:
 
 
 def chips(request: access.DeskRequest) -> list[Chip]:
-    """What the list can be narrowed to, without choices that would be empty."""
-    numbers, shown = asdict(queries.counts(request.member)), _show(request.GET)
-    return [
-        Chip(show, *CHIPS[show], number) for show, number in numbers.items() if number or show == shown or show == "all"
-    ]
+    """What the list can be narrowed to. Always all of it: a chip that comes would move what is below."""
+    return [Chip(show, *CHIPS[show], number) for show, number in asdict(queries.counts(request.member)).items()]
 
 
 def _ids(request: access.DeskRequest) -> list[UUID]:

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from sessions_app.models import Approval, Grant, Role
 from sessions_app.policy.faults import Invalid
 from sessions_app.queries import policies as queries
+from sessions_app.rendering.arguments import secrets
 from sessions_app.services.approvals import authority
 from sessions_app.services.policies import grants
 
@@ -72,7 +73,7 @@ def make(request: access.DeskRequest, approval_id: UUID) -> HttpResponse:
         form.add_error("arguments", problem)
     context = {
         "approval": approval, "form": form, "refused": refused, "lasts": LASTS.items(),
-        "arguments": json.dumps(approval.arguments, indent=2, ensure_ascii=False),
+        "arguments": json.dumps(secrets.masked(approval.arguments)[0], indent=2, ensure_ascii=False),
         "example": json.dumps(_conditions(approval), indent=2, ensure_ascii=False),
     }  # fmt: skip
     status = 422 if request.method == "POST" else 200
@@ -111,11 +112,12 @@ def _row(grant: Grant) -> dict[str, object]:
 
 def _in_words(grant: Grant) -> list[str]:
     conditions = grant.arguments if isinstance(grant.arguments, list) else []
-    return [words.argument(one) for one in conditions if isinstance(one, dict)] or ["any arguments"]
+    shown = secrets.masked_conditions([one for one in conditions if isinstance(one, dict)])
+    return [words.argument(one) for one in shown] or ["any arguments"]
 
 
 def _conditions(approval: Approval) -> list[dict[str, object]]:
-    """Conditions to begin with: each argument as it was."""
-    arguments = approval.arguments if isinstance(approval.arguments, dict) else {}
+    """Conditions to begin with: each argument as it was, without those that hold secrets: everybody reads a grant."""
+    arguments = secrets.without(approval.arguments if isinstance(approval.arguments, dict) else {})
     steps = {name: name.replace("~", "~0").replace("/", "~1") for name in arguments}
     return [{"path": f"/{steps[name]}", "op": "=", "value": value} for name, value in arguments.items()]

@@ -9,6 +9,7 @@ from django import forms
 
 from sessions_app.models import Approval
 from sessions_app.policy.rules import EFFECTS, OPERATORS, RISKS
+from sessions_app.rendering.arguments import secrets
 
 ROWS = 3
 """Conditions on arguments that the form has room for."""
@@ -75,13 +76,13 @@ def operators() -> tuple[str, ...]:
 
 
 def like(approval: Approval) -> dict[str, Any]:
-    """What the form begins with for a rule made of an approval: this tool, this agent, these arguments."""
+    """What the form begins with for a rule like an approval: its tool, its agent, its arguments without secrets."""
     agent = approval.session.agent
     initial: dict[str, Any] = {
         "name": f"{approval.tool_name} of {agent.name}"[:200], "effect": "allow", "tool": approval.tool_name,
         "server": approval.tool_server or "", "agents": agent.slug,
     }  # fmt: skip
-    arguments = approval.arguments if isinstance(approval.arguments, dict) else {}
+    arguments = secrets.without(approval.arguments if isinstance(approval.arguments, dict) else {})
     plain = {name: value for name, value in arguments.items() if _is_plain(value)}
     for row, (name, value) in enumerate([*plain.items()][:ROWS]):
         step = name.replace("~", "~0").replace("/", "~1")

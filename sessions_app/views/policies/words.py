@@ -64,6 +64,8 @@ def conditions(match: dict[str, Any]) -> list[str]:
 def argument(predicate: dict[str, Any]) -> str:
     """A condition on an argument: ``/amount < 100``."""
     op = str(predicate.get("op", ""))
+    if op == "=" and not predicate.get("path"):
+        return f"exactly {json.dumps(predicate.get('value'), ensure_ascii=False)}"
     path = predicate.get("path") or "all arguments"
     return f"{path} {WORDS.get(op, op)} {json.dumps(predicate.get('value'), ensure_ascii=False)}"
 

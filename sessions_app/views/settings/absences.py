@@ -88,7 +88,11 @@ def remove(request: access.DeskRequest, absence_id: UUID) -> HttpResponse:
 def _page(request: access.DeskRequest, form: AbsenceForm, status: int = 200) -> HttpResponse:
     is_admin = Role(request.member.role).covers(Role.ADMIN)
     found = [
-        {"absence": one, "may_remove": is_admin or one.member_id == request.member.pk}
+        {
+            "absence": one,
+            "may_remove": is_admin or one.member_id == request.member.pk,
+            "begun": one.begins_at <= timezone.now(),
+        }  # fmt: skip
         for one in queries.current_and_later(request.member.workspace_id)
     ]
     return render(request, "settings/absences.html", {"form": form, "rows": found}, status=status)

@@ -26,7 +26,7 @@ def choice(request: access.DeskRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             choices.choose(member, **_entered(request))
-            messages.success(request, "Kept.")
+            messages.success(request, "Saved.")
             return redirect("notice-choice")
         except choices.Refused as refused:
             problem = str(refused)

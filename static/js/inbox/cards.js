@@ -1,6 +1,7 @@
 // The card beside the list. Cards of the next rows are fetched before they are wanted, so that a move is local; a
 // request that was overtaken is dropped.
 
+import { isBeingFilledIn as isFilledIn } from "../keyboard.js";
 import { allRows, current, inbox, isOpen, rowOf } from "./rows.js";
 
 const AHEAD = 6;
@@ -17,13 +18,22 @@ export const onShown = (listener) => shownListeners.push(listener);
 export const forget = (id) => fetched.delete(id);
 export const keep = (id, html) => fetched.set(id, html);
 
+// What somebody unfolded of the arguments: of the same card it stays so.
+const folds = (place) => [...place.querySelectorAll(".card-arguments details")];
+
 export function put(html) {
   const place = byId("card-place");
+  const pane = byId("chosen");
+  const [before, top, hadFocus] = [shownId(), pane.scrollTop, place.contains(document.activeElement)];
+  const wereOpen = folds(place).map((fold) => fold.open);
   place.innerHTML = html;
   htmx.process(place);
-  byId("chosen").scrollTop = 0;
   const card = place.querySelector(".card");
   if (card) card.tabIndex = -1;
+  const isSame = before !== null && before === shownId();
+  pane.scrollTop = isSame ? top : 0;
+  if (isSame && folds(place).length === wereOpen.length) folds(place).forEach((fold, at) => { fold.open = wereOpen[at]; });
+  if (hadFocus) card?.focus({ preventScroll: true });
   for (const listener of shownListeners) listener(card);
 }
 
@@ -91,7 +101,7 @@ async function showLed(id) {
     byId("led-place").innerHTML = await answer.text();
     htmx.process(byId("led-place"));
   } catch (error) {
-    if (error.name !== "AbortError") document.dispatchEvent(new CustomEvent("trouble", { detail: "What led here could not be loaded." }));
+    if (error.name !== "AbortError") document.dispatchEvent(new CustomEvent("trouble", { detail: "The conversation so far could not be loaded." }));
   }
 }
 
@@ -103,10 +113,7 @@ export async function refresh(id) {
   if (shownId() === id && !isBeingFilledIn() && fetched.has(id)) put(fetched.get(id));
 }
 
-export function isBeingFilledIn() {
-  const fields = [...byId("card-place").querySelectorAll("textarea, input:not([type=hidden])")];
-  return fields.some((field) => field.value !== field.defaultValue) || Boolean(byId("card-place").querySelector(".choice[open]"));
-}
+export const isBeingFilledIn = () => isFilledIn(byId("card-place"));
 
 export function rememberFirst() {
   const id = shownId();

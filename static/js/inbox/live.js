@@ -1,6 +1,7 @@
 // The inbox stays as things stand: a settled row changes in place, a new one comes where it moves nothing that is in
 // sight, else it waits behind a button; the numbers follow at once.
 
+import { listen } from "../approval-stream.js";
 import { showCount } from "../waiting.js";
 import { isBeingFilledIn, refresh, shownId } from "./cards.js";
 import { allRows, current, inbox, isOutOfSight, list, placeOf, rowOf } from "./rows.js";
@@ -10,7 +11,6 @@ const asked = new Set();
 const held = new Map(); // id -> row that would have moved others
 let timer = null;
 let again = false;
-let source = null;
 
 export function refreshRows(ids) {
   for (const id of ids) asked.add(id);
@@ -33,9 +33,18 @@ async function fetchRows() {
     return;
   }
   for (const row of page.querySelectorAll(".inbox-row")) place(document.adoptNode(row));
-  document.getElementById("inbox-chips").replaceWith(document.adoptNode(page.getElementById("inbox-chips")));
+  showChips(page);
   showNumbers(Number(page.querySelector("[data-waiting]").dataset.waiting));
   if (asked.size) timer = setTimeout(fetchRows, 60);
+}
+
+// In place: who is about to click one, or has the focus on it, keeps it.
+function showChips(page) {
+  for (const chip of page.querySelectorAll("#inbox-chips [data-show]")) {
+    const shown = document.querySelector(`#inbox-chips [data-show=${chip.dataset.show}]`);
+    shown.className = chip.className;
+    shown.querySelector("b").textContent = chip.querySelector("b").textContent;
+  }
 }
 
 function place(row) {
@@ -82,7 +91,7 @@ pill.querySelector("button").addEventListener("click", () => {
 function showNumbers(count) {
   showCount(count);
   const words = document.querySelector("[data-waiting-words]");
-  words.textContent = `${count} wait${count === 1 ? "s" : ""}, the most urgent first`;
+  words.textContent = `${count} pending, most urgent first`;
   words.parentElement.hidden = !count;
 }
 
@@ -93,21 +102,11 @@ function changed({ id, status, version }) {
   refreshRows([id]);
 }
 
-function open() {
-  if (source || document.hidden) return;
-  source = new EventSource(inbox.dataset.stream);
-  source.addEventListener("approval", (message) => changed(JSON.parse(message.data)));
-  source.addEventListener("waiting", (message) => showNumbers(JSON.parse(message.data).count));
-  source.addEventListener("again", () => {
+listen(inbox.dataset.stream, {
+  approval: changed,
+  waiting: ({ count }) => showNumbers(count),
+  again() {
     again = true; // the stream was away: what came meanwhile is not among the rows
     refreshRows(allRows().filter((row) => row.dataset.status === "pending").map((row) => row.dataset.id));
-  });
-}
-
-// A browser opens six connections to a host: pages that nobody looks at give theirs back.
-function close() {
-  source?.close();
-  source = null;
-}
-document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
-open();
+  },
+});

@@ -6,6 +6,7 @@ import { onShown, prefetch, put, rememberFirst, show, shownCard, shownId } from 
 import { allRows, current, inbox, isOpen, mark, neighbour, openRows } from "./rows.js";
 
 const onePane = matchMedia("(max-width: 47.99rem)"); // list and card are pages of their own there: links lead
+const PAGE = 0.8; // of the pane's height: what was read last stays in sight
 let waitingKeys = []; // pressed while the card of the selected row was on its way
 
 export async function select(row) {
@@ -46,6 +47,11 @@ document.addEventListener("keydown", (event) => {
     return move(event.key === "j" ? 1 : -1);
   }
   if (event.key === "Escape") return closeChoice(shownCard());
+  if (event.key === " " && !event.target.closest("button, input, summary, pre")) {
+    event.preventDefault(); // the focus is in the list, and what is read is the card
+    const pane = document.getElementById("chosen");
+    return pane.scrollBy({ top: (event.shiftKey ? -PAGE : PAGE) * pane.clientHeight });
+  }
   if (event.key === "Enter" && waitingKeys.length) {
     event.preventDefault();
     waitingKeys.push("Enter");

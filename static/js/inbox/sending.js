@@ -93,7 +93,7 @@ async function takeBack() {
   try {
     const answer = await fetch(`${inbox.dataset.led.replace("ID/led", id)}/withdraw`, { method: "POST", body, headers: { "HX-Request": "true" } });
     keep(id, await answer.text());
-    status.textContent = answer.ok ? "taken back" : "It is too late to take it back.";
+    status.textContent = answer.ok ? "undone" : "It is too late to undo it.";
   } catch {
     document.dispatchEvent(new CustomEvent("trouble", { detail: "The server cannot be reached; the decision stands." }));
     return;
@@ -119,7 +119,7 @@ function offerToTakeBack(id) {
   const button = document.createElement("button");
   button.type = "button";
   button.className = "link";
-  button.textContent = "Take it back (u)";
+  button.textContent = "Undo (u)";
   button.addEventListener("click", takeBack);
   status.append(" ", button);
 }

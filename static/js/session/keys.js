@@ -1,7 +1,7 @@
 // Keys of the session page. Each one has a button or link as well; none needs AltGr.
 
 import { CHOICES, chooseOnCard, closeChoice, isTyping } from "../keyboard.js";
-import { base, closeInspector, closeSearch, go, reveal } from "./navigation.js";
+import { base, closeInspector, closeSearch, go, jump, reveal } from "./navigation.js";
 
 const stops = () => [...document.querySelectorAll("#timeline [data-seq], #timeline .group, #timeline .nested")].filter((one) => one.checkVisibility());
 const current = () => {
@@ -53,7 +53,7 @@ function next(what) {
   const isAll = what === "approval" && marks.length === Number(document.getElementById("live").dataset.known.split(",")[2]);
   if (mark || (isAll && marks.length)) return reveal(mark ?? marks[0]); // after the last one the first comes again
   const link = document.querySelector(`a[data-next=${what}]`);
-  if (link) { const address = new URL(link.href); address.searchParams.set("after", after); location.assign(address); }
+  if (link) { const address = new URL(link.href); address.searchParams.set("after", after); jump(address.href); }
 }
 
 function fold() {

@@ -1,6 +1,7 @@
 // A session that goes on: the event stream says what changed, and those parts of the page are fetched. Nothing above is
 // moved.
 
+import { isBeingFilledIn } from "../keyboard.js";
 import { base, go, markTurn } from "./navigation.js";
 import { fetchInPlace, refresh, refreshById } from "./pieces.js";
 import { addText, expectRow } from "./writing.js";
@@ -118,8 +119,7 @@ function refreshRow(seq) {
 function refreshCard(approval) {
   const card = document.getElementById(`approval-${approval.id}`);
   if (!card) return;
-  const typed = [...card.querySelectorAll("textarea")].some((field) => field.value !== field.defaultValue);
-  if (typed) return;
+  if (isBeingFilledIn(card)) return;
   const row = card.closest(".asked");
   if (row && approval.status !== "pending") refreshRow(row.dataset.seq); // its edge says whether it waits, too
   else refreshById(card.id);

@@ -74,18 +74,24 @@ export function reveal(row) {
   (row.matches("details") ? row.querySelector("summary") : row).focus({ preventScroll: true });
 }
 
-export async function go(href, seq) {
+// A jump to an event that the server finds (?what=error): it is shown and focused, and opens no inspector.
+export const jump = (href) => go(href, null, (seq) => `${base()}#e-${seq}`);
+
+export async function go(href, seq, addressOf = () => href) {
   htmx.trigger("#panes", "htmx:abort"); // where somebody wants to go last counts
   const loaded = await htmx.ajax("GET", href.replace(/#.*/, ""), { source: "#panes", target: "#timeline", swap: "outerHTML" }).then(() => true, () => false);
   if (!loaded) return;
-  history.pushState({ seq }, "", href);
-  const row = seq && rowOf(byId("timeline").dataset.target || seq);
+  const target = byId("timeline").dataset.target || seq;
+  history.pushState({ seq: target }, "", addressOf(target));
+  const row = target && rowOf(target);
   if (row) reveal(row);
   else window.scrollTo({ top: byId("panes").offsetTop - byId("tools").offsetHeight });
   markTurn();
 }
 
+let inspecting = null; // the event that was asked for last; its inspector may be on its way
 function inspect(seq, href) {
+  inspecting = String(seq);
   for (const old of document.querySelectorAll(".is-inspected")) old.classList.remove("is-inspected");
   rowOf(seq)?.classList.add("is-inspected");
   byId("panes").classList.add("with-inspector");
@@ -93,8 +99,27 @@ function inspect(seq, href) {
   if (href) history.pushState({ seq }, "", href);
 }
 
+// While it is open, the inspector shows the event that has the focus.
+const FOLLOWS_AFTER = 150; // ms: who runs through rows by key asks for the last of them only
+let following = null;
+const inspected = () => byId("inspector").querySelector("[data-event]")?.dataset.event;
+document.addEventListener("focusin", (event) => {
+  clearTimeout(following);
+  const seq = event.target.closest("#timeline [data-seq]")?.dataset.seq;
+  if (!seq || !inspected()) return;
+  following = setTimeout(() => {
+    if (!inspected() || seq === (inspecting ?? inspected())) return;
+    inspect(seq);
+    const address = new URL(location);
+    address.searchParams.set("event", seq);
+    address.hash = "";
+    history.replaceState({ seq }, "", address.pathname + address.search);
+  }, FOLLOWS_AFTER);
+});
+
 export function closeInspector() {
-  const seq = byId("inspector").querySelector("[data-event]")?.dataset.event;
+  const seq = inspected();
+  inspecting = null;
   byId("inspector").replaceChildren();
   byId("panes").classList.remove("with-inspector");
   const row = document.querySelector(".is-inspected") ?? (seq && rowOf(seq));

@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from sessions_app.models import AuditEntry, CardView
+from sessions_app.models import AuditEntry, CardView, Grant
+from sessions_app.rendering.arguments import secrets
 
 from ..build import asks, session_of
 
@@ -55,3 +56,25 @@ def test_time_on_a_card_adds_up_but_not_faster_than_the_clock(reviewer, approval
     assert told("20") == 20
     for nonsense in ("nan", "inf", "-5", "x", ""):
         assert told(nonsense) == 20
+
+
+def test_grants_and_rules_made_of_a_card_show_no_secret(reviewer, admin, agent, approval):
+    plain = asks(session_of(agent), tool="sign_in", arguments={"user": "ada", "password": "hunter2hunter2"})
+    for one in (approval, plain):
+        for client, address in (
+            (reviewer, f"/approvals/{one.pk}/always"), (admin, f"/settings/policies/new?approval={one.pk}"),
+        ):  # fmt: skip
+            page = client.get(address).content.decode()
+            assert SECRET not in page and "hunter2" not in page, address
+    assert "/user" in admin.get(f"/settings/policies/new?approval={plain.pk}").content.decode()
+    form = {"which": "exact", "scope": "session", "hours": "8", "reason": "The nightly sign-in"}
+    assert reviewer.post(f"/approvals/{plain.pk}/always", form).status_code == 302
+    assert Grant.objects.get().arguments[0]["value"]["password"] == "hunter2hunter2", "what passes is what was asked"
+    assert "hunter2" not in reviewer.get("/settings/grants/").content.decode()
+    assert "hunter2" not in str(AuditEntry.objects.get(action="grant.made").details)
+
+
+def test_conditions_are_masked_by_the_name_of_what_they_compare():
+    said = [{"path": "/login/password", "op": "=", "value": "hunter2"}, {"path": "/user", "op": "exists"}]
+    shown = secrets.masked_conditions(said)
+    assert "hunter2" not in str(shown) and shown[1] == said[1] and said[0]["value"] == "hunter2"

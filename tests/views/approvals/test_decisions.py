@@ -42,8 +42,9 @@ def now(approval) -> Approval:
 def test_the_card_shows_the_question_in_full_and_what_it_cost_so_far(reviewer, approval):
     page = Page(reviewer.get(path_of(approval.session)).content)
     for words in (
-        "waits for you", "issue_refund", "The carrier lost it.", "Refund agent , asked by refund-bot",
-        "order 4711", "amount 420.00", "1,600 characters", "expires in", "turn so far $0.031", "session so far $0.031",
+        "needs your approval", "issue_refund", "The carrier lost it.", "Refund agent , asked by refund-bot",
+        "order 4711", "amount 420.00", "1,600 characters", "expires in", "cost of this turn $0.031",
+        "of the session $0.031",
     ):  # fmt: skip
         assert words in page.text
     assert page.text.count("lost in transit") >= 100
@@ -75,7 +76,12 @@ def test_a_stranger_finds_no_card(charlie, approval):
 
 def test_approving_answers_with_one_line_about_it(reviewer, approval):
     text = Page(decide(reviewer, approval, "approve").content).text
-    assert "approved" in text and "by Rosa" in text and "not delivered yet" in text and "not executed" in text
+    assert (
+        "approved" in text
+        and "by Rosa" in text
+        and "waiting for the agent to pick it up" in text
+        and "not executed" in text
+    )
     decided = now(approval)
     assert (decided.status, decided.decision["by"], decided.decision["channel"]) == ("approved", "Rosa", "web")
 
@@ -181,10 +187,23 @@ def test_very_large_arguments_stand_whole_on_the_cards_own_page(reviewer, agent)
 def test_a_decision_can_be_taken_back_on_its_card(reviewer, admin, approval, settings):
     settings.UNDO_SECONDS = 5
     page = decide(reviewer, approval, "approve")
-    assert "Take it back" in page.text and now(approval).status == "pending"
+    assert "Undo" in page.text and now(approval).status == "pending"
     path = f"/approvals/{approval.pk}/withdraw"
     assert admin.post(path, headers=FETCHED).status_code == 403
     back = reviewer.post(path, headers=FETCHED)
-    assert back.status_code == 200 and "Take it back" not in back.content.decode()
+    assert back.status_code == 200 and "Undo" not in back.content.decode()
     assert now(approval).takes_effect_at is None
     assert reviewer.post(path, headers=FETCHED).status_code == 403
+
+
+def test_a_long_table_is_whole_on_the_card_s_own_page_or_says_where_it_is(reviewer, agent):
+    def card_of(rows) -> str:
+        table = [{"id": number, "name": f"Customer {number}."} for number in range(rows)]
+        asked_for = requests.request(session_with(agent, []), requests.Question("export", {"rows": table}), by=BOT)
+        among = Page(reviewer.get(f"/approvals/cards?id={asked_for.pk}").content).text
+        assert f"{rows - 100:,} more, not shown here" in among and "Read the arguments in full" in among
+        return Page(reviewer.get(f"/approvals/{asked_for.pk}/").content).text
+
+    whole = card_of(400)
+    assert "Customer 399." in whole and "not shown here" not in whole
+    assert "Read the arguments in full" in card_of(12_000)

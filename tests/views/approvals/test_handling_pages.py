@@ -21,7 +21,7 @@ def handle(client, approval, do, **form):
 def test_who_looks_at_it_is_seen_by_others(reviewer, admin, approval):
     assert handle(reviewer, approval, "claim").status_code == 200
     assert "Rosa is looking at this" in words(admin.get(f"/approvals/{approval.pk}/"))
-    assert "Rosa looks at it" in words(admin.get("/approvals/"))
+    assert "Rosa is looking at it" in words(admin.get("/approvals/"))
     assert handle(admin, approval, "claim").status_code == 409
     handle(reviewer, approval, "release")
     assert "is looking at this" not in words(admin.get(f"/approvals/{approval.pk}/"))
@@ -30,7 +30,7 @@ def test_who_looks_at_it_is_seen_by_others(reviewer, admin, approval):
 def test_what_is_put_off_is_out_of_the_way_until_it_is_brought_back(reviewer, approval):
     assert handle(reviewer, approval, "snooze", minutes="60").status_code == 200
     page = words(reviewer.get("/approvals/"))
-    assert "Nothing waits for a person" in page and "Snoozed 1" in page
+    assert "All caught up" in page and "Snoozed 1" in page
     assert f"row-{approval.pk}" in reviewer.get("/approvals/?show=snoozed").content.decode()
     handle(reviewer, approval, "unsnooze")
     assert f"row-{approval.pk}" in reviewer.get("/approvals/").content.decode()
@@ -42,8 +42,8 @@ def test_it_is_handed_to_somebody_who_may_decide(reviewer, viewer, admin, approv
     assert f'value="{ada.pk}"' in page and f'value="{vito.pk}"' not in page
     assert handle(reviewer, approval, "assign", member=str(vito.pk)).status_code == 422
     assert handle(reviewer, approval, "assign", member=str(ada.pk)).status_code == 200
-    assert "handed to Ada" in words(reviewer.get(f"/approvals/{approval.pk}/"))
-    assert "Mine 1" in words(admin.get("/approvals/")) and "Mine" not in words(reviewer.get("/approvals/"))
+    assert "assigned to Ada" in words(reviewer.get(f"/approvals/{approval.pk}/"))
+    assert "Mine 1" in words(admin.get("/approvals/")) and "Mine 0" in words(reviewer.get("/approvals/"))
 
 
 @pytest.mark.parametrize("form", [{"do": "explode"}, {"do": "snooze", "minutes": "x"}, {"do": "assign", "member": "x"}])
@@ -61,10 +61,10 @@ def test_a_decision_that_can_be_taken_back_says_so_and_is(reviewer, approval, se
     settings.UNDO_SECONDS = 60
     sent = {"verdict": "approve", "version": approval.version, "digest": approval.digest}
     reviewer.post(f"/approvals/{approval.pk}/decision", sent)
-    assert "Take it back" in words(reviewer.get(f"/approvals/{approval.pk}/"))
+    assert "Undo" in words(reviewer.get(f"/approvals/{approval.pk}/"))
     line = words(reviewer.get(f"/approvals/lines?id={approval.pk}"))
     assert "approved" in line and "takes effect in" in line
-    assert "Nothing waits for a person" in words(reviewer.get("/approvals/"))
+    assert "All caught up" in words(reviewer.get("/approvals/"))
     reviewer.post(f"/approvals/{approval.pk}/withdraw", headers={"HX-Request": "true"})
     assert f"row-{approval.pk}" in reviewer.get("/approvals/").content.decode()
 

@@ -19,7 +19,7 @@ from ..build import ASKER, asks, session_of, words
 
 
 def test_inbox_without_pending_approvals_says_so(viewer, workspace):
-    assert "Nothing waits for a person" in words(viewer.get("/approvals/"))
+    assert "All caught up" in words(viewer.get("/approvals/"))
 
 
 def test_oldest_pending_approval_comes_first(viewer, agent):
@@ -27,7 +27,7 @@ def test_oldest_pending_approval_comes_first(viewer, agent):
         asks(session_of(agent), tool=tool)
     page = words(viewer.get("/approvals/"))
     assert page.index("first_tool") < page.index("second_tool")
-    assert "2 wait, the most urgent first" in page
+    assert "2 pending, most urgent first" in page
 
 
 def test_high_risk_comes_first_then_what_expires_first_then_the_oldest(viewer, agent):
@@ -73,7 +73,7 @@ def test_chips_narrow_the_list_and_what_is_snoozed_is_out_of_the_way(reviewer, a
     Approval.objects.filter(tool_name="later_tool").update(snoozed_until=timezone.now() + timedelta(hours=1))
     Approval.objects.filter(tool_name="given_tool").update(assigned_to=Member.objects.get())
     page = words(reviewer.get("/approvals/"))
-    assert "All 4 High risk 1 Expiring 1 Mine 1 Snoozed 1" in page and "later_tool" not in page and "4 wait," in page
+    assert "All 4 High risk 1 Expiring 1 Mine 1 Snoozed 1" in page and "later_tool" not in page and "4 pending," in page
     for show, tool in {"high": "risky", "expiring": "hurried", "mine": "given", "snoozed": "later"}.items():
         rows = re.findall(r"<strong>(\w+)_tool", inbox(reviewer, f"?show={show}"))
         assert rows == [tool], show
@@ -81,7 +81,7 @@ def test_chips_narrow_the_list_and_what_is_snoozed_is_out_of_the_way(reviewer, a
 
 def test_inbox_counts_one_pending_approval_in_the_singular(viewer, agent):
     asks(session_of(agent))
-    assert "1 waits, the most urgent first" in words(viewer.get("/approvals/"))
+    assert "1 pending, most urgent first" in words(viewer.get("/approvals/"))
 
 
 def inbox(client, query: str = "") -> str:
@@ -96,7 +96,7 @@ def test_one_card_stands_beside_the_list_with_what_led_to_it(reviewer, agent):
     page = inbox(reviewer)
     assert f"/approvals/{first.pk}/decision" in page and f"/approvals/{second.pk}/decision" not in page
     assert "first_tool" in page and "second_tool" in page
-    led = words(reviewer.get("/approvals/")).split("What led here")[1]
+    led = words(reviewer.get("/approvals/")).split("Conversation so far")[1]
     assert "The parcel never came" in led and "I look it up" in led
     page = inbox(reviewer, f"?card={second.pk}")
     assert f"/approvals/{second.pk}/decision" in page and f"/approvals/{first.pk}/decision" not in page
@@ -119,7 +119,7 @@ def test_a_card_that_does_not_wait_gives_way_to_the_first(reviewer, agent, wante
 def test_a_stranger_s_card_is_not_shown(charlie, agent):
     approval = asks(session_of(agent))
     page = inbox(charlie, f"?card={approval.pk}&decided={approval.pk}")
-    assert "Nothing waits for a person" in page and str(approval.pk) not in page
+    assert "All caught up" in page and str(approval.pk) not in page
 
 
 def test_after_a_decision_the_next_one_is_there_and_what_became_of_the_last(reviewer, agent):
@@ -139,7 +139,7 @@ def test_a_question_is_answered_in_words(reviewer, agent):
         session_of(agent), requests.Question("escalate_to_human", said, context=said["question"]), by=ASKER
     )
     page, read = inbox(reviewer), words(reviewer.get("/approvals/"))
-    assert "asks a person" in read and "Refund or replace?" in read and "Approve without a word" in read
+    assert "asks a person" in read and "Refund or replace?" in read and "Approve without an answer" in read
     assert 'name="arguments"' not in page and page.count("Refund or replace?") == 2, "in the list and on the card"
     answer = {"verdict": "answer", "version": approval.version, "digest": approval.digest, "answer": "Replace it"}
     reviewer.post(f"/approvals/{approval.pk}/decision", answer)
@@ -161,7 +161,7 @@ def test_decisions_are_listed_with_who_and_why(viewer, agent):
         approval, decider, decisions.Decision("deny", version=1, digest=approval.digest, reason="Already refunded")
     )
     page = words(viewer.get("/approvals/"))
-    assert "Nothing waits for a person" in page
+    assert "All caught up" in page
     assert "denied issue_refund Order 4711 Rosa , just now Already refunded" in page
 
 
@@ -183,3 +183,13 @@ def test_a_decision_can_be_made_in_the_list_without_a_script(reviewer, agent):
     assert answer.status_code == 302
     approval.refresh_from_db()
     assert approval.status == "approved"
+
+
+def test_another_call_of_the_same_session_is_named_beside_the_card_and_not_decided_there(reviewer, agent):
+    session = session_of(agent)
+    earlier, later = asks(session, tool="earlier_tool"), asks(session, tool="later_tool", risk="high")
+    for address in (f"/approvals/?card={later.pk}", f"/approvals/{later.pk}/led"):
+        page = reviewer.get(address).content.decode()
+        led = page[page.index("led-title") :]
+        assert "earlier_tool" in led and f"/approvals/?card={earlier.pk}" in led
+        assert f'action="/approvals/{earlier.pk}/decision"' not in page and f'id="approval-{earlier.pk}"' not in page

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from sessions_app.models import Approval, SavedReason, Vote
 
@@ -96,7 +98,7 @@ def test_what_was_changed_since_is_not_taken_in_a_batch(reviewer, approval):
 
 def test_a_batch_of_another_workspace_is_empty_and_a_viewer_has_none(charlie, viewer, approval):
     form = {"verdict": "approve", "sure": "1", "pick": picks(approval)}
-    assert "Nothing was picked" in words(charlie.post("/approvals/batch", form))
+    assert "None was selected" in words(charlie.post("/approvals/batch", form))
     assert viewer.post("/approvals/batch", form).status_code == 403 and Vote.objects.count() == 0
 
 
@@ -111,3 +113,75 @@ def test_a_reason_is_saved_used_and_removed(reviewer, charlie, agent):
     assert reviewer.post("/approvals/reasons/", {"text": " "}).status_code == 422
     reviewer.post(f"/approvals/reasons/{saved.pk}/remove/")
     assert not SavedReason.objects.exists()
+
+
+def test_who_is_not_eligible_reads_why_and_has_no_buttons(reviewer, admin, approval):
+    approval = with_terms(approval, eligible={"roles": ["admin"], "members": []})
+    for address in (f"/approvals/{approval.pk}/", "/approvals/"):
+        page = reviewer.get(address)
+        assert "The rule lets only the role admin decide this; ask one of them." in words(page)
+        assert 'name="verdict" value="approve" data-choice' not in page.content.decode()
+        assert "needs your approval" not in words(page)
+    assert "Claim it" in words(reviewer.get(f"/approvals/{approval.pk}/")), "they can still hand it to one of them"
+    assert "needs your approval" in words(admin.get(f"/approvals/{approval.pk}/"))
+    page = words(reviewer.post("/approvals/batch", {"verdict": "approve", "pick": picks(approval)}))
+    assert "Left out: the rule lets only the role admin decide this" in page
+
+
+def test_who_voted_is_not_asked_again_and_can_withdraw(reviewer, admin, approval):
+    approval = with_terms(approval, approvals=2)
+    decide(reviewer, approval)
+    page = reviewer.get(f"/approvals/{approval.pk}/")
+    assert "You approved this. It runs when 2 people have." in words(page)
+    assert 'data-choice="approve"' not in page.content.decode() and 'data-choice="deny"' in page.content.decode()
+    assert "Withdraw my approval" in words(page) and "needs your approval" not in words(page)
+    admins = words(admin.get(f"/approvals/{approval.pk}/"))
+    assert "needs your approval" in admins and "Withdraw my approval" not in admins
+    reviewer.post(f"/approvals/{approval.pk}/withdraw")
+    assert 'data-choice="approve"' in reviewer.get(f"/approvals/{approval.pk}/").content.decode()
+
+
+def test_who_changed_the_arguments_is_named(reviewer, admin, agent):
+    approval = with_terms(asks(session_of(agent)), approvals=2)
+    decide(reviewer, approval, "edit", arguments='{"order": "4712"}')
+    assert "Rosa changed the arguments. To approve is to approve these:" in words(admin.get("/approvals/"))
+
+
+def test_a_batch_leaves_out_what_deceives(reviewer, agent):
+    odd = asks(session_of(agent), tool="pay", arguments={"to": "acme\u202eknab"})
+    page = words(reviewer.post("/approvals/batch", {"verdict": "approve", "pick": picks(odd)}))
+    assert "Left out: characters in it deceive: look at its own card" in page
+    assert "Deny 1?" in words(reviewer.post("/approvals/batch", {"verdict": "deny", "pick": picks(odd)}))
+
+
+def test_what_is_not_done_short_of_a_decision_is_not_called_a_decision(reviewer, admin, approval):
+    def claim(client):
+        form, headers = {"do": "claim"}, {"HX-Request": "true"}
+        return words(client.post(f"/approvals/{approval.pk}/handle", form, headers=headers))
+
+    claim(admin)
+    refused = claim(reviewer)
+    assert "This was not done:" in refused and "decision was not" not in refused
+
+
+def test_on_its_own_page_the_card_stays_whole_after_a_step(reviewer, agent):
+    long = asks(session_of(agent), tool="write_note", arguments={"text": "word " * 3_000})
+    form, headers = {"do": "claim", "place": "alone"}, {"HX-Request": "true"}
+    card = reviewer.post(f"/approvals/{long.pk}/handle", form, headers=headers).content.decode()
+    assert "<html" not in card and "<h1" in card and "Long values are cut" not in card
+    assert "Long values are cut" in reviewer.get(f"/approvals/cards?id={long.pk}").content.decode()
+
+
+def test_cards_with_terms_cost_no_queries_each(reviewer, agent):
+    wanted = {"eligible": {"members": ["rosa@example.org"]}, "escalation": [{"after": 60, "to": []}]}
+
+    def queries_for(number) -> int:
+        made = [asks(session_of(agent), tool=f"tool_{one}") for one in range(number)]
+        for one in made:
+            with_terms(one, approvals=2, **wanted)
+        address = f"/approvals/cards?{'&'.join(f'id={one.pk}' for one in made)}"
+        with CaptureQueriesContext(connection) as captured:
+            assert "needs your approval" in words(reviewer.get(address))
+        return len(captured)
+
+    assert queries_for(2) == queries_for(8)

@@ -39,7 +39,7 @@ def test_a_rule_is_written_with_the_form_previewed_and_published(admin, workspac
     assert draft_of(answer) == [SMALL]
     assert not PolicyVersion.objects.exists(), "adding it to the draft keeps nothing"
     seen = words(send(admin, "preview", [SMALL]))
-    assert "In force 0 1 0" in seen and "Draft 1 0 0" in seen and "1 answered otherwise" in seen
+    assert "In force 0 1 0" in seen and "Draft 1 0 0" in seen and "1 answered differently" in seen
     refused = send(admin, "publish", [SMALL], status=422)
     assert "Say in the note what changes and why" in words(refused)
     assert draft_of(refused) == [SMALL], "what was typed is kept"
@@ -96,7 +96,7 @@ def test_versions_are_compared_published_again_and_put_in_shadow(admin, workspac
     assert "Nothing else: added" in page and "Since version 1" in page
     admin.post("/settings/policies/versions/2/shadow/")
     ask(session, arguments={"amount": 5})
-    assert "it would have answered 1 otherwise" in words(admin.get("/settings/policies/"))
+    assert "it would have answered 1 differently" in words(admin.get("/settings/policies/"))
     admin.post("/settings/policies/versions/2/publish/", {"seen": "1", "reason": "Tried"})
     assert PolicyInForce.objects.get().live.number == 2
     admin.post("/settings/policies/versions/1/publish/", {"seen": "2", "reason": "Too strict"})

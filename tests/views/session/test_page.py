@@ -180,7 +180,7 @@ def test_a_session_opens_where_it_waits(viewer, agent):
     append(session, *(event(text=f"{number}") for number in range(4)))  # a message of a person would end the question
     Session.objects.filter(pk=session.pk).update(phase="completed")
     page = Page(viewer.get(path_of(session)).content)
-    assert "waits for you" in page.text and page.all("div", id="e-2")[0]["data-waits"] is None
+    assert "needs approval" in page.text and page.all("div", id="e-2")[0]["data-waits"] is None
 
 
 @pytest.mark.parametrize("piece", [
