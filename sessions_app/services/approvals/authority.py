@@ -179,8 +179,8 @@ def _check_terms(approval: Approval, decision: Decision) -> None:
 
 def _check_sure(approval: Approval, decision: Decision) -> None:
     """Approving what destroys takes two steps, whoever sends the form: the page alone cannot see to it."""
-    if decision.verdict != "approve" or decision.sure:
-        return
+    if decision.verdict != "approve" or decision.sure or approval.status != Approval.Status.PENDING:
+        return  # who comes too late is told what was decided
     standing = votes.tally(approval, None if approval.version > 1 else ()).arguments
     arguments = next((one for one in (decision.arguments, standing) if one is not None), approval.arguments)
     if why := second_step.why(approval, arguments):

@@ -85,7 +85,7 @@ def _check_edit(approval: Approval, decision: Decision) -> None:
 
 
 def _check_grant(approval: Approval, decider: Decider, decision: Decision) -> None:
-    if decision.grant is None:
+    if decision.grant is None or approval.status != Approval.Status.PENDING:
         return
     if decision.verdict != "approve" or decision.arguments is not None:
         raise Invalid("grant", "only who approves a call as it was asked can allow calls like it")
