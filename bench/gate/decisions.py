@@ -89,6 +89,7 @@ def main() -> int:
             ("in long polls, a member decides", member, in_a_poll),
         ):
             found[name] = asyncio.run(measure(running, options.agents, person, wait))
+            print(f"{name}: p95 {p95(found[name].agents):.0f} ms", flush=True)
     print(table(HEAD, [figures.row(f"{options.agents} {name}") for name, figures in found.items()]))
     worst = max(p95(figures.agents) for figures in found.values())
     print(f"\nworst p95 {worst:.0f} ms (at most {MOST:.0f})")
