@@ -40,6 +40,7 @@ def main() -> int:
             of_each = [f"{value:.1f}" for cost in costs for value in (cost.cpu, cost.wall, cost.peak_mb)]
             rows.append((f"{size:,}", f"{pack.stat().st_size / 1e6:.1f}", *of_each))
             peaks.append([cost.peak_mb for cost in costs])
+            print(f"{size:,} decisions: {peaks[-1][0]:.0f} MB written, {peaks[-1][1]:.0f} MB checked", flush=True)
     print(table(HEAD, rows))
     times = [last / first for first, last in zip(peaks[0], peaks[-1], strict=True)]
     print(f"\nmemory × {times[0]:.2f} written, × {times[1]:.2f} checked (at most {MOST_TIMES})")
