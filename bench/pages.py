@@ -15,7 +15,7 @@ from typing import Any
 
 from . import transcripts
 from .measure import table
-from .places import installation, run
+from .places import analyze, installation, run
 
 MOST_BYTES, MOST_TIMES = 300_000, 1.2
 HEAD = ("lines", "least wall ms", "CPU ms", "kB", "queries", "events on the page")
@@ -54,15 +54,13 @@ def measure(runs: int, import_ids: list[str]) -> list[dict[str, Any]]:
     import django
 
     django.setup()
-    from django.db import connection
     from django.test import Client
     from django.urls import reverse
 
     from sessions_app.models import Session
     from sessions_app.services.people import members, sign_in_links
 
-    with connection.cursor() as cursor:
-        cursor.execute("VACUUM ANALYZE")  # what autovacuum would do in the next minute, in the middle of the runs
+    analyze()
     client = Client(SERVER_NAME="localhost")
     token = members.one_time_link_for_first_admin().strip("/").split("/")[-1]
     client.force_login(sign_in_links.use(token).user)

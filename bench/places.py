@@ -42,6 +42,18 @@ def installation() -> Iterator[dict[str, str]]:
         shutil.rmtree(data_dir, ignore_errors=True)
 
 
+def analyze() -> None:
+    """What autovacuum would do in the next minute, in the middle of a measurement; the tables are the owner's.
+
+    In a process that has the environment of an installation.
+    """
+    import psycopg
+    from django.conf import settings
+
+    with psycopg.connect(**settings.DATABASE_OWNER_PARAMETERS, autocommit=True) as owner:
+        owner.execute("VACUUM ANALYZE")
+
+
 def run(environment: dict[str, str], *arguments: str) -> str:
     """Run Python on an installation; its standard output. Raises ``CalledProcessError``."""
     command = [sys.executable, *arguments]

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..measure import table
 from ..pages import _timed
-from ..places import installation, run
+from ..places import analyze, installation, run
 
 SIZES = ((10, 0), (1_000, 100_000))
 """Approvals that wait, and past ones."""
@@ -50,8 +50,7 @@ def measure(runs: int) -> list[dict[str, Any]]:
     from django.test.utils import CaptureQueriesContext
 
     clients = [_filled(f"inbox-{waiting}", waiting, past) for waiting, past in SIZES]
-    with connection.cursor() as cursor:
-        cursor.execute("VACUUM ANALYZE")
+    analyze()
     rounds = [[_timed(lambda client=client: client.get("/approvals/")) for client in clients] for _ in range(runs + 3)]
     found = []
     for number, client in enumerate(clients):

@@ -23,7 +23,7 @@ HIGH = ("high", "critical", "destructive")
 """Risk labels of calls that come first and are approved in two steps."""
 EXPIRING = timedelta(minutes=10)
 NEVER = datetime(9999, 1, 1, tzinfo=UTC)
-"""Stands for "does not expire" where approvals are put in order; the index ``approval_urgency`` holds the same."""
+"""Stands for "does not expire" where approvals are put in order."""
 STEPS_TAKEN = Prefetch(
     "escalation_steps", EscalationStep.objects.exclude(fired_at=None).order_by("position"), to_attr="steps_taken"
 )
