@@ -22,6 +22,8 @@ from . import authority
 
 COUNTED = {"approval.decided": "decisions", "approval.expired": "expiries"}
 """Audited action -> counter."""
+NOT_PEOPLE = ("system", "stop", "trigger", "policy", "grant")
+"""Kinds of actors that end an approval by a rule, at that moment without a person."""
 
 
 def lock_session_of(approval_id: UUID) -> None:
@@ -56,7 +58,7 @@ def record_ending(approval: Approval, by: audit.Actor, action: str, reason: str,
         more = more | {"planted": True}
     # Archiving cancels what waits after it closed the session, so the event goes into a closed log, too.
     sentence = f"{by.name}: {approval.get_status_display().lower()}"
-    actor_kind: ActorKind = "system" if by.kind in ("system", "stop", "trigger") else "person"
+    actor_kind: ActorKind = "system" if by.kind in NOT_PEOPLE else "person"
     if authority.is_asker(approval, by):
         actor_kind = "agent"
     events.append(approval.session_id, [event_of(approval, by, sentence, actor_kind)], origin=links.desk_for(by))

@@ -31,6 +31,8 @@ def test_a_rule_that_allows_answers_at_once(workspace, session):
     assert approval.decision["by"] == "policy 1: small payments"
     assert approval.decision["by_kind"] == "policy"
     assert approval.event_seq == 1
+    ending = Event.objects.filter(session=session).latest("seq")
+    assert (ending.kind, ending.actor_kind, ending.actor_name) == ("approval", "system", "policy 1: small payments")
     session.refresh_from_db()
     assert session.pending_approvals == 0
     assert [entry.action for entry in AuditEntry.objects.filter(subject_id=str(approval.pk)).order_by("seq")] == [

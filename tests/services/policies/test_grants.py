@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from sessions_app.models import Approval, AuditEntry, Grant, Member, Role, Session
+from sessions_app.models import Approval, AuditEntry, Event, Grant, Member, Role, Session
 from sessions_app.policy.faults import Invalid
 from sessions_app.queries.policies import state_of_grant
 from sessions_app.services import agents, audit, sessions
@@ -38,6 +38,7 @@ def test_the_same_call_again_passes_and_the_approval_says_by_which_grant(workspa
     again = Approval.objects.get(pk=ask(session, arguments={"amount": 5.0}).pk)
     assert (again.status, again.decides_by, again.grant) == ("auto_allowed", "grant", grant)
     assert (again.decision["by"], again.decision["by_kind"]) == ("grant of Ines", "grant")
+    assert Event.objects.filter(session=session).latest("seq").actor_kind == "system"
     grant.refresh_from_db()
     assert (grant.uses, grant.uses_left) == (1, None)
     assert status(session, arguments={"amount": 5, "to": "me"}) == "pending", "exactly those arguments"
