@@ -30,7 +30,7 @@ def decide(options: Options, event: dict[str, Any], started: float) -> dict[str,
     if decision.allowed and options.defers and options.event == PRE_TOOL_USE:
         from . import resumed
 
-        if resumed.is_superseded(event):
+        if resumed.is_superseded(event, options.hold):
             return _refused(resumed.SUPERSEDED)
     runs.note_decision(event, decision)
     return _pre_tool_use(decision, options) if options.event == PRE_TOOL_USE else _permission_request(decision)
