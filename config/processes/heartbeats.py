@@ -85,6 +85,11 @@ def silent_anywhere() -> list[Silence]:
     return [Silence(row.host, row.part, age) for row, age in ages if age > SILENT_SECONDS]
 
 
+def is_just_begun(seconds: float) -> bool:
+    """Whether some part of some host was started in so many seconds up to now."""
+    return PartHeartbeat.objects.filter(started_at__gt=Now() - timedelta(seconds=seconds)).exists()
+
+
 def is_led() -> bool:
     """Whether some host's scheduler calls what is due; also true while ours has only just begun."""
     now = Now()

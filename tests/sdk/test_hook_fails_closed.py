@@ -187,7 +187,8 @@ def test_a_signal_while_it_waits_is_no(number):
         command = commands.gate("claude-code", "pre-tool-use", "--hold", "30")
         environment = {"PATH": os.environ["PATH"], "COUNTERSIGN_URL": url, "COUNTERSIGN_API_KEY": "cs_test"}
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        shell = subprocess.Popen(["/bin/sh", "-c", command], env=environment, **pipes)
+        # Whoever runs the tests in the background may have these ignored, and every process below with them.
+        shell = subprocess.Popen(["/bin/sh", "-c", command], env=environment, preexec_fn=_take_all_signals, **pipes)
         shell.stdin.write(CALL_IN_BYTES)
         shell.stdin.close()
         shell.stdin = None
@@ -244,6 +245,11 @@ def test_many_at_once_answer_each_for_itself():
     with answering(lying(lambda said: None)) as url, ThreadPoolExecutor(6) as pool:
         ran = list(pool.map(lambda call: run(url, call, hold=10), calls))
     assert [one.said["permissionDecision"] for one in ran] == ["allow"] * 12
+
+
+def _take_all_signals() -> None:
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def _child_of(pid: int) -> int:

@@ -15,6 +15,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.extension import ClientExtension, ResultClaim
 from mcp_types import CallToolResult, Request, RequestParams, Result
 
+from config.database.postgres import wait_until
 from sessions_app.models import Approval
 from tests.sdk.conftest import SOURCE, a_moment
 
@@ -88,13 +89,15 @@ def called(place, desk, key, decide_then, *, extensions=(), waits="0.5"):
 def test_a_call_that_waits_for_a_person_runs_once_as_it_was_edited(
     tmp_path, desk_server, agent_key, asked, decide, takes_tasks
 ):
+    tasks = Tasks()
+
     def decide_then():
         approval = asked()
+        assert not takes_tasks or wait_until(lambda: bool(tasks.statuses), 30), "it was given no task"
         a_moment()
         a_moment()
         decide(approval, "approve", arguments={"order": "4711", "amount": 4.5})
 
-    tasks = Tasks()
     result, ran = called(tmp_path, desk_server, agent_key, decide_then, extensions=[tasks] if takes_tasks else ())
     assert (result.is_error, ran) == (False, [{"order": "4711", "amount": 4.5}])
     if takes_tasks:
