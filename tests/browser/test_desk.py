@@ -154,7 +154,7 @@ def test_on_a_phone_the_inbox_is_a_list_and_then_a_card(open_page, agent):
     page = open_page("/approvals/", viewport=PHONE)
     assert not page.locator(f"#approval-{approval.id}").is_visible()
     page.locator(f"#line-{approval.id}").click()
-    page.get_by_role("button", name="Approve").wait_for()
+    page.locator(f"#approval-{approval.id}").get_by_role("button", name="Approve").wait_for()
     assert not page.locator(f"#line-{approval.id}").is_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     page.get_by_role("link", name="All 1 pending").click()

@@ -57,6 +57,7 @@ def test_a_push_is_shown_and_how_it_ended_takes_its_place(open_page):
     page.evaluate("navigator.serviceWorker.ready.then(() => null)")
     deliver = _delivery(page)
     deliver({"asked": told("one", "Risk: high"), "ended": []})
+    wait_until(lambda: len(page.evaluate(SHOWN)) == 1, 10)
     deliver({"asked": told("two", "Risk: low"), "ended": []})
     wait_until(lambda: len(page.evaluate(SHOWN)) == 2, 10)
     assert {one["tag"]: one["body"] for one in page.evaluate(SHOWN)} == {"one": "Risk: high", "two": "Risk: low"}
