@@ -89,7 +89,7 @@ def parts_fault() -> str | None:
     if silent:
         return "; ".join(map(str, silent))
     # A desk that has just begun serves pages before its scheduler has told the database that it leads.
-    patience = SCHEDULER_SECONDS if heartbeats.is_just_begun(SCHEDULER_SECONDS) else 0
+    patience = SCHEDULER_SECONDS if heartbeats.is_running_here(settings.DATA_DIR) else 0
     if postgres.wait_until(heartbeats.is_led, seconds=patience):
         return None
     return "no scheduler leads: no sweeps, no schedules, nothing expires"

@@ -85,9 +85,9 @@ def silent_anywhere() -> list[Silence]:
     return [Silence(row.host, row.part, age) for row, age in ages if age > SILENT_SECONDS]
 
 
-def is_just_begun(seconds: float) -> bool:
-    """Whether some part of some host was started in so many seconds up to now."""
-    return PartHeartbeat.objects.filter(started_at__gt=Now() - timedelta(seconds=seconds)).exists()
+def is_running_here(data_dir: Path) -> bool:
+    """Whether some part of this host shows its heartbeat, by the files: they are there before the table knows."""
+    return any(one.age() <= SILENT_SECONDS for one in heartbeat_files.all_of(data_dir))
 
 
 def is_led() -> bool:

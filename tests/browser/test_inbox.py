@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
+from config.database.postgres import wait_until
 from sessions_app.models import Approval, CardView, Role
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions
@@ -60,7 +61,7 @@ def test_row_and_head_of_the_card_are_in_sight_after_each_move(open_page, agent,
             assert in_sight(page, selector), (number, selector)
         assert page.evaluate("scrollY") == 0
     page.locator("#chosen").evaluate("(pane) => { pane.scrollTop = 400; }")
-    assert in_sight(page, "#card-place .card-head"), "it stays while the arguments are read"
+    assert wait_until(lambda: in_sight(page, "#card-place .card-head"), 5), "it stays while the arguments are read"
 
 
 def test_twelve_mixed_approvals_are_decided_in_nineteen_keys_at_sixty_milliseconds(open_page, agent):
