@@ -70,6 +70,11 @@ def lock(session_id: UUID) -> Session:
     return rows.get(pk=session_id)
 
 
+def lock_row(session_id: UUID) -> bool:
+    """Lock the session until the transaction ends, without reading it; whether it exists."""
+    return Session.objects.select_for_update().filter(pk=session_id).values_list("pk").first() is not None
+
+
 def lock_open(session_id: UUID) -> Session:
     """The session, locked. Raises ``Archived``."""
     session = lock(session_id)

@@ -6,12 +6,14 @@ import threading
 from datetime import timedelta
 
 import pytest
+from django.db import connection, transaction
 from django.utils import timezone
 
+from config.database.postgres import wait_until
 from sessions_app.drafts import EventDraft, ToolDraft
 from sessions_app.models import Event, QueuedMessage, Role, StoppedSession, TurnInFlight
 from sessions_app.runtimes import scripted
-from sessions_app.services import agents
+from sessions_app.services import agents, sessions
 from sessions_app.services.agents import NotActive
 from sessions_app.services.log import events, links
 from sessions_app.services.stops import carrying_out, stops
@@ -50,6 +52,35 @@ def test_a_turn_in_flight_is_interrupted(scripted_session):
     assert ("agent_message", "You said: Done") not in told(scripted_session)
     assert statuses(scripted_session) == ["stopped", "interrupted"]
     assert StoppedSession.objects.get().turn_interrupted
+
+
+def test_a_worker_that_writes_while_a_stop_is_carried_out_waits_for_it(scripted_session):
+    """Both need the session and its turn: taken in one order, neither waits for the other for ever."""
+    say(scripted_session, "Hello")
+    flight = in_flight.claim(scripted_session.pk)
+    written = threading.Thread(target=append_as_worker, args=(flight,))
+    with transaction.atomic():
+        sessions.lock(scripted_session.pk)
+        written.start()
+        assert wait_until(somebody_waits_for_a_lock, 20)
+        assert TurnInFlight.objects.update(interrupted_at=timezone.now()) == 1
+    written.join(20)
+    assert told(scripted_session)[-1] == ("agent_message", "still here")
+
+
+def append_as_worker(flight):
+    try:
+        with in_flight.owned(flight):
+            new = EventDraft("agent_message", "late", text="still here", at=timezone.now(), actor_kind="agent")
+            events.append(flight.session_id, [new], origin=links.RUNTIME)
+    finally:
+        connection.close()
+
+
+def somebody_waits_for_a_lock() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted)")
+        return cursor.fetchone()[0]
 
 
 def test_a_turn_that_waits_for_a_person_ends_without_its_call(scripted_session):

@@ -72,7 +72,7 @@ def test_the_transcript_of_a_run_is_in_its_session_once(claude, desk_server, age
 
 
 def log_of(approval):
-    return list(Event.objects.filter(session=approval.session_id).values_list("kind", "text"))
+    return list(Event.objects.filter(session=approval.session_id).order_by("seq").values_list("kind", "text"))
 
 
 def test_a_denied_call_does_not_run_and_the_model_is_told_why(claude, desk_server, agent_key, asked, decide):

@@ -61,7 +61,7 @@ def test_what_led_to_a_call_and_what_came_of_it_is_in_its_session(codex, desk_se
 
 
 def log_of(approval):
-    return list(Event.objects.filter(session=approval.session_id).values_list("kind", "text"))
+    return list(Event.objects.filter(session=approval.session_id).order_by("seq").values_list("kind", "text"))
 
 
 def test_a_denied_call_does_not_run_and_the_model_is_told_why(codex, desk_server, agent_key, asked, decide):

@@ -80,7 +80,9 @@ def still_owned(flight: TurnInFlight) -> QuerySet[TurnInFlight]:
 def owned(flight: TurnInFlight) -> Iterator[None]:
     """A transaction in which no other worker can claim the turn. Raises ``LeaseLost`` if one has."""
     with transaction.atomic():
-        if not still_owned(flight).select_for_update().exists():
+        # The session before its turn, as everywhere: what is appended inside locks it, and a stop, a person's decision
+        # and ``finish`` hold it when they come to the turn.
+        if not sessions.lock_row(flight.session_id) or not still_owned(flight).select_for_update().exists():
             raise LeaseLost
         yield
 

@@ -67,7 +67,7 @@ def test_a_running_session_is_handed_over_with_what_waits(reviewer, workspace, s
     assert (session.status, made.status) == ("archived", "running")
     assert made.title.endswith(" (handed over)")
     assert TurnInFlight.objects.get(session=session).interrupted_at
-    assert list(Event.objects.filter(session=made).values_list("kind", flat=True)) == [
+    assert list(Event.objects.filter(session=made).order_by("seq").values_list("kind", flat=True)) == [
         "injected_context",
         "user_message",
     ]
