@@ -60,7 +60,9 @@ def test_row_and_head_of_the_card_are_in_sight_after_each_move(open_page, agent,
         for selector in (f"#row-{approval.pk}", *parts):
             assert in_sight(page, selector), (number, selector)
         assert page.evaluate("scrollY") == 0
-    page.locator("#chosen").evaluate("(pane) => { pane.scrollTop = 400; }")
+    expect(page.locator("#led-place")).not_to_be_empty()
+    page.locator("#card-place .card-arguments details").first.evaluate("(fold) => { fold.open = true; }")
+    page.locator("#chosen").evaluate("(pane) => { pane.scrollTop = 300; }")
     assert wait_until(lambda: in_sight(page, "#card-place .card-head"), 5), "it stays while the arguments are read"
 
 
