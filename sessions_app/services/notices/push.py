@@ -41,6 +41,12 @@ KEPT = 24 * 3_600
 TOGETHER = "together"
 MOST_NAMED, MOST_NAME = 5, 60
 MOST_ERROR = 300
+TEST = orjson.dumps({
+    "asked": {
+        "tag": "test", "title": "Countersign", "body": "Notices arrive in this browser.", "url": "/settings/notices/",
+    },
+    "ended": [],
+})  # fmt: skip
 URGENT = {"high", "critical", "destructive"}
 
 
@@ -63,6 +69,27 @@ def send(notice_id: UUID) -> None:
     browser = notices[0].subscription if notices else None
     if browser and (asked or ended):
         _deliver(browser, asked, ended)
+
+
+def send_test(browser: PushSubscription) -> str:
+    """Push a line that says only that notices arrive there; why it was not taken, empty where it was.
+
+    It waits out the pause of the browser as all pushes do; a push service that says the browser is gone has it removed.
+    """
+    now = timezone.now()
+    free = Q(next_at=None) | Q(next_at__lte=now)
+    if not PushSubscription.objects.filter(free, pk=browser.pk).update(next_at=now + PAUSE):
+        return "it was sent something a moment ago; try again in a while"
+    try:
+        headers = _headers(browser, [])
+        posting.post(browser.endpoint, headers, push_encryption.encrypt(TEST, browser.p256dh, browser.auth), SECONDS)
+    except Unreadable as unreadable:
+        return f"{unreadable}: this host cannot send pushes"
+    except posting.Failed as failed:
+        _note_failure(browser, [], failed)
+        return str(failed)[:MOST_ERROR]
+    _note_taken(browser, [], [])
+    return ""
 
 
 def _was_withdrawn(notice: Notice) -> bool:

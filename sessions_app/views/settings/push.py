@@ -1,4 +1,4 @@
-"""Browsers that show notices: the service worker, and the two addresses by which a browser is added and removed."""
+"""Browsers that show notices: service worker, manifest, and where a browser is added, tried and removed."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
+from django.templatetags.static import static
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app.encryption import Unreadable
 from sessions_app.models import PushSubscription
+from sessions_app.services.notices import push as pushes
 from sessions_app.services.notices import subscriptions
 
 from .. import access
@@ -35,6 +37,26 @@ def service_worker(request: HttpRequest) -> HttpResponse:
 @cache
 def _script() -> bytes:
     return (settings.BASE_DIR / "static" / "js" / "service-worker.js").read_bytes()
+
+
+@require_safe
+def manifest(request: HttpRequest) -> HttpResponse:
+    """GET /manifest.webmanifest: what a phone needs to keep the desk among its apps (W3C Web Application Manifest).
+
+    Safari on iOS sends pushes to installed pages alone.
+    """
+    icons = [
+        {"src": static("icon.svg"), "type": "image/svg+xml", "sizes": "any"},
+        {"src": static("icon-512.png"), "type": "image/png", "sizes": "512x512", "purpose": "maskable"},
+        {"src": static("icon-512.png"), "type": "image/png", "sizes": "512x512"},
+    ]
+    about = {
+        "name": "Countersign", "short_name": "Countersign", "id": "/", "start_url": "/", "scope": "/",
+        "display": "standalone", "icons": icons,
+    }  # fmt: skip
+    answer = JsonResponse(about, content_type="application/manifest+json")
+    answer.headers["Cache-Control"] = "no-cache"
+    return answer
 
 
 @require_POST
@@ -63,13 +85,29 @@ def subscribe(request: access.DeskRequest) -> HttpResponse:
 @access.viewer
 def remove(request: access.DeskRequest, subscription_id: UUID) -> HttpResponse:
     """Take a browser of one's own off the list."""
-    mine = PushSubscription.objects.filter(member=request.member, pk=subscription_id).select_related("member__user")
-    found = mine.first()
-    if found is None:
-        raise Http404("There is no such browser of yours.")
+    found = _own(request, subscription_id)
     subscriptions.remove(found)
     messages.success(request, f"{found.browser} shows no notices any more.")
     return redirect("notice-choice" if request.member.role != "viewer" else "settings")
+
+
+@require_POST
+@access.reviewer
+def test(request: access.DeskRequest, subscription_id: UUID) -> HttpResponse:
+    """Have a browser of one's own show a line, so that nobody learns by a missed approval that pushes do not arrive."""
+    found = _own(request, subscription_id)
+    if why := pushes.send_test(found):
+        messages.error(request, f"{found.browser} was not reached: {why}")
+    else:
+        messages.success(request, f"The push service of {found.browser} took a notice: it should be shown there now.")
+    return redirect("notice-choice")
+
+
+def _own(request: access.DeskRequest, subscription_id: UUID) -> PushSubscription:
+    mine = PushSubscription.objects.filter(member=request.member, pk=subscription_id).select_related("member__user")
+    if (found := mine.first()) is None:
+        raise Http404("There is no such browser of yours.")
+    return found
 
 
 def leave(request: HttpRequest, answer: HttpResponse) -> None:

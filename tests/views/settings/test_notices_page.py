@@ -93,3 +93,30 @@ def test_the_service_worker_is_at_the_root_and_keeps_to_itself():
     assert answer["Cache-Control"] == "no-cache" and answer["Content-Security-Policy"].startswith("default-src 'none'")
     script = answer.content.decode()
     assert 'addEventListener("fetch"' not in script and "importScripts" not in script and "eval" not in script
+
+
+def test_a_phone_can_keep_the_desk_among_its_apps(client):
+    """Safari on iOS sends pushes to installed pages alone."""
+    answer = client.get("/manifest.webmanifest")
+    assert answer["Content-Type"] == "application/manifest+json"
+    about = answer.json()
+    assert about["start_url"] == about["scope"] == "/" and about["display"] == "standalone"
+    assert {icon["type"] for icon in about["icons"]} == {"image/svg+xml", "image/png"}
+    assert '<link rel="manifest" href="/manifest.webmanifest">' in client.get("/sign-in/").content.decode()
+
+
+def test_nobody_has_the_browser_of_somebody_else_tried(reviewer, admin, form):
+    reviewer.post(ADD, form)
+    theirs = PushSubscription.objects.get()
+    assert admin.post(f"{ADD}{theirs.pk}/test/").status_code == 404
+    assert reviewer.get(f"{ADD}{theirs.pk}/test/").status_code == 405
+
+
+def test_a_browser_that_cannot_be_reached_is_told_apart(reviewer, form):
+    """The push service is on a host that is none of the public ones: nothing is sent there."""
+    reviewer.post(ADD, form | {"endpoint": "https://localhost/abc"})
+    theirs = PushSubscription.objects.get()
+    page = reviewer.post(f"{ADD}{theirs.pk}/test/", follow=True).content.decode()
+    assert "was not reached: " in page and "should be shown" not in page
+    again = reviewer.post(f"{ADD}{theirs.pk}/test/", follow=True).content.decode()
+    assert "a moment ago" in again
