@@ -8,9 +8,11 @@ from typing import Any
 from django import forms
 
 from sessions_app.models import Approval
+from sessions_app.policy.parameters import MOST_SECONDS, MOST_TIMES
 from sessions_app.policy.rules import EFFECTS, OPERATORS, RISKS
 from sessions_app.rendering.arguments import secrets
 
+MOST_MINUTES = MOST_SECONDS // 60
 ROWS = 3
 """Conditions on arguments that the form has room for."""
 MAX_SCALAR = 500
@@ -29,7 +31,12 @@ class RuleForm(forms.Form):
     approvals = forms.IntegerField(min_value=1, max_value=5, required=False)
     eligible = forms.ChoiceField(choices=[("", "reviewers and admins"), ("admin", "admins")], required=False)
     risk = forms.ChoiceField(choices=[("", "none"), *((one, one) for one in RISKS)], required=False)
-    expires_minutes = forms.IntegerField(min_value=1, max_value=30 * 24 * 60, required=False)
+    expires_minutes = forms.IntegerField(min_value=1, max_value=MOST_MINUTES, required=False)
+    not_initiator = forms.BooleanField(required=False)
+    typed_confirmation = forms.BooleanField(required=False)
+    escalate_minutes = forms.IntegerField(min_value=1, max_value=MOST_MINUTES, required=False)
+    escalate_to = forms.CharField(max_length=2_000, required=False)
+    escalate_times = forms.IntegerField(min_value=0, max_value=MOST_TIMES, required=False)
 
     def conditions(self) -> list[tuple[str, str, str]]:
         """Path, operator and value of each row as they were typed, to show them again."""
@@ -57,7 +64,19 @@ class RuleForm(forms.Form):
             ask["eligible"] = {"roles": [said["eligible"]]}
         if said["expires_minutes"]:
             ask["expires_in"] = 60 * said["expires_minutes"]
+        ask |= {name: True for name in ("not_initiator", "typed_confirmation") if said[name]}
+        if said["escalate_minutes"]:
+            ask["escalation"] = [self._step()]
         return ask
+
+    def _step(self) -> dict[str, Any]:
+        """The one step that the form has room for, repeated after the same time again."""
+        said = self.cleaned_data
+        after = 60 * said["escalate_minutes"]
+        step: dict[str, Any] = {"after": after, "to": said["escalate_to"].replace(",", " ").split() or ["role:admin"]}
+        if said["escalate_times"]:
+            step["repeat"] = {"every": after, "times": said["escalate_times"]}
+        return step
 
 
 def value_of(op: str, typed: str) -> Any:

@@ -49,6 +49,19 @@ def test_a_rule_is_written_with_the_form_previewed_and_published(admin, workspac
     assert "Small ones tool pay /amount < 100" in page and "Nobody reads these" in page
 
 
+def test_who_decides_and_when_others_are_told_is_written_with_the_form(admin):
+    form = {"name": "Large ones", "effect": "ask", "not_initiator": "on", "typed_confirmation": "on",
+            "escalate_minutes": "15", "escalate_to": "role:admin, channel:oncall", "escalate_times": "2"}  # fmt: skip
+    assert draft_of(send(admin, "add", **form))[0]["ask"] == {
+        "not_initiator": True,
+        "typed_confirmation": True,
+        "escalation": [{"after": 900, "to": ["role:admin", "channel:oncall"], "repeat": {"every": 900, "times": 2}}],
+    }
+    nobody = form | {"escalate_to": "ada@example.org"}
+    refused = send(admin, "add", status=422, **nobody)
+    assert "role:admin, member:ID or channel:NAME" in words(refused) and "ada@example.org" in refused.content.decode()
+
+
 @pytest.mark.parametrize(
     ("typed", "value"), [("100", 100), ('"100"', "100"), ("prod", "prod"), ("true", True), ('["a"]', ["a"])]
 )
