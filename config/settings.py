@@ -174,13 +174,14 @@ if _storage and _storage.bucket:
 def _database(parameters: dict[str, str]) -> dict[str, Any]:
     """Django's form of libpq's parameters. Processes with many threads add a pool (``config.database.pool``)."""
     own = {"host": "HOST", "port": "PORT", "dbname": "NAME", "user": "USER", "password": "PASSWORD"}
-    options = {name: value for name, value in parameters.items() if name not in own}
+    options: dict[str, Any] = {name: value for name, value in parameters.items() if name not in own}
     return {
         "ENGINE": "django.db.backends.postgresql",
         **{own[name]: value for name, value in parameters.items() if name in own},
         "CONN_MAX_AGE": 0,
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": options,
+        # What Django sends has its parameters in its text and is never prepared: sessions_app.services.log.prepared is.
+        "OPTIONS": options | {"prepare_threshold": 2},
     }
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -77,6 +77,7 @@ class Link:
 # Of a row in COPY's binary form: the number of fields, then length and value of session_id, then the length of seq.
 _FIELDS = len(COLUMNS).to_bytes(2)
 _UUID_LENGTH, _SEQ_LENGTH = (16).to_bytes(4), (4).to_bytes(4)
+_NULL = (-1).to_bytes(4, signed=True)
 
 
 def link(previous: bytes, header: Header, rows: Iterable[bytes]) -> Link:
@@ -98,6 +99,14 @@ def link(previous: bytes, header: Header, rows: Iterable[bytes]) -> Link:
     if seq <= header.last_seq:
         raise UnexpectedRow(seq)
     return Link(hashed.digest(), bytes(kept))
+
+
+def encoded(fields: Sequence[bytes | None]) -> bytes:
+    """A row of ``COLUMNS`` from its fields in binary form."""
+    parts = [_FIELDS]
+    for field in fields:
+        parts += (_NULL,) if field is None else (len(field).to_bytes(4), field)
+    return b"".join(parts)
 
 
 def first_difference(first_seq: int, kept: bytes, computed: bytes) -> int | None:

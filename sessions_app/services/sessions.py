@@ -103,13 +103,13 @@ def refuse_where_signed(session: Session) -> None:
 
 def append_to_open(session: Session, new: list[EventDraft], *, origin: links.Origin) -> events.Appended:
     """``events.append`` for sessions that still take events. Raises ``Archived`` and ``ReadFromFile``."""
-    with transaction.atomic():
-        locked = Session.objects.select_for_update().only("id", "status", "origin").get(pk=session.pk)
-        if locked.status == Session.Status.ARCHIVED:
+    with transaction.atomic(savepoint=False):
+        head = events.lock(session.pk)
+        if head.status == Session.Status.ARCHIVED:
             raise Archived(CLOSED)
-        if origin.kind == links.Kind.API:
-            refuse_from_outside(locked)
-        return events.append(session.pk, new, origin=origin)
+        if origin.kind == links.Kind.API and head.origin == Session.Origin.IMPORT:
+            raise ReadFromFile(FROM_FILE)
+        return events.append(session.pk, new, origin=origin, head=head)
 
 
 @transaction.atomic

@@ -17,28 +17,33 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.utils import timezone
 
-from sessions_app import counts
+from sessions_app import counts, event_chain
 from sessions_app.drafts import EventDraft
+from sessions_app.event_chain import COLUMNS
 from sessions_app.ids import uuid7_texts
 from sessions_app.models import Session
+from sessions_app.queries.log import links as link_queries
 
 from .. import notify
 from . import links, projections
+from .new_events import NewEvents
+from .prepared import Statement, fetch, fetch_binary
 from .sanitise import MAX_SMALLINT, identifier, json_text, plausible, text
 
 BATCH = 2_000
 PARENTS_REMEMBERED = 20_000
 
-COLUMNS = (
-    "session_id", "seq", "id", "key", "kind", "at", "turn", "depth", "parent_seq", "actor_kind", "actor_name", "text",
-    "call_id", "tool_name", "tool_server", "tool_status", "arguments", "result", "model", "request",
-    "input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens",
-    "cache_write_1h_tokens", "quality", "cost", "data", "client_key", "document", "pointer", '"offset"', "length",
-)  # fmt: skip
 AFTER_APPEND: list[Callable[[UUID, int], object]] = []
 """Called in the transaction of an append that holds messages or results, with the session and the ``seq`` before: what
 of the services is above the log and appends itself. ``sessions_app.apps`` fills it."""
 COPY = f"COPY sessions_app_event ({', '.join(COLUMNS)}) FROM STDIN"
+INSERT = Statement(f"""
+INSERT INTO sessions_app_event ({", ".join(COLUMNS)}) VALUES ({", ".join(["%s"] * len(COLUMNS))})
+RETURNING {", ".join(COLUMNS)}
+""")
+SINGLE = 3
+"""Up to so many events are written one by one, which takes one statement each and gives back the rows to be hashed."""
+KNOWN = Statement("SELECT key, seq FROM sessions_app_event WHERE session_id = %s AND key = ANY(%s::uuid[])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,30 @@ def _hex_key(natural_key: str) -> str:
     return hashlib.blake2b(natural_key.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-@transaction.atomic
+class Head(NamedTuple):
+    """The end of a session's log, and whether it takes more."""
+
+    session_id: UUID
+    last_seq: int
+    last_turn: int
+    status: str
+    origin: str
+
+
+LOCK = Statement("""
+SELECT id, last_seq, last_turn, status, origin FROM sessions_app_session WHERE id = %s FOR UPDATE
+""")
+
+
+def lock(session_id: UUID) -> Head:
+    """The end of a session's log, which stays so until the transaction ends. Raises ``Session.DoesNotExist``."""
+    found = fetch(LOCK, [session_id])
+    if not found:
+        raise Session.DoesNotExist(f"there is no session {session_id}")
+    return Head(*found[0])
+
+
+@transaction.atomic(savepoint=False)
 def append(
     session_id: UUID,
     events: Iterable[EventDraft],
@@ -70,15 +98,17 @@ def append(
     origin: links.Origin,
     document: str | None = None,
     on_progress: Callable[[int], None] | None = None,
+    head: Head | None = None,
 ) -> Appended:
     """Add events to the end of a session's log; those whose key it holds already are left out.
 
     ``origin`` says how they came in and who sent them, ``document`` is the SHA-256 of the source they were read from.
-    ``on_progress`` is told the number of events seen so far after each batch. Raises ``Session.DoesNotExist``.
+    ``on_progress`` is told the number of events seen so far after each batch. ``head`` is the end of the log where the
+    caller has locked it in this transaction and added nothing since. Raises ``Session.DoesNotExist``.
     """
     # One writer a session: the lock is what makes ``seq`` gapless and in the order of the log.
-    session = Session.objects.select_for_update().only("id", "last_seq", "last_turn").get(pk=session_id)
-    log = _Log(session, origin, document)
+    head = head or lock(session_id)
+    log = _Log(head, origin, document)
     seen = 0
     stream = iter(events)
     while batch := list(islice(stream, BATCH)):
@@ -86,19 +116,16 @@ def append(
         seen += len(batch)
         if on_progress:
             on_progress(seen)
-    accepted = log.seq - session.last_seq
+    accepted = log.seq - head.last_seq
     if accepted:
         counts.add("appends")
         counts.add("events", accepted)
-        if log.only_counts and log.first_turn is not None:
-            projections.count(session_id, session.last_seq, log.first_turn)
-        else:
-            projections.project(session_id, since=session.last_seq)
+        projections.project(session_id, head.last_seq, log.seq, log.new)
         notify.session_changed(session_id, log.seq)
-        for call in AFTER_APPEND if log.moves_on else ():
-            call(session_id, session.last_seq)
+        for call in AFTER_APPEND if log.new.messages or log.new.results else ():
+            call(session_id, head.last_seq)
     return Appended(
-        first_seq=session.last_seq + 1 if accepted else None,
+        first_seq=head.last_seq + 1 if accepted else None,
         last_seq=log.seq if accepted else None,
         accepted=accepted,
         duplicates=seen - accepted,
@@ -116,19 +143,15 @@ class _Fresh(NamedTuple):
 class _Log:
     """The end of one session's log while an append holds it."""
 
-    def __init__(self, session: Session, origin: links.Origin, document: str | None) -> None:
-        self.session_pk = session.id
-        self.session_id = str(session.id)
+    def __init__(self, head: Head, origin: links.Origin, document: str | None) -> None:
+        self.session_pk = head.session_id
+        self.session_id = str(head.session_id)
         self.origin = origin
         self.document = document
-        self.seq = session.last_seq
-        self.turn = session.last_turn
-        self.moves_on = False
-        """Whether a message to the agent, or a result, is among what was written."""
-        self.only_counts = document is None
-        """Whether nothing was written that anything but counts and search is made of, see ``projections.count``."""
-        self.first_turn: int | None = None
-        """Of what was written."""
+        self.seq = head.last_seq
+        self.turn = head.last_turn
+        self.new = NewEvents()
+        """What was written."""
         self._seqs: OrderedDict[str, int] = OrderedDict()
         self._last_link: bytes | None = None
 
@@ -139,21 +162,25 @@ class _Log:
         first_seq = self.seq + 1
         self._remember_parents(fresh)
         ids = uuid7_texts(len(fresh))
-        with connection.wrap_database_errors, connection.cursor() as cursor, cursor.copy(COPY) as copy:
-            for new, id_ in zip(fresh, ids, strict=True):
-                copy.write_row(self._row(new, plausible(new.event), id_))
-        self._write_link(first_seq)
+        rows = (self._row(new, plausible(new.event), id_) for new, id_ in zip(fresh, ids, strict=True))
+        if len(fresh) <= SINGLE:
+            stored: Iterable[bytes] = [_insert(row) for row in rows]
+        else:
+            with connection.wrap_database_errors, connection.cursor() as cursor, cursor.copy(COPY) as copy:
+                for row in rows:
+                    copy.write_row(row)
+            stored = link_queries.rows(self.session_pk, first_seq, self.seq)
+        # The clock, not the transaction's beginning: an import of many minutes is received all the while.
+        self._last_link = links.write(
+            links.Part(self.session_pk, first_seq, self.seq), stored, self._previous_link(first_seq - 1), self.origin,
+            received_at=timezone.now(),
+        )  # fmt: skip
         # The oldest first: nearly all parents are near. A forgotten one is looked up in the log.
         while len(self._seqs) > PARENTS_REMEMBERED:
             self._seqs.popitem(last=False)
 
-    def _write_link(self, first_seq: int) -> None:
-        if self._last_link is None:
-            self._last_link = links.previous_hash(self.session_pk, first_seq - 1)
-        # The clock, not the transaction's beginning: an import of many minutes is received all the while.
-        self._last_link = links.write(
-            self.session_pk, first_seq, self.seq, self._last_link, self.origin, received_at=timezone.now()
-        )
+    def _previous_link(self, last_seq: int) -> bytes:
+        return links.previous_hash(self.session_pk, last_seq) if self._last_link is None else self._last_link
 
     def _only_new(self, batch: list[EventDraft]) -> list[_Fresh]:
         keys = [_hex_key(event.key) for event in batch]
@@ -167,12 +194,7 @@ class _Log:
         return fresh
 
     def _lookup(self, keys: Iterable[str]) -> dict[str, int]:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT key, seq FROM sessions_app_event WHERE session_id = %s AND key = ANY(%s::uuid[])",
-                [self.session_id, f"{{{','.join(keys)}}}"],
-            )
-            return {key.hex: seq for key, seq in cursor.fetchall()}
+        return {key.hex: seq for key, seq in fetch(KNOWN, [self.session_pk, f"{{{','.join(keys)}}}"])}
 
     def _remember_parents(self, fresh: list[_Fresh]) -> None:
         """Give seqs to the new events, and fetch those of parents that are not in memory any more."""
@@ -192,11 +214,8 @@ class _Log:
         # A turn begins with a message to the main agent; the prompts of its sub-agents (depth > 0) are part of it.
         if event.kind == "user_message" and event.depth == 0:
             self.turn += 1
-            self.moves_on = True
-        self.first_turn = self.turn if self.first_turn is None else self.first_turn
-        self.moves_on |= event.kind == "tool_result"
+        self.new.note(event, from_file=self.document is not None)
         at, cost, tool, usage = event.at, event.cost, event.tool, event.usage
-        self.only_counts &= usage is None and cost is None and event.kind not in ("tool_call", "tool_result")
         return (
             self.session_id, self.seq, id_, new.key, event.kind, at if at is None else str(at), self.turn,
             min(event.depth, MAX_SMALLINT), self._parent_seq(new.parent), event.actor_kind,
@@ -209,6 +228,12 @@ class _Log:
             cost if cost is None else str(cost), json_text(event.data) if event.data else "{}", text(event.key),
             self.document, text(event.pointer), event.offset, event.length,
         )  # fmt: skip
+
+
+def _insert(row: tuple[Any, ...]) -> bytes:
+    """Write one event; its row as stored, in the form in which it is hashed."""
+    (stored,) = fetch_binary(INSERT, [None if value is None else str(value) for value in row])
+    return event_chain.encoded(stored)
 
 
 NO_TOOL = (None,) * 6

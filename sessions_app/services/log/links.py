@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection
 
 from sessions_app import event_chain
 from sessions_app.models import EventLink, UnsealedHead
-from sessions_app.queries.log import links as queries
 
 from ..audit import Actor
+from .prepared import Statement, fetch, run
 from .sanitise import text
 
 Kind = EventLink.Origin
@@ -51,14 +53,14 @@ MARK_UNSEALED = """
 INSERT INTO sessions_app_unsealedhead (kind, chain_id) VALUES (%s, %s)
 ON CONFLICT (kind, chain_id) DO UPDATE SET kind = excluded.kind
 """
-PREVIOUS = "SELECT hash FROM sessions_app_eventlink WHERE session_id = %s AND last_seq = %s"
+PREVIOUS = Statement("SELECT hash FROM sessions_app_eventlink WHERE session_id = %s AND last_seq = %s")
 # One statement: an append of one event is a request of its own, and each round trip is part of what it costs.
-WRITE = f"""
+WRITE = Statement(f"""
 WITH marked AS ({MARK_UNSEALED})
 INSERT INTO sessions_app_eventlink
     (session_id, first_seq, last_seq, origin, reporter_kind, reporter_id, reported_by, received_at, hash, row_digests)
 VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
-"""
+""")
 
 
 def mark_unsealed(kind: UnsealedHead.Kind, chain_id: UUID) -> None:
@@ -71,28 +73,35 @@ def previous_hash(session_id: UUID, last_seq: int) -> bytes:
     """The last link of a log that ends at ``last_seq``. Raises ``LookupError`` where the log has events without one."""
     if last_seq == 0:
         return event_chain.GENESIS
-    with connection.cursor() as cursor:
-        cursor.execute(PREVIOUS, [session_id, last_seq])
-        found = cursor.fetchone()
-    if found is None:
+    found = fetch(PREVIOUS, [session_id, last_seq])
+    if not found:
         raise LookupError(f"event {last_seq} of session {session_id} has no link: run `audit verify` and see docs")
-    return bytes(found[0])
+    return bytes(found[0][0])
+
+
+class Part(NamedTuple):
+    """A part of a session's log."""
+
+    session_id: UUID
+    first_seq: int
+    last_seq: int
 
 
 def write(
-    session_id: UUID, first_seq: int, last_seq: int, previous: bytes, origin: Origin, received_at: datetime | None
-) -> bytes:
-    """Chain the events just written to the link before; the new link's hash. The caller has locked the session."""
+    part: Part, rows: Iterable[bytes], previous: bytes, origin: Origin, received_at: datetime | None
+) -> bytes:  # fmt: skip
+    """Chain the events just written to the link before; the new link's hash. The caller has locked the session.
+
+    ``rows`` are the events as PostgreSQL gives them back, not as they were sent: jsonb, numeric and timestamptz have a
+    spelling of their own once they are stored.
+    """
     header = event_chain.Header(
-        session_id, first_seq, last_seq, origin.kind.value, origin.reporter.kind, origin.reporter.id,
-        text(origin.reporter.name), received_at,
-    )  # fmt: skip
-    # Read back, not hashed as sent: jsonb, numeric and timestamptz have a spelling of their own once they are stored.
-    computed = event_chain.link(previous, header, queries.rows(session_id, first_seq, last_seq))
-    with connection.cursor() as cursor:
-        cursor.execute(WRITE, [
-            UnsealedHead.Kind.SESSION.value, session_id,
-            session_id, first_seq, last_seq, header.origin, header.reporter_kind, header.reporter_id,
-            header.reported_by, received_at, computed.digest, computed.row_digests,
-        ])  # fmt: skip
+        *part, origin.kind.value, origin.reporter.kind, origin.reporter.id, text(origin.reporter.name), received_at
+    )
+    computed = event_chain.link(previous, header, rows)
+    run(WRITE, [
+        UnsealedHead.Kind.SESSION.value, part.session_id,
+        *part, header.origin, header.reporter_kind, header.reporter_id, header.reported_by, received_at,
+        computed.digest, computed.row_digests,
+    ])  # fmt: skip
     return computed.digest

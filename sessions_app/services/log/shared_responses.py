@@ -61,15 +61,14 @@ OWNERS = f"""
       AND ranked.counted_in_id IS DISTINCT FROM nullif(ranked.owner, r.session_id)
     RETURNING r.session_id, r.turn
 )
-SELECT session_id, min(turn) FROM moved GROUP BY session_id ORDER BY session_id
+SELECT session_id, array_agg(DISTINCT turn) FROM moved GROUP BY session_id ORDER BY session_id
 """
 
 
-def assign_owners(session_id: UUID, since: int) -> dict[UUID, int]:
+def assign_owners(session_id: UUID, since: int) -> dict[UUID, list[int]]:
     """Decide anew which session owns each response that this one shares, after its events behind ``since`` came.
 
-    Returns the first turn that changed of each session whose share changed; these are locked. To be called in a
-    transaction.
+    Returns the turns that changed of each session whose share changed; these are locked. To be called in a transaction.
     """
     session = Session.objects.only("response_scope", "workspace_id").get(pk=session_id)
     if not session.response_scope:
@@ -92,10 +91,10 @@ def assign_owners(session_id: UUID, since: int) -> dict[UUID, int]:
     return moved
 
 
-def release(session_id: UUID) -> dict[UUID, int]:
+def release(session_id: UUID) -> dict[UUID, list[int]]:
     """Give the responses that are counted in a session, which is about to go, to the sessions that are next.
 
-    Returns the first turn that changed of each of these; they are locked. To be called in a transaction.
+    Returns the turns that changed of each of these; they are locked. To be called in a transaction.
     """
     scope = {"session": session_id}
     with connection.cursor() as cursor:
@@ -112,7 +111,7 @@ def release(session_id: UUID) -> dict[UUID, int]:
             Session.objects.select_for_update().filter(pk__in=holders).order_by("pk").values_list("pk", "last_seq")
         )
         cursor.execute(OWNERS, scope)
-        moved: dict[UUID, int] = dict(cursor.fetchall())
+        moved: dict[UUID, list[int]] = dict(cursor.fetchall())
     for other in moved:
         notify.session_changed(other, last_seqs[other])
     return moved

@@ -1,0 +1,36 @@
+"""What is among new events, so that a projection that none of them can change is left alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sessions_app.drafts import EventDraft
+
+
+@dataclass(slots=True)
+class NewEvents:
+    """Whether there is any of each; ``note`` is told of one event after the other."""
+
+    calls: bool = False
+    results: bool = False
+    responses: bool = False
+    """Tokens or a cost."""
+    statements: bool = False
+    """A cost that covers responses before it."""
+    approvals: bool = False
+    """Read from a file."""
+    messages: bool = False
+    """To the agent."""
+
+    def note(self, event: EventDraft, *, from_file: bool) -> None:
+        """Take in an event as it is written."""
+        self.calls |= event.kind == "tool_call"
+        self.results |= event.kind == "tool_result"
+        self.responses |= event.usage is not None or event.cost is not None
+        self.statements |= event.cost is not None and "cost_covers" in event.data
+        self.approvals |= from_file and event.kind == "approval"
+        self.messages |= event.kind == "user_message" and event.depth == 0
+
+
+ANYTHING = NewEvents(True, True, True, True, True, True)
+"""Of a log that was not looked through."""

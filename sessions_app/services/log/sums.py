@@ -1,0 +1,234 @@
+"""Sums: turns, and the totals of a session, brought up to date by the difference that new rows make.
+
+A turn is not read again for what is added to it, nor a session for one of its turns: one more event costs the same in
+a turn of five events as in one of 5,000 (4 ms of recounting, measured), in a session of 5,858 turns as in its first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from . import prepared
+
+EVERYTHING = 2**31 - 1
+"""A ``seq`` after which there is nothing: no event is new."""
+TOKENS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens")
+COSTS = ("cost_recorded", "cost_priced")
+COUNTS = ("unpriced_tokens", "copied_tokens", "under_reported")
+"""Never NULL, unlike tokens and costs, where NULL says that nothing is known."""
+HERE = "counted_in_id IS NULL"
+PAID = "counted_in_id IS NULL AND cost_within IS NULL"
+BILLED = " + ".join(f"coalesce({name}, 0)" for name in TOKENS[:4])
+TURN = (
+    "first_seq", "last_seq", "event_count", "started_at", "ended_at", "prompt", "model_names", "tool_calls", "errors",
+    *TOKENS, *COSTS, *COUNTS,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What else changed than that events came: by turn."""
+
+    calls: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    """How many tool calls more, and how many more of them are errors."""
+    requests: Collection[int] = ()
+    """Turns in which model requests are others than they were."""
+    tools: Collection[str] = ()
+    """Names of tools that were called."""
+
+
+NOTHING = Changed()
+
+
+def _requests(changed: str) -> str:
+    """Common table expression of the sums of model requests over the turns in an array."""
+    return f"""
+requests AS (
+    SELECT turn, {", ".join(f"(sum({n}) FILTER (WHERE {HERE}))::bigint AS {n}" for n in TOKENS)},
+           sum(cost_recorded) FILTER (WHERE {PAID}) AS cost_recorded,
+           sum(cost_priced) FILTER (WHERE cost_recorded IS NULL AND {PAID}) AS cost_priced,
+           coalesce(sum({BILLED}) FILTER (WHERE cost_recorded IS NULL AND cost_priced IS NULL AND {PAID}), 0)::bigint
+               AS unpriced_tokens,
+           coalesce(sum({BILLED}) FILTER (WHERE NOT {HERE}), 0)::bigint AS copied_tokens,
+           (count(*) FILTER (WHERE quality = 'placeholder' AND {HERE}))::int AS under_reported,
+           array_remove(array_agg(DISTINCT model), NULL) AS said
+    FROM sessions_app_modelrequest
+    WHERE session_id = %(session)s AND turn = ANY({changed}) GROUP BY turn
+)"""
+
+
+CALLED = """
+called AS (
+    SELECT * FROM unnest(%(called)s::int[], %(calls)s::int[], %(failed)s::int[]) AS each (turn, tool_calls, errors)
+)"""
+NONE_REQUESTED = f"""
+requests AS (
+    SELECT NULL::int AS turn, {", ".join(f"NULL::bigint AS {n}" for n in TOKENS)},
+           {", ".join(f"NULL::numeric AS {n}" for n in COSTS)}, 0::bigint AS unpriced_tokens,
+           0::bigint AS copied_tokens, 0 AS under_reported, NULL::text[] AS said
+    WHERE false
+)"""
+NONE_CALLED = "called AS (SELECT NULL::int AS turn, NULL::int AS tool_calls, NULL::int AS errors WHERE false)"
+
+# Models that responses name, else those that events name. Where no response is new nor another than it was, the names
+# stay, unless an event says one that is not among them.
+NAMES = """
+CASE WHEN r.turn IS NOT NULL AND r.said <> '{}' THEN r.said
+     WHEN l.models IS NULL OR l.models <@ t.model_names THEN coalesce(t.model_names, '{}')
+     WHEN t.index IS NULL THEN l.models
+     WHEN r.turn IS NULL AND EXISTS (SELECT FROM sessions_app_modelrequest q
+                                     WHERE q.session_id = t.session_id AND q.turn = t.index AND q.model IS NOT NULL)
+         THEN t.model_names
+     ELSE (SELECT array_agg(DISTINCT name ORDER BY name) FROM unnest(t.model_names || l.models) name) END
+"""
+
+# A session is called after its first message by time. A turn that comes after the first one in both ways is not it, so
+# that the messages of a session need not be sorted for each new one.
+FIRST_BY_TIME = """
+(new.prompt <> '' AND (old.index IS NULL OR old.started_at IS DISTINCT FROM new.started_at)
+ AND (new.index = 1 OR NOT EXISTS (
+     SELECT FROM sessions_app_turn f WHERE f.session_id = new.session_id AND f.index = 1 AND f.prompt <> ''
+     AND (new.started_at IS NULL OR f.started_at <= new.started_at))))
+"""
+
+OTHERS_CLOCK = "'import', 'otlp'"
+"""Origins of sessions that ran elsewhere before they came here: their times are the recorder's. All others began here:
+what a sender claims of its events moves neither their beginning before the session was made nor their end beyond now.
+"""
+
+
+def _times(added: str) -> str:
+    """Assignments of a session's beginning and end from those of turns."""
+    return f"""
+    started_at = CASE WHEN s.origin IN ({OTHERS_CLOCK}) THEN least(s.started_at, {added}.started_at)
+                      ELSE coalesce(s.started_at, greatest({added}.started_at, s.created_at)) END,
+    ended_at = CASE WHEN s.origin IN ({OTHERS_CLOCK}) THEN greatest(s.ended_at, {added}.ended_at)
+                    WHEN {added}.ended_at IS NULL THEN s.ended_at
+                    ELSE greatest(s.ended_at, least({added}.ended_at, now()), s.created_at) END"""
+
+
+def _union(kept: str, new: str) -> str:
+    """Names in an array and new ones, sorted."""
+    return f"""CASE WHEN {new} IS NULL OR {new} <@ {kept} THEN {kept}
+        ELSE (SELECT array_agg(DISTINCT name ORDER BY name) FROM unnest({kept} || {new}) name) END"""
+
+
+def _more(name: str) -> str:
+    """Sum of a column that may be NULL, with what was added to it."""
+    return (
+        f"{name} = CASE WHEN s.{name} IS NULL AND NOT known_{name} THEN NULL ELSE coalesce(s.{name}, 0) + {name}_ END"
+    )
+
+
+def _add(called: str, requests: str) -> str:
+    """The statement that brings turns and totals up to date. Tells whether the totals have to be counted anew.
+
+    A turn is looked up by LIMIT 1: with a plain join PostgreSQL may read every turn of the session for the one.
+    """
+    nullable = (*TOKENS, *COSTS)
+    kept = [f"CASE WHEN r.turn IS NULL THEN t.{n} ELSE r.{n} END AS {n}" for n in nullable]
+    kept += [f"CASE WHEN r.turn IS NULL THEN coalesce(t.{n}, 0) ELSE r.{n} END AS {n}" for n in COUNTS]
+    return f"""
+WITH logged AS (
+    SELECT turn, min(seq) AS first_seq, max(seq) AS last_seq, count(*) AS event_count, min(at) AS started_at,
+           max(at) AS ended_at, count(*) FILTER (WHERE kind = 'error') AS errors,
+           array_agg(DISTINCT model) FILTER (WHERE model IS NOT NULL) AS models,
+           min(seq) FILTER (WHERE kind = 'user_message' AND depth = 0) AS prompt_seq
+    FROM sessions_app_event WHERE session_id = %(session)s AND seq > %(since)s GROUP BY turn
+), {called}, {requests}, touched AS (
+    SELECT turn FROM logged UNION SELECT turn FROM called UNION SELECT turn FROM requests
+), written AS (
+    INSERT INTO sessions_app_turn AS kept (session_id, index, {", ".join(TURN)})
+    SELECT %(session)s, touched.turn, coalesce(t.first_seq, l.first_seq), greatest(t.last_seq, l.last_seq),
+           coalesce(t.event_count, 0) + coalesce(l.event_count, 0), least(t.started_at, l.started_at),
+           greatest(t.ended_at, l.ended_at),
+           coalesce(t.prompt, (SELECT left(e.text, 2000) FROM sessions_app_event e
+                               WHERE e.session_id = %(session)s AND e.seq = l.prompt_seq), ''),
+           {NAMES}, coalesce(t.tool_calls, 0) + coalesce(c.tool_calls, 0),
+           coalesce(t.errors, 0) + coalesce(l.errors, 0) + coalesce(c.errors, 0), {", ".join(kept)}
+    FROM touched LEFT JOIN LATERAL (
+        SELECT * FROM sessions_app_turn t WHERE t.session_id = %(session)s AND t.index = touched.turn LIMIT 1
+    ) t ON true LEFT JOIN logged l ON l.turn = touched.turn LEFT JOIN called c ON c.turn = touched.turn
+    LEFT JOIN requests r ON r.turn = touched.turn
+    ON CONFLICT (session_id, index) DO UPDATE SET {", ".join(f"{n} = excluded.{n}" for n in TURN)}
+    WHERE ({", ".join(f"kept.{n}" for n in TURN)}) IS DISTINCT FROM ({", ".join(f"excluded.{n}" for n in TURN)})
+    RETURNING new.index, new.last_seq, new.started_at, new.ended_at, new.model_names, old.index AS was,
+              {", ".join(f"new.{n} - coalesce(old.{n}, 0) AS {n}" for n in ("event_count", "tool_calls", "errors"))},
+              {", ".join(f"coalesce(new.{n}, 0) - coalesce(old.{n}, 0) AS {n}" for n in (*nullable, *COUNTS))},
+              {", ".join(f"new.{n} IS NOT NULL AS known_{n}" for n in nullable)},
+              NOT coalesce(old.model_names, '{{}}') <@ new.model_names
+                  OR {" OR ".join(f"old.{n} IS NOT NULL AND new.{n} IS NULL" for n in nullable)} AS is_less,
+              {FIRST_BY_TIME} AS is_first
+), added AS (
+    SELECT max(index) AS last_turn_, max(last_seq) AS last_seq_, min(started_at) AS started_at,
+           max(ended_at) AS ended_at, count(*) FILTER (WHERE was IS NULL AND index > 0) AS turns_,
+           {", ".join(f"sum({n}) AS {n}_" for n in ("event_count", "tool_calls", "errors", *nullable, *COUNTS))},
+           {", ".join(f"bool_or(known_{n}) AS known_{n}" for n in nullable)},
+           bool_or(is_less) AS is_less, bool_or(is_first) AS is_first,
+           (SELECT array_agg(DISTINCT name) FROM written, unnest(model_names) name) AS names_
+    FROM written
+)
+UPDATE sessions_app_session s SET
+    last_seq = greatest(s.last_seq, last_seq_), last_turn = greatest(s.last_turn, last_turn_),
+    event_count = s.event_count + event_count_, turn_count = s.turn_count + turns_,
+    tool_call_count = s.tool_call_count + tool_calls_, error_count = s.error_count + errors_,
+    updated_at = CASE WHEN last_seq_ > s.last_seq THEN now() ELSE s.updated_at END, {_times("added")},
+    {", ".join(map(_more, nullable))}, {", ".join(f"{n} = s.{n} + {n}_" for n in COUNTS)},
+    title_is_prompt = s.title = '' OR s.title_is_prompt,
+    tools_invoked = {_union("s.tools_invoked", "%(tools)s::text[]")},
+    model_names = {_union("s.model_names", "names_")}
+FROM added WHERE s.id = %(session)s AND last_turn_ IS NOT NULL
+RETURNING is_less OR s.title_is_prompt AND is_first
+"""
+
+
+ADD = prepared.Statement(_add(NONE_CALLED, NONE_REQUESTED))
+ADD_CALLS = prepared.Statement(_add(CALLED, NONE_REQUESTED))
+ADD_REQUESTS = prepared.Statement(_add(CALLED, _requests("%(requests)s::int[]")))
+
+TOTALS = f"""
+UPDATE sessions_app_session s SET
+    last_seq = t.last_seq, last_turn = t.last_turn, event_count = t.event_count, turn_count = t.turn_count,
+    tool_call_count = t.tool_calls, error_count = t.errors, {_times("t")},
+    {", ".join(f"{n} = t.{n}" for n in (*TOKENS, *COSTS, *COUNTS))},
+    title = CASE WHEN s.title = '' OR s.title_is_prompt THEN t.title ELSE s.title END,
+    title_is_prompt = s.title = '' OR s.title_is_prompt,
+    model_names = coalesce((SELECT array_agg(DISTINCT name ORDER BY name)
+                            FROM sessions_app_turn, unnest(model_names) name WHERE session_id = s.id), '{{}}')
+FROM (
+    SELECT max(last_seq) AS last_seq, max(index) AS last_turn, sum(event_count) AS event_count,
+           count(*) FILTER (WHERE index > 0) AS turn_count, sum(tool_calls) AS tool_calls, sum(errors) AS errors,
+           min(started_at) AS started_at, max(ended_at) AS ended_at,
+           {", ".join(f"sum({n})::bigint AS {n}" for n in TOKENS)},
+           sum(cost_recorded) AS cost_recorded, sum(cost_priced) AS cost_priced,
+           sum(unpriced_tokens)::bigint AS unpriced_tokens, sum(copied_tokens)::bigint AS copied_tokens,
+           sum(under_reported)::int AS under_reported,
+           coalesce((SELECT left(regexp_replace(trim(prompt), '\\s+', ' ', 'g'), 120) FROM sessions_app_turn
+                     WHERE session_id = %(session)s AND prompt <> '' ORDER BY started_at, index LIMIT 1), '') AS title
+    FROM sessions_app_turn WHERE session_id = %(session)s
+) t
+WHERE s.id = %(session)s
+"""  # fmt: skip
+
+
+def add(session_id: UUID, since: int, changed: Changed = NOTHING, *, few: bool = True, anew: bool = False) -> None:
+    """Add the events after ``since``, and what else changed, to the turns of a session and to its totals.
+
+    ``anew``: count the totals from all turns, which is also done where the difference does not tell them (a sum whose
+    last known part is gone, another first message). The caller has locked the session.
+    """
+    values: dict[str, Any] = {
+        "session": session_id, "since": since, "tools": sorted(changed.tools), "called": list(changed.calls),
+        "calls": [calls for calls, _ in changed.calls.values()], "failed": [bad for _, bad in changed.calls.values()],
+        "requests": sorted(changed.requests),
+    }  # fmt: skip
+    statement = ADD_REQUESTS if changed.requests else ADD_CALLS if changed.calls else ADD
+    told = prepared.fetch(statement, values, keep=few)
+    if anew or any(is_less for (is_less,) in told):
+        with connection.cursor() as cursor:
+            cursor.execute(TOTALS, values)

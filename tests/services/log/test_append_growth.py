@@ -1,0 +1,64 @@
+"""One more event reads and writes as much in a long session as in a short one."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection
+
+from sessions_app.drafts import EventDraft, ToolDraft
+from sessions_app.models import Session
+from sessions_app.services.log import events, links
+
+pytestmark = pytest.mark.django_db
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+# Of the tables that hold a session, in this transaction: what plans read, by sequence and by index.
+READ = """
+SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_xact_user_tables
+WHERE relname IN ('sessions_app_event', 'sessions_app_turn', 'sessions_app_toolcall', 'sessions_app_modelrequest',
+                  'sessions_app_session', 'sessions_app_eventlink')
+"""
+
+
+def rows_read() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(READ)
+        return int(cursor.fetchone()[0])
+
+
+def grown(agent, turns: int, size: int) -> Session:
+    """A session of so many turns of so many events."""
+    session = Session.objects.create(workspace_id=agent.workspace_id, agent=agent)
+    log = [
+        EventDraft("user_message" if at == 0 else "agent_message", f"{turn} {at}", text="Words", at=NOON)
+        for turn in range(turns)
+        for at in range(size)
+    ]
+    events.append(session.pk, log, origin=links.RUNTIME)
+    return session
+
+
+def cost_of(session: Session, event: EventDraft) -> int:
+    before = rows_read()
+    assert events.append(session.pk, [event], origin=links.RUNTIME).accepted == 1
+    return rows_read() - before
+
+
+MORE = {
+    "a message of the agent": EventDraft("agent_message", "new", text="Words", at=NOON + timedelta(hours=1)),
+    "a message to the agent": EventDraft("user_message", "new", text="Words", at=NOON + timedelta(hours=1)),
+    "a tool call": EventDraft("tool_call", "new", tool=ToolDraft("c", "bash"), at=NOON + timedelta(hours=1)),
+    "a result": EventDraft("tool_result", "new", tool=ToolDraft("c", "bash"), at=NOON + timedelta(hours=1)),
+}
+
+
+@pytest.mark.parametrize("event", MORE.values(), ids=MORE)
+@pytest.mark.parametrize(("turns", "size"), [(1, 400), (200, 2)], ids=["a long turn", "many turns"])
+def test_an_event_costs_the_same_in_a_long_session(agent, event, turns, size):
+    short, long = grown(agent, 2, 2), grown(agent, turns, size)
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")  # tables of a test are too small for an index to pay
+        cursor.execute("ANALYZE sessions_app_event")
+    assert cost_of(long, event) <= cost_of(short, event) + 2
