@@ -19,7 +19,8 @@ from typing import Any
 
 import orjson
 
-from . import transcripts, vcons
+from . import transcripts
+from .formats import vcons
 from .measure import Cost, cost_of, table
 from .places import CACHE, ROOT, installation, run
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from bench import fuzz, mutate, trial
-from bench.mutate import Original, Pool, mutation
+from bench.formats import fuzz, mutate, trial
+from bench.formats.mutate import Original, Pool, mutation
 from bench.places import ROOT
 from vcon_app.formats.contract import Spec
 
@@ -21,7 +21,7 @@ POOL = Pool([Original("a.json", "a", b'{"a": [1, {"b": "x"}]}'), Original("b.jso
 
 def test_a_short_run_finds_no_fault(tmp_path: Path) -> None:
     """The same 2,000 mutations each time: longer and other ones are made by command."""
-    command = [sys.executable, "-m", "bench.fuzz", "--mutations", "2000", "--seed", "3", "--folder", tmp_path]
+    command = [sys.executable, "-m", "bench.formats.fuzz", "--mutations", "2000", "--seed", "3", "--folder", tmp_path]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     found = "\n".join(path.read_text() for path in tmp_path.glob("*.txt"))
     assert done.returncode == 0, f"{done.stdout}{done.stderr}\n{found}"
@@ -115,7 +115,7 @@ def test_format_error_of_a_reader_is_no_fuzzing_fault(monkeypatch: pytest.Monkey
     ],
 )
 def test_a_worker_has_neither_network_nor_programs_nor_much_memory(done: str, found: str) -> None:
-    code = f"from bench import fuzz; fuzz._limit(); {done}"
+    code = f"from bench.formats import fuzz; fuzz._limit(); {done}"
     ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert (ended.returncode == 0) == (not found)
     assert found in ended.stderr

@@ -1,12 +1,12 @@
-"""The numbers of ``bench.numbers`` on a part of the corpus; and that a miss is told."""
+"""The numbers of ``bench.formats.numbers`` on a part of the corpus; and that a miss is told."""
 
 from __future__ import annotations
 
 import pytest
 
-from bench import checks, corpus, numbers
-from bench.corpus import CORPUS, Difference, File
-from bench.numbers import Numbers
+from bench.formats import checks, corpus, numbers
+from bench.formats.corpus import CORPUS, Difference, File
+from bench.formats.numbers import Numbers
 from vcon_app import registry
 
 needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="needs the files in ../shared/corpus")

@@ -14,7 +14,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import OperationalError
 
-from bench.corpus import CORPUS
+from bench.formats.corpus import CORPUS
 from sessions_app.models import Session
 from tests.formats.corpus import needs_corpus
 from tests.formats.written.test_bundle import members, packed

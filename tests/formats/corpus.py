@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bench.corpus import TRANSCRIPTS, entries, events_of, responses
+from bench.formats.corpus import TRANSCRIPTS, entries, events_of, responses
 from vcon_app.drafts import Draft, Finding, SessionDraft
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from bench.corpus import CORPUS, TRANSCRIPTS, heads, responses, tokens_in
+from bench.formats.corpus import CORPUS, TRANSCRIPTS, heads, responses, tokens_in
 from vcon_app.drafts import Draft, EventDraft, Finding, SessionDraft, Usage
 
 __all__ = [

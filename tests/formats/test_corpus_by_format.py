@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bench.checks import NOT_ADDED_UP
+from bench.formats.checks import NOT_ADDED_UP
 from vcon_app.drafts import EventDraft, SessionDraft
 from vcon_app.formats import (
     ag_ui,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bench import corpus
-from bench.corpus import File
+from bench.formats import corpus
+from bench.formats.corpus import File
 from vcon_app import registry
 from vcon_app.formats import managed_agents
 

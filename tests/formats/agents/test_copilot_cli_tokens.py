@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bench.corpus import tokens_in
+from bench.formats.corpus import tokens_in
 from vcon_app.drafts import Draft, Usage
 from vcon_app.formats import copilot_cli
 

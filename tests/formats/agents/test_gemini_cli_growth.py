@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from bench.corpus import calls_in, tokens_in
+from bench.formats.corpus import calls_in, tokens_in
 from tests.places import SAMPLES
 from vcon_app.drafts import Draft
 from vcon_app.formats import gemini_cli

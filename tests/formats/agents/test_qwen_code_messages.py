@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bench.corpus import calls_in
+from bench.formats.corpus import calls_in
 from tests.places import SAMPLES
 from vcon_app.drafts import Draft, EventDraft, Usage
 from vcon_app.formats import qwen_code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.corpus import calls_in, tokens_in
+from bench.formats.corpus import calls_in, tokens_in
 from vcon_app.formats import codex
 
 from ..checks import drafts_of, events, findings, jsonl, session

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.corpus import tokens_in
+from bench.formats.corpus import tokens_in
 from vcon_app.drafts import Usage
 
 from ..checks import events, findings

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from bench.corpus import CORPUS
+from bench.formats.corpus import CORPUS
 from sessions_app.models import Event, Session
 from tests.formats.corpus import needs_corpus
 from tests.places import SAMPLES

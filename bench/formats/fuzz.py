@@ -1,10 +1,10 @@
-"""Does any file crash us? ``python -m bench.fuzz --mutations 1000000 [--seed S] [--minutes M] [--workers 2]``
+"""Does any file crash us? ``python -m bench.formats.fuzz --mutations 1000000 [--seed S] [--minutes M] [--workers 2]``
 
 Mutates our samples and, where it is present, ../shared/corpus, and does with each mutation what an import does. A
 failure is: an exception other than ``FormatError``, more than 5 s of CPU, more than 500 MB of memory, any use of the
 network or of another program, the end of the process. Its input and traceback are written to a folder, and the run
-goes on; the exit status is 1 at the end. ``--from N --mutations 1`` makes mutation N again. See ``bench.mutate`` for
-what is changed.
+goes on; the exit status is 1 at the end. ``--from N --mutations 1`` makes mutation N again. See
+``bench.formats.mutate`` for what is changed.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from typing import Any, NoReturn
 
 import psutil
 
+from ..places import CACHE, ROOT
 from .mutate import Mutation, Original, Pool, mutation
-from .places import CACHE, ROOT
 
 CORPUS = ROOT.parent / "shared" / "corpus"
 SAMPLES = ROOT / "tests" / "samples"

@@ -1,4 +1,4 @@
-"""How fast is a vCon read? ``python -m bench.vcon_speed [--python python3.12] [--library vcon==0.10.0] [--rounds 9]``
+"""How fast is a vCon read? ``python -m bench.formats.vcon_speed [--python PROGRAM] [--library NAME==VERSION]``
 
 Our reader and the library ``vcon`` of the package index on the same bytes, in the same interpreter, in turn: each round
 times one side after the other, and the least CPU time of all rounds counts. Both have the parsers that they name as
@@ -20,9 +20,9 @@ from pathlib import Path
 
 import orjson
 
+from ..measure import table
+from ..places import ROOT
 from . import vcons
-from .measure import table
-from .places import ROOT
 
 OURS = ("cryptography", "ijson", "markdown-it-py", "nh3", "orjson", "rfc8785")
 HEAD = ("document", "bytes", "ours ms", "ours docs/s", "their ms", "their docs/s", "ours is × as fast", "detection ms")
@@ -74,8 +74,8 @@ def _pinned() -> list[str]:
 
 
 def _measured(python: Path, name: str, file: Path, rounds: int) -> dict:
-    """What ``bench.vcon_sides`` says of a file."""
-    command = [python, "-W", "ignore", "-m", "bench.vcon_sides", file, str(rounds)]
+    """What ``bench.formats.vcon_sides`` says of a file."""
+    command = [python, "-W", "ignore", "-m", "bench.formats.vcon_sides", file, str(rounds)]
     said = orjson.loads(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)
     return said | {"name": name, "bytes": file.stat().st_size}
 

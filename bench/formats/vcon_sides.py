@@ -1,4 +1,4 @@
-"""Times two readers of vCons on one file, in turn; run by ``bench.vcon_speed`` in an environment that has both."""
+"""Times two readers of vCons on one file, in turn; run by ``vcon_speed`` in an environment that has both."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Do the readers and writers keep what they promise? ``python -m bench.numbers [--part K/N] [--format NAME]``
+"""Do the readers and writers keep what they promise? ``python -m bench.formats.numbers [--part K/N] [--format NAME]``
 
 Over ../shared/corpus, format by format: of how many files each promise holds. Then the fixtures of others whose outcome
 is known. The exit status is 1 when a number misses its target. ``--part 1/20`` takes every 20th file of each format,
 ``--pure`` what needs no database. Where the manifest of the corpus is wrong stands, with the reason, in
-``bench.corpus.DIFFERENCES``.
+``bench.formats.corpus.DIFFERENCES``.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from xml.etree import ElementTree
 
 from config.database import postgres
 
+from ..measure import table
+from ..places import ROOT, installation
 from . import checks, corpus
 from .corpus import CORPUS, File
-from .measure import table
-from .places import ROOT, installation
 
 STORED = ("stored", "original", "by vCon", "twice", "by halves", "any order")
 COLUMNS = (*checks.CHECKS, *STORED)

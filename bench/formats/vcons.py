@@ -17,7 +17,7 @@ from uuid import UUID
 
 import orjson
 
-from .places import CACHE
+from ..places import CACHE
 
 Json = dict[str, Any]
 START = datetime(2026, 5, 4, 7, 30, tzinfo=UTC)

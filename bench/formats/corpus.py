@@ -1,6 +1,6 @@
 """The files of other people in ../shared/corpus, what was counted in them independently, and what our readers count.
 
-Used by ``bench.numbers`` and by the tests of the formats. Pure: no database, no Django.
+Used by ``bench.formats.numbers`` and by the tests of the formats. Pure: no database, no Django.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from vcon_app.formats.common.head import SIZES, Head
 from vcon_app.formats.common.lines import Line
 from vcon_app.formats.common.records import records as framed
 
-CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
+CORPUS = Path(__file__).resolve().parents[3] / "shared" / "corpus"
 TRANSCRIPTS = CORPUS / "transcripts"
 OPAQUE = ("sealed.bin",)
 """Files in no format."""

@@ -1,0 +1,1 @@
+"""What readers and writers of formats promise: their numbers over a corpus, hostile files, speed beside a library."""
