@@ -226,6 +226,12 @@ class Timeline:
         earlier = seq > 0 and self.rows().filter(seq__lte=seq).exists()
         return self._complete(Window(entries, 0, earlier, later))
 
+    def between(self, seq: int, last: int) -> Window:
+        """The rows that follow ``seq``, up to ``last``: those of a window that was here before."""
+        entries, more = _limited(self.rows().filter(seq__gt=seq, seq__lte=last).order_by("seq"), ROWS)
+        earlier = seq > 0 and self.rows().filter(seq__lte=seq).exists()
+        return self._complete(Window(entries, 0, earlier, more))
+
     def before(self, seq: int) -> Window:
         """The rows that end before ``seq``."""
         entries, earlier = _limited(self.rows().filter(seq__lt=seq).order_by("-seq"), ROWS)

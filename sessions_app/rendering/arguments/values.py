@@ -18,6 +18,7 @@ LONG, LINES = 600, 16
 COLUMNS, TABLE_ROWS, CELL = 8, 100, 120
 DEPTH = 12
 KEY = 100
+GRID = '<table class="grid">'
 _MILLISECONDS = re.compile(r"(?:_ms|Ms|_millis|_milliseconds|Millis)$")
 _SECONDS = re.compile(r"(?:_s|_secs?|_seconds|Seconds|Secs)$")
 _TIME = re.compile(r"timeout|time_?limit|expires_in|delay|duration|ttl|wait", re.IGNORECASE)
@@ -50,7 +51,9 @@ class Writer:
                 f'<tr><th scope="row" class="untrusted" dir="auto">{name}</th>'
                 f'<td class="untrusted">{self.value(item, str(key), currency, depth + 1)}</td></tr>'
             )
-        return f'<table class="pairs"><tbody>{"".join(rows)}</tbody></table>'
+        body = "".join(rows)
+        css = "pairs with-grid" if GRID in body else "pairs"
+        return f'<table class="{css}"><tbody>{body}</tbody></table>'
 
     def value(self, value: Any, key: str = "", currency: str = "", depth: int = 1) -> str:
         """One value in the form that fits."""
@@ -103,9 +106,7 @@ class Writer:
                 break
             self.nodes -= len(columns)
             body += f"<tr>{''.join(_cell(item.get(name), name in item) for name in columns)}</tr>"
-        return (
-            f'<div class="wide"><table class="grid"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-        )
+        return f'<div class="wide">{GRID}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
     def _text(self, text: str) -> str:
         if len(text) > self.most:

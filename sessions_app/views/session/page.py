@@ -69,14 +69,14 @@ def _window(session: Session, place: Place) -> Window:
     return timeline.after(0)
 
 
-def fitted(session: Session, window: Window, place: Place) -> layout.Fitted:
-    """The rows of a window by turn, its cards with what they show of session and turn."""
+def fitted(session: Session, window: Window, place: Place, *, whole: bool = False) -> layout.Fitted:
+    """The rows of a window by turn, its cards with what they show of session and turn. ``whole``: see ``sections``."""
     turns = {entry.seq: window.turns.get(entry.turn) for entry in window.entries}
     for seq, approval in window.approvals.items():
         approval.session, approval.turn = session, turns[seq]
     approvals.note_people([*window.approvals.values()])
     end = _signed_end(session, window, place)
-    return layout.sections(window, place.opened, said.marks_of(session, window), end)
+    return layout.sections(window, place.opened, said.marks_of(session, window), end, whole=whole)
 
 
 def _signed_end(session: Session, window: Window, place: Place) -> layout.SignedEnd | None:
@@ -127,16 +127,20 @@ def _around_the_timeline(
 @require_safe
 @access.viewer
 def rows(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
-    """More of the timeline: ``?after=SEQ``, ``?before=SEQ`` or ``?only=SEQ``; with ``under=SEQ`` of a sub-agent."""
+    """More of the timeline: ``?after=SEQ``, ``?before=SEQ`` or ``?only=SEQ``; with ``under=SEQ`` of a sub-agent.
+
+    ``?after=SEQ&to=SEQ`` are rows that were on the page and left it; ``whole`` says that they begin with their turn.
+    """
     session = session_at(request, agent_id, session_id)
     place = place_in(session, request.GET)
-    asked = {name: number(request.GET.get(name)) for name in ("after", "before", "only", "under")}
+    asked = {name: number(request.GET.get(name)) for name in ("after", "before", "only", "under", "to")}
     tail = "tail" in request.GET
     window = _asked_window(Timeline(session.pk, place.show, asked["under"]), asked)
     if (tail or asked["only"] is not None) and not window.entries:
         return HttpResponse(status=204)  # htmx leaves the page as it is and keeps listening
-    context = at(session, place, shown=fitted(session, window, place), under=asked["under"], tail=tail)
-    context["direction"] = next((name for name in ("only", "before") if asked[name] is not None), "after")
+    shown = fitted(session, window, place, whole="whole" in request.GET)
+    context = at(session, place, shown=shown, under=asked["under"], tail=tail)
+    context["direction"] = next((name for name in ("only", "before", "to") if asked[name] is not None), "after")
     return fragment(request, "sessions/_rows_of_session.html", context, "More of the session")
 
 
@@ -144,7 +148,8 @@ def _asked_window(timeline: Timeline, asked: dict[str, int | None]) -> Window:
     for name in ("only", "before"):
         if (seq := asked[name]) is not None:
             return getattr(timeline, name)(seq)
-    return timeline.after(asked["after"] or 0)
+    after, last = asked["after"] or 0, asked["to"]
+    return timeline.after(after) if last is None else timeline.between(after, last)
 
 
 @require_safe

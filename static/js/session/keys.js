@@ -2,6 +2,7 @@
 
 import { CHOICES, chooseOnCard, closeChoice, isTyping } from "../keyboard.js";
 import { base, closeInspector, closeSearch, go, jump, reveal } from "./navigation.js";
+import { awayBetween, bringBack, isAwayBetween, openedAway } from "./windows.js";
 
 const stops = () => [...document.querySelectorAll("#timeline [data-seq], #timeline .group, #timeline .nested")].filter((one) => one.checkVisibility());
 const current = () => {
@@ -20,10 +21,12 @@ function inSight() {
   return stops().findIndex((stop) => stop.getBoundingClientRect().bottom > 150);
 }
 
-function step(by) {
+async function step(by) {
   const all = stops();
   const at = all.indexOf(current());
   const to = at < 0 ? inSight() : at + by;
+  const [place] = at < 0 ? [] : awayBetween(all[at], all[to], by);
+  if (place) return (await bringBack(place, by)) && step(by);
   if (to >= 0 && to < all.length) return focusOn(all[to]);
   document.querySelector(`#timeline > .more.${by > 0 ? "after" : "before"}`)?.click();
 }
@@ -34,7 +37,9 @@ function turn(by) {
   const here = current()?.closest(".turn") ?? turns.findLast((one) => one.getBoundingClientRect().top < 140) ?? turns[0];
   const first = (one) => one?.querySelector("[data-seq]");
   const inside = by < 0 && current() && current() !== first(here) && !here.matches(".continued");
-  const to = inside ? here : turns[turns.indexOf(here) + by];
+  const neighbour = turns[turns.indexOf(here) + by];
+  const isAway = awayBetween(here, neighbour, by).some((place) => !place.closest(".turn"));
+  const to = inside ? here : isAway ? null : neighbour;
   if (to && !to.matches(".continued")) {
     to.scrollIntoView({ block: "start" });
     handle(first(to) ?? to).focus({ preventScroll: true });
@@ -51,13 +56,14 @@ function next(what) {
   const after = seqHere();
   const mark = marks.find((one) => Number(one.dataset.seq) > after);
   const isAll = what === "approval" && marks.length === Number(document.getElementById("live").dataset.known.split(",")[2]);
-  if (mark || (isAll && marks.length)) return reveal(mark ?? marks[0]); // after the last one the first comes again
+  const isNext = mark && !isAwayBetween(after, Number(mark.dataset.seq));
+  if (isNext || (isAll && marks.length)) return reveal(mark ?? marks[0]); // after the last one the first comes again
   const link = document.querySelector(`a[data-next=${what}]`);
   if (link) { const address = new URL(link.href); address.searchParams.set("after", after); jump(address.href); }
 }
 
 function fold() {
-  for (const one of document.querySelectorAll("#timeline details[open]")) one.open = false;
+  for (const one of [...document.querySelectorAll("#timeline details[open]"), ...openedAway()]) one.open = false;
 }
 
 async function copy() {
@@ -108,7 +114,7 @@ function escape() {
 const keys = {
   j: () => step(1), k: () => step(-1), "]": () => turn(1), "[": () => turn(-1), J: () => turn(1), K: () => turn(-1),
   w: () => next("approval"), x: () => next("error"),
-  o: () => { const here = current()?.closest("details"); if (here) here.open = !here.open; }, ".": fold,
+  o: () => current()?.closest("details")?.querySelector("summary").click(), ".": fold,
   i: () => linkHere()?.click(), c: copy, n: () => hit(1), N: () => hit(-1),
   g: () => end("start"), G: () => end("end"), f: () => document.querySelector("[data-follow-toggle]")?.click(),
   "?": () => document.getElementById("help").showModal(),

@@ -2,7 +2,8 @@
 // moved.
 
 import { isBeingFilledIn } from "../keyboard.js";
-import { base, go, markTurn } from "./navigation.js";
+import { askFrame } from "./frame.js";
+import { base, go } from "./navigation.js";
 import { fetchInPlace, refresh, refreshById } from "./pieces.js";
 import { addText, expectRow } from "./writing.js";
 
@@ -79,13 +80,18 @@ async function fetchOutline() {
   for (const mark of document.querySelectorAll("#outline li[data-turn]")) {
     if (mark !== [...document.querySelectorAll(`#outline li[data-turn="${mark.dataset.turn}"]`)].at(-1)) mark.remove();
   }
-  markTurn();
+  askFrame();
 }
 
 function refreshTurnState() {
   clearTimeout(turnStateTimer);
   turnStateTimer = setTimeout(() => refreshById("standing"), 250);
 }
+
+// What lies beside the queue gives way to it.
+document.addEventListener("htmx:afterSwap", () => {
+  document.getElementById("main").classList.toggle("with-queue", Boolean(document.querySelector("#standing .queue")));
+});
 
 function refreshHead() {
   clearTimeout(headTimer);
@@ -104,6 +110,15 @@ document.addEventListener("htmx:beforeSwap", (event) => {
 function refreshOpenCalls() {
   for (const call of [...document.querySelectorAll("#timeline .call.is-none")].slice(-12)) refreshRow(call.dataset.seq);
 }
+
+// What was away missed what became of it meanwhile.
+document.addEventListener("returned", ({ detail }) => {
+  if (!live.dataset.stream) return;
+  for (const call of detail.flatMap((node) => [...node.querySelectorAll(".call.is-none")])) refreshRow(call.dataset.seq);
+  for (const card of detail.flatMap((node) => [...node.querySelectorAll(".card.is-open")])) {
+    if (!isBeingFilledIn(card)) refreshById(card.id);
+  }
+});
 
 // What a sub-agent did lies below the line of its call, perhaps open: then the line alone is refreshed.
 function refreshRow(seq) {

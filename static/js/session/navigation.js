@@ -1,71 +1,53 @@
 // Moving about in a session: windows of rows that join, links that stay on the page, the inspector beside it.
 
+import { askFrame, eachFrame, holdInPlace, keepInPlace } from "./frame.js";
+import { join } from "./windows.js";
+
 const byId = (id) => document.getElementById(id);
 export const base = () => byId("timeline").dataset.base;
 const rowOf = (seq) => byId(`e-${seq}`);
 
-// Windows of one turn become one section again; the later one brings the newer totals of the turn.
-function join() {
-  for (const section of document.querySelectorAll(".turn.continued")) {
-    const before = section.previousElementSibling;
-    if (!before?.matches(".turn") || before.dataset.turn !== section.dataset.turn) continue;
-    const moved = [...section.querySelector(":scope > .rows").children];
-    before.querySelector(":scope > .rows").append(...moved);
-    for (const row of moved) htmx.process(row); // it would look for them in the section that is gone
-    before.querySelector(":scope > .turn-head .turn-facts")?.replaceWith(section.querySelector(".turn-facts"));
-    section.remove();
-  }
-}
-
-// What comes in above must not move what is being read: not every browser anchors the scroll position.
-let anchor = null;
+// What comes in above must not move what is being read.
 document.addEventListener("htmx:beforeSwap", (event) => {
-  if (!event.detail.target.matches?.(".more.before")) return;
-  const row = [...document.querySelectorAll("#timeline [data-seq]")].find((one) => one.getBoundingClientRect().bottom > 0);
-  anchor = row && { row, top: row.getBoundingClientRect().top };
+  if (event.detail.target.matches?.(".more.before")) holdInPlace();
 });
 document.addEventListener("htmx:afterSwap", () => {
   join();
-  if (anchor) window.scrollBy({ top: anchor.row.getBoundingClientRect().top - anchor.top, behavior: "instant" });
-  anchor = null;
-  markTurn();
+  keepInPlace();
 });
 
 // Earlier rows come when somebody scrolls towards them, not when the page opens below them.
 let last = window.scrollY;
-let waiting = false;
-document.addEventListener("scroll", () => {
-  if (waiting) return;
-  waiting = true;
-  requestAnimationFrame(() => {
-    waiting = false;
-    const up = window.scrollY < last;
-    last = window.scrollY;
-    const more = document.querySelector("#timeline > .more.before");
-    if (up && more && more.getBoundingClientRect().bottom > -800 && !more.dataset.asked) {
-      more.dataset.asked = "1";
-      htmx.trigger(more, "wanted");
-    }
-    markTurn();
-  });
-}, { passive: true });
+eachFrame(() => {
+  const up = window.scrollY < last;
+  last = window.scrollY;
+  const more = up && document.querySelector("#timeline > .more.before:not([data-asked])");
+  if (!more || more.getBoundingClientRect().bottom <= -800) return null;
+  return () => {
+    more.dataset.asked = "1";
+    htmx.trigger(more, "wanted");
+  };
+});
 
 // The outline shows which turn is being read.
-export function markTurn() {
-  const turns = [...document.querySelectorAll(".turn")];
+eachFrame(() => {
+  const turns = [...document.querySelectorAll("#timeline > .turn")];
   const here = turns.findLast((turn) => turn.getBoundingClientRect().top < 140) ?? turns[0];
   const mark = here && document.querySelector(`#outline li[data-turn="${here.dataset.turn}"]`);
-  if (!mark || mark.classList.contains("here")) return;
-  for (const old of document.querySelectorAll("#outline .here")) {
-    old.classList.remove("here");
-    old.firstElementChild.removeAttribute("aria-current");
-  }
-  mark.classList.add("here");
-  mark.firstElementChild.setAttribute("aria-current", "true");
+  if (!mark || mark.classList.contains("here")) return null;
   const rail = byId("rail");
-  const [top, bottom] = [mark.offsetTop, mark.offsetTop + mark.offsetHeight];
-  if (top < rail.scrollTop || bottom > rail.scrollTop + rail.clientHeight) rail.scrollTop = top - rail.clientHeight / 3;
-}
+  const [top, bottom, height] = [mark.offsetTop, mark.offsetTop + mark.offsetHeight, rail.clientHeight];
+  const isShown = top >= rail.scrollTop && bottom <= rail.scrollTop + height;
+  return () => {
+    for (const old of document.querySelectorAll("#outline .here")) {
+      old.classList.remove("here");
+      old.firstElementChild.removeAttribute("aria-current");
+    }
+    mark.classList.add("here");
+    mark.firstElementChild.setAttribute("aria-current", "true");
+    if (!isShown) rail.scrollTop = top - height / 3;
+  };
+});
 
 // Opens everything a row lies in, and shows it.
 export function reveal(row) {
@@ -86,7 +68,7 @@ export async function go(href, seq, addressOf = () => href) {
   const row = target && rowOf(target);
   if (row) reveal(row);
   else window.scrollTo({ top: byId("panes").offsetTop - byId("tools").offsetHeight });
-  markTurn();
+  askFrame();
 }
 
 let inspecting = null; // the event that was asked for last; its inspector may be on its way
@@ -162,7 +144,7 @@ document.addEventListener("click", (event) => {
     if (rowOf(seq)) { reveal(rowOf(seq)); history.pushState({ seq }, "", link.href); } else go(link.href, seq);
   } else {
     const here = byId(`t-${turn}`);
-    if (here) { here.scrollIntoView({ block: "start" }); history.pushState({}, "", link.href); markTurn(); } else go(link.href);
+    if (here) { here.scrollIntoView({ block: "start" }); history.pushState({}, "", link.href); askFrame(); } else go(link.href);
   }
   if (byId("rail").matches(":popover-open")) byId("rail").hidePopover();
 });
@@ -189,6 +171,6 @@ function showRequestedEvent() {
     address.searchParams.set("event", named);
     location.replace(address);
   }
-  markTurn();
+  askFrame();
 }
 showRequestedEvent();

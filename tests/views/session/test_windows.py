@@ -160,3 +160,12 @@ def test_a_depth_leaves_the_rest_out(agent):
     )
     shown = {show: [entry.seq for entry in Timeline(session.pk, show).after(0).entries] for show in DEPTHS}
     assert shown == {"prompts": [1], "conversation": [1, 5], "tools": [1, 3, 5], "everything": [1, 2, 3, 5, 6]}
+
+
+def test_a_window_that_left_the_page_is_read_again_between_its_ends(agent):
+    session = session_with(agent, many(LONG))
+    again = Timeline(session.pk).between(10, 20)
+    assert [entry.seq for entry in again.entries] == list(range(11, 21))
+    assert again.earlier and not again.later
+    whole = Timeline(session.pk).between(0, LONG)
+    assert len(whole.entries) == ROWS and whole.later, "no more than a window, whatever is asked for"

@@ -102,12 +102,18 @@ def sections(
     opened: frozenset[int] = frozenset(),
     marks: Mapping[int, Said] | None = None,
     signed_end: SignedEnd | None = None,
+    *,
+    whole: bool = False,
 ) -> Fitted:
-    """The rows of a window that fit, by turn. A run that holds a seq of ``opened`` is shown unfolded."""
+    """The rows of a window that fit, by turn. A run that holds a seq of ``opened`` is shown unfolded.
+
+    ``whole``: the window is known to begin where the rows of a turn do, which an event without a row may precede.
+    """
     rows, cut_above, cut_below = _fit(window, marks or {})
     return Fitted(
         sections=[
-            _section(run, window, opened, signed_end, top=number == 0) for number, run in enumerate(_by_turn(rows))
+            _section(run, window, opened, signed_end, top=number == 0 and not whole)
+            for number, run in enumerate(_by_turn(rows))
         ],
         first_seq=rows[0].entry.seq if rows else None,
         last_seq=rows[-1].entry.seq if rows else None,

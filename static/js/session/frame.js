@@ -1,0 +1,45 @@
+// What has to look at where things lie does so together, once in a frame: all of it reads before any of it writes, so that
+// the browser lays the page out once.
+
+const lookers = [];
+let asked = false;
+let anchor = null; // a row, and where it was before the page changed above it
+
+// `read` is called in each frame in which the page was scrolled or changed; what it returns is called to write.
+export const eachFrame = (read) => lookers.push(read);
+
+export function askFrame() {
+  if (asked) return;
+  asked = true;
+  requestAnimationFrame(() => {
+    asked = false;
+    for (const write of lookers.map((read) => read())) write?.();
+  });
+}
+
+const isInSight = (element) => element.getBoundingClientRect().bottom > 0;
+
+// Heads of turns are no measure: they stick. Rows are asked only where their chunk is in sight: the others are not laid out.
+function firstRow() {
+  for (const chunk of document.querySelectorAll("#timeline > .turn > .rows")) {
+    const row = isInSight(chunk) && [...chunk.querySelectorAll("[data-seq]")].find(isInSight);
+    if (row) return row;
+  }
+  return null;
+}
+
+// What is read now stays where it is while rows come in or leave above it: not every browser does that by itself.
+export function holdInPlace() {
+  const row = anchor?.row.isConnected ? null : firstRow();
+  if (row) anchor = { row, top: row.getBoundingClientRect().top };
+}
+
+export function keepInPlace() {
+  const by = anchor?.row.isConnected ? anchor.row.getBoundingClientRect().top - anchor.top : 0;
+  anchor = null;
+  if (Math.abs(by) >= 0.5) window.scrollBy({ top: by, behavior: "instant" });
+}
+
+document.addEventListener("scroll", askFrame, { passive: true });
+window.addEventListener("resize", askFrame);
+document.addEventListener("htmx:afterSwap", askFrame);
