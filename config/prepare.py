@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 from django.db import Error, connection
+from django.db.backends.utils import CursorWrapper
 from django.db.migrations.executor import MigrationExecutor
 
 from config import broker, installation
@@ -17,6 +19,7 @@ from config.database import roles, schema
 from config.env import ConfigError
 
 ADVISORY_LOCK = 0x636F756E746572  # "counter": two hosts that start on one database migrate one after the other
+LOCK_SECONDS = 0.2
 
 
 def database(*, host: bool = True) -> None:
@@ -35,7 +38,7 @@ def database(*, host: bool = True) -> None:
 
 def _prepare_alone(host: bool) -> None:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s)", [ADVISORY_LOCK])
+        _lock(cursor)
         try:
             _migrate()
             if settings.CELERY_BROKER_URL == broker.URL:
@@ -45,6 +48,17 @@ def _prepare_alone(host: bool) -> None:
                 installation.check_host()
         finally:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [ADVISORY_LOCK])
+
+
+def _lock(cursor: CursorWrapper) -> None:
+    """Take the lock, for as long as another host has it by asking again: who waits inside a statement holds a snapshot,
+    for the end of which CREATE INDEX CONCURRENTLY waits in the migrations of the other, and both would wait for ever.
+    """
+    while True:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [ADVISORY_LOCK])
+        if cursor.fetchone() == (True,):
+            return
+        time.sleep(LOCK_SECONDS)
 
 
 def connect() -> None:

@@ -16,6 +16,7 @@ from .installation import Installation
 from .links import EventLink, UnsealedHead
 from .money import Budget, LedgerEntry, Wallet
 from .secrets import Secret
+from .session_measures import SessionMeasures
 from .sessions import Session
 from .sign_in import Invitation, PasswordOrigin, SignInAttempts, SignInLink
 from .slack import SlackEvent, SlackInstallation, SlackNotice, SlackReply
@@ -65,6 +66,7 @@ __all__ = [
     "Schedule",
     "Secret",
     "Session",
+    "SessionMeasures",
     "SignInAttempts",
     "SignInLink",
     "SignedRequest",

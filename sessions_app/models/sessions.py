@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.indexes import GinIndex, HashIndex
 from django.db import models
+from django.db.models import F
+from django.db.models.fields.json import KeyTransform
 
 from sessions_app.ids import uuid7
 
+from . import session_order
 from .agents import Agent
 from .fields import Money, Tokens
 from .workspaces import ApiKey, Workspace
@@ -35,14 +38,14 @@ class Session(Tokens, Money):
         TIMED_OUT = "timed_out"
 
     id = models.UUIDField(primary_key=True, default=uuid7)
-    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="sessions")
-    agent = models.ForeignKey(Agent, models.PROTECT, related_name="sessions")
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="sessions", db_index=False)
+    agent = models.ForeignKey(Agent, models.PROTECT, related_name="sessions", db_index=False)
     agent_version = models.PositiveIntegerField(default=1)
     """Of the definition that it runs under."""
     opened_by_key = models.ForeignKey(ApiKey, models.SET_NULL, null=True, db_index=False, related_name="+")
     """The API key that opened it, whose own it is; None: a person, a trigger, a file or the command line did."""
     parent = models.ForeignKey("self", models.SET_NULL, null=True, related_name="children")
-    continues = models.ForeignKey("self", models.SET_NULL, null=True, related_name="continuations")
+    continues = models.ForeignKey("self", models.SET_NULL, null=True, related_name="continuations", db_index=False)
     """The session whose transcript is the context of this one, up to ``continues_seq``."""
     continues_seq = models.IntegerField(null=True)
     runtime_id = models.TextField(blank=True, default="")
@@ -83,18 +86,40 @@ class Session(Tokens, Money):
 
     class Meta:
         indexes = [
-            models.Index(fields=["workspace", "-created_at"], name="session_recent"),
+            *(
+                models.Index(F("workspace"), key, F("id"), name=f"session_by_{name}")
+                for name, key in session_order.LASTING.items()
+            ),
+            *(
+                models.Index(F("workspace"), F(name), session_order.STARTED, F("id"), name=f"session_by_{name}")
+                for name in ("status", "origin")
+            ),
+            models.Index(F("agent"), session_order.STARTED, F("id"), name="session_by_agent"),
             models.Index(fields=["agent", "-created_at"], name="session_of_agent"),
-            models.Index(fields=["workspace", "external_id"], name="session_external"),
-            models.Index(fields=["workspace"], name="session_waits", condition=models.Q(pending_approvals__gt=0)),
-            GinIndex(fields=["tags"], name="session_tags"),
             models.Index(
-                fields=["opened_by_key", "-created_at"],
-                condition=models.Q(opened_by_key__isnull=False),
-                name="session_of_key",
+                F("opened_by_key"), session_order.STARTED, F("id"),
+                condition=models.Q(opened_by_key__isnull=False), name="session_by_key",
+            ),
+            models.Index(
+                F("workspace"), session_order.STARTED, F("id"),
+                condition=models.Q(error_count__gt=0), name="session_with_errors",
+            ),
+            models.Index(
+                F("workspace"), session_order.STARTED, F("id"),
+                condition=models.Q(pending_approvals__gt=0), name="session_waiting",
+            ),
+            models.Index(fields=["workspace", "external_id"], name="session_external"),
+            GinIndex(fields=["tags"], name="session_tags"),
+            # Without the list of pending entries, which every search would have to read through.
+            GinIndex(fields=["model_names"], fastupdate=False, name="session_models"),
+            GinIndex(fields=["tools_invoked"], fastupdate=False, name="session_tools"),
+            # Sub-agents whose parent has not come yet, by what their file calls it: hashes, since files say anything.
+            HashIndex(
+                KeyTransform("parent_external_id", "metadata"),
+                condition=models.Q(parent=None, metadata__has_key="parent_external_id"), name="session_orphans",
             ),
             models.Index(fields=["continues"], condition=models.Q(continues__isnull=False), name="session_continues"),
-        ]
+        ]  # fmt: skip
         constraints = [
             models.UniqueConstraint(
                 fields=["agent", "slack_conversation_key"],

@@ -14,7 +14,7 @@ from sessions_app.queries.money.totals import Sums
 from sessions_app.queries.sessions import session_list as queries
 
 from . import access, session_filter
-from .pages import page_or_fragment
+from .pages import page_or_fragment, wants_fragment
 
 ROWS = 50
 COLUMNS = (
@@ -52,11 +52,17 @@ def _found(request: access.DeskRequest, read: session_filter.ReadFilter) -> dict
         read.errors[bad.field] = str(bad)
     if read.errors:
         return {}
-    return {"page": page, "more": read.query(cursor=page.next_cursor), **_totals(found)}
+    more = {"page": page, "more": read.query(cursor=page.next_cursor)}
+    if wants_fragment(request) and request.GET.get("cursor"):
+        return more  # further rows of a table whose totals stand above it already
+    return more | _totals(found, read, everything=request.GET.get("totals") == "all")
 
 
-def _totals(found: QuerySet[Session]) -> dict[str, Any]:
-    row = queries.totals(found)
+def _totals(found: QuerySet[Session], read: session_filter.ReadFilter, *, everything: bool) -> dict[str, Any]:
+    """Totals, or where many sessions pass the address at which all of them are added up."""
+    row = queries.totals(found, None if everything else queries.SUMMED)
+    if row is None:
+        return {"totals": None, "summed": queries.SUMMED, "all_totals": read.query(totals="all")}
     return {"totals": row, "sums": Sums.from_row(row)}
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
+from sessions_app.queries.sessions import session_list as queries
 from sessions_app.services import agents
 from sessions_app.views import session_list
 from tests.html import on_one_line
@@ -152,3 +155,21 @@ def test_invalid_filter_is_refused_in_the_words_of_the_form(viewer):
     page = words(viewer.get("/sessions/?min_cost=abc&to=soon&sort=luck"))
     assert 'Cost at least : "abc" is no amount' in page and 'Started to : "soon" is no date' in page
     assert 'Sort : "luck" is no order' in page and "min_cost" not in page
+
+
+def test_more_sessions_than_are_added_up_unasked_have_totals_on_demand(viewer, three_sessions, monkeypatch):
+    monkeypatch.setattr(queries, "SUMMED", 2)
+    page = viewer.get("/sessions/")
+    assert "More than 2 sessions" in words(page) and "$8.01" not in words(page)
+    assert 'href="?totals=all"' in page.content.decode()
+    assert "3 sessions" in words(viewer.get("/sessions/?totals=all"))
+    monkeypatch.setattr(queries, "SUMMED", 3)
+    assert "3 sessions" in words(viewer.get("/sessions/"))
+
+
+def test_further_rows_do_not_add_up_the_list_again(viewer, workspace, three_sessions):
+    found = queries.filtered(workspace.id, queries.SessionFilter())
+    cursor = queries.page(found, queries.DEFAULT_SORT, 2, None).next_cursor
+    with CaptureQueriesContext(connection) as captured:
+        viewer.get(f"/sessions/?cursor={cursor}", headers={"HX-Request": "true"})
+    assert not [query for query in captured if "SUM(" in query["sql"]]

@@ -12,33 +12,26 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 from uuid import UUID
 
 import orjson
-from django.db.models import Count, DateTimeField, Exists, F, OuterRef, Q, QuerySet, Sum, Value
-from django.db.models.expressions import Combinable
+from django.db.models import Count, DateTimeField, Exists, F, OuterRef, Q, QuerySet, Sum, UUIDField, Value
+from django.db.models.expressions import Combinable, OrderBy
+from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan, TupleLessThan
 from django.db.models.functions import Coalesce
+from django.db.models.lookups import GreaterThanOrEqual, LessThan
 
-from sessions_app.models import EventText, Session, Turn
+from sessions_app.models import Agent, EventText, Session, Turn
+from sessions_app.models.session_order import LASTING, NEVER, STARTED
 
 from ..log.search import web_search
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
-COST = Coalesce(F("cost_recorded"), Decimal(0)) + Coalesce(F("cost_priced"), Decimal(0))
-TOKENS = sum(
-    (Coalesce(F(f"{name}_tokens"), 0) for name in ("cache_read", "cache_write", "output")),
-    start=Coalesce(F("input_tokens"), 0),
-)
-NEVER = datetime.fromisoformat("0001-01-02T00:00:00+00:00")
-SORTS: dict[str, Combinable] = {
-    "created": F("created_at"),
-    "started": Coalesce(F("started_at"), Value(NEVER), output_field=DateTimeField()),
-    "cost": COST,
-    "tokens": TOKENS,
-    "turns": F("turn_count"),
-    "errors": F("error_count"),
-    "title": F("title"),
-}
+MEASURED = ("cost", "tokens", "turns", "errors")
+"""Orders by a column of ``SessionMeasures``."""
+SORTS: dict[str, Combinable] = {**LASTING, **{name: F(f"measures__{name}") for name in MEASURED}}
 DEFAULT_SORT = "-started"
+SUMMED = 1_000
+"""So many sessions are added up for the totals above a list without being asked."""
 
 
 class SortValue(TypedDict):
@@ -99,18 +92,20 @@ class Page:
 def filtered(workspace_id: UUID, wanted: SessionFilter) -> QuerySet[Session]:
     """The sessions that pass a filter, unsorted, each with its agent. Raises ``BadFilter``."""
     found = Session.objects.filter(workspace_id=workspace_id).select_related("agent").defer("source_record")
-    for condition in _conditions(wanted):
+    for condition in _conditions(workspace_id, wanted):
         found = found.filter(condition)
     return found
 
 
-def _conditions(wanted: SessionFilter) -> list[Q]:
+def _conditions(workspace_id: UUID, wanted: SessionFilter) -> list[Q]:
     """One condition for each filter that leaves something out. Raises ``BadFilter``."""
     active = wanted.active
     for name, choices in (("status", Session.Status), ("origin", Session.Origin)):
         if name in active and active[name] not in choices.values:
             raise BadFilter(name, f'"{active[name]}" is no {name}; use one of {", ".join(choices.values)}')
     conditions = [condition(active[name]) for name, condition in CONDITIONS.items() if name in active]
+    if wanted.agent:
+        conditions.append(_of_agent(workspace_id, wanted.agent))
     if wanted.used_from or wanted.used_to:
         conditions.append(_used(wanted.used_from, wanted.used_to))
     return conditions
@@ -124,11 +119,12 @@ def _used(since: datetime | None, until: datetime | None) -> Q:
     return Q(Exists(turns.filter(**{name: bound for name, bound in bounds.items() if bound})))
 
 
-def _agent(value: str) -> Q:
+def _of_agent(workspace_id: UUID, value: str) -> Q:
+    """By id also where the slug is given, which costs a query: PostgreSQL knows of an id how many sessions it has."""
     try:
         return Q(agent_id=UUID(value))
     except ValueError:
-        return Q(agent__slug=value)
+        return Q(agent_id=Agent.objects.filter(workspace_id=workspace_id, slug=value).values_list("pk").first())
 
 
 def _has_words(words: str) -> Q:
@@ -137,17 +133,25 @@ def _has_words(words: str) -> Q:
 
 
 def _costs_at_least(dollars: Decimal) -> Q:
-    return Q(pk__in=Session.objects.annotate(spent=COST).filter(spent__gte=dollars).values("pk"))
+    return Q(measures__cost__gte=dollars)
+
+
+def _started_from(since: datetime) -> Q:
+    """In the words of the index: who has not started stands at ``NEVER`` in it."""
+    return Q(GreaterThanOrEqual(STARTED, Value(since))) if since > NEVER else Q(started_at__gte=since)
+
+
+def _started_before(until: datetime) -> Q:
+    return Q(LessThan(STARTED, Value(until)), started_at__isnull=False)
 
 
 CONDITIONS: dict[str, Callable[[Any], Q]] = {
-    "agent": _agent,
     "status": lambda status: Q(status=status),
     "origin": lambda origin: Q(origin=origin),
     "tag": lambda tag: Q(tags__contains=[tag]),
     "q": _has_words,
-    "from_": lambda since: Q(started_at__gte=since),
-    "to": lambda until: Q(started_at__lt=until),
+    "from_": _started_from,
+    "to": _started_before,
     "model": lambda model: Q(model_names__contains=[model]),
     "tool": lambda tool: Q(tools_invoked__contains=[tool]),
     "min_cost": _costs_at_least,
@@ -166,13 +170,17 @@ def page(found: QuerySet[Session], sort: str, limit: int, cursor: str | None) ->
     descending, name = sort.startswith("-"), sort.removeprefix("-")
     if name not in SORTS:
         raise BadFilter("sort", f'"{sort}" is no order; use one of {", ".join(SORTS)}, with "-" in front to reverse')
-    found = found.annotate(sort_value=SORTS[name])
+    key, last = SORTS[name], F("id")
+    if name in MEASURED:
+        found, last = found.filter(measures__workspace=F("workspace")), F("measures__session")
+    found = found.annotate(sort_value=key)
     if cursor:
         value, last_id = _decode(cursor, name)
-        past = "lt" if descending else "gt"
-        found = found.filter(Q(**{f"sort_value__{past}": value}) | Q(sort_value=value, **{f"id__{past}": last_id}))
-    direction = "-" if descending else ""
-    rows = list(found.order_by(f"{direction}sort_value", f"{direction}id")[: limit + 1])
+        # One comparison of rows: PostgreSQL begins in the middle of the index. With "or" it begins at the end of it.
+        past = TupleLessThan if descending else TupleGreaterThan
+        found = found.filter(past(Tuple(key, last), (Value(value), Value(last_id, output_field=UUIDField()))))
+    order = [OrderBy(by, descending=descending) for by in (F("sort_value"), last)]
+    rows = list(found.order_by(*order)[: limit + 1])
     more = len(rows) > limit
     return Page(rows[:limit], _encode(rows[limit - 1]) if more else None)
 
@@ -197,11 +205,16 @@ def _decode(cursor: str, sort: str) -> tuple[Any, UUID]:
         raise BadFilter("cursor", "this cursor does not belong to this list; begin again without one") from None
 
 
-def totals(found: QuerySet[Session]) -> dict[str, Any]:
-    """Totals of all sessions that pass: their number, tokens, money, errors, turns."""
+def totals(found: QuerySet[Session], most: int | None) -> dict[str, Any] | None:
+    """Totals of all sessions that pass: their number, tokens, money, errors, turns.
+
+    None where more than ``most`` pass: adding up a hundred thousand is asked for by name, with None.
+    """
     sums = {name: Sum(name) for name in (
         "input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens",
         "cost_recorded", "cost_priced", "unpriced_tokens", "turn_count", "tool_call_count", "error_count",
         "pending_approvals",
     )}  # fmt: skip
-    return found.order_by().aggregate(sessions=Count("pk"), **sums)
+    summed = found.order_by() if most is None else found.order_by()[: most + 1]
+    row = summed.aggregate(sessions=Count("pk"), **sums)
+    return row if most is None or row["sessions"] <= most else None

@@ -236,6 +236,7 @@ class FileImporter:
             workspace_id=self.workspace_id,
             source_format=self.format.SPEC.name,
             parent=None,
+            metadata__has_key="parent_external_id",  # in the words of the index session_orphans
             metadata__parent_external_id=external_id,
         ).exclude(pk=session.pk).update(parent=session)
         return session
