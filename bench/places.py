@@ -19,27 +19,37 @@ ROOT = Path(__file__).resolve().parent.parent
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "countersign-bench"
 
 
+PREPARE = "import django; django.setup(); from config import prepare; prepare.database(); prepare.static_files()"
+
+
 @contextmanager
 def installation() -> Iterator[dict[str, str]]:
     """An empty installation with its own PostgreSQL, as shipped; the environment of processes that work on it."""
     data_dir = Path(tempfile.mkdtemp(prefix="countersign-bench-"))
-    cluster = Cluster(data_dir)
+    try:
+        with kept_installation(data_dir) as environment:
+            yield environment
+    finally:
+        shutil.rmtree(data_dir, ignore_errors=True)
+
+
+@contextmanager
+def kept_installation(data_dir: Path) -> Iterator[dict[str, str]]:
+    """The installation in a directory, made or brought up to date; it stays."""
+    environment = environment_of(data_dir)
+    with postgres.on_demand(Cluster(data_dir)):
+        run(environment, "-c", PREPARE)
+        yield environment
+
+
+def environment_of(data_dir: Path) -> dict[str, str]:
+    """Variables of a process that works on the installation in a directory, whatever the caller's own are."""
     environment = os.environ | dict.fromkeys((*env.OURS, *env.COMMON), "")
-    environment |= {
+    return environment | {
         "COUNTERSIGN_DATA_DIR": str(data_dir),
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "PYTHONPATH": str(ROOT),
     }
-    try:
-        with postgres.on_demand(cluster):
-            run(
-                environment,
-                "-c",
-                "import django; django.setup(); from config import prepare; prepare.database(); prepare.static_files()",
-            )
-            yield environment
-    finally:
-        shutil.rmtree(data_dir, ignore_errors=True)
 
 
 def analyze() -> None:

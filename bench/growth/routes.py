@@ -1,0 +1,131 @@
+"""The rows of the table: pages and routes of the API, by the names that the figures go by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from urllib.parse import urlencode
+
+from django.db.models import F
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from sessions_app.models import Session, Workspace
+
+from .conversations import CHINESE, CHINESE_PART, COMMON, PATH, RARE, SECOND, SELDOM
+from .templates import AGENTS, COMMON_TAG, RARE_TAG
+
+NONE = "quagganonesuch"
+LENGTHS = {"50": (45, 55), "5k": (4_900, 5_200), "50k": (49_000, 51_000)}
+"""Events of the sessions whose pages are asked for."""
+GROUPS = ("day", "agent", "model", "tool", "session")
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """What is asked for under a name, and at most how many milliseconds of the database it may take at 100 %."""
+
+    name: str
+    url: str
+    most_ms: float | None = None
+
+
+def all_routes(client: Client, workspace: Workspace) -> Iterator[Route]:
+    """Every row of the table. ``client`` follows pages of lists, to find where a deep one begins."""
+    yield Route("home", "/", 20)
+    yield from _list()
+    yield from _searches()
+    yield Route("agents", "/agents/", 10)
+    yield Route("agent page", f"/agents/{workspace.agents.get(name=AGENTS[2]).slug}/", 20)
+    yield from _usage()
+    yield from _queues()
+    for name, bounds in LENGTHS.items():
+        session = Session.objects.filter(workspace=workspace, event_count__range=bounds).order_by("id").first()
+        if session:
+            yield from _session_page(name, session)
+    yield from _api(workspace)
+    yield from _deep(client, workspace)
+
+
+def _list() -> Iterator[Route]:
+    week = f"{(timezone.now() - timedelta(days=7)).date()}"
+    agent = AGENTS[2].lower().replace(" ", "-")
+    filters = {
+        "sessions": {}, "sessions?agent": {"agent": agent}, "sessions?status_running": {"status": "running"},
+        "sessions?status_archived": {"status": "archived"}, "sessions?origin_chat": {"origin": "chat"},
+        "sessions?tag_common": {"tag": COMMON_TAG}, "sessions?tag_rare": {"tag": RARE_TAG},
+        "sessions?has_errors": {"has_errors": "true"}, "sessions?needs_approval": {"needs_approval": "true"},
+        "sessions?min_cost": {"min_cost": "0.5"}, "sessions?model": {"model": "claude-sonnet-4-5"},
+        "sessions?tool": {"tool": "issue_refund"}, "sessions?from_7d": {"from": week},
+        "sessions?used_7d": {"used_from": week},
+    }  # fmt: skip
+    filters |= {
+        f"sort {sort}": {"sort": sort}
+        for sort in ("-created", "started", "-cost", "-tokens", "-turns", "-errors", "title")
+    }
+    for name, query in filters.items():
+        yield Route(name, f"/sessions/?{urlencode(query)}", 20)
+
+
+def _searches() -> Iterator[Route]:
+    words = {
+        "rare": (RARE, 20), "none": (NONE, 20), "common": (COMMON, 100), "two words": (f"{COMMON} {SECOND}", 100),
+        "CJK": (CHINESE, 100), "CJK part": (CHINESE_PART, 100), "path": (PATH, 100), "2.4% word": (SELDOM, 100),
+    }  # fmt: skip
+    for name, (query, most) in words.items():
+        yield Route(f"q {name}", f"/sessions/?{urlencode({'q': query})}", most)
+
+
+def _usage() -> Iterator[Route]:
+    for period, since in (("30d", ""), ("ever", "ever")):
+        for by in GROUPS:
+            name = "usage 30d" if (period, by) == ("30d", "day") else f"usage {period} {by}"
+            yield Route(name, f"/usage/?{urlencode({'by': by, 'from': since})}", 60)
+    yield Route("usage csv ever session", "/usage/table.csv?by=session&from=ever", 60)
+
+
+def _queues() -> Iterator[Route]:
+    yield Route("calls", "/usage/calls/", 20)
+    yield Route("approvals", "/approvals/", 10)
+    yield Route("approvals/count", "/approvals/count", 10)
+    yield Route("audit", "/audit/", 20)
+    yield Route("imports", "/imports/", 20)
+
+
+def _session_page(name: str, session: Session) -> Iterator[Route]:
+    middle, last = session.event_count // 2, session.last_turn
+    page = reverse("session-detail", args=[session.agent_id, session.pk])
+    asked = {
+        "first": "?from=0", "middle": f"?event={middle}", "last turn": f"?turn={last}",
+        "rows middle": f"rows?after={middle}", "find common": f"find?q={COMMON}", "find none": f"find?q={NONE}",
+        "next error": f"next?what=error&after={middle}", "outline": "outline?after=0", "facts": "facts",
+    }  # fmt: skip
+    for what, query in asked.items():
+        address = f"{page}{query}" if query.startswith("?") else f"{page.rstrip('/')}/{query}"
+        yield Route(f"page {name} {what}", address, 10 if what.startswith("find") else None)
+
+
+def _api(workspace: Workspace) -> Iterator[Route]:
+    for noun in ("sessions", "agents", "approvals", "imports", "audit", "calls"):
+        yield Route(f"api {noun}", f"/api/v1/{noun}", 20)
+    yield Route("api usage", "/api/v1/usage", 60)
+    yield Route("api usage by session", "/api/v1/usage?group_by=session", 60)
+    longest = Session.objects.filter(workspace=workspace).order_by(F("event_count").desc()).first()
+    if longest:
+        at = f"/api/v1/sessions/{longest.pk}"
+        yield Route("api events 50k after=25000", f"{at}/events?after={longest.event_count // 2}", 20)
+        yield Route("api turns 50k", f"{at}/turns", 20)
+
+
+def _deep(client: Client, workspace: Workspace) -> Iterator[Route]:
+    """Pages behind a cursor nine tenths of the way, which is found as a reader finds it: page after page."""
+    cursor, left = "", int(Session.objects.filter(workspace=workspace).count() * 0.9)
+    while left > 0:
+        limit = min(left, 500)
+        query = {"limit": limit, **({"cursor": cursor} if cursor else {})}
+        cursor = client.get("/api/v1/sessions", query).json()["next_cursor"]
+        left -= limit
+    yield Route("sessions deep cursor 90%", f"/sessions/?{urlencode({'cursor': cursor})}", 20)
+    yield Route("api sessions deep", f"/api/v1/sessions?{urlencode({'cursor': cursor})}", 20)
