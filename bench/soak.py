@@ -16,9 +16,11 @@ from dataclasses import dataclass
 
 import psutil
 
+from config.broker import QUEUES
+
 from .drills.desk import Desk, folder
 from .drills.load import Load
-from .drills.state import QUEUES, check
+from .drills.state import check
 from .measure import table
 
 SAMPLE_SECONDS = 10.0

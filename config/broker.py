@@ -9,11 +9,13 @@ URL = "pgmq://database"
 """Where is said by the conn_string; kombu logs a warning about a URL without a host."""
 QUEUE = "countersign"
 """Imports, exports, search rows, signatures: what computes, one at a time in each of a few processes."""
+BIG = "countersign_big"
+"""Imports and exports that take minutes: one worker of each host does not read it, so that small ones always get on."""
 TURNS = "countersign_turns"
 """Turns that webhooks began, which nobody waits for; turns wait for models most of the time, so many in threads."""
 PEOPLE = "countersign_people"
 """Turns of people and of schedules, and notices to people: never behind what machines send."""
-QUEUES = (QUEUE, TURNS, PEOPLE)
+QUEUES = (QUEUE, BIG, TURNS, PEOPLE)
 NOTIFY_MILLISECONDS = 250
 """At most one NOTIFY in this time and queue; kombu's own figure."""
 # A job row's heartbeat, not this, says that a worker died: the sweep enqueues it again within 25 s. This is for tasks

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from celery import shared_task
+from celery import current_app, shared_task
 
 from .channels.slack import escalation, messages, replies, sweep
 from .runtimes import worker
 from .runtimes.managed import upkeep
+from .services import fair_queue
 from .services.approvals import delivery, effects, endings
 from .services.escalations import steps
 from .services.log import search_index
@@ -17,6 +18,13 @@ from .services.stops import carrying_out
 from .services.triggers import schedules
 from .services.turns import in_flight
 from .services.upkeep import retention
+
+
+@shared_task
+def run_next(queue: str) -> None:
+    """Enqueued for each task that joins a queue: run the one whose workspace and person are next, whichever it is."""
+    if taken := fair_queue.take(queue):
+        current_app.tasks[taken.task](str(taken.row_id))
 
 
 @shared_task

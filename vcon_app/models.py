@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from django.db import models
 
 from sessions_app.ids import uuid7
@@ -30,6 +32,7 @@ class Job(models.Model):
         DONE = "done"
         FAILED = "failed"
 
+    workspace_id: UUID
     id = models.UUIDField(primary_key=True, default=uuid7)
     status = models.CharField(max_length=8, choices=Status.choices, default=Status.QUEUED)
     attempt = models.PositiveIntegerField(default=0)
@@ -43,6 +46,10 @@ class Job(models.Model):
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     requested_by = models.TextField(default="")
+    requester = models.TextField(default="", db_default="")
+    """Kind and id of who asked for it: jobs that wait are taken in turns between those who asked."""
+    big = models.BooleanField(default=False, db_default=False)
+    """It waits in the lane of what takes minutes, of which one worker of each host is kept free."""
 
     class Meta:
         abstract = True

@@ -7,10 +7,10 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 
+from config.broker import QUEUES
+
 from .desk import Desk
 from .load import LINES, Load
-
-QUEUES = ("countersign", "countersign_turns", "countersign_people")
 
 
 @dataclass

@@ -213,8 +213,12 @@ class Supervisor:
         return self._child("scheduler", ["config.processes.scheduler"])
 
     def _workers(self) -> list[Child]:
-        names = [f"worker-{number}" for number in range(1, WORKERS + 1)]
-        return [self._child(name, self._celery(name, broker.QUEUE, "solo", 1), **UNCHECKED) for name in names]
+        """All but the last also take what is big: while they are at it, small imports and exports get on."""
+        every, small = f"{broker.QUEUE},{broker.BIG}", broker.QUEUE
+        queues = {f"worker-{number}": every for number in range(1, WORKERS + 1)}
+        if WORKERS > 1:
+            queues[f"worker-{WORKERS}"] = small
+        return [self._child(name, self._celery(name, read, "solo", 1), **UNCHECKED) for name, read in queues.items()]
 
     def _threads(self) -> list[Child]:
         """Turns of agents are threads: each mostly waits for a model."""

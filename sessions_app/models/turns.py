@@ -1,4 +1,4 @@
-"""Turns: as the log has them, the one that a worker is at, the messages behind it; tasks enqueued again."""
+"""Turns: as the log has them, the one that a worker is at, the messages behind it."""
 
 from __future__ import annotations
 
@@ -67,6 +67,8 @@ class TurnInFlight(models.Model):
     turn = models.IntegerField()
     triggered = models.BooleanField(default=False, db_default=False)
     """A webhook's message began it: it is run apart from the turns that people wait for."""
+    requester = models.TextField(default="", db_default="")
+    """Kind and id of who sent the message: turns that wait are taken in turns between those who sent them."""
     started_at = models.DateTimeField(auto_now_add=True)
     worker = models.UUIDField(null=True)
     """Who holds it; NULL while it waits for a worker or a person."""
@@ -89,16 +91,3 @@ class TurnInFlight(models.Model):
 
     class Meta:
         indexes = [models.Index(fields=["heartbeat_at"], name="turn_in_flight_stale")]
-
-
-class Requeue(models.Model):
-    """The last time that a sweep enqueued the task of a row again: it waits longer before each further time."""
-
-    pk = models.CompositePrimaryKey("task", "row_id")
-    task = models.TextField()
-    row_id = models.UUIDField()
-    since = models.DateTimeField()
-    """When the row lost its message or its worker."""
-    at = models.DateTimeField(db_index=True)
-    times = models.IntegerField(default=0)
-    """In a row, without a worker that took it meanwhile."""

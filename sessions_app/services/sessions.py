@@ -15,6 +15,7 @@ from sessions_app.queries.sessions import provenance
 
 from . import actors, audit, notify, task_queue
 from .approvals import endings
+from .fair_queue import Line
 from .log import events, links
 from .log.sanitise import identifier, storable
 from .stops import doors
@@ -126,7 +127,7 @@ def archive(session: Session, *, by: audit.Actor) -> None:
     audit.record(session.workspace_id, by, "session.archived", subject=("session", session.pk))
     notify.session_changed(session.pk, session.last_seq)
     if Session.objects.filter(pk=session.pk).exclude(runtime_id="").exists():
-        task_queue.enqueue(task_queue.CLOSE_SESSION, session.pk)
+        task_queue.enqueue(task_queue.CLOSE_SESSION, session.pk, Line(session.workspace_id))
 
 
 def find_by_external_id(workspace_id: UUID, external_id: str, source_format: str) -> list[Session]:

@@ -8,7 +8,11 @@ from typing import Any
 from uuid import UUID
 
 from celery import current_app
+from django.conf import settings
 from django.db import connection, transaction
+
+from . import fair_queue
+from .fair_queue import Line
 
 RUN_TURN = "sessions_app.tasks.run_turn"
 RUN_TRIGGERED_TURN = "sessions_app.tasks.run_triggered_turn"
@@ -21,12 +25,29 @@ SEND_NOTICE = "sessions_app.tasks.send_notice"
 POST_MESSAGE = "sessions_app.tasks.post_message"
 
 
-def enqueue(task: str, row_id: UUID) -> None:
+RUN_NEXT = "sessions_app.tasks.run_next"
+"""Takes what is next in a queue."""
+
+
+def enqueue(task: str, row_id: UUID, line: Line | None = None) -> None:
     """Queue a task for a row, once the transaction that changed the row is committed.
 
     The row says what is to be done, not the message: a broker that is away is logged, and a sweep enqueues again.
+    In a ``line`` it is taken when it is the turn of its workspace and person; without, in the order of messages.
     """
-    transaction.on_commit(lambda: current_app.send_task(task, args=[str(row_id)]), robust=True)
+    if line is None:
+        transaction.on_commit(lambda: current_app.send_task(task, args=[str(row_id)]), robust=True)
+        return
+    queue = queue_of(task, big=line.big)
+    fair_queue.join(task, row_id, queue, line)
+    transaction.on_commit(lambda: current_app.send_task(RUN_NEXT, args=[queue], queue=queue), robust=True)
+
+
+def queue_of(task: str, *, big: bool = False) -> str:
+    """The queue that a task waits in."""
+    if big:
+        return str(settings.BIG_QUEUE)
+    return str(settings.CELERY_TASK_ROUTES.get(task, {}).get("queue", settings.CELERY_TASK_DEFAULT_QUEUE))
 
 
 FIRST_WAIT, DOUBLINGS = 15, 5
@@ -46,7 +67,7 @@ FORGET = "DELETE FROM sessions_app_requeue WHERE at < now() - interval '1 hour'"
 
 
 @transaction.atomic
-def requeue(task: str, lost: Mapping[UUID, datetime]) -> int:
+def requeue(task: str, lost: Mapping[UUID, datetime], lines: Mapping[UUID, Line] | None = None) -> int:
     """Enqueue a task again for rows that lost their message or worker at the given times; for how many.
 
     A row that was enqueued again already, and has been taken by nobody since, waits 15, 30, 60 ... 480 seconds: its
@@ -55,10 +76,11 @@ def requeue(task: str, lost: Mapping[UUID, datetime]) -> int:
     with connection.cursor() as cursor:
         if not lost:
             cursor.execute(FORGET)
+            fair_queue.forget()
             return 0
         values: dict[str, Any] = {"task": task, "rows": list(lost), "since": list(lost.values())}
         cursor.execute(REQUEUE, values | {"wait": FIRST_WAIT, "doublings": DOUBLINGS})
         again = [row_id for (row_id,) in cursor.fetchall()]
-    for row_id in again:
-        enqueue(task, row_id)
+    for row_id in sorted(again):  # two sweeps at once lock them in one order
+        enqueue(task, row_id, (lines or {}).get(row_id))
     return len(again)

@@ -76,6 +76,16 @@ def test_a_file_is_taken_in_before_it_is_read(api):
     assert (taken["status"], taken["format"], taken["sessions"], taken["finished_at"]) == ("queued", None, [], None)
     assert (taken["filename"], taken["size"], len(taken["sha256"])) == ("notes.jsonl", len(file().getvalue()), 64)
     assert taken["signature"]["state"] == "uncheckable"
+    assert taken["queued_behind"] == 0
+
+
+def test_an_import_says_behind_how_many_of_its_key_it_waits(api):
+    first = ok(api.upload(file()), 202)
+    second = ok(api.upload(file(b"{}")), 202)
+    assert second["queued_behind"] == ok(api.get(f"imports/{second['id']}"))["queued_behind"] == 1
+    assert [row["queued_behind"] for row in ok(api.get("imports"))["items"]] == [1, 0]
+    assert finished(api, api.upload(file(b"[]")))["queued_behind"] is None
+    assert first["queued_behind"] == 0
 
 
 def test_import_reports_its_sessions_and_findings(api):

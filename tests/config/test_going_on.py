@@ -21,6 +21,7 @@ import psutil
 import psycopg
 import pytest
 
+from config import broker
 from config.database.cluster import Cluster
 from config.database.postgres import wait_until
 
@@ -205,13 +206,12 @@ def test_a_decision_is_made_once_and_executed_once_while_the_database_is_killed(
 
 def test_everything_that_waits_was_done_in_the_end(up, caller):
     def waiting() -> int:
-        queues = ("countersign", "countersign_turns", "countersign_people")
-        total = " + ".join(f"(SELECT count(*) FROM pgmq.q_{queue})" for queue in queues)
+        total = " + ".join(f"(SELECT count(*) FROM pgmq.q_{queue})" for queue in broker.QUEUES)
         with psycopg.connect(**Cluster(up.data_dir).parameters) as database:
             return database.execute(f"SELECT {total}").fetchone()[0]
 
     # A message whose worker was killed comes again after two minutes, when its row is long done.
     with psycopg.connect(**Cluster(up.data_dir).parameters, autocommit=True) as database:
-        for queue in ("countersign", "countersign_turns", "countersign_people"):
+        for queue in broker.QUEUES:
             database.execute(f"UPDATE pgmq.q_{queue} SET vt = now()")
     assert wait_until(lambda: waiting() == 0, seconds=PATIENCE)

@@ -11,10 +11,10 @@ from django.db import connection
 from django.utils import timezone
 
 from config import broker
-from sessions_app.models import Requeue, TurnInFlight
-from sessions_app.services import audit, task_queue
+from sessions_app.models import QueuedTask, Requeue, TurnInFlight
+from sessions_app.services import audit, fair_queue, task_queue
 from sessions_app.services.triggers import trigger_runs
-from sessions_app.services.turns import in_flight, messages
+from sessions_app.services.turns import in_flight, messages, resume
 
 BY = audit.Actor("member", "m", "Ines")
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -34,6 +34,14 @@ def waiting() -> dict[str, Counter]:
         for queue in broker.QUEUES:
             cursor.execute(f"SELECT message->'headers'->>'task' FROM pgmq.q_{queue}")
             found[queue] = Counter(task.rpartition(".")[2] for (task,) in cursor.fetchall())
+    return found
+
+
+def in_line() -> dict[str, Counter]:
+    """Tasks that wait, by queue."""
+    found: dict[str, Counter] = {}
+    for row in QueuedTask.objects.all():
+        found.setdefault(row.queue, Counter())[row.task.rpartition(".")[2]] += 1
     return found
 
 
@@ -80,7 +88,8 @@ def test_a_backlog_of_turns_does_not_grow_by_its_sweep(scripted_agent):
         messages.start_session(scripted_agent, f"Hello {number}", by=BY, origin="api")
     TurnInFlight.objects.update(rung_at=timezone.now() - timedelta(minutes=2))
     assert [in_flight.sweep() for _ in range(8)] == [5, 0, 0, 0, 0, 0, 0, 0]
-    assert waiting()["countersign_people"] == {"run_turn": 10}
+    assert waiting()["countersign_people"] == {"run_next": 10}
+    assert QueuedTask.objects.count() == 5
 
 
 def test_what_webhooks_begin_never_stands_before_people(scripted_agent):
@@ -90,8 +99,10 @@ def test_what_webhooks_begin_never_stands_before_people(scripted_agent):
     messages.start_session(scripted_agent, "Hello", by=BY, origin="chat")
     trigger_runs.fire(scripted_agent, trigger_runs.Fire("schedule", "at nine", "Report", "Write"))
     assert waiting() == {
-        "countersign": {}, "countersign_turns": {"run_triggered_turn": 30}, "countersign_people": {"run_turn": 2},
+        "countersign": {}, "countersign_big": {}, "countersign_turns": {"run_next": 30},
+        "countersign_people": {"run_next": 2},
     }  # fmt: skip
+    assert in_line() == {"countersign_turns": {"run_triggered_turn": 30}, "countersign_people": {"run_turn": 2}}
 
 
 def test_what_a_person_says_in_a_session_of_a_webhook_is_a_persons_turn(scripted_agent):
@@ -99,7 +110,7 @@ def test_what_a_person_says_in_a_session_of_a_webhook_is_a_persons_turn(scripted
     in_flight.finish(in_flight.claim(session.pk), 0)
     messages.submit(session.pk, "And now?", by=BY)
     assert not TurnInFlight.objects.get().triggered
-    assert waiting()["countersign_people"] == {"run_turn": 1}
+    assert in_line()["countersign_people"] == {"run_turn": 1}
 
 
 def test_a_message_for_a_turn_that_is_taken_costs_one_query(scripted_agent, django_assert_num_queries):
@@ -107,3 +118,23 @@ def test_a_message_for_a_turn_that_is_taken_costs_one_query(scripted_agent, djan
     in_flight.claim(session.pk)
     with django_assert_num_queries(1):
         assert in_flight.claim(session.pk) is None
+
+
+def test_who_starts_many_turns_does_not_hold_those_of_others(scripted_agent):
+    """In turns between people of a workspace, and again when a decision resumes a turn."""
+    for number in range(20):
+        messages.start_session(scripted_agent, f"Hello {number}", by=BY, origin="api")
+    one = messages.start_session(scripted_agent, "Hello", by=audit.Actor("member", "b", "Ben"), origin="chat")
+    assert one.pk in [fair_queue.take("countersign_people").row_id for _ in range(2)]
+    in_flight.park(in_flight.claim(one.pk), 0)
+    resume.resume(one.pk)
+    assert one.pk in [fair_queue.take("countersign_people").row_id for _ in range(2)]
+
+
+def test_a_turn_that_lost_its_worker_waits_in_the_line_of_its_person(scripted_agent):
+    session = messages.start_session(scripted_agent, "Hello", by=BY, origin="api")
+    fair_queue.take("countersign_people")
+    TurnInFlight.objects.update(rung_at=timezone.now() - timedelta(minutes=2))
+    assert in_flight.sweep() == 1
+    row = QueuedTask.objects.get()
+    assert (row.row_id, row.person, row.workspace_id) == (session.pk, "member:m", session.workspace_id)

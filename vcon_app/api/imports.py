@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
@@ -20,7 +20,9 @@ from sessions_app.api.parsing import refuse_unknown_fields, reply
 from sessions_app.api.problems import Problem, invalid, not_found
 from sessions_app.api.schemas.common import Signature
 from sessions_app.models import Agent, Workspace
+from sessions_app.queries.waiting import Place
 from vcon_app import models
+from vcon_app.queries import imports as queries
 from vcon_app.services.documents import documents
 from vcon_app.services.imports import import_jobs
 
@@ -65,13 +67,17 @@ class Import(BaseModel):
     findings: list[Finding]
     signature: Signature
     waiting_for: str | None = Field(description="why it was put back and waits, until it goes on by itself")
+    queued_behind: int | None = Field(
+        description="how many of its sender's tasks are taken before it, up to 500; those of others are taken in "
+        "between. null when it is not in line"
+    )
     error: str | None
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
 
     @classmethod
-    def from_row(cls, imported: models.Import) -> Import:
+    def from_row(cls, imported: models.Import, place: Place | None = None) -> Import:
         """Reads the document and ``session_links``: join and prefetch them for a list."""
         same = ("id", "status", "progress", "filename", "events", "findings", "error", "created_at", "started_at",
                 "finished_at")  # fmt: skip
@@ -80,6 +86,7 @@ class Import(BaseModel):
             **{name: getattr(imported, name) for name in same},
             sha256=imported.document.sha256,
             waiting_for=imported.waiting_for or None,
+            queued_behind=place.before if place else None,
             size=imported.document.size,
             format=imported.format or None,
             duplicate_of=imported.duplicate_of_id,
@@ -113,14 +120,14 @@ def create_import(
         agent=_agent(workspace, agent),
         format=format or import_jobs.AUTO,
     )
-    return reply(Import.from_row(_found(workspace).get(pk=imported.pk)), 202)
+    return reply(_shown([_found(workspace).get(pk=imported.pk)])[0], 202)
 
 
 @router.get("/imports", auth=reader, response=Page[Import])
 def list_imports(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
     """Imports of the workspace, the newest first."""
     rows, next_cursor = keyset(_found(request.auth.workspace), "id", limit, cursor, UUID)
-    return reply(Page(items=[Import.from_row(row) for row in rows], next_cursor=next_cursor))
+    return reply(Page(items=_shown(rows), next_cursor=next_cursor))
 
 
 @router.get("/imports/{uuid:import_id}", auth=reader, response=Import)
@@ -129,7 +136,13 @@ def read_import(request: HttpRequest, import_id: UUID) -> HttpResponse:
     imported = _found(request.auth.workspace).filter(pk=import_id).first()
     if imported is None:
         raise not_found("import")
-    return reply(Import.from_row(imported))
+    return reply(_shown([imported])[0])
+
+
+def _shown(rows: Sequence[models.Import]) -> list[Import]:
+    """Imports of one workspace, with their places in line."""
+    places = queries.places(rows[0].workspace_id, rows) if rows else {}
+    return [Import.from_row(row, places.get(row.pk)) for row in rows]
 
 
 def _member(link: models.ImportedSession) -> Member:

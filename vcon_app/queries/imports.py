@@ -10,6 +10,8 @@ from uuid import UUID
 from django.db.models import Prefetch, QuerySet
 
 from sessions_app.models import Session
+from sessions_app.queries import waiting
+from sessions_app.queries.waiting import Place
 from vcon_app.models import Import, ImportedSession
 
 PLACES = 5
@@ -50,6 +52,12 @@ def complete(found: QuerySet[Import]) -> QuerySet[Import]:
     return found.select_related("document", "duplicate_of").prefetch_related(Prefetch("session_links", queryset=links))
 
 
+def places(workspace_id: UUID, imports: Iterable[Import]) -> dict[UUID, Place]:
+    """Places in line of those that wait; without a query when none does."""
+    queued = [imported.pk for imported in imports if imported.status == Import.Status.QUEUED]
+    return waiting.places(workspace_id, queued) if queued else {}
+
+
 def is_open(imported: Import) -> bool:
     """Whether something will still happen to it."""
     return imported.status in (Import.Status.QUEUED, Import.Status.RUNNING)
@@ -65,12 +73,12 @@ def grouped(findings: Iterable[dict[str, Any]]) -> list[Group]:
     return sorted(groups.values(), key=lambda group: SEVERITIES.index(group.severity))
 
 
-def sentence(imported: Import) -> str:
+def sentence(imported: Import, place: Place | None = None) -> str:
     """What came of the file: ``1 session, 1,204 events, 2 remarks: times are estimated; a call has no result``."""
     if imported.status == Import.Status.FAILED:
         return (imported.error or "no reason was stored").removeprefix(f"{imported.filename}: ")
     if imported.status == Import.Status.QUEUED:
-        return imported.waiting_for or "Waits for a worker."
+        return imported.waiting_for or _waits(imported, place)
     if imported.status == Import.Status.RUNNING:
         return "Is being read."
     parts = [_number(len(sessions_of(imported)), "session"), _added(imported)]
@@ -85,6 +93,15 @@ def sentence(imported: Import) -> str:
 def sessions_of(imported: Import) -> list[Session]:
     """The sessions it made or added to, each once, in the order of the file."""
     return list(dict.fromkeys(link.session for link in imported.session_links.all()))
+
+
+def _waits(imported: Import, place: Place | None) -> str:
+    """Others take their turns in between, so it is the person's own line that says how far it is."""
+    if place is None or not place.before:
+        return "Waits for a worker."
+    number = f"{place.before:,}" if place.is_exact else f"at least {place.before:,}"
+    whose = f"of {imported.requested_by}" if imported.requested_by else "of the same sender"
+    return f"Waits behind {number} {'other' if place.before == 1 else 'others'} {whose}."
 
 
 def _added(imported: Import) -> str:

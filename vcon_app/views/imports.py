@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -13,6 +14,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_safe
 
 from sessions_app.models import Agent, Role, Session
+from sessions_app.queries.waiting import Place
 from sessions_app.rendering import numbers
 from sessions_app.views import access
 from sessions_app.views.pages import page_or_fragment, wants_fragment
@@ -45,9 +47,9 @@ class Shown:
         return self.sessions if len(self.sessions) <= LINKED else []
 
 
-def _shown(imported: Import) -> Shown:
+def _shown(imported: Import, places: Mapping[UUID, Place]) -> Shown:
     """Without a query: its sessions came with it. A sentence is no place for the names of all formats."""
-    sentence = queries.sentence(imported).partition(registry.KNOWN)[0]
+    sentence = queries.sentence(imported, places.get(imported.pk)).partition(registry.KNOWN)[0]
     return Shown(imported, sentence, queries.sessions_of(imported))
 
 
@@ -60,8 +62,9 @@ def index(request: access.DeskRequest) -> HttpResponse:
 def _page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpResponse:
     before = _id(request.GET.get("before", ""))
     rows = queries.recent(request.member.workspace_id, limit=ROWS + 1, before=before)
+    places = queries.places(request.member.workspace_id, rows)
     context = {
-        "imports": [_shown(row) for row in rows[:ROWS]],
+        "imports": [_shown(row, places) for row in rows[:ROWS]],
         "more": rows[ROWS - 1].id if len(rows) > ROWS else None,
         "poll": before is None and any(map(queries.is_open, rows[:ROWS])),
         **shown,
@@ -116,7 +119,7 @@ def detail(request: access.DeskRequest, import_id: UUID) -> HttpResponse:
     imported = access.one(queries.complete(Import.objects.all()), request, import_id)
     context = {
         "imported": imported,
-        "shown": _shown(imported),
+        "shown": _shown(imported, queries.places(imported.workspace_id, [imported])),
         "groups": queries.grouped(imported.findings),
         "poll": queries.is_open(imported),
     }

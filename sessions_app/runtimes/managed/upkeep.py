@@ -3,7 +3,7 @@ imports no SDK (30 MB)."""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef
@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from sessions_app.models import Agent, Event, Session, TurnInFlight
 from sessions_app.services import secrets, task_queue
+from sessions_app.services.fair_queue import Line
 from sessions_app.services.log.events import key_of
 from sessions_app.services.turns.resume import resume
 
@@ -27,7 +28,9 @@ def look_again() -> int:
     waiting, open_there = _waiting(), _open_there()
     for session_id in waiting:
         resume(session_id)
-    return len(waiting) + task_queue.requeue(task_queue.CLOSE_SESSION, open_there)
+    since = {session.pk: session.updated_at for session in open_there}
+    lines = {session.pk: Line(session.workspace_id) for session in open_there}
+    return len(waiting) + task_queue.requeue(task_queue.CLOSE_SESSION, since, lines)
 
 
 def _waiting() -> list[UUID]:
@@ -38,10 +41,10 @@ def _waiting() -> list[UUID]:
     return list(resting.values_list("session_id", flat=True))
 
 
-def _open_there() -> dict[UUID, datetime]:
+def _open_there() -> list[Session]:
     told = Event.objects.filter(session_id=OuterRef("pk"), key=key_of(ARCHIVED_KEY))
     archived = Session.objects.filter(
         status=Session.Status.ARCHIVED, agent__runtime=Agent.Runtime.MANAGED,
         updated_at__gte=timezone.now() - TRIED_FOR, workspace__in=secrets.workspaces_with_provider_key(),
     )  # fmt: skip
-    return dict(archived.exclude(runtime_id="").exclude(Exists(told)).values_list("pk", "updated_at"))
+    return list(archived.exclude(runtime_id="").exclude(Exists(told)).only("updated_at", "workspace_id"))

@@ -13,6 +13,7 @@ from sessions_app.models import Approval, Session
 from sessions_app.queries import chains
 
 from .. import audit, notify, task_queue
+from ..fair_queue import Line
 from ..log import events, links
 from ..notices import announcing
 from ..policies import grants
@@ -90,4 +91,4 @@ def announce(approval: Approval) -> None:
     Session.objects.filter(pk=approval.session_id).update(pending_approvals=waiting)
     notify.approval_changed(approval.pk, approval.session_id)
     if installations.of_workspace(approval.workspace_id).exists():  # one connected just now is told by the next sweep
-        task_queue.enqueue(task_queue.TELL_OF_APPROVAL, approval.pk)
+        task_queue.enqueue(task_queue.TELL_OF_APPROVAL, approval.pk, Line(approval.workspace_id))

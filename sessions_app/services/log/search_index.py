@@ -12,6 +12,7 @@ from django.utils import timezone
 from sessions_app.models import Session
 
 from .. import task_queue
+from ..fair_queue import Line
 
 SMALL = 500
 """Up to so many new events are indexed in the transaction that appends them; more are left to a task."""
@@ -74,4 +75,6 @@ def sessions_behind() -> list[UUID]:
 def sweep() -> int:
     """Enqueue the indexing of sessions whose message was lost; of how many."""
     behind = Session.objects.filter(indexed_seq__lt=F("last_seq"), updated_at__lt=timezone.now() - MESSAGE_LOST_AFTER)
-    return task_queue.requeue(task_queue.INDEX_SESSION, dict(behind.values_list("id", "updated_at")))
+    rows = list(behind.values_list("id", "updated_at", "workspace_id"))
+    lines = {id_: Line(workspace_id) for id_, _, workspace_id in rows}
+    return task_queue.requeue(task_queue.INDEX_SESSION, {id_: at for id_, at, _ in rows}, lines)

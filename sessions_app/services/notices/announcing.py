@@ -15,6 +15,7 @@ from django.utils import timezone
 from sessions_app.models import Approval, OutgoingMessage, OutgoingWebhook, Stop, Vote
 
 from .. import task_queue
+from ..fair_queue import Line
 from . import choices, payloads
 
 EVENTS = (
@@ -86,4 +87,4 @@ def _write(
     ]  # fmt: skip
     OutgoingMessage.objects.bulk_create(rows, ignore_conflicts=True)
     for row in rows:
-        task_queue.enqueue(task_queue.POST_MESSAGE, row.pk)
+        task_queue.enqueue(task_queue.POST_MESSAGE, row.pk, Line(workspace_id))

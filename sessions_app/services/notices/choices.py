@@ -14,6 +14,7 @@ from django.utils import timezone
 from sessions_app.models import Approval, Member, Notice, NoticeChoice, PushSubscription
 from sessions_app.queries import deciders
 from sessions_app.services import task_queue
+from sessions_app.services.fair_queue import Line
 
 RANKS = {"low": 0, "medium": 1, "high": 2, "critical": 3, "destructive": 3}
 NO_LABEL = 1
@@ -75,7 +76,7 @@ def write_notices(approval: Approval) -> None:
     Notice.objects.bulk_create(notices, ignore_conflicts=True)
     for notice in notices:
         if not notice.digest:
-            task_queue.enqueue(task_queue.SEND_NOTICE, notice.pk)
+            task_queue.enqueue(task_queue.SEND_NOTICE, notice.pk, Line(approval.workspace_id))
 
 
 def write_ending(approval: Approval) -> None:
@@ -88,7 +89,7 @@ def write_ending(approval: Approval) -> None:
     Notice.objects.filter(pk__in={pk for pk, _ in rows} - set(told)).update(shown=approval.status)
     Notice.objects.filter(pk__in=told).update(next_try_at=timezone.now(), tries=0)
     for pk in told:
-        task_queue.enqueue(task_queue.SEND_NOTICE, pk)
+        task_queue.enqueue(task_queue.SEND_NOTICE, pk, Line(approval.workspace_id))
 
 
 @transaction.atomic

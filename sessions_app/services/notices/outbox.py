@@ -17,6 +17,7 @@ from sessions_app.models import Approval, Notice, Role
 
 from .. import audit, task_queue
 from ..approvals import authority
+from ..fair_queue import Line
 
 WAITS = (30, 120, 600, 1_800, 3_600, 7_200)
 """Seconds after each failed try."""
@@ -71,8 +72,9 @@ def hold(which: Q, until: datetime) -> None:
 def sweep() -> int:
     """Enqueue notices whose time has come and whose task was lost or failed; how many."""
     due = Notice.objects.filter(next_try_at__lte=timezone.now()).order_by("next_try_at")
-    lost = {pk: at for pk, at in due.values_list("pk", "next_try_at")[:SWEPT] if at}
-    return task_queue.requeue(task_queue.SEND_NOTICE, lost)
+    found = list(due.values_list("pk", "next_try_at", "approval__workspace_id")[:SWEPT])
+    lost = {pk: at for pk, at, _ in found if at}
+    return task_queue.requeue(task_queue.SEND_NOTICE, lost, {pk: Line(workspace) for pk, _, workspace in found})
 
 
 def why_not(notice: Notice) -> str:

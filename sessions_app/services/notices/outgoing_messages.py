@@ -17,6 +17,7 @@ from sessions_app.encryption import Unreadable
 from sessions_app.models import OutgoingMessage, OutgoingWebhook
 
 from .. import task_queue
+from ..fair_queue import Line
 from . import posting, standard_webhooks
 from .posting import Failed
 
@@ -87,8 +88,9 @@ def _not_before(webhook: OutgoingWebhook, now: datetime) -> datetime | None:
 def sweep() -> int:
     """Enqueue messages whose time has come and whose task was lost or failed; how many."""
     due = OutgoingMessage.objects.filter(next_try_at__lte=timezone.now(), webhook__active=True).order_by("next_try_at")
-    lost = {pk: at for pk, at in due.values_list("pk", "next_try_at")[:SWEPT] if at}
-    return task_queue.requeue(task_queue.POST_MESSAGE, lost)
+    found = list(due.values_list("pk", "next_try_at", "webhook__workspace_id")[:SWEPT])
+    lost = {pk: at for pk, at, _ in found if at}
+    return task_queue.requeue(task_queue.POST_MESSAGE, lost, {pk: Line(workspace) for pk, _, workspace in found})
 
 
 def forget_old() -> int:

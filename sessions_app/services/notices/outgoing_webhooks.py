@@ -13,6 +13,7 @@ from sessions_app.ids import uuid7
 from sessions_app.models import OutgoingMessage, OutgoingWebhook
 
 from .. import audit, task_queue
+from ..fair_queue import Line
 from ..log.sanitise import text
 from . import announcing, outgoing_messages, payloads, standard_webhooks
 
@@ -92,7 +93,7 @@ def send_test(webhook: OutgoingWebhook, *, by: audit.Actor) -> OutgoingMessage:
     message = OutgoingMessage.objects.create(
         webhook=webhook, event=announcing.TEST, subject_id=uuid7(), body=body, next_try_at=now
     )
-    task_queue.enqueue(task_queue.POST_MESSAGE, message.pk)
+    task_queue.enqueue(task_queue.POST_MESSAGE, message.pk, Line(webhook.workspace_id))
     return message
 
 

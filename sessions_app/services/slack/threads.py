@@ -11,6 +11,7 @@ from sessions_app.models import Agent, Session, SlackEvent, SlackInstallation
 from sessions_app.rendering.text import first_line
 
 from .. import audit, sessions, task_queue
+from ..fair_queue import Line
 from ..log.sanitise import storable
 from ..turns import messages
 
@@ -42,7 +43,7 @@ def keep_event(
         defaults={"conversation_key": conversation_key, "event_id": event_id, "payload": storable(payload)},
     )
     if is_new:
-        task_queue.enqueue(task_queue.READ_SLACK, kept.pk)
+        task_queue.enqueue(task_queue.READ_SLACK, kept.pk, Line(installation.workspace_id))
 
 
 def session_of(installation: SlackInstallation, conversation_key: str) -> Session | None:

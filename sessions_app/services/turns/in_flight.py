@@ -22,10 +22,12 @@ from sessions_app.ids import uuid7
 from sessions_app.models import Agent, Approval, QueuedMessage, Session, Stop, TurnInFlight
 from sessions_app.queries import stops as queries
 
-from .. import audit, notify, sessions, task_queue
+from .. import audit, fair_queue, notify, sessions, task_queue
+from ..fair_queue import Line
 from ..log import events, links
 from ..money import budgets, usage
 from ..stops import doors
+from .resume import WAITING, enqueue, line_of, task_of
 
 LEASE = timedelta(seconds=15)
 """A worker writes a heartbeat every second; silent for so long it is taken for dead."""
@@ -100,19 +102,14 @@ def park(flight: TurnInFlight, busy_ms: int) -> None:
         rung_at=timezone.now() if goes_on else None,
     )  # fmt: skip
     if parked and goes_on:
-        task_queue.enqueue(task_of(flight), flight.session_id)
-
-
-def task_of(flight: TurnInFlight) -> str:
-    """Name of the task that runs a turn: those that webhooks began have workers of their own."""
-    return task_queue.RUN_TRIGGERED_TURN if flight.triggered else task_queue.RUN_TURN
+        enqueue(flight)
 
 
 @transaction.atomic
 def release(flight: TurnInFlight) -> None:
     """Give a turn back that this worker cannot go on with, and enqueue it for another."""
     if still_owned(flight).update(worker=None, heartbeat_at=None, rung_at=timezone.now()):
-        task_queue.enqueue(task_of(flight), flight.session_id)
+        enqueue(flight)
 
 
 def beat(flights: Iterable[TurnInFlight]) -> dict[UUID, bool]:
@@ -151,9 +148,11 @@ def sweep() -> int:
         Q(worker__isnull=False, heartbeat_at__lt=now - LEASE) | Q(worker=None, rung_at__lt=now - MESSAGE_LOST_AFTER)
     )
     since: dict[str, dict[UUID, datetime]] = {task_queue.RUN_TURN: {}, task_queue.RUN_TRIGGERED_TURN: {}}
-    for flight in lost.only("triggered", "heartbeat_at", "rung_at", "worker"):
+    lines: dict[UUID, Line] = {}
+    for flight in lost.select_related("session").only("heartbeat_at", "rung_at", "worker", *WAITING):
         since[task_of(flight)][flight.session_id] = (flight.heartbeat_at if flight.worker else flight.rung_at) or now
-    return sum(task_queue.requeue(task, turns) for task, turns in since.items())
+        lines[flight.session_id] = line_of(flight)
+    return sum(task_queue.requeue(task, turns, lines) for task, turns in since.items())
 
 
 # --- inside of a transaction that has locked the session ---------------------------------------------------------
@@ -164,7 +163,7 @@ def begin(session: Session, message: QueuedMessage) -> int:
     appended = events.append(session.pk, [message_event(message)], origin=message_origin(message))
     session.refresh_from_db(fields=["last_seq", "last_turn"])
     triggered = message.by_kind == "trigger" and session.origin == Session.Origin.WEBHOOK
-    put_in_flight(session, session.last_turn, triggered=triggered)
+    put_in_flight(session, session.last_turn, sender_of(message), triggered=triggered)
     assert appended.last_seq is not None  # the message's key is new, so its event is
     return appended.last_seq
 
@@ -176,14 +175,15 @@ def begin_first_waiting(session: Session) -> None:
     begin(session, message)
 
 
-def put_in_flight(session: Session, turn: int, *, triggered: bool = False) -> None:
-    """Make the session ``running``, and enqueue a turn of it."""
-    flight = TurnInFlight.objects.create(session=session, turn=turn, triggered=triggered)
+def put_in_flight(session: Session, turn: int, requester: audit.Actor, *, triggered: bool = False) -> None:
+    """Make the session ``running``, and enqueue a turn of it in the line of who asked for it."""
+    asked = fair_queue.person(requester)
+    flight = TurnInFlight.objects.create(session=session, turn=turn, triggered=triggered, requester=asked)
     Session.objects.filter(pk=session.pk).update(
         status=Session.Status.RUNNING, phase=Session.Phase.ACTIVE, updated_at=timezone.now()
     )
     notify.session_changed(session.pk, session.last_seq)
-    task_queue.enqueue(task_of(flight), session.pk)
+    enqueue(flight)
 
 
 def message_event(message: QueuedMessage) -> EventDraft:
@@ -200,7 +200,12 @@ def message_event(message: QueuedMessage) -> EventDraft:
 
 def message_origin(message: QueuedMessage) -> links.Origin:
     """Who sent a message, at whatever time it is read; a message queued before senders were kept has a name alone."""
-    return links.sent_by(audit.Actor(message.sender_kind or message.by_kind, message.sender_id, message.by))
+    return links.sent_by(sender_of(message))
+
+
+def sender_of(message: QueuedMessage) -> audit.Actor:
+    """Who sent a message; of one that was queued before senders were kept, by name alone."""
+    return audit.Actor(message.sender_kind or message.by_kind, message.sender_id, message.by)
 
 
 def status_event(

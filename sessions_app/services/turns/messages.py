@@ -144,7 +144,7 @@ def retry(session_id: UUID, *, by: audit.Actor) -> bool:
     kind: ActorKind = "system" if by.kind == "system" else "person"
     asked = in_flight.status_event(by.name, "retry", f"{by.name} asks to try again", actor_kind=kind)
     events.append(session.pk, [asked], origin=links.desk_for(by))
-    in_flight.put_in_flight(session, session.last_turn)
+    in_flight.put_in_flight(session, session.last_turn, by)
     return True
 
 

@@ -13,14 +13,32 @@ from django.utils import timezone
 from sessions_app.models import TurnInFlight
 
 from .. import task_queue
+from ..fair_queue import Line
+
+WAITING = ("triggered", "requester", "session__workspace_id")
+"""Fields that say where a turn waits."""
 
 
 def resume(session_id: UUID) -> None:
     """Enqueue the turn in flight, unless there is none or a worker is at it."""
     turn = TurnInFlight.objects.filter(session_id=session_id, worker=None)
-    if turn.update(rung_at=timezone.now()):
-        triggered = turn.filter(triggered=True).exists()
-        task_queue.enqueue(task_queue.RUN_TRIGGERED_TURN if triggered else task_queue.RUN_TURN, session_id)
+    if turn.update(rung_at=timezone.now()) and (flight := turn.select_related("session").only(*WAITING).first()):
+        enqueue(flight)
+
+
+def enqueue(flight: TurnInFlight) -> None:
+    """Enqueue a turn in the line of who sent its message."""
+    task_queue.enqueue(task_of(flight), flight.session_id, line_of(flight))
+
+
+def task_of(flight: TurnInFlight) -> str:
+    """Name of the task that runs a turn: those that webhooks began have workers of their own."""
+    return task_queue.RUN_TRIGGERED_TURN if flight.triggered else task_queue.RUN_TURN
+
+
+def line_of(flight: TurnInFlight) -> Line:
+    """Where a turn waits."""
+    return Line(flight.session.workspace_id, flight.requester)
 
 
 @transaction.atomic

@@ -61,7 +61,7 @@ def test_what_waited_behind_the_same_bytes_is_enqueued_when_they_are_read(worksp
     first, second = (start(workspace, transcript(2)) for _ in range(2))
     monkeypatch.setattr(import_jobs.task_queue, "enqueue", lambda *row: enqueued.append(row))
     import_jobs.run(first.pk)
-    assert [row_id for task, row_id in enqueued if task == task_names.RUN_IMPORT] == [second.pk]
+    assert [row_id for task, row_id, _ in enqueued if task == task_names.RUN_IMPORT] == [second.pk]
 
 
 def test_import_enqueued_twice_runs_once(workspace):

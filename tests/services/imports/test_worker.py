@@ -17,11 +17,13 @@ from django.db import connection
 from django.utils import timezone
 
 from config.broker import QUEUE
+from config.celery import app
 from config.database import postgres
 from config.database.cluster import Cluster, make_directories
-from sessions_app.models import Event, Session
+from sessions_app.models import Event, QueuedTask, Session, Workspace
 from tests.database_roles import as_owner
 from vcon_app.models import Import
+from vcon_app.services import task_names
 from vcon_app.services.documents import jobs
 from vcon_app.services.imports import import_jobs
 
@@ -65,6 +67,22 @@ def test_a_worker_imports_a_file_and_makes_its_text_searchable(workers, workspac
     waiting = start(workspace, transcript(600))
     until(lambda: status(waiting) == Import.Status.DONE, 40, "done", worker)
     until(lambda: Session.objects.get().indexed_seq == 600, 30, "searchable", worker)
+
+
+def test_another_workspaces_file_is_read_between_the_many_that_came_before_it(workers, workspace):
+    """And what an older version has enqueued by the id of its row is done as before."""
+    old = start(workspace, transcript(2))
+    QueuedTask.objects.all().delete()
+    with as_owner() as cursor:
+        cursor.execute("SELECT pgmq.purge_queue(%s)", [QUEUE])
+    app.send_task(task_names.RUN_IMPORT, args=[str(old.pk)])
+    for number in range(3, 9):
+        start(workspace, transcript(number))
+    other = start(Workspace.objects.create(name="Other"), transcript(2))
+    worker = workers()
+    until(lambda: not Import.objects.exclude(status=Import.Status.DONE).exists(), 60, "done", worker)
+    assert other in Import.objects.order_by("started_at")[:3]
+    until(lambda: not QueuedTask.objects.exists(), 20, "nobody left in line", worker)
 
 
 def test_an_import_whose_worker_gets_kill_9_finishes_with_the_next_and_has_every_event_once(workers, workspace):

@@ -30,7 +30,7 @@ IN_MEMORY = 1024 * 1024
 """Bytes of a member beyond which it waits on disk."""
 CHUNK = 1024 * 1024
 MAX_NAME = 1_000
-_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
+MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 _ENCRYPTED = 0x2041
 """Bits 0, 6 and 13 of the general purpose flag (APPNOTE.TXT 4.4.4)."""
 _DAMAGE = (zipfile.BadZipFile, zipfile.LargeZipFile, ValueError, struct.error, NotImplementedError, EOFError, OSError)
@@ -41,7 +41,7 @@ def is_zip(source: BinaryIO) -> bool:
     source.seek(0)
     magic = source.read(4)
     source.seek(0)
-    return magic in _MAGIC
+    return magic in MAGIC
 
 
 class Archive:
@@ -108,11 +108,11 @@ def headers(source: BinaryIO) -> bytes:
     try:
         listed = zipfile.ZipFile(cast(IO[bytes], _Bounded(source))).infolist()
     except _DAMAGE:
-        return _MAGIC[0]
+        return MAGIC[0]
     finally:
         source.seek(0)
     names = (info.orig_filename.encode(errors="replace")[:MAX_NAME] for info in listed)
-    return b"".join(struct.pack("<4s22xHH", _MAGIC[0], len(name), 0) + name for name in names)
+    return b"".join(struct.pack("<4s22xHH", MAGIC[0], len(name), 0) + name for name in names)
 
 
 def name_without_suffix(member: ZipInfo) -> str:

@@ -13,6 +13,8 @@ from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from sessions_app.services import task_queue
+from sessions_app.services.fair_queue import Line
 from sessions_app.services.upkeep import disk
 from vcon_app.models import Job
 
@@ -36,14 +38,21 @@ def claimable(now: datetime) -> Q:
     return Q(status=Job.Status.QUEUED) | Q(status=Job.Status.RUNNING, heartbeat_at__lt=now - SILENT_AFTER)
 
 
-def lost(model: type[Job]) -> dict[UUID, datetime]:
-    """Imports or exports that have to be enqueued again, and since when their message or their worker is lost."""
+def line_of(job: Job) -> Line:
+    """Where an import or export waits for a worker."""
+    return Line(job.workspace_id, job.requester, job.big)
+
+
+def sweep(model: type[Job], task: str) -> int:
+    """Enqueue again the imports or exports that have lost their message or their worker; how many."""
     now = timezone.now()
     # of one that was put back, heartbeat_at is when that was
     is_lost = Q(status=Job.Status.QUEUED, since__lt=now - UNSTARTED_AFTER)
     is_lost |= Q(status=Job.Status.RUNNING, heartbeat_at__lt=now - SILENT_AFTER)
-    rows = model._default_manager.alias(since=Coalesce("heartbeat_at", "created_at"))
-    return dict(rows.filter(is_lost).values_list("id", Coalesce("heartbeat_at", "created_at")))
+    rows = model._default_manager.annotate(since=Coalesce("heartbeat_at", "created_at")).filter(is_lost)
+    found = list(rows.values_list("id", "since", "workspace_id", "requester", "big"))
+    lines = {id_: Line(*line) for id_, _, *line in found}
+    return task_queue.requeue(task, {id_: since for id_, since, *_ in found}, lines)
 
 
 def is_transient(error: Exception) -> bool:

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from sessions_app.models import Session
-from sessions_app.services import audit, task_queue
+from sessions_app.services import audit, fair_queue, task_queue
 from sessions_app.services.log.sanitise import text
 from vcon_app.drafts import Losses
 from vcon_app.models import Export
@@ -30,6 +30,8 @@ INLINE_EVENTS = 5_000
 """Sessions up to this size are written while the request waits; larger ones by a worker."""
 INLINE_BYTES = 32 * 1024 * 1024
 """Of the original in a bundle: packing takes a second for each 30 MB."""
+BIG_EVENTS, BIG_BYTES = 20_000, 3 * INLINE_BYTES
+"""What takes longer to write than about three seconds does not hold the exports that are written in less."""
 KEEP_FILES_FOR = timedelta(hours=24)
 """A file that was cleared away is written again when somebody asks for it."""
 
@@ -57,6 +59,8 @@ def start_export(
             identity=job.identity,
             filename=job.filename,
             requested_by=by.name,
+            requester=fair_queue.person(by),
+            big=job.event_count > BIG_EVENTS or job.packed_bytes > BIG_BYTES,
         )
         if redaction:
             redacted_file.begin(export)
@@ -130,7 +134,7 @@ def has_file(export: Export) -> bool:
 
 def sweep() -> int:
     """Enqueue again the exports that lost their message or their worker; how many."""
-    return task_queue.requeue(task_names.RUN_EXPORT, jobs.lost(Export))
+    return jobs.sweep(Export, task_names.RUN_EXPORT)
 
 
 def remove_old_files() -> int:
@@ -148,7 +152,7 @@ def _run_or_enqueue(export: Export, job: ExportJob) -> None:
     if is_small or job.writer is None:
         run(export.pk)
     else:
-        task_queue.enqueue(task_names.RUN_EXPORT, export.pk)
+        task_queue.enqueue(task_names.RUN_EXPORT, export.pk, jobs.line_of(export))
 
 
 def _record_export(export: Export, by: audit.Actor) -> None:

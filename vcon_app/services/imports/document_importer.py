@@ -23,7 +23,7 @@ from vcon_app.formats.vcon.file import vconz
 from vcon_app.models import Companion, Import, ImportedSession
 
 from .. import import_notices
-from ..documents import archives, documents
+from ..documents import archives, documents, jobs
 from ..documents.jobs import Heartbeat, is_transient, what_to_wait_for
 from ..trust import anchors, coverage, signatures
 from . import companions, sub_agents_by_file
@@ -210,7 +210,7 @@ class DocumentImporter:
         ImportedSession.objects.bulk_create(self._links())
         import_notices.import_changed(imported.id)
         for session in dict.fromkeys(gained.session for gained in self.gained):
-            task_queue.enqueue(task_queue.INDEX_SESSION, session.pk)
+            task_queue.enqueue(task_queue.INDEX_SESSION, session.pk, jobs.line_of(imported))
 
     def _links(self) -> Iterator[ImportedSession]:
         for gained in self.gained:

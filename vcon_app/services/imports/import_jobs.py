@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import PurePosixPath
 from uuid import UUID
 
@@ -14,10 +15,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from sessions_app.models import Agent, Workspace
-from sessions_app.services import agents, audit, task_queue
+from sessions_app.services import agents, audit, fair_queue, task_queue
 from sessions_app.services.log.sanitise import text
 from vcon_app import registry
 from vcon_app.drafts import FormatError, Signature
+from vcon_app.formats.common import zips
 from vcon_app.models import Import, ImportedSession, SourceDocument
 
 from .. import import_notices, task_names
@@ -31,6 +33,10 @@ log = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 5
 """A file that takes its worker down with it, as by its memory, would else be read again for ever."""
+BIG_BYTES = 5_000_000
+"""A transcript of 5 MB has about 2,000 lines and is read in a second; larger ones do not hold smaller ones."""
+GZIP, UNPACKED = b"\x1f\x8b", 10
+"""What is packed weighs about a tenth: transcripts are text, much of it said again."""
 AUTO = "auto"
 
 
@@ -57,7 +63,9 @@ def start_import(
         raise UnknownFormat(f'"{format}" is not a format; use auto or one of {", ".join(sorted(registry.readers()))}')
     if isinstance(agent, str):
         agent = agents.get_or_create_agent(workspace.id, agent)
-    document = documents.store(workspace, chunks)
+    incoming = iter(chunks)
+    head = next(incoming, b"")
+    document = documents.store(workspace, chain([head], incoming))
     new = Import(
         workspace=workspace,
         document=document,
@@ -65,17 +73,25 @@ def start_import(
         filename=clean_filename(filename),
         format_asked=format,
         requested_by=by.name,
+        requester=fair_queue.person(by),
+        big=_is_big(document.size, head),
     )
     before = _done_before(new)
     if before:
         _repeat(new, before)
     else:
         new.save()
-        task_queue.enqueue(task_names.RUN_IMPORT, new.id)
+        task_queue.enqueue(task_names.RUN_IMPORT, new.id, jobs.line_of(new))
     audit.record(
         workspace.id, by, "import.started", subject=("import", new.id), filename=new.filename, sha256=document.sha256
     )
     return new
+
+
+def _is_big(size: int, head: bytes) -> bool:
+    """Whether a file waits with those that take long, by its size and its first bytes."""
+    packed = head[:4] in zips.MAGIC or head.startswith(GZIP)
+    return size > (BIG_BYTES // UNPACKED if packed else BIG_BYTES)
 
 
 def clean_filename(name: str) -> str:
@@ -185,8 +201,8 @@ def _claim(import_id: UUID) -> Import | None:
 def _enqueue_same(imported: Import) -> None:
     """Enqueue the imports of the same bytes that waited while this one was read."""
     waiting = Import.objects.filter(document=imported.document_id, status=Import.Status.QUEUED, waiting_for="")
-    for import_id in waiting.values_list("pk", flat=True):
-        task_queue.enqueue(task_names.RUN_IMPORT, import_id)
+    for other in waiting.only("workspace_id", "requester", "big").order_by("pk"):
+        task_queue.enqueue(task_names.RUN_IMPORT, other.pk, jobs.line_of(other))
 
 
 def _fail(imported: Import, reason: str, signature: Signature | None = None) -> None:
@@ -202,4 +218,4 @@ def _fail(imported: Import, reason: str, signature: Signature | None = None) -> 
 
 def sweep() -> int:
     """Enqueue again the imports that lost their message or their worker; how many."""
-    return task_queue.requeue(task_names.RUN_IMPORT, jobs.lost(Import))
+    return jobs.sweep(Import, task_names.RUN_IMPORT)

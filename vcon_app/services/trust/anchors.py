@@ -11,6 +11,7 @@ from django.db import IntegrityError, transaction
 
 from sessions_app.models import Workspace
 from sessions_app.services import audit, task_queue
+from sessions_app.services.fair_queue import Line
 from vcon_app.models import TrustAnchor
 from vcon_app.signing.algorithms import kind_of
 from vcon_app.signing.feeds import host_of
@@ -84,7 +85,7 @@ def _record_change(anchor: TrustAnchor, action: str, by: audit.Actor) -> None:
         anchor.workspace_id, by, action, subject=("trust_anchor", anchor.pk),
         name=anchor.name, kind=anchor.kind, fingerprint=anchor.fingerprint, origin=anchor.origin,
     )  # fmt: skip
-    task_queue.enqueue(task_names.CHECK_SIGNATURES, anchor.workspace_id)
+    task_queue.enqueue(task_names.CHECK_SIGNATURES, anchor.workspace_id, Line(anchor.workspace_id))
 
 
 def _checked_origin(origin: str) -> str:

@@ -14,6 +14,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from sessions_app.services import audit, notify, task_queue
+from sessions_app.services.fair_queue import Line
 from sessions_app.services.log.sanitise import storable
 from vcon_app import registry
 from vcon_app.drafts import Finding, FormatError, Signature
@@ -215,4 +216,4 @@ def sweep() -> int:
     signed = Import.objects.exclude(checked_against="").order_by().values_list("workspace_id", flat=True).distinct()
     now = timezone.now()
     due = {id_: LONG_AGO for id_ in signed if _due(id_, anchors.keyring(id_).stamp, now).exists()}
-    return task_queue.requeue(task_names.CHECK_SIGNATURES, due)
+    return task_queue.requeue(task_names.CHECK_SIGNATURES, due, {id_: Line(id_) for id_ in due})
