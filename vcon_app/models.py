@@ -56,7 +56,7 @@ class Job(models.Model):
 
 
 class Import(Job):
-    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="imports")
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="imports", db_index=False)
     document = models.ForeignKey(SourceDocument, models.PROTECT, related_name="imports")
     agent = models.ForeignKey(Agent, models.SET_NULL, null=True)
     filename = models.TextField()
@@ -72,7 +72,7 @@ class Import(Job):
 
     class Meta:
         indexes = [
-            models.Index(fields=["workspace", "-created_at"], name="import_recent"),
+            models.Index(fields=["workspace", "-id"], name="import_newest"),
             models.Index(fields=["status"], condition=models.Q(status__in=["queued", "running"]), name="import_open"),
             models.Index(
                 fields=["workspace", "checked_against"], condition=~models.Q(checked_against=""), name="import_signed"

@@ -30,6 +30,9 @@ class Turn(Tokens, Money):
     tool_calls = models.IntegerField(default=0)
     errors = models.IntegerField(default=0)
 
+    class Meta:
+        indexes = [models.Index(fields=["session", "index"], condition=models.Q(errors__gt=0), name="turn_with_errors")]
+
 
 class WaitingMessages(models.QuerySet["QueuedMessage"]):
     """Messages that wait, of one session or of several."""

@@ -11,11 +11,13 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from sessions_app.models import ModelRequest, Session
+from sessions_app.models.session_order import STARTED
 
 from .money.totals import Sums
 
 SHOWN = 8
-BAD_ENDS = (Session.Phase.CRASHED, Session.Phase.TIMED_OUT)
+LOOKED_AT = 200
+"""Sessions at work of which the latest are shown: an index has them by when they began, not by what they did last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +34,18 @@ def midnight() -> datetime:
 
 
 def running(workspace_id: UUID) -> QuerySet[Session]:
-    """Sessions with a turn in flight that waits for nobody, the latest first."""
-    at_work = _sessions(workspace_id).filter(status=Session.Status.RUNNING, pending_approvals=0)
-    return at_work.order_by("-updated_at")[:SHOWN]
+    """Sessions with a turn in flight that waits for nobody, the latest first; of the ``LOOKED_AT`` that began last."""
+    at_work = Session.objects.filter(workspace_id=workspace_id, status=Session.Status.RUNNING, pending_approvals=0)
+    last = at_work.order_by(STARTED.desc(), "-id").values("pk")[:LOOKED_AT]
+    return _sessions(workspace_id).filter(pk__in=last).order_by("-updated_at")[:SHOWN]
 
 
 def went_wrong(workspace_id: UUID) -> QuerySet[Session]:
     """Sessions that were at work today and had errors or ended badly."""
-    bad = Q(error_count__gt=0) | Q(phase__in=BAD_ENDS)
-    return _at_work(workspace_id, midnight()).filter(bad).order_by(F("ended_at").desc(nulls_last=True), "-id")[:SHOWN]
+    bad = _sessions(workspace_id).filter(
+        measures__workspace=workspace_id, measures__is_bad=True, measures__last_day__gte=midnight().date()
+    )
+    return bad.order_by(F("ended_at").desc(nulls_last=True), "-id")[:SHOWN]
 
 
 def came_in(workspace_id: UUID) -> QuerySet[Session]:

@@ -45,7 +45,7 @@ class Approval(models.Model):
         SYSTEM = "system"
 
     id = models.UUIDField(primary_key=True, default=uuid7)
-    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="approvals")
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="approvals", db_index=False)
     session = models.ForeignKey(Session, models.CASCADE, related_name="approvals")
     event_seq = models.IntegerField(null=True)
     recorded = models.BooleanField(default=False)
@@ -134,6 +134,8 @@ class Approval(models.Model):
             models.Index(
                 fields=["workspace", "requested_at"], condition=models.Q(status="pending"), name="approval_waits"
             ),
+            models.Index(fields=["workspace", "-id"], name="approval_newest"),
+            models.Index(fields=["workspace", "status", "-id"], name="approval_by_status"),
             models.Index(fields=["expires_at"], condition=models.Q(status="pending"), name="approval_expires"),
             models.Index(
                 fields=["deliver_at"],

@@ -104,16 +104,25 @@ def pending_seqs(session_id: UUID) -> list[int]:
 
 
 def next_error(session_id: UUID, seq: int) -> int | None:
-    """The first error after ``seq``, else the first of all: an error event, or a tool call that failed."""
-    errors = Event.objects.filter(session_id=session_id, kind="error")
-    calls = ToolCall.objects.filter(session_id=session_id, status="error")
-    for least in (seq, 0):
-        found = [
-            rows.filter(seq__gt=least).order_by("seq").values_list("seq", flat=True).first() for rows in (errors, calls)
-        ]
-        if known := [one for one in found if one is not None]:
-            return min(known)
+    """The first error after ``seq``, else the first of all: an error event, or a tool call that failed.
+
+    Looked for in the turns that count errors, of which there is an index, and not in the log.
+    """
+    here = Event.objects.filter(session_id=session_id, seq=seq).values_list("turn", flat=True).first() or 0
+    failing = Turn.objects.filter(session_id=session_id, errors__gt=0).order_by("index").values_list("index", flat=True)
+    for least, turns in ((seq, failing.filter(index__gte=here)[:2]), (0, failing[:1])):
+        for turn in turns:  # of the turn that ``seq`` is in, all errors may be before it
+            if (found := _first_error(session_id, turn, least)) is not None:
+                return found
     return None
+
+
+def _first_error(session_id: UUID, turn: int, seq: int) -> int | None:
+    """The first error of a turn after ``seq``."""
+    errors = Event.objects.filter(session_id=session_id, turn=turn, kind="error")
+    calls = ToolCall.objects.filter(session_id=session_id, turn=turn, status="error")
+    found = [rows.filter(seq__gt=seq).order_by("seq").values_list("seq", flat=True).first() for rows in (errors, calls)]
+    return min((one for one in found if one is not None), default=None)
 
 
 def next_approval(session_id: UUID, seq: int) -> int | None:
