@@ -38,13 +38,16 @@ def person(actor: Actor) -> str:
     return f"{actor.kind}:{actor.id}"
 
 
-# A row that waits already keeps its place, but is touched: a worker that takes it at this moment would else look at
-# what it is about before this transaction has committed what changed.
 JOIN = """
 INSERT INTO sessions_app_queuedtask AS waiting (task, row_id, queue, workspace_id, person, since)
 VALUES (%(task)s, %(row_id)s, %(queue)s, %(workspace)s, %(person)s, clock_timestamp())
-ON CONFLICT (task, row_id) DO UPDATE SET queue = excluded.queue
+ON CONFLICT (task, row_id)
 """
+# A row that waits already keeps its place, but is touched: a worker that takes it at this moment would else look at
+# what it is about before this transaction has committed what changed.
+TOUCH = "DO UPDATE SET queue = excluded.queue"
+# A sweep changes nothing that a worker looks at. It touches many, and would meet in another order who touches some.
+LEAVE = "DO NOTHING"
 # Of those who have something in line one index probe each finds the next, however long their lines are. SKIP LOCKED
 # leaves rows to others that take at the same moment; the order of ``fairest`` is kept, because its rows are the outer
 # ones of a nested loop. One statement, so that nobody who is frozen here keeps a lock.
@@ -86,13 +89,16 @@ SELECT task, row_id FROM taken
 FORGET = "DELETE FROM sessions_app_lasttaken WHERE at < now() - interval '1 hour'"
 
 
-def join(task: str, row_id: UUID, queue: str, line: Line) -> None:
-    """Put a task in line, where it is not yet. Its place is kept from the commit of the caller's transaction on."""
+def join(task: str, row_id: UUID, queue: str, line: Line, *, by_sweep: bool = False) -> None:
+    """Put a task in line, where it is not yet, with the commit of the caller's transaction.
+
+    Until then nobody takes it, unless it is enqueued by a sweep, with which nothing has changed.
+    """
     values: dict[str, Any] = {
         "task": task, "row_id": row_id, "queue": queue, "workspace": line.workspace_id, "person": line.person,
     }  # fmt: skip
     with connection.cursor() as cursor:
-        cursor.execute(JOIN, values)
+        cursor.execute(JOIN + (LEAVE if by_sweep else TOUCH), values)
 
 
 def take(queue: str) -> Taken | None:

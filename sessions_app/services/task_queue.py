@@ -29,7 +29,7 @@ RUN_NEXT = "sessions_app.tasks.run_next"
 """Takes what is next in a queue."""
 
 
-def enqueue(task: str, row_id: UUID, line: Line | None = None) -> None:
+def enqueue(task: str, row_id: UUID, line: Line | None = None, *, by_sweep: bool = False) -> None:
     """Queue a task for a row, once the transaction that changed the row is committed.
 
     The row says what is to be done, not the message: a broker that is away is logged, and a sweep enqueues again.
@@ -39,7 +39,7 @@ def enqueue(task: str, row_id: UUID, line: Line | None = None) -> None:
         transaction.on_commit(lambda: current_app.send_task(task, args=[str(row_id)]), robust=True)
         return
     queue = queue_of(task, big=line.big)
-    fair_queue.join(task, row_id, queue, line)
+    fair_queue.join(task, row_id, queue, line, by_sweep=by_sweep)
     transaction.on_commit(lambda: current_app.send_task(RUN_NEXT, args=[queue], queue=queue), robust=True)
 
 
@@ -82,5 +82,5 @@ def requeue(task: str, lost: Mapping[UUID, datetime], lines: Mapping[UUID, Line]
         cursor.execute(REQUEUE, values | {"wait": FIRST_WAIT, "doublings": DOUBLINGS})
         again = [row_id for (row_id,) in cursor.fetchall()]
     for row_id in sorted(again):  # two sweeps at once lock them in one order
-        enqueue(task, row_id, (lines or {}).get(row_id))
+        enqueue(task, row_id, (lines or {}).get(row_id), by_sweep=True)
     return len(again)

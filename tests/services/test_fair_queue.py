@@ -153,6 +153,22 @@ def test_nobody_takes_a_row_of_which_somebody_is_just_writing_something_new():
     assert taken(1) == [row]
 
 
+def test_a_sweep_waits_for_nobody_who_writes_to_what_is_in_line(another_worker):
+    """It touches many rows, and somebody who decides touches some: in two orders each would wait for the other."""
+    rows = upload(3, HERE)
+    another_worker.execute("SELECT FROM sessions_app_queuedtask WHERE row_id = %s FOR UPDATE", [rows[1]])
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout TO '5s'")
+    try:
+        lost = dict.fromkeys(rows, timezone.now() - timedelta(minutes=1))
+        assert task_queue.requeue(TASK, lost, dict.fromkeys(rows, Line(HERE))) == 3
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("RESET lock_timeout")
+    another_worker.rollback()
+    assert taken(3) == rows
+
+
 def test_what_is_rolled_back_is_not_in_line():
     with pytest.raises(ZeroDivisionError), transaction.atomic():
         task_queue.enqueue(TASK, uuid4(), Line(HERE))

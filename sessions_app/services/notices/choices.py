@@ -88,7 +88,7 @@ def write_ending(approval: Approval) -> None:
     # Who decided it knows.
     Notice.objects.filter(pk__in={pk for pk, _ in rows} - set(told)).update(shown=approval.status)
     Notice.objects.filter(pk__in=told).update(next_try_at=timezone.now(), tries=0)
-    for pk in told:
+    for pk in sorted(told):  # in the order of every sweep
         task_queue.enqueue(task_queue.SEND_NOTICE, pk, Line(approval.workspace_id))
 
 

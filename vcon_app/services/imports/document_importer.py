@@ -209,7 +209,7 @@ class DocumentImporter:
             raise Superseded
         ImportedSession.objects.bulk_create(self._links())
         import_notices.import_changed(imported.id)
-        for session in dict.fromkeys(gained.session for gained in self.gained):
+        for session in sorted({gained.session for gained in self.gained}, key=lambda one: one.pk):  # as every sweep
             task_queue.enqueue(task_queue.INDEX_SESSION, session.pk, jobs.line_of(imported))
 
     def _links(self) -> Iterator[ImportedSession]:
