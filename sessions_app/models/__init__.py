@@ -15,14 +15,13 @@ from .idempotency import IdempotentAnswer
 from .installation import Installation
 from .links import EventLink, UnsealedHead
 from .money import Budget, LedgerEntry, Wallet
-from .queues import LastTaken, QueuedTask, Requeue
 from .secrets import Secret
 from .session_measures import SessionMeasures
 from .sessions import Session
 from .sign_in import Invitation, PasswordOrigin, SignInAttempts, SignInLink
 from .slack import SlackEvent, SlackInstallation, SlackNotice, SlackReply
 from .triggers import Schedule, SignedRequest, TriggerRun, WebhookDelivery, WebhookEndpoint
-from .turns import QueuedMessage, Turn, TurnInFlight
+from .turns import LastTaken, QueuedMessage, QueuedTask, Requeue, Turn, TurnInFlight
 from .usage import CallUsage, TurnUsage
 from .workspaces import ApiKey, Member, Role, Workspace
 
