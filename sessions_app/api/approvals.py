@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Annotated
 from uuid import UUID
 
@@ -93,16 +94,16 @@ def ask(request: HttpRequest, question: Question) -> HttpResponse:
         client_id=question.client_id or "",
         fingerprint=question.tool.fingerprint,
     )
-    by = request.auth.actor
+    by, is_told = request.auth.actor, partial(_is_told, request.auth)
     if question.session_id:
-        approval = requests.request(session_read(request, question.session_id), asked, by=by)
+        approval = requests.request(session_read(request, question.session_id), asked, by=by, is_told=is_told)
     else:
         principal = request.auth
         if principal.agent and agents.slug_of(question.agent) != principal.agent.slug:
             raise Problem(403, f'this key is for the agent "{principal.agent}" only; ask in its name')
         approval = requests.request_in_own_session(
             principal.workspace.id, question.agent, asked, by=by, among=principal.sees,
-            external_id=question.external_id or "", title=question.title or "",
+            external_id=question.external_id or "", title=question.title or "", is_told=is_told,
         )  # fmt: skip
     return reply(Approval.from_row(_given_to(request.auth, approval)), 201)
 

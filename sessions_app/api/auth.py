@@ -27,6 +27,7 @@ from sessions_app.models import (
 )
 from sessions_app.models import WebhookDelivery as Delivery
 from sessions_app.models import WebhookEndpoint as Webhook
+from sessions_app.prepared import Statement, fetch
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions
 from sessions_app.services.people import api_keys, members
@@ -49,6 +50,9 @@ IN_PATHS: dict[str, type[Model]] = {
     "stop_id": Stop,
     "absence_id": Absence,
 }
+
+
+OWNERS = Statement("SELECT workspace_id, opened_by_key_id FROM sessions_app_session WHERE id = %s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,15 @@ class Principal:
         if self.agent:  # its program may be who executes what is approved: a planted call is not there for it
             return here & Q(agent=self.agent) & ~Q(pk__in=Approval.objects.filter(planted=True).values("session"))
         return here & Q(opened_by_key=self.api_key_id) if self.role == Role.AGENT else here
+
+    def sees_session(self, session_id: UUID) -> bool:
+        """Whether a session is among those of ``sees``."""
+        if self.agent:
+            return Session.objects.filter(self.sees, pk=session_id).exists()
+        owned = fetch(OWNERS, [session_id])
+        return bool(owned) and owned[0][0] == self.workspace.pk and (
+            self.role != Role.AGENT or owned[0][1] == self.api_key_id
+        )  # fmt: skip
 
     def may_see_agent(self, agent_id: UUID) -> bool:
         """Whether sessions of an agent of the workspace may be opened or listed."""

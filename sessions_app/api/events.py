@@ -28,6 +28,7 @@ from .auth import Principal, own_asker, own_reader
 from .idempotency import once
 from .paging import Limit
 from .parsing import reply
+from .problems import not_found
 from .schemas.approvals import Approval
 from .schemas.events import Appended, Event, EventPage, Kind, SentEvents
 from .sessions import session_read, session_schema
@@ -68,9 +69,11 @@ def append_events(request: HttpRequest, session_id: UUID, batch: SentEvents) -> 
 
     409 and nothing is added when a ``client_id`` comes again with anything else, which the answer names.
     """
-    session, now = session_read(request, session_id), timezone.now()
+    now = timezone.now()
+    if not request.auth.sees_session(session_id):
+        raise not_found("session")
     sent = [sent_events.Sent(event.client_id, event.event(now), event.at is not None) for event in batch.events]
-    appended = sent_events.append_sent(session, sent, origin=links.sent_by(request.auth.actor))
+    appended = sent_events.append_sent(session_id, sent, origin=links.sent_by(request.auth.actor))
     return reply(Appended(**{name: getattr(appended, name) for name in Appended.model_fields}))
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from sessions_app import row_chain
 from sessions_app.models import AuditEntry
+from sessions_app.prepared import Statement, fetch, run
 from sessions_app.row_chain import GENESIS
 
 from .log.sanitise import json_text, text
@@ -31,34 +32,67 @@ SYSTEM = Actor("system", name="Countersign")
 COMMAND = Actor("command", name="command line")
 
 
-@transaction.atomic(savepoint=False)
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What an entry is to say. ``subject`` is its kind and id; ``details`` must be JSON."""
+
+    actor: Actor
+    action: str
+    subject: tuple[str, Any] = ("", "")
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+LOCK = Statement("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))")
+# A statement of its own: one that waits for the lock sees the chain as it was before it waited.
+LAST = Statement("""
+SELECT ARRAY(SELECT each::jsonb::text FROM unnest(%s::text[]) WITH ORDINALITY AS given (each, n) ORDER BY n),
+       last.seq, last.hash
+FROM (VALUES (1)) AS one LEFT JOIN LATERAL (
+    SELECT seq, hash FROM sessions_app_auditentry WHERE workspace_id = %s ORDER BY seq DESC LIMIT 1
+) last ON true
+""")
+COLUMNS = (
+    "workspace_id", "seq", "at", "actor_kind", "actor_id", "actor_name", "action", "subject_kind", "subject_id",
+    "details", "previous_hash", "hash",
+)  # fmt: skip
+INSERT = Statement(
+    f"INSERT INTO sessions_app_auditentry ({', '.join(COLUMNS)}) VALUES ({', '.join(['%s'] * len(COLUMNS))})"
+)
+
+
 def record(
     workspace_id: UUID, actor: Actor, action: str, *, subject: tuple[str, Any] = ("", ""), **details: Any
 ) -> AuditEntry:
     """Add one entry to a workspace's chain. ``subject`` is its kind and id; ``details`` must be JSON."""
-    with connection.cursor() as cursor:  # one writer per chain at a time, or two rows would follow the same hash
-        cursor.execute(
-            "SELECT %s::jsonb, pg_advisory_xact_lock(hashtextextended(%s, 0))",
-            [json_text(details), f"audit:{workspace_id}"],
+    return record_each(workspace_id, [Said(actor, action, subject, details)])[0]
+
+
+@transaction.atomic(savepoint=False)
+def record_each(workspace_id: UUID, said: Sequence[Said]) -> list[AuditEntry]:
+    """Add entries to a workspace's chain, one after the other."""
+    run(LOCK, [f"audit:{workspace_id}"])  # one writer per chain at a time, or two rows would follow the same hash
+    # jsonb writes 1e16 as an integer; the hash is of what it gives back
+    ((kept, seq, previous),) = fetch(LAST, [[json_text(one.details) for one in said], workspace_id])
+    entries = []
+    for one, details in zip(said, kept, strict=True):
+        seq = (seq or 0) + 1
+        entry = AuditEntry(
+            workspace_id=workspace_id,
+            seq=seq,
+            at=timezone.now(),
+            actor_kind=one.actor.kind,
+            actor_id=one.actor.id,
+            actor_name=text(one.actor.name),
+            action=one.action,
+            subject_kind=one.subject[0],
+            subject_id=str(one.subject[1]),
+            details=json.loads(details),
+            previous_hash=previous or GENESIS,
         )
-        kept = json.loads(cursor.fetchone()[0])  # jsonb writes 1e16 as an integer; the hash is of what it gives back
-    last = AuditEntry.objects.filter(workspace_id=workspace_id).order_by("-seq").first()
-    entry = AuditEntry(
-        workspace_id=workspace_id,
-        seq=last.seq + 1 if last else 1,
-        at=timezone.now(),
-        actor_kind=actor.kind,
-        actor_id=actor.id,
-        actor_name=text(actor.name),
-        action=action,
-        subject_kind=subject[0],
-        subject_id=str(subject[1]),
-        details=kept,
-        previous_hash=last.hash if last else GENESIS,
-    )
-    entry.hash = hash_of(entry)
-    entry.save(force_insert=True)
-    return entry
+        previous = entry.hash = hash_of(entry)
+        run(INSERT, [details if name == "details" else getattr(entry, name) for name in COLUMNS])
+        entries.append(entry)
+    return entries
 
 
 def hash_of(entry: AuditEntry) -> str:

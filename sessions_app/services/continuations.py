@@ -108,7 +108,7 @@ def _stop(source: Session, agent: Agent, by: audit.Actor) -> None:
         "handoff", f"handoff:{uuid7()}", at=timezone.now(), actor_kind="person", actor_name=by.name,
         text=f"{by.name} hands this session over to {agent.name}", data={"to": agent.name},
     )  # fmt: skip
-    sessions.append_to_open(source, [note], origin=links.desk_for(by))
+    sessions.append_to_open(source.pk, [note], origin=links.desk_for(by))
 
 
 def _close(source: Session, session: Session, agent: Agent, by: audit.Actor) -> None:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 
 from sessions_app.drafts import EventDraft, ToolDraft, Usage
-from sessions_app.models import Event, Session
+from sessions_app.models import Event
 
 from .log.events import Appended, key_of
 from .log.links import Origin
@@ -34,19 +35,19 @@ class Repeated(ValueError):
 
 
 @transaction.atomic
-def append_sent(session: Session, sent: Sequence[Sent], *, origin: Origin) -> Appended:
+def append_sent(session_id: UUID, sent: Sequence[Sent], *, origin: Origin) -> Appended:
     """``append_to_open``; a repeat has to be the same event again. Raises ``Repeated``, and what that raises."""
-    appended = append_to_open(session, [one.event for one in sent], origin=origin)
+    appended = append_to_open(session_id, [one.event for one in sent], origin=origin)
     if appended.duplicates:  # only then does a batch cost another query
-        _check_repeats(session, sent)
+        _check_repeats(session_id, sent)
     return appended
 
 
-def _check_repeats(session: Session, sent: Sequence[Sent]) -> None:
+def _check_repeats(session_id: UUID, sent: Sequence[Sent]) -> None:
     """Compare with what the log has, this batch included: two events of one batch may have one id."""
     keys = [key_of(one.event.key) for one in sent]
-    rows = {row.key: row for row in Event.objects.filter(session_id=session.pk, key__in=keys)}
-    parents = {row.seq: row.key for row in _parents(session, rows.values())}
+    rows = {row.key: row for row in Event.objects.filter(session_id=session_id, key__in=keys)}
+    parents = {row.seq: row.key for row in _parents(session_id, rows.values())}
     for key, one in zip(keys, sent, strict=True):
         row = rows[key]
         if others := _differing(row, one, parents.get(row.parent_seq)):
@@ -61,9 +62,9 @@ def _as_kept(cost: Decimal | None) -> Decimal | None:
     return None if cost is None else cost.quantize(Decimal("1e-10"), ROUND_HALF_UP)
 
 
-def _parents(session: Session, rows: Any) -> Any:
+def _parents(session_id: UUID, rows: Any) -> Any:
     seqs = [row.parent_seq for row in rows if row.parent_seq is not None]
-    return Event.objects.filter(session_id=session.pk, seq__in=seqs).only("seq", "key") if seqs else ()
+    return Event.objects.filter(session_id=session_id, seq__in=seqs).only("seq", "key") if seqs else ()
 
 
 def _differing(row: Event, one: Sent, parent: Any) -> list[str]:

@@ -16,7 +16,7 @@ from sessions_app.queries.sessions import provenance
 from . import actors, audit, notify, task_queue
 from .approvals import endings
 from .fair_queue import Line
-from .log import events, links
+from .log import events, heads, links
 from .log.sanitise import identifier, storable
 from .stops import doors
 from .turns.resume import stop
@@ -90,27 +90,32 @@ def refuse_from_outside(session: Session) -> None:
         raise ReadFromFile(FROM_FILE)
 
 
-def refuse_where_signed(session: Session) -> None:
+def refuse_where_signed(head: heads.Head) -> None:
     """Raises ``ReadFromFile`` for a session that was read from a signed file, however much that signature is worth.
 
     One of an unsigned file may ask: hooks do, of an agent whose transcript is read here while it runs.
     """
-    if session.origin != Session.Origin.IMPORT:
+    if head.origin != Session.Origin.IMPORT:
         return
-    found = provenance.provenance_of([session.pk]).get(session.pk)
+    found = provenance.provenance_of([head.session_id]).get(head.session_id)
     if found and found.is_signed:
         raise ReadFromFile(FROM_SIGNED_FILE)
 
 
-def append_to_open(session: Session, new: list[EventDraft], *, origin: links.Origin) -> events.Appended:
+@transaction.atomic(savepoint=False)
+def append_to_open(session_id: UUID, new: list[EventDraft], *, origin: links.Origin) -> events.Appended:
     """``events.append`` for sessions that still take events. Raises ``Archived`` and ``ReadFromFile``."""
-    with transaction.atomic(savepoint=False):
-        head = events.lock(session.pk)
-        if head.status == Session.Status.ARCHIVED:
-            raise Archived(CLOSED)
-        if origin.kind == links.Kind.API and head.origin == Session.Origin.IMPORT:
-            raise ReadFromFile(FROM_FILE)
-        return events.append(session.pk, new, origin=origin, head=head)
+    head = heads.lock(session_id)
+    refuse_archived(head)
+    if origin.kind == links.Kind.API and head.origin == Session.Origin.IMPORT:
+        raise ReadFromFile(FROM_FILE)
+    return events.append(session_id, new, origin=origin, head=head)
+
+
+def refuse_archived(head: heads.Head) -> None:
+    """Raises ``Archived`` for the log of a session that is."""
+    if head.status == Session.Status.ARCHIVED:
+        raise Archived(CLOSED)
 
 
 @transaction.atomic

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .imports import EXCEPTIONS, PACKAGES, edges, imports_of, modules
 
 LAYERS = (
-    {"ids", "counts", "encryption", "extensions", "guarded_http", "migrations", "models", "drafts"},
+    {"ids", "counts", "encryption", "extensions", "guarded_http", "migrations", "models", "drafts", "prepared"},
     {"queries"},
     {"services", "registry"},
     {"runtimes"},

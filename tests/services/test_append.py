@@ -57,13 +57,24 @@ def test_append_of_no_events_changes_nothing(session):
     assert log(session) == []
 
 
-def test_repeats_and_parents_reach_further_back_than_memory(session):
+def test_repeats_and_parents_reach_further_back_than_memory(session, monkeypatch):
+    monkeypatch.setattr(events, "KEYS_REMEMBERED", BATCH)
     far = PARENTS_REMEMBERED + BATCH
     stream = [event(key=f"e{i}") for i in range(far)]
     stream += [event(key="e0"), event(key="child", parent="e1")]
     done = append(session, *stream)
     assert (done.accepted, done.duplicates) == (far + 1, 1)
     assert log(session)[-1].parent_seq == 2
+
+
+@pytest.mark.parametrize("remembered", [1, 4, 9, 100])
+def test_a_repeat_is_found_at_the_edge_of_memory(session, monkeypatch, remembered):
+    monkeypatch.setattr(events, "BATCH", 4)
+    monkeypatch.setattr(events, "KEYS_REMEMBERED", remembered)
+    monkeypatch.setattr(events, "PARENTS_REMEMBERED", 1)
+    keys = [f"e{n}" for n in range(20)]
+    done = append(session, *(event(key=key) for key in [*keys, *keys]))
+    assert (done.accepted, done.duplicates) == (20, 20)
 
 
 @pytest.mark.parametrize("distance", range(8, 40))

@@ -67,7 +67,7 @@ def _move(approval: Approval, before: tuple[str, ...], state: str, **columns: ob
     if not row.update(delivery=state, **columns):
         return False
     approval.delivery = state
-    notify.approval_changed(approval.pk, approval.session_id)
+    notify.approval_changed(approval.pk, approval.session_id, approval.workspace_id)
     return True
 
 

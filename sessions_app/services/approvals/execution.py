@@ -78,7 +78,7 @@ def _note(approval: Approval, by: audit.Actor, digest: str, state: str, detail: 
         session=str(approval.session_id), tool=approval.tool_name, state=state, digest=digest,
         detail=text(detail)[:MAX_DETAIL],
     )  # fmt: skip
-    notify.approval_changed(approval.pk, approval.session_id)
+    notify.approval_changed(approval.pk, approval.session_id, approval.workspace_id)
     if state != "running":
         announcing.of_approval(approval, "approval.executed")
     return True

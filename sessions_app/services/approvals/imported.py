@@ -40,7 +40,7 @@ WHERE a.session_id = %(session)s AND a.execution IN ('none', 'running') AND a.cl
       WHEN 'error' THEN a.status IN ('pending', 'approved', 'approved_edited', 'auto_allowed')
       WHEN 'denied' THEN a.status IN ('approved', 'approved_edited', 'auto_allowed') AND NOT a.recorded
       ELSE false END
-RETURNING a.id
+RETURNING a.id, a.workspace_id
 """
 
 
@@ -71,8 +71,8 @@ def note_executions(session_id: UUID, since: int) -> None:
     """
     with connection.cursor() as cursor:
         cursor.execute(EXECUTED, {"session": session_id, "since": since})
-        for (approval_id,) in cursor.fetchall():
-            notify.approval_changed(approval_id, session_id)
+        for approval_id, workspace_id in cursor.fetchall():
+            notify.approval_changed(approval_id, session_id, workspace_id)
 
 
 class _Records:

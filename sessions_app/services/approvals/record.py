@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -9,7 +10,7 @@ from django.utils import timezone
 
 from sessions_app import counts
 from sessions_app.drafts import ActorKind, EventDraft, ToolDraft
-from sessions_app.models import Approval, Session
+from sessions_app.models import Approval, Session, Vote
 from sessions_app.queries import chains
 
 from .. import audit, notify, task_queue
@@ -58,21 +59,33 @@ def record_ending(approval: Approval, by: audit.Actor, action: str, reason: str,
         _keep_from_executors(approval)
         more = more | {"planted": True}
     # Archiving cancels what waits after it closed the session, so the event goes into a closed log, too.
-    sentence = f"{by.name}: {approval.get_status_display().lower()}"
-    actor_kind: ActorKind = "system" if by.kind in NOT_PEOPLE else "person"
-    if authority.is_asker(approval, by):
-        actor_kind = "agent"
-    events.append(approval.session_id, [event_of(approval, by, sentence, actor_kind)], origin=links.desk_for(by))
-    audit.record(
-        approval.workspace_id, by, action, subject=("approval", approval.pk), session=str(approval.session_id),
-        tool=approval.tool_name, status=approval.status, digest=approval.digest, reason=reason, **more,
-        outcome=chains.outcome_of(approval, list(approval.votes.order_by("id"))),
-    )  # fmt: skip
+    events.append(approval.session_id, [ending_event(approval, by)], origin=links.desk_for(by))
+    votes = list(approval.votes.order_by("id"))
+    audit.record_each(approval.workspace_id, [said_of_ending(approval, by, action, reason, votes, **more)])
     if action in COUNTED:
         counts.add(COUNTED[action])
     announce(approval)
     announcing.ended(approval)
     resume(approval.session_id)
+
+
+def ending_event(approval: Approval, by: audit.Actor) -> EventDraft:
+    """The end of an approval as an event of its session."""
+    actor_kind: ActorKind = "system" if by.kind in NOT_PEOPLE else "person"
+    if authority.is_asker(approval, by):
+        actor_kind = "agent"
+    return event_of(approval, by, f"{by.name}: {approval.get_status_display().lower()}", actor_kind)
+
+
+def said_of_ending(
+    approval: Approval, by: audit.Actor, action: str, reason: str, votes: Sequence[Vote], **more: Any
+) -> audit.Said:  # fmt: skip
+    """The end of an approval as an entry of the audit log."""
+    details = {
+        "session": str(approval.session_id), "tool": approval.tool_name, "status": approval.status,
+        "digest": approval.digest, "reason": reason, **more, "outcome": chains.outcome_of(approval, votes),
+    }  # fmt: skip
+    return audit.Said(by, action, ("approval", approval.pk), details)
 
 
 def _keep_from_executors(approval: Approval) -> None:
@@ -89,6 +102,11 @@ def announce(approval: Approval) -> None:
     asked = Approval.objects.filter(session_id=approval.session_id, status=Approval.Status.PENDING, deliver_at=None)
     waiting = asked.count()
     Session.objects.filter(pk=approval.session_id).update(pending_approvals=waiting)
-    notify.approval_changed(approval.pk, approval.session_id)
+    tell_readers(approval)
+
+
+def tell_readers(approval: Approval) -> None:
+    """Tell open pages and Slack of a change."""
+    notify.approval_changed(approval.pk, approval.session_id, approval.workspace_id)
     if installations.of_workspace(approval.workspace_id).exists():  # one connected just now is told by the next sweep
         task_queue.enqueue(task_queue.TELL_OF_APPROVAL, approval.pk, Line(approval.workspace_id))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -16,7 +17,7 @@ from sessions_app.models import Agent, Approval, Member, Session
 
 from .. import actors, agents, audit, sessions
 from ..escalations import steps
-from ..log import links
+from ..log import events, heads, links
 from ..log.sanitise import identifier, storable, text
 from ..notices import announcing
 from ..policies import gate
@@ -46,19 +47,35 @@ class Question:
     """Its result is what a person answers: no rule and no grant can allow it."""
 
 
+IsTold = Callable[[Approval], bool]
+
+
+def not_told(approval: Approval) -> bool:
+    """Whoever asks in a way that tells nobody yet."""
+    return False
+
+
 @transaction.atomic
 def request(
     session: Session, question: Question, *, by: audit.Actor, agent: Agent | None = None,
-    planted_by: Member | None = None,
+    planted_by: Member | None = None, is_told: IsTold = not_told,
 ) -> Approval:  # fmt: skip
     """Ask for a decision: of the rules, a grant, or else a person. The same ``client_id`` again is the same approval.
 
-    A call that an admin planted is always for a person, and none that they are themselves.
+    A call that an admin planted is always for a person, and none that they are themselves. ``is_told`` says of one
+    that is settled at once whether who asked reads the answer of this very call: then it is delivered.
 
     Raises ``sessions.Closed``, or ``Conflict`` when the client id was used for another question.
     """
-    Session.objects.select_for_update().only("id").get(pk=session.pk)  # the same question twice at once waits here
-    sessions.refuse_where_signed(session)
+    return _request(session, question, by=by, agent=agent, planted_by=planted_by, is_told=is_told)
+
+
+def _request(
+    session: Session, question: Question, *, by: audit.Actor, agent: Agent | None = None,
+    planted_by: Member | None = None, is_told: IsTold = not_told,
+) -> Approval:  # fmt: skip
+    head = heads.lock(session.pk)  # the same question twice at once waits here
+    sessions.refuse_where_signed(head)
     question = _storable(question)
     if question.client_id:
         asked = Approval.objects.filter(session=session, client_id=question.client_id).first()
@@ -72,20 +89,21 @@ def request(
         approval.planted, approval.planted_by, approval.asked_by_user_id = True, planted_by, planted_by.user_id
         question = replace(question, for_person=True)  # no grant is used up for it
     stop = doors.stop_in(session.workspace_id, session.agent_id)
-    judgement = gate.UNASKED if stop else gate.judge(session, _asked(question), agent=agent)
+    judgement = gate.UNASKED if stop else gate.judge(session, _asked(question), agent=agent, head=head)
     if planted_by and judgement.effect != "ask":
         judgement = gate.UNASKED
     automatic.note_judgement(approval, judgement)
-    event = record.event_of(approval, by, _asks(approval, by), actor_kind="agent")
-    approval.event_seq = sessions.append_to_open(session, [event], origin=links.desk_for(by)).last_seq
-    approval.save(force_insert=True)
-    audit.record(
-        session.workspace_id, by, "approval.requested", subject=("approval", approval.pk),
-        session=str(session.pk), tool=question.tool, digest=approval.digest, **_why_asked(approval),
-    )  # fmt: skip
+    sessions.refuse_archived(head)
+    asked_so = automatic.Asked(
+        by, record.event_of(approval, by, _asks(approval, by), actor_kind="agent"), _said_of_asking(approval, by)
+    )
     if judgement.effect != "ask":
-        automatic.settle(approval, judgement)
+        automatic.settle(approval, judgement, head, asked_so, is_told)
         return approval
+    origin = links.desk_for(by)
+    approval.event_seq = events.append(session.pk, [asked_so.event], origin=origin, head=head).last_seq
+    approval.save(force_insert=True)
+    audit.record_each(session.workspace_id, [asked_so.said])
     record.announce(approval)
     announcing.requested(approval)
     if stop:
@@ -103,7 +121,7 @@ def request(
 @transaction.atomic
 def request_in_own_session(
     workspace_id: UUID, agent_name: str, question: Question, *, by: audit.Actor, among: Q | None = None,
-    external_id: str = "", title: str = "",
+    external_id: str = "", title: str = "", is_told: IsTold = not_told,
 ) -> Approval:  # fmt: skip
     """Ask for a decision in a session made for the question, or for all that are asked with its ``external_id``.
 
@@ -121,7 +139,8 @@ def request_in_own_session(
         session = sessions.create(
             agent, by=by, origin=Session.Origin.API, title=title, external_id=external_id, for_question=True
         )
-    return request(session, question, by=by)
+    session.agent = agent
+    return _request(session, question, by=by, is_told=is_told)
 
 
 def _asks(approval: Approval, by: audit.Actor) -> str:
@@ -137,6 +156,14 @@ def _asked(question: Question) -> gate.Asked:
         question.tool, question.arguments, question.server, question.fingerprint, question.risk,
         sub_agent=question.sub_agent, for_person=question.for_person,
     )  # fmt: skip
+
+
+def _said_of_asking(approval: Approval, by: audit.Actor) -> audit.Said:
+    details = {
+        "session": str(approval.session_id), "tool": approval.tool_name, "digest": approval.digest,
+        **_why_asked(approval),
+    }  # fmt: skip
+    return audit.Said(by, "approval.requested", ("approval", approval.pk), details)
 
 
 def _why_asked(approval: Approval) -> dict[str, str]:

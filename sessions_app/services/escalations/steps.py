@@ -161,4 +161,4 @@ def _record(step: EscalationStep, told: list[str], by: audit.Actor) -> None:
         session=str(approval.session_id), step=step.position, targets=step.targets, told=told,
         **({"reason": step.reason} if step.taken_by else {}),
     )  # fmt: skip
-    notify.approval_changed(approval.pk, approval.session_id)
+    notify.approval_changed(approval.pk, approval.session_id, approval.workspace_id)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
@@ -21,17 +21,19 @@ from sessions_app import counts, event_chain
 from sessions_app.drafts import EventDraft
 from sessions_app.event_chain import COLUMNS
 from sessions_app.ids import uuid7_texts
-from sessions_app.models import Session
+from sessions_app.prepared import Statement, fetch, fetch_binary
 from sessions_app.queries.log import links as link_queries
 
 from .. import notify
 from . import links, projections
+from .heads import Head, lock
 from .new_events import NewEvents
-from .prepared import Statement, fetch, fetch_binary
 from .sanitise import MAX_SMALLINT, identifier, json_text, plausible, text
 
 BATCH = 2_000
 PARENTS_REMEMBERED = 20_000
+KEYS_REMEMBERED = 50_000
+"""Of a log that was empty, so that its first events need no look at what there is: 6 MB."""
 
 AFTER_APPEND: list[Callable[[UUID, int], object]] = []
 """Called in the transaction of an append that holds messages or results, with the session and the ``seq`` before: what
@@ -67,29 +69,6 @@ def _hex_key(natural_key: str) -> str:
     return hashlib.blake2b(natural_key.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-class Head(NamedTuple):
-    """The end of a session's log, and whether it takes more."""
-
-    session_id: UUID
-    last_seq: int
-    last_turn: int
-    status: str
-    origin: str
-
-
-LOCK = Statement("""
-SELECT id, last_seq, last_turn, status, origin FROM sessions_app_session WHERE id = %s FOR UPDATE
-""")
-
-
-def lock(session_id: UUID) -> Head:
-    """The end of a session's log, which stays so until the transaction ends. Raises ``Session.DoesNotExist``."""
-    found = fetch(LOCK, [session_id])
-    if not found:
-        raise Session.DoesNotExist(f"there is no session {session_id}")
-    return Head(*found[0])
-
-
 @transaction.atomic(savepoint=False)
 def append(
     session_id: UUID,
@@ -108,22 +87,37 @@ def append(
     """
     # One writer a session: the lock is what makes ``seq`` gapless and in the order of the log.
     head = head or lock(session_id)
-    log = _Log(head, origin, document)
+    log = _Log(head, document)
     seen = 0
     stream = iter(events)
     while batch := list(islice(stream, BATCH)):
-        log.write(batch)
+        log.write(batch, origin)
         seen += len(batch)
         if on_progress:
             on_progress(seen)
+    return _appended(head, log, seen)
+
+
+@transaction.atomic(savepoint=False)
+def append_each(head: Head, parts: Sequence[tuple[links.Origin, EventDraft]]) -> Appended:
+    """Add events of several origins, each with a link of its own, to the end of a log that the caller has locked."""
+    log = _Log(head, None)
+    log.look_up([event for _, event in parts])
+    for origin, event in parts:
+        log.write([event], origin)
+    return _appended(head, log, len(parts))
+
+
+def _appended(head: Head, log: _Log, seen: int) -> Appended:
+    """Bring everything that is computed up to date with what was written, and tell of it."""
     accepted = log.seq - head.last_seq
     if accepted:
         counts.add("appends")
         counts.add("events", accepted)
-        projections.project(session_id, head.last_seq, log.seq, log.new)
-        notify.session_changed(session_id, log.seq)
+        projections.project(head.session_id, head.last_seq, log.seq, log.new)
+        notify.session_changed(head.session_id, log.seq)
         for call in AFTER_APPEND if log.new.messages or log.new.results else ():
-            call(session_id, head.last_seq)
+            call(head.session_id, head.last_seq)
     return Appended(
         first_seq=head.last_seq + 1 if accepted else None,
         last_seq=log.seq if accepted else None,
@@ -143,19 +137,21 @@ class _Fresh(NamedTuple):
 class _Log:
     """The end of one session's log while an append holds it."""
 
-    def __init__(self, head: Head, origin: links.Origin, document: str | None) -> None:
+    def __init__(self, head: Head, document: str | None) -> None:
         self.session_pk = head.session_id
         self.session_id = str(head.session_id)
-        self.origin = origin
         self.document = document
         self.seq = head.last_seq
         self.turn = head.last_turn
         self.new = NewEvents()
         """What was written."""
         self._seqs: OrderedDict[str, int] = OrderedDict()
+        self._keys: set[str] = set()
+        """Every key of the log, while they are as many as its events: of one that was empty, and is not too long."""
+        self._looked_up: set[str] = set()
         self._last_link: bytes | None = None
 
-    def write(self, batch: list[EventDraft]) -> None:
+    def write(self, batch: list[EventDraft], origin: links.Origin) -> None:
         fresh = self._only_new(batch)
         if not fresh:
             return
@@ -172,7 +168,7 @@ class _Log:
             stored = link_queries.rows(self.session_pk, first_seq, self.seq)
         # The clock, not the transaction's beginning: an import of many minutes is received all the while.
         self._last_link = links.write(
-            links.Part(self.session_pk, first_seq, self.seq), stored, self._previous_link(first_seq - 1), self.origin,
+            links.Part(self.session_pk, first_seq, self.seq), stored, self._previous_link(first_seq - 1), origin,
             received_at=timezone.now(),
         )  # fmt: skip
         # The oldest first: nearly all parents are near. A forgotten one is looked up in the log.
@@ -182,15 +178,24 @@ class _Log:
     def _previous_link(self, last_seq: int) -> bytes:
         return links.previous_hash(self.session_pk, last_seq) if self._last_link is None else self._last_link
 
+    def look_up(self, events: list[EventDraft]) -> None:
+        """Find out at once which of the events of several batches the log holds already."""
+        keys = {_hex_key(event.key) for event in events}
+        self._seqs.update(self._lookup(keys) if self.seq else {})
+        self._looked_up |= keys
+
     def _only_new(self, batch: list[EventDraft]) -> list[_Fresh]:
         keys = [_hex_key(event.key) for event in batch]
-        # An empty log holds no key yet, so the first batch of an import needs no query.
-        known = self._lookup(keys).keys() if self.seq else ()
+        known: Container[str] = self._keys
+        if self.seq > len(self._keys) and not self._looked_up.issuperset(keys):
+            known = self._lookup(keys)
         fresh = []
         for key, event in zip(keys, batch, strict=True):
             if key not in known and key not in self._seqs:
                 fresh.append(_Fresh(key, _hex_key(event.parent) if event.parent else None, event))
                 self._seqs[key] = 0  # reserved: a repeat in the same batch is a duplicate too
+        if self.seq == len(self._keys) < KEYS_REMEMBERED:
+            self._keys.update(new.key for new in fresh)
         return fresh
 
     def _lookup(self, keys: Iterable[str]) -> dict[str, int]:

@@ -12,9 +12,9 @@ from django.db import connection
 
 from sessions_app import event_chain
 from sessions_app.models import EventLink, UnsealedHead
+from sessions_app.prepared import Statement, fetch, run
 
 from ..audit import Actor
-from .prepared import Statement, fetch, run
 from .sanitise import text
 
 Kind = EventLink.Origin

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sessions_app.drafts import EventDraft
+
+from .sanitise import text
 
 
 @dataclass(slots=True)
@@ -21,16 +23,21 @@ class NewEvents:
     """Read from a file."""
     messages: bool = False
     """To the agent."""
+    models: set[str] | None = field(default_factory=set)
+    """Models of the responses; None: nobody knows."""
 
     def note(self, event: EventDraft, *, from_file: bool) -> None:
         """Take in an event as it is written."""
         self.calls |= event.kind == "tool_call"
         self.results |= event.kind == "tool_result"
-        self.responses |= event.usage is not None or event.cost is not None
+        if event.usage is not None or event.cost is not None:
+            self.responses = True
+            if event.model and self.models is not None:
+                self.models.add(text(event.model))
         self.statements |= event.cost is not None and "cost_covers" in event.data
         self.approvals |= from_file and event.kind == "approval"
         self.messages |= event.kind == "user_message" and event.depth == 0
 
 
-ANYTHING = NewEvents(True, True, True, True, True, True)
+ANYTHING = NewEvents(True, True, True, True, True, True, None)
 """Of a log that was not looked through."""

@@ -12,6 +12,7 @@ from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
 from importlib.metadata import version
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 SOURCE = f"genai-prices/{version('genai-prices')}"
 UNPRICED = "unpriced"
 PROBE = 1_000_000
+LARGEST = 2**62
+"""Tokens; a prompt of more there is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,26 @@ def price(model: str | None, at: datetime, tokens: tuple[int, int, int, int, int
     return card.rates(tokens[0] + tokens[1] + tokens[2]).amount(*tokens)
 
 
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Rates of a model for prompts of more than ``above`` tokens, and at most ``until``."""
+
+    above: int
+    until: int
+    rates: Rates
+
+
+def bands(model: str) -> tuple[Band, ...] | None:
+    """What a model costs whenever it is used: nothing known is no band. None where it depends on the time."""
+    known = _find(model)
+    if known is None:
+        return ()
+    if isinstance(known.prices, list):
+        return None
+    card = _cards.get(id(known.prices)) or _cards.setdefault(id(known.prices), _Card(known.prices))
+    return card.bands()
+
+
 def context_window(model: str) -> int | None:
     """Tokens that a model reads at once, where the price list tells."""
     known = _find(model)
@@ -81,6 +104,13 @@ class _Card:
         if tier not in self._rates:
             self._rates[tier] = self._ask(tier)
         return self._rates[tier]
+
+    def bands(self) -> tuple[Band, ...]:
+        """The rates for prompts of all sizes."""
+        edges = [-1, *self._starts, LARGEST]
+        return tuple(
+            Band(above, until, self.rates(above + 1)) for above, until in pairwise(edges)
+        )  # fmt: skip
 
     def _ask(self, tier: int) -> Rates:
         size = self._starts[tier - 1] + 1 if tier else (self._starts or [PROBE])[0]

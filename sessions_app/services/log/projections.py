@@ -15,15 +15,15 @@ from django.db import connection, transaction
 from django.db.models import Max
 
 from sessions_app.models import Event, EventText, ModelRequest, Session, ToolCall, Turn
+from sessions_app.prepared import Statement, fetch, run
 
 from ..approvals import imported
 from . import pricing, search_index, shared_responses, sums
 from .new_events import ANYTHING, NewEvents
-from .prepared import Statement, fetch, run
 from .sums import EVERYTHING, TOKENS
 
 MANY = 5_000
-"""From so many new events on the planner gets new statistics first."""
+"""From so many new events on the planner is told more, see ``_Batch``."""
 FEW = 500
 """Up to so many new events statements run by a plan that was made for other sessions."""
 
@@ -33,6 +33,32 @@ WITH made AS (
     SELECT session_id, seq, call_id, coalesce(tool_name, ''), tool_server, tool_status, turn, at
     FROM sessions_app_event
     WHERE session_id = %(session)s AND seq > %(since)s AND kind = 'tool_call'
+    RETURNING turn, status, name
+)
+SELECT turn, count(*), count(*) FILTER (WHERE status = 'error'), array_agg(DISTINCT name) FILTER (WHERE name <> '')
+FROM made GROUP BY turn
+""")
+
+# The same for a log that had no event before, with results: an INSERT and no UPDATE of nearly every row after it.
+FIRST_CALLS = Statement("""
+WITH lines AS MATERIALIZED (
+    SELECT seq, kind, call_id, tool_name, tool_server, tool_status, turn, at, parent_seq,
+           max(seq) FILTER (WHERE kind = 'tool_call') OVER (PARTITION BY call_id ORDER BY seq) AS latest
+    FROM sessions_app_event
+    WHERE session_id = %(session)s AND seq > %(since)s AND kind IN ('tool_call', 'tool_result')
+), results AS (
+    SELECT DISTINCT ON (call_seq) * FROM (
+        SELECT r.seq, r.tool_status, r.at,
+               coalesce(parent.seq, CASE WHEN r.call_id IS NOT NULL THEN r.latest END) AS call_seq
+        FROM lines r LEFT JOIN lines parent ON parent.seq = r.parent_seq AND parent.kind = 'tool_call'
+        WHERE r.kind = 'tool_result'
+    ) found WHERE call_seq IS NOT NULL ORDER BY call_seq, seq
+), made AS (
+    INSERT INTO sessions_app_toolcall
+        (session_id, seq, result_seq, call_id, name, server, status, turn, started_at, ended_at)
+    SELECT %(session)s, c.seq, r.seq, c.call_id, coalesce(c.tool_name, ''), c.tool_server,
+           coalesce(r.tool_status, c.tool_status), c.turn, c.at, r.at
+    FROM lines c LEFT JOIN results r ON r.call_seq = c.seq WHERE c.kind = 'tool_call'
     RETURNING turn, status, name
 )
 SELECT turn, count(*), count(*) FILTER (WHERE status = 'error'), array_agg(DISTINCT name) FILTER (WHERE name <> '')
@@ -65,6 +91,16 @@ WITH results AS (
 SELECT turn, sum(more) FROM joined GROUP BY turn HAVING sum(more) <> 0
 """)
 
+RATES = ("request", "input", "cache_read", "cache_write", "cache_write_1h", "output")
+RATE_ARRAYS = ", ".join(f"%({name})s::numeric[]" for name in RATES)
+PROMPT = " + ".join(f"coalesce(best.{name}, 0)" for name in TOKENS[:3])
+# As ``pricing.Rates.amount``: priced as it is written, since an UPDATE of each new row took as much as its INSERT.
+AMOUNT = """rate.request + rate.input * coalesce(best.input_tokens, 0)
+       + rate.cache_read * coalesce(best.cache_read_tokens, 0)
+       + rate.cache_write * (coalesce(best.cache_write_tokens, 0) - coalesce(best.cache_write_1h_tokens, 0))
+       + rate.cache_write_1h * coalesce(best.cache_write_1h_tokens, 0)
+       + rate.output * coalesce(best.output_tokens, 0)"""
+
 # One row per model response. Recorders repeat a response's usage on each of its lines, growing or not: the line
 # with the greatest output is the true one in every transcript measured (first-wins loses 70-80 % of the output).
 REQUESTS = Statement(
@@ -89,11 +125,16 @@ WITH lines AS (
 ), kept AS (
 INSERT INTO sessions_app_modelrequest AS r
     (session_id, key, seq, turn, at, model, {", ".join(TOKENS)}, cache_write_1h_tokens, quality, cost_recorded,
-     price_source, identity, is_copy)
+     cost_priced, price_source, identity, is_copy)
 SELECT %(session)s, key, spans.last_seq, spans.turn, spans.at, spans.model, {", ".join(f"best.{n}" for n in TOKENS)},
-       best.cache_write_1h_tokens, best.quality, spans.cost, '',
+       best.cache_write_1h_tokens, best.quality, spans.cost, {AMOUNT},
+       CASE WHEN rate.model IS NOT NULL THEN %(source)s WHEN spans.model = ANY(%(timely)s::text[]) THEN ''
+            ELSE %(unpriced)s END,
        md5(s.workspace_id || ' ' || s.response_scope || ' ' || key || ' ' || said)::uuid, spans.is_copy
 FROM best JOIN spans USING (key) JOIN sessions_app_session s ON s.id = %(session)s
+LEFT JOIN unnest(%(models)s::text[], %(above)s::bigint[], %(until)s::bigint[], {RATE_ARRAYS})
+    AS rate (model, above, until, {", ".join(RATES)})
+    ON rate.model = spans.model AND {PROMPT} > rate.above AND {PROMPT} <= rate.until
 ON CONFLICT (session_id, key) DO UPDATE SET
     seq = excluded.seq,
     at = least(r.at, excluded.at),
@@ -104,9 +145,9 @@ ON CONFLICT (session_id, key) DO UPDATE SET
     cost_recorded = greatest(r.cost_recorded, excluded.cost_recorded),
     is_copy = r.is_copy OR excluded.is_copy, cost_within = NULL,
     price_source = '', cost_priced = NULL
-RETURNING r.turn
+RETURNING r.turn, r.price_source
 )
-SELECT DISTINCT turn FROM kept
+SELECT turn, bool_or(price_source = '') FROM kept GROUP BY turn
 """.replace("{better}", "coalesce(excluded.output_tokens, -1) >= coalesce(r.output_tokens, -1)")
 )
 
@@ -135,6 +176,9 @@ SELECT r.key, r.model, coalesce(r.at, s.created_at), {", ".join(f"coalesce(r.{n}
 FROM sessions_app_modelrequest r JOIN sessions_app_session s ON s.id = r.session_id
 WHERE r.session_id = %(session)s AND r.seq > %(since)s AND r.price_source = ''
 """)  # fmt: skip
+MODELS = Statement("""
+SELECT DISTINCT model FROM sessions_app_event WHERE session_id = %(session)s AND seq > %(since)s AND model IS NOT NULL
+""")
 PRICED = Statement("""
 UPDATE sessions_app_modelrequest r SET cost_priced = p.amount, price_source = p.source
 FROM unnest(%s::text[], %s::numeric[], %s::text[]) AS p(key, amount, source)
@@ -183,31 +227,45 @@ class _Batch:
     since: int
     count: int
 
-    def fetch(self, statement: Statement) -> list[tuple[Any, ...]]:
-        """Rows of a statement over the new events."""
-        return fetch(statement, {"session": self.session_id, "since": self.since}, keep=self.count <= FEW)
+    def fetch(self, statement: Statement, **values: Any) -> list[tuple[Any, ...]]:
+        """Rows of a statement over the new events.
+
+        Of many the planner expects few where it knows nothing of this session, and joins in nested loops: 106 s for
+        50,000 events instead of 6 s, measured on PostgreSQL 18.
+        """
+        given = {"session": self.session_id, "since": self.since, **values}
+        if self.count <= MANY:
+            return fetch(statement, given, keep=self.count <= FEW)
+        run(NO_LOOPS, ())
+        rows = fetch(statement, given, keep=False)
+        run(LOOPS, ())
+        return rows
 
     def analyze(self, table: str) -> None:
-        """Give the planner new statistics where so many rows are new that it would go wrong without.
+        """Give the planner statistics of a table that most rows are new in. What reads pages goes by them.
 
-        With the statistics of a small table the statements here join in nested loops: 106 s for 50,000 events instead
-        of 6 s, measured on PostgreSQL 18.
+        Not of a large one: that reads 30,000 rows from as many places, and the next import would pay for it again.
         """
-        if self.count > MANY:
+        if self.count > MANY and fetch(ROWS, [f"sessions_app_{table.partition(' ')[0]}"])[0][0] < self.count:
             with connection.cursor() as cursor:
                 cursor.execute(f"ANALYZE sessions_app_{table}")
+
+
+NO_LOOPS, LOOPS = Statement("SET LOCAL enable_nestloop = off"), Statement("SET LOCAL enable_nestloop TO DEFAULT")
+ROWS = Statement("SELECT reltuples FROM pg_class WHERE oid = to_regclass(%s)")
 
 
 def _join_calls(batch: _Batch, new: NewEvents) -> tuple[dict[int, tuple[int, int]], set[str]]:
     """Write tool calls and their results. Returns how many calls and errors more each turn has, and names of tools."""
     changed: dict[int, tuple[int, int]] = {}
     tools: set[str] = set()
+    is_first = batch.since == 0
     if new.calls:
-        for turn, calls, errors, names in batch.fetch(CALLS):
+        for turn, calls, errors, names in batch.fetch(FIRST_CALLS if is_first else CALLS):
             changed[turn] = (calls, errors)
             tools.update(names or ())
         batch.analyze("toolcall")
-    if new.results:
+    if new.results and not is_first:
         for turn, more in batch.fetch(RESULTS):
             calls, errors = changed.get(turn, (0, 0))
             changed[turn] = (calls, errors + more)
@@ -220,9 +278,11 @@ def _count_requests(batch: _Batch, new: NewEvents) -> tuple[set[int], dict[UUID,
     """
     if not new.responses:
         return set(), {}
-    turns = {turn for (turn,) in batch.fetch(REQUESTS)}
+    written = batch.fetch(REQUESTS, **_rates(batch, new.models))
     batch.analyze("modelrequest")
-    _price(batch)
+    if any(has_no_price for _, has_no_price in written):
+        _price(batch)
+    turns = {turn for turn, _ in written}
     if new.statements:
         turns |= {turn for (turn,) in batch.fetch(COVERED)}
     return turns, shared_responses.assign_owners(batch.session_id, batch.since)
@@ -245,6 +305,20 @@ def stated_tools(metadata: dict[str, Any]) -> list[str]:
     """Names of tools that a file states beside its events (``tools_invoked`` of a product graph); they are no calls."""
     tools = metadata.get("tools_invoked")
     return sorted({name for name in tools if isinstance(name, str)}) if isinstance(tools, list) else []
+
+
+def _rates(batch: _Batch, models: set[str] | None) -> dict[str, Any]:
+    """Prices of the models that responses name, for ``REQUESTS``; ``timely`` are those whose prices depend on time."""
+    if models is None:
+        models = {model for (model,) in batch.fetch(MODELS)}
+    known = {model: pricing.bands(model) for model in sorted(models)}
+    found = [(model, band) for model, bands in known.items() for band in bands or ()]
+    arrays = {name: [getattr(band.rates, name) for _, band in found] for name in RATES}
+    return arrays | {
+        "models": [model for model, _ in found], "above": [band.above for _, band in found],
+        "until": [band.until for _, band in found], "timely": [name for name in known if known[name] is None],
+        "source": pricing.SOURCE, "unpriced": pricing.UNPRICED,
+    }  # fmt: skip
 
 
 def _price(batch: _Batch) -> None:

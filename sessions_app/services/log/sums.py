@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from . import prepared
+from sessions_app import prepared
 
 EVERYTHING = 2**31 - 1
 """A ``seq`` after which there is nothing: no event is new."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from uuid import UUID, uuid5
 
 from django.utils import timezone
@@ -27,8 +28,8 @@ TEST = "webhook.test"
 ENDINGS = {Approval.Status.EXPIRED: "approval.expired", Approval.Status.CANCELLED: "approval.cancelled"}
 
 
-def of_approval(approval: Approval, event: str) -> None:
-    """Something happened to an approval: one of ``EVENTS``. Inside the transaction that changed it.
+def of_approval(approval: Approval, *events: str) -> None:
+    """Something happened to an approval: each one of ``EVENTS``. Inside the transaction that changed it.
 
     Of a planted call no program is told: it might be the one that makes what is approved.
     """
@@ -37,7 +38,9 @@ def of_approval(approval: Approval, event: str) -> None:
     at = timezone.now()
     # A decision that was taken back can be followed by another: one message for each version.
     subject = uuid5(approval.pk, f"{approval.version} {approval.execution}")
-    _write(approval.workspace_id, event, subject, at, lambda: payloads.of_approval(event, at, approval), approval)
+    webhooks = _active(approval.workspace_id)
+    for event in events:
+        _write(webhooks, event, subject, at, partial(payloads.of_approval, event, at, approval), approval)
 
 
 def requested(approval: Approval) -> None:
@@ -49,33 +52,44 @@ def requested(approval: Approval) -> None:
 def ended(approval: Approval) -> None:
     """It waits no more."""
     choices.write_ending(approval)
-    of_approval(approval, ENDINGS.get(Approval.Status(approval.status), "approval.decided"))
+    of_approval(approval, _ending(approval))
+
+
+def settled(approval: Approval, *, told: bool) -> None:
+    """It never waited, so that nobody was asked; ``told``: who asked has the answer."""
+    of_approval(approval, _ending(approval), *(["approval.delivered"] if told else []))
+
+
+def _ending(approval: Approval) -> str:
+    return ENDINGS.get(Approval.Status(approval.status), "approval.decided")
 
 
 def voted(approval: Approval, vote: Vote) -> None:
     """Somebody voted, and more votes are needed."""
     if approval.planted:
         return
-    at = vote.at
-    write_body: Callable[[], str] = lambda: payloads.of_approval("approval.voted", at, approval)  # noqa: E731
-    _write(approval.workspace_id, "approval.voted", vote.pk, at, write_body, approval)
+    event, at = "approval.voted", vote.at
+    write_body = partial(payloads.of_approval, event, at, approval)
+    _write(_active(approval.workspace_id), event, vote.pk, at, write_body, approval)
 
 
 def of_stop(stop: Stop, event: str) -> None:
     """A stop was made, or is over. Inside a transaction."""
     at = timezone.now()
-    _write(stop.workspace_id, event, stop.pk, at, lambda: payloads.of_stop(event, at, stop))
+    _write(_active(stop.workspace_id), event, stop.pk, at, partial(payloads.of_stop, event, at, stop))
+
+
+def _active(workspace_id: UUID) -> list[OutgoingWebhook]:
+    return list(
+        OutgoingWebhook.objects.filter(workspace_id=workspace_id, active=True).only("id", "events", "workspace")
+    )
 
 
 def _write(
-    workspace_id: UUID, event: str, subject: UUID, at: datetime, write_body: Callable[[], str],
+    webhooks: list[OutgoingWebhook], event: str, subject: UUID, at: datetime, write_body: Callable[[], str],
     approval: Approval | None = None,
 ) -> None:  # fmt: skip
-    told = [
-        webhook
-        for webhook in OutgoingWebhook.objects.filter(workspace_id=workspace_id, active=True).only("id", "events")
-        if not webhook.events or event in webhook.events
-    ]
+    told = [webhook for webhook in webhooks if not webhook.events or event in webhook.events]
     if not told:
         return
     body = write_body()
@@ -87,4 +101,4 @@ def _write(
     ]  # fmt: skip
     OutgoingMessage.objects.bulk_create(rows, ignore_conflicts=True)
     for row in rows:
-        task_queue.enqueue(task_queue.POST_MESSAGE, row.pk, Line(workspace_id))
+        task_queue.enqueue(task_queue.POST_MESSAGE, row.pk, Line(row.webhook.workspace_id))

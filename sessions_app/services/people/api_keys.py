@@ -6,10 +6,11 @@ import hashlib
 import secrets
 from datetime import timedelta
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from sessions_app.models import Agent, ApiKey, Role, Workspace
+from sessions_app.prepared import Statement, fetch
 
 from .. import actors, audit
 
@@ -63,15 +64,32 @@ def revoke_api_key(key: ApiKey, *, by: audit.Actor) -> None:
         audit.record(key.workspace_id, by, "api_key.revoked", subject=("api_key", key.id), name=key.name)
 
 
+FIELDS = tuple(field.attname for field in ApiKey._meta.concrete_fields)
+OF_WORKSPACE = tuple(field.attname for field in Workspace._meta.concrete_fields)
+# Each request of a program begins with it: by Django's query it took 1.7 ms of CPU, most of it in writing the SQL.
+FIND = Statement(f"""
+SELECT {", ".join(f"k.{name}" for name in FIELDS)}, {", ".join(f"w.{name}" for name in OF_WORKSPACE)}
+FROM sessions_app_apikey k JOIN sessions_app_workspace w ON w.id = k.workspace_id
+WHERE k.sha256 = %s AND k.revoked_at IS NULL
+""")
+
+
+def _key_of(sha256: str) -> ApiKey | None:
+    """The live key, with its workspace. Its agent, which few keys have, is another query."""
+    for row in fetch(FIND, [sha256]):
+        key = ApiKey.from_db(connection.alias, FIELDS, row[: len(FIELDS)])
+        key.workspace = Workspace.from_db(connection.alias, OF_WORKSPACE, row[len(FIELDS) :])
+        return key
+    return None
+
+
 class Expired(Exception):
     """The key's time is over; the message says since when."""
 
 
 def find_api_key(secret: str) -> ApiKey | None:
     """The live key with this secret; its ``last_used_at`` is kept to the minute. Raises ``Expired``."""
-    found = ApiKey.objects.select_related("workspace", "agent")
-    key = found.filter(sha256=_sha256(secret), revoked_at=None).first()
-    now = timezone.now()
+    key, now = _key_of(_sha256(secret)), timezone.now()
     if key and key.expires_at and key.expires_at <= now:
         raise Expired(f"this API key expired on {key.expires_at:%Y-%m-%d at %H:%M} UTC; ask an admin for another")
     # At most one UPDATE a minute and key: an agent may send many requests a second.

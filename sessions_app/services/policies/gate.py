@@ -22,6 +22,8 @@ from sessions_app.policy.rules import TRIGGERS, Effect
 
 from .. import agents
 from ..audit import Actor
+from ..log import heads
+from ..log.heads import Head
 from . import compiled, grants
 
 ESCALATE = grants.ESCALATE
@@ -70,12 +72,13 @@ UNASKED = Judgement("ask")
 """Of a call that no rule is asked about: a stop denies it, and no grant is used up for it."""
 
 
-def judge(session: Session, asked: Asked, *, agent: Agent | None = None) -> Judgement:
+def judge(session: Session, asked: Asked, *, agent: Agent | None = None, head: Head | None = None) -> Judgement:
     """What becomes of a call. Call it in the transaction that keeps the answer: a grant that is used is counted.
 
-    ``agent`` is the session's agent with the definition that the session runs under, where the caller has it.
+    ``agent`` is the session's agent with the definition that the session runs under, where the caller has it, and
+    ``head`` that of the session where the caller has locked it.
     """
-    judgement, agent = _by_rules(session, asked, agent)
+    judgement, agent = _by_rules(session, asked, agent, head)
     if judgement.effect != "ask" or asked.for_person or asked.tool == ESCALATE:
         return judgement
     if "always" not in terms.decisions_allowed(judgement.terms, judgement.risk):
@@ -110,9 +113,8 @@ def is_governed(agent: Agent) -> bool:
     )
 
 
-def call_of(session: Session, asked: Asked, agent: Agent) -> Call:
+def call_of(asked: Asked, agent: Agent, now: Head) -> Call:
     """The call as rules see it, with what the session has cost so far as the desk knows it."""
-    now = Session.objects.only("cost_recorded", "cost_priced", "unpriced_tokens", "parent", "origin").get(pk=session.pk)
     return Call(
         tool=asked.tool,
         arguments=asked.arguments,
@@ -121,15 +123,17 @@ def call_of(session: Session, asked: Asked, agent: Agent) -> Call:
         agent_name=agent.name,
         trigger=now.origin if now.origin in TRIGGERS else None,
         sub_agent=asked.sub_agent or now.parent_id is not None,
-        cost=now.cost_amount or Decimal(0),
+        cost=(now.cost_recorded or Decimal(0)) + (now.cost_priced or Decimal(0)),
         cost_is_whole=now.unpriced_tokens == 0,
         now=timezone.now(),
     )
 
 
-def _by_rules(session: Session, asked: Asked, agent: Agent | None) -> tuple[Judgement, Agent]:
+def _by_rules(
+    session: Session, asked: Asked, agent: Agent | None, head: Head | None = None
+) -> tuple[Judgement, Agent]:  # fmt: skip
     agent = agent or agents.as_of(session.agent, session.agent_version)
-    call = call_of(session, asked, agent)
+    call = call_of(asked, agent, head or heads.read(session.pk))
     in_force = PolicyInForce.objects.filter(workspace_id=session.workspace_id).values_list("live", "shadow").first()
     live_id, shadow_id = in_force or (None, None)
     own = compiled.of_agent(agent)

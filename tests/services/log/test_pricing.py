@@ -124,3 +124,18 @@ def test_response_without_tokens_costs_nothing():
 
 def test_the_source_names_the_table():
     assert pricing.SOURCE.startswith("genai-prices/")
+
+
+@pytest.mark.parametrize("model", ["claude-opus-4-5", "claude-sonnet-4-5", "gpt-5", "gemini-2.5-pro", "no-such-model"])
+@pytest.mark.parametrize("size", SIZES)
+def test_the_bands_of_a_model_are_its_prices(model, size):
+    """By them PostgreSQL prices responses as it writes them."""
+    bands = pricing.bands(model)
+    assert bands is not None
+    tokens = (size // 3, size // 3, size - 2 * (size // 3), size // 9, 77)
+    fitting = [band.rates.amount(*tokens) for band in bands if band.above < size <= band.until]
+    assert fitting == [amount for amount in [pricing.price(model, NOW, tokens)] if amount is not None]
+
+
+def test_a_price_that_depends_on_the_time_is_no_band():
+    assert pricing.bands("deepseek-chat") is None

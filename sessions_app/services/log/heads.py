@@ -1,0 +1,47 @@
+"""The head of a session: how far its log goes, and what is asked of it by whoever adds to it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import NamedTuple
+from uuid import UUID
+
+from sessions_app.models import Session
+from sessions_app.prepared import Statement, fetch
+
+
+class Head(NamedTuple):
+    """The end of a session's log, whether it takes more, and what it has cost."""
+
+    session_id: UUID
+    last_seq: int
+    last_turn: int
+    status: str
+    origin: str
+    parent_id: UUID | None
+    cost_recorded: Decimal | None
+    cost_priced: Decimal | None
+    unpriced_tokens: int
+
+
+READ = f"""
+SELECT id, {", ".join(Head._fields[1:])} FROM sessions_app_session WHERE id = %s
+"""
+PLAIN, LOCKED = Statement(READ), Statement(f"{READ} FOR UPDATE")
+
+
+def lock(session_id: UUID) -> Head:
+    """The head of a session, which stays so until the transaction ends. Raises ``Session.DoesNotExist``."""
+    return _head(LOCKED, session_id)
+
+
+def read(session_id: UUID) -> Head:
+    """The head of a session as it is now. Raises ``Session.DoesNotExist``."""
+    return _head(PLAIN, session_id)
+
+
+def _head(statement: Statement, session_id: UUID) -> Head:
+    found = fetch(statement, [session_id])
+    if not found:
+        raise Session.DoesNotExist(f"there is no session {session_id}")
+    return Head(*found[0])
