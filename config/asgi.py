@@ -8,10 +8,7 @@ from django.conf import settings  # noqa: E402
 from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler  # noqa: E402
 from django.core.asgi import get_asgi_application  # noqa: E402
 
-from config import env  # noqa: E402
 from config.database import pool  # noqa: E402
-from config.processes import beating  # noqa: E402
-from config.processes.loopback import get  # noqa: E402
 from config.web import gate  # noqa: E402
 
 _django = get_asgi_application()  # before what imports models: until then there are none
@@ -34,8 +31,3 @@ _files = (
     else StaticFiles(Admission(_django), root=str(settings.STATIC_ROOT), prefix=settings.STATIC_URL)
 )
 application = ForwardedHeaders(BodyLimits(DiskRoom(_files), limits()))
-
-_own = env.read()  # not the settings': those are the fork server's, which has no port
-# The heart beats when a request to our own address is answered, whatever the answer: a thread alone would beat on while
-# the event loop stands still.
-beating.begin(lambda: get(_own.host or "127.0.0.1", _own.port, "/healthz")[0] > 0)

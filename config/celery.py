@@ -12,7 +12,7 @@ from typing import Any
 from celery import Celery, bootsteps
 from celery.app.utils import Settings
 from celery.platforms import SecurityWarning  # type: ignore[attr-defined]  # the stubs leave it out
-from celery.signals import celeryd_init, task_failure, task_postrun, task_prerun, worker_init
+from celery.signals import celeryd_init, task_failure, task_postrun, task_prerun, worker_init, worker_shutdown
 from celery.worker import state
 from celery.worker.consumer import Consumer
 from django.db import connection
@@ -57,6 +57,12 @@ def yield_to_people(sender: Any, **_: object) -> None:
     """Lower the priority of what no person waits for."""
     if broker.PEOPLE not in sender.app.amqp.queues.consume_from:
         os.nice(MACHINE_WORK_NICENESS)
+
+
+@worker_shutdown.connect
+def end_as_a_part(**_: object) -> None:
+    """Say that it is gone, where no scheduler of this host does."""
+    beating.end()
 
 
 @task_prerun.connect

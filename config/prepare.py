@@ -36,6 +36,19 @@ def database(*, host: bool = True) -> None:
         _prepare_alone(host)
 
 
+def part() -> None:
+    """Look whether a part can run on the database, which ``database`` has prepared. Raises ConfigError where not."""
+    connect()
+    if fault := schema.version_fault():
+        raise ConfigError(fault)
+    executor = MigrationExecutor(connection)
+    if fault := schema.fault(executor):
+        raise ConfigError(fault)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        raise ConfigError("the database is not prepared for this version: run `prepare` first (manage.py prepare)")
+    installation.check_host()
+
+
 def _prepare_alone(host: bool) -> None:
     with connection.cursor() as cursor:
         _lock(cursor)

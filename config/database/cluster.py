@@ -35,6 +35,8 @@ class Cluster:
     """The embedded database of one data directory, by the places of its files."""
 
     data_dir: Path
+    connections: int = 80
+    """That its server allows: for as many parts as `up` has unless told (``config.processes.parts``)."""
 
     @property
     def directory(self) -> Path:

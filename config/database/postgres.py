@@ -42,8 +42,6 @@ SSL_REQUEST = (8).to_bytes(4, "big") + (80_877_103).to_bytes(4, "big")
 # For a laptop: 20 MB when idle. io workers and the replication launcher would be four more processes.
 TUNING = {
     "listen_addresses": "",
-    # 52 when every pool of a host is full (docs/operations.md), and commands beside it.
-    "max_connections": "80",
     "shared_buffers": "48MB",
     "work_mem": "8MB",
     "random_page_cost": "1.1",  # 4, the default, is for disks that turn: it reads whole tables where an index is faster
@@ -184,7 +182,11 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
 
 
 def _options(cluster: Cluster) -> list[str]:
-    settings = TUNING | {"unix_socket_directories": str(cluster.sockets), "port": str(PORT)}
+    settings = TUNING | {
+        "max_connections": str(cluster.connections),
+        "unix_socket_directories": str(cluster.sockets),
+        "port": str(PORT),
+    }
     return [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
 
 

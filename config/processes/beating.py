@@ -6,12 +6,18 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from importlib import import_module
+from types import ModuleType
 
 from django.conf import settings
+from django.db import DatabaseError, InterfaceError, connections
 
 from config import env
-from config.processes.heartbeat_files import BEAT_SECONDS, HeartbeatFile
+from config.processes.heartbeat_files import BEAT_SECONDS, SCHEDULER, HeartbeatFile
 from sessions_app import counts
+
+log = logging.getLogger(__name__)
+_ending, _copying = threading.Event(), threading.Lock()
 
 
 class Progress:
@@ -56,6 +62,47 @@ def begin(works: Callable[[], bool]) -> None:
     logging.getLogger().addHandler(counts.ErrorCounter())
     heartbeat = HeartbeatFile(settings.DATA_DIR, part)
     threading.Thread(target=_beat, args=(heartbeat, works), name="heartbeat", daemon=True).start()
+    if part != SCHEDULER:
+        threading.Thread(target=_copy_without_scheduler, name="copy", daemon=True).start()
+
+
+def end() -> None:
+    """Forget this host, as its scheduler does, where it has none: its parts are being stopped."""
+    _ending.set()
+    if env.read().part is None or _has_scheduler():
+        return
+    with _copying:
+        try:
+            heartbeats().leave()
+        except (DatabaseError, InterfaceError) as fault:
+            log.warning("the heartbeats of this host stay for an hour: %s", str(fault).strip())
+
+
+def _copy_without_scheduler() -> None:
+    """Copy the heartbeats of a host that has no scheduler of its own into the database, for the doctor and /metrics.
+
+    All its parts do: the same rows, and none of them has to know whether the others live.
+    """
+    began = time.monotonic()
+    while not _ending.wait(BEAT_SECONDS):
+        if _has_scheduler():
+            return
+        with _copying:
+            try:
+                heartbeats().copy(settings.DATA_DIR, leads=False, up_seconds=time.monotonic() - began)
+            except (DatabaseError, InterfaceError) as fault:
+                log.warning("the heartbeats of this host wait for the database: %s", str(fault).strip())
+            finally:
+                connections.close_all()
+
+
+def _has_scheduler() -> bool:
+    return HeartbeatFile(settings.DATA_DIR, SCHEDULER).beaten_at() is not None
+
+
+def heartbeats() -> ModuleType:
+    """``config.processes.heartbeats``, which needs models: Celery's application is there before them."""
+    return import_module("config.processes.heartbeats")
 
 
 def _beat(heartbeat: HeartbeatFile, works: Callable[[], bool]) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 FOLDER = "heartbeats"
 """Below the data directory."""
+SCHEDULER, SUPERVISOR = "scheduler", "supervisor"
 SILENT_SECONDS = 15.0
 """A part that is silent for so long is taken for dead: seven beats are missing. With its start and what waits meanwhile
 that is less than the 30 s after which everything has to run again."""
@@ -66,10 +67,14 @@ class HeartbeatFile:
 
 def make_folder(data_dir: Path) -> None:
     """The folder, without what an earlier start has left."""
-    folder = data_dir / FOLDER
-    folder.mkdir(exist_ok=True, mode=0o700)
-    for path in folder.iterdir():
+    open_folder(data_dir)
+    for path in (data_dir / FOLDER).iterdir():
         path.unlink(missing_ok=True)
+
+
+def open_folder(data_dir: Path) -> None:
+    """The folder, with what is in it: others beat there."""
+    (data_dir / FOLDER).mkdir(exist_ok=True, mode=0o700)
 
 
 def all_of(data_dir: Path) -> list[HeartbeatFile]:

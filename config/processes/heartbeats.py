@@ -14,9 +14,9 @@ from django.db.models.functions import Now
 
 from config.models import PartHeartbeat
 from config.processes import heartbeat_files
-from config.processes.heartbeat_files import SILENT_SECONDS, HeartbeatFile
+from config.processes.heartbeat_files import SCHEDULER as SCHEDULER
+from config.processes.heartbeat_files import SILENT_SECONDS, SUPERVISOR, HeartbeatFile
 
-SCHEDULER, SUPERVISOR = "scheduler", "supervisor"
 GONE_AFTER = timedelta(hours=1)
 """A host that has been silent for so long has left for good, and is forgotten. One that is stopped says so itself."""
 LEADER_SECONDS = 30.0
@@ -50,7 +50,10 @@ def this_host() -> str:
 
 
 def copy(data_dir: Path, *, leads: bool, up_seconds: float) -> None:
-    """Copy the heartbeats of this host into the table, and forget hosts that have left for good."""
+    """Copy the heartbeats of this host into the table, and forget hosts that have left for good.
+
+    The scheduler does; on a host that has none, each part does (``config.processes.beating``).
+    """
     parts = [
         {
             "part": one.part,
@@ -74,7 +77,7 @@ def leave() -> None:
 def silent_here(data_dir: Path) -> list[Silence]:
     """Parts of this host that are silent, by their files: true also while the database is away."""
     found: list[HeartbeatFile] = [one for one in heartbeat_files.all_of(data_dir) if one.age() > SILENT_SECONDS]
-    found.sort(key=lambda one: one.part != SUPERVISOR)  # the first: it asks others for their heartbeats
+    found.sort(key=lambda one: not one.part.startswith(SUPERVISOR))  # the first: it asks others for their heartbeats
     return [Silence(this_host(), one.part, one.age()) for one in found]
 
 

@@ -15,30 +15,25 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import NoReturn
 
-from config import broker, env
+from config import env
 from config.database import postgres
 from config.database.cluster import Cluster, make_data_dir
 from config.env import ConfigError
+from config.processes import parts
 from config.processes.children import Child, Launch, spawn
 from config.processes.fork_client import Forker
-from config.processes.heartbeat_files import BEAT_SECONDS, SILENT_SECONDS, HeartbeatFile, make_folder
+from config.processes.heartbeat_files import BEAT_SECONDS, SILENT_SECONDS, SUPERVISOR, HeartbeatFile, make_folder
 from config.processes.loopback import ANY_ADDRESS, bracketed, get
+from config.processes.parts import Part
 from config.processes.system import open_lock, try_lock
 
 READY_SECONDS = 60
 POLL_SECONDS = 0.2
 STDERR = 2
+OPTIONS = ("host", "port", "data_dir", "demo", "web", "workers")
 DJANGO = {"DJANGO_SETTINGS_MODULE": "config.settings"}
-UNCHECKED = {"CELERY_SKIP_CHECKS": "1"}
-"""Django's checks would take each worker time and memory; the tests run them."""
-WORKERS = 2
-"""Processes for imports and exports, so that one can be at a large file. Each does one thing at a time: with a pool of
-children, one that is killed between taking a task and starting it keeps its place in the queue for ever."""
-THREADS = {"turns": 16, "people": 32}
-"""Turns that are run at once: of webhooks, and of people."""
-CONNECTIONS = 8
-"""That the threads of one process share; a thread has one only while it reads or writes."""
 AWAY_SECONDS = 5.0
 """A supervisor that has not looked for so long was away itself, and judges no heartbeat of that time."""
 WARM_SECONDS = 4.0
@@ -51,10 +46,19 @@ class Stopped(Exception):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `up`."""
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
-    parser.add_argument("--port", type=int, default=8000, help="port to listen on (default 8000; 0: any free one)")
+    add_address(parser)
+    parser.add_argument("--web", type=int, default=parts.WEB, metavar="N", help="web servers (default %(default)s)")
+    parser.add_argument(
+        "--workers", type=int, default=parts.WORKERS, metavar="N", help="workers for imports (default %(default)s)"
+    )
     parser.add_argument("--data-dir", help="where database, documents, keys and logs live (COUNTERSIGN_DATA_DIR)")
     parser.add_argument("--demo", action="store_true", help="load the example sessions that ship with the project")
+
+
+def add_address(parser: argparse.ArgumentParser) -> None:
+    """The options that say where to listen."""
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8000, help="port to listen on (default 8000; 0: any free one)")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -62,20 +66,38 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="manage.py up", description="Starts everything and prints a ready line.")
     add_arguments(parser)
     options = parser.parse_args(arguments)
-    return up(options.host, options.port, options.data_dir, options.demo)
+    return up(**vars(options))
 
 
-def up(host: str, port: int, data_dir: str | None, demo: bool) -> int:
+def up(
+    host: str, port: int, data_dir: str | None, demo: bool, web: int = parts.WEB, workers: int = parts.WORKERS
+) -> int:
     """Start everything and stay until a signal; 0 after a stop on request, 1 when a part would not start."""
+    check_web_count("--web", web)
+    parts.check_count("--workers", workers)
     host = host.strip("[]")
-    os.environ |= {"COUNTERSIGN_HOST": host} | ({"COUNTERSIGN_DATA_DIR": data_dir} if data_dir else {})
-    environment = env.read()
-    os.environ["COUNTERSIGN_DATA_DIR"] = str(environment.data_dir)  # the children stand in another directory
+    environment = environment_of(host, data_dir)
     make_data_dir(environment.data_dir)
     with open_lock(environment.data_dir / "up.lock") as lock:
         if not try_lock(lock):
             raise ConfigError(f"another `up` runs on {environment.data_dir}: stop it, or choose another --data-dir")
-        return Supervisor(environment, host, free_port(host, port), demo).run()
+        return Supervisor(environment, host, free_port(host, port), demo, web, workers).run()
+
+
+def environment_of(host: str | None, data_dir: str | None) -> env.Environment:
+    """The settings, with what was said on the command line; our children find it in their environment, too."""
+    told = {"COUNTERSIGN_HOST": host, "COUNTERSIGN_DATA_DIR": data_dir}
+    os.environ |= {name: value for name, value in told.items() if value}
+    environment = env.read()
+    os.environ["COUNTERSIGN_DATA_DIR"] = str(environment.data_dir)  # the children stand in another directory
+    return environment
+
+
+def check_web_count(option: str, count: int) -> None:
+    """Raise ConfigError for a number of web servers that cannot share a port."""
+    parts.check_count(option, count)
+    if count > 1 and sys.platform != "linux":
+        raise ConfigError(f"{option} {count}: only on Linux do several web servers share a port; use 1")
 
 
 def free_port(host: str, port: int) -> int:
@@ -95,15 +117,27 @@ def free_port(host: str, port: int) -> int:
 class Supervisor:
     """The processes of one installation."""
 
-    def __init__(self, environment: env.Environment, host: str, port: int, demo: bool) -> None:
+    def __init__(
+        self,
+        environment: env.Environment,
+        host: str,
+        port: int,
+        demo: bool,
+        web: int = parts.WEB,
+        workers: int = parts.WORKERS,
+    ) -> None:
         self.environment, self.host, self.port, self.demo = environment, host, port, demo
-        self.cluster = None if environment.database_url else Cluster(environment.data_dir)
+        self.web = parts.web(host, port, environment.data_dir, web)
+        self.others = [*parts.scheduler(), *parts.workers(workers), *parts.turns(), *parts.people()]
+        connections = parts.connections(web, workers)
+        self.cluster = None if environment.database_url else Cluster(environment.data_dir, connections)
         self.server: postgres.Server | None = None
         self.children: list[Child] = []
         self.forker: Forker | None = None
         self._stop = threading.Event()
         self._looked_at = self._beat_at = self._database_answered_at = time.monotonic()
         self._database_asked_at = 0.0
+        self.name, self.preparation = SUPERVISOR, ["--demo"] if demo else []
         self._said = ""
         """Why PostgreSQL does not start, as it was printed last."""
 
@@ -112,10 +146,10 @@ class Supervisor:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup
                 signal.signal(number, lambda *_: self._stop.set())
-        make_folder(self.environment.data_dir)
+        self._clear()
         with ExitStack() as stack:
             if sys.platform == "linux":  # elsewhere nobody can adopt, and a fork without exec may crash (macOS)
-                self.forker = Forker(DJANGO, self._logs, self._heartbeat("forker"))
+                self.forker = Forker(DJANGO, self._logs, self._heartbeat(self.name.replace(SUPERVISOR, "forker")))
                 stack.callback(self.forker.stop)
             if self.cluster:
                 stack.enter_context(postgres.in_use(self.cluster))
@@ -130,27 +164,47 @@ class Supervisor:
     def _serve(self) -> int:
         """Serve until ``Stopped``; the exit status when a part would not start, 2 where it has said why in a line."""
         self._await_forker()
-        status, link = self._prepare()
-        if not link:
+        status, said = self._prepare()
+        if not said:
             return status or 1
-        web, workers = self._web(), [self._scheduler(), *self._workers(), *self._threads()]
-        self._start(web)
+        if self.web and not self._serve_pages():
+            return 1
+        for part in self.others:  # not earlier: on a busy machine they would take the first page's time
+            self._start(self._child(part))
+        if (
+            self.web
+            and self.host in ANY_ADDRESS
+            and not (self.environment.allowed_hosts or self.environment.public_url)
+        ):
+            print_line("other machines get 400 until ALLOWED_HOSTS names the host that they use")
+        self._announce(said)
+        self._watch()
+
+    def _clear(self) -> None:
+        """Forget the heartbeats of an earlier start."""
+        make_folder(self.environment.data_dir)
+
+    def _announce(self, said: str) -> None:
+        """Print the line that says that all is served; ``said`` is the path of the sign-in link."""
+        print(f"ready {self.address}/ sign in: {self.address}{said}", flush=True)
+
+    def _serve_pages(self) -> bool:
+        """Start the web servers; whether the first page came. Otherwise a line has said why not."""
+        for part in self.web:
+            self._start(self._child(part))
         fault = self._first_page_fault()
         if fault:
-            print_line(f"{fault}: see {self._logs / 'web.log'}")
-            return 1
-        for worker in workers:  # not earlier: on a busy machine they would take the first page's time
-            self._start(worker)
-        if self.host in ANY_ADDRESS and not (self.environment.allowed_hosts or self.environment.public_url):
-            print_line("other machines get 400 until ALLOWED_HOSTS names the host that they use")
-        print(f"ready {self.address}/ sign in: {self.address}{link}", flush=True)
+            print_line(f"{fault}: see {self._logs / f'{self.web[0].name}.log'}")
+        return fault is None
+
+    def _watch(self) -> NoReturn:
         while True:
             self._pause()
             self._keep_running()
 
     def _prepare(self) -> tuple[int, str]:
-        """Run ``prepare`` in a process of its own, which frees its memory; its exit status and the sign-in path."""
-        module = ["manage", "prepare", *(["--demo"] if self.demo else [])]
+        """Run ``prepare`` in a process of its own, which frees its memory; its exit status and its last line."""
+        module = ["manage", "prepare", *self.preparation]
         ours, theirs = os.pipe()
         with os.fdopen(ours) as output:
             try:
@@ -181,77 +235,11 @@ class Supervisor:
             child.heartbeat.beat()  # it has as long as any heartbeat to show its own
         child.start()
 
-    def _web(self) -> Child:
-        """Command line of uvicorn: one process, where granian keeps a second one of 20 MB beside its worker."""
-        command = [
-            "uvicorn",
-            "config.asgi:application",
-            "--host",
-            self.host,
-            "--port",
-            str(self.port),
-            "--loop",
-            "asyncio",
-            "--http",
-            "config.web.protocol:LimitedProtocol",
-            "--no-proxy-headers",  # config.web.proxies believes those that a setting names; uvicorn believes 127.0.0.1
-            "--ws",
-            "none",
-            "--lifespan",
-            "off",
-            "--no-access-log",
-            "--no-server-header",
-            "--log-level",
-            "warning",
-            "--timeout-graceful-shutdown",
-            "3",
-        ]
-        # Django spools bodies to the temporary directory, which elsewhere may be small or in memory.
-        return self._child("web", command, TMPDIR=str(self.environment.data_dir / "uploads"))
-
-    def _scheduler(self) -> Child:
-        return self._child("scheduler", ["config.processes.scheduler"])
-
-    def _workers(self) -> list[Child]:
-        """All but the last also take what is big: while they are at it, small imports and exports get on."""
-        every, small = f"{broker.QUEUE},{broker.BIG}", broker.QUEUE
-        queues = {f"worker-{number}": every for number in range(1, WORKERS + 1)}
-        if WORKERS > 1:
-            queues[f"worker-{WORKERS}"] = small
-        return [self._child(name, self._celery(name, read, "solo", 1), **UNCHECKED) for name, read in queues.items()]
-
-    def _threads(self) -> list[Child]:
-        """Turns of agents are threads: each mostly waits for a model."""
-        pool = {"COUNTERSIGN_DATABASE_POOL": str(CONNECTIONS)} | UNCHECKED
-        turns = self._celery("turns", broker.TURNS, "threads", THREADS["turns"])
-        people = self._celery("people", broker.PEOPLE, "threads", THREADS["people"])
-        return [self._child("turns", turns, **pool), self._child("people", people, **pool)]
-
-    def _celery(self, name: str, queue: str, pool: str, concurrency: int) -> list[str]:
-        return [
-            "celery",
-            "-A",
-            "config.celery",
-            "--quiet",
-            "worker",
-            "--queues",
-            queue,
-            "--hostname",
-            f"{name}@countersign",
-            "--pool",
-            pool,
-            "--concurrency",
-            str(concurrency),
-            "--loglevel",
-            "WARNING",
-            "--without-gossip",
-            "--without-mingle",
-            "--without-heartbeat",
-        ]
-
-    def _child(self, name: str, module: list[str], **env: str) -> Child:
-        own = {"COUNTERSIGN_PART": name, "COUNTERSIGN_PORT": str(self.port)}
-        return Child(name, module, DJANGO | own | env, self._logs, self._launch, self._heartbeat(name))
+    def _child(self, part: Part) -> Child:
+        own = {"COUNTERSIGN_PART": part.name, "COUNTERSIGN_PORT": str(self.port)}
+        return Child(
+            part.name, part.module, {**DJANGO, **own, **part.env}, self._logs, self._launch, self._heartbeat(part.name)
+        )
 
     def _heartbeat(self, part: str) -> HeartbeatFile:
         return HeartbeatFile(self.environment.data_dir, part)
@@ -271,7 +259,7 @@ class Supervisor:
         self._looked_at = time.monotonic()
         if self._looked_at - self._beat_at > BEAT_SECONDS:
             self._beat_at = self._looked_at
-            self._heartbeat("supervisor").beat()
+            self._heartbeat(self.name).beat()
 
     def _keep_server(self, cluster: Cluster, server: postgres.Server, now: float) -> None:
         """Start PostgreSQL again when it has ended, or does not even say whether it speaks TLS."""

@@ -17,7 +17,7 @@ from config.database.postgres import wait_until
 from config.env import BASE_DIR
 
 MANAGE = [sys.executable, str(BASE_DIR / "manage.py")]
-COMMANDS = {"postgres": "postgres -D", "web": "uvicorn", "scheduler": "config.processes.scheduler"}
+COMMANDS = {"postgres": "postgres -D", "web": "config.web.serve", "scheduler": "config.processes.scheduler"}
 """Words of a part's command line, when it was not forked."""
 PARTS = ("web", "scheduler", "worker-1", "worker-2", "turns", "people")
 READY = re.compile(r"ready (http://127\.0\.0\.1:(\d+)/) sign in: (http://127\.0\.0\.1:\d+/sign-in/[^/ ]+/)\n")

@@ -131,7 +131,7 @@ def test_parts_come_back_without_the_forker_too(up):
     web.kill()
     assert all_gone([web])
     assert wait_until(lambda: serves(up.address + "readyz"), seconds=20)
-    assert "uvicorn" in up.child("web").cmdline()
+    assert "config.web.serve" in up.child("web").cmdline()
 
 
 def test_sigterm_stops_everything_within_ten_seconds(up):

@@ -1,5 +1,6 @@
 """``manage.py prepare``: migrations, queues, static files, the first admin; `up` runs it before it serves."""
 
+import argparse
 from typing import Any
 
 from django.core.management import call_command
@@ -15,11 +16,23 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--demo", action="store_true", help="load the example sessions, once")
+        parser.add_argument("--static", action="store_true", help="static files only, which needs no database")
+        parser.add_argument("--part", help=argparse.SUPPRESS)  # what a part that is started alone needs
 
-    def handle(self, *args: Any, demo: bool, **options: Any) -> None:
+    def handle(self, *args: Any, demo: bool, static: bool, part: str | None, **options: Any) -> None:
+        if static or part:
+            self._prepare_some(part)
+            return
         prepare.uploads()
         prepare.database()
         prepare.static_files()
         if demo:
             call_command("demo", stdout=self.stderr)
         self.stdout.write(members.one_time_link_for_first_admin())
+
+    def _prepare_some(self, part: str | None) -> None:
+        if part:
+            prepare.part()
+        if part in (None, "web"):
+            prepare.static_files()
+        self.stdout.write("ready")

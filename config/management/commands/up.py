@@ -14,5 +14,5 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         supervisor.add_arguments(parser)
 
-    def handle(self, *args: Any, host: str, port: int, data_dir: str | None, demo: bool, **options: Any) -> None:
-        raise SystemExit(supervisor.up(host, port, data_dir, demo))
+    def handle(self, *args: Any, **options: Any) -> None:
+        raise SystemExit(supervisor.up(**{name: options[name] for name in supervisor.OPTIONS}))

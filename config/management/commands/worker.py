@@ -1,0 +1,7 @@
+"""``manage.py worker`` for ``help``: ``manage.py`` itself goes to the supervisor without loading Django."""
+
+from config.management.part_command import PartCommand
+
+
+class Command(PartCommand):
+    kind = "worker"
