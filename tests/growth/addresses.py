@@ -1,0 +1,71 @@
+"""Every address that is read: of pages by the URL conf, of the API by its description, and some with filters."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from typing import Any
+from uuid import UUID
+
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from sessions_app.queries.sessions import session_list
+
+SESSION_LIST = (
+    "agent=refund-agent", "status=idle", "origin=api", "tag=vip", "min_cost=0.01", "has_errors=true",
+    "has_errors=false", "needs_approval=false", "needs_approval=true", "model=m-1", "tool=search", "from=2020-01-01",
+    "to=2030-01-01", "tag=nobody-has-it", "tool=nobody-has-it", "model=nobody-has-it",
+)  # fmt: skip
+NOBODYS = UUID(int=0)
+"""The id in addresses that are not read, but posted to."""
+WITH_QUERY: dict[str, tuple[str, ...]] = {
+    "session-list": (
+        *SESSION_LIST, *(f"sort=-{name}" for name in session_list.SORTS), "agent=refund-agent&sort=-cost",
+    ),
+    "session-detail": ("turn=3", "event=20", "q=look"),
+    "session-rows": ("after=20",),
+    "session-outline": ("after=3",),
+    "session-find": ("q=look", "q=nowhere"),
+    "session-next": ("what=error&after=1", "what=approval&after=1"),
+    "approval-list": ("show=high", "show=mine", "show=snoozed"),
+    "trigger-runs": ("status=skipped",),
+}  # fmt: skip
+"""Name of a page to query strings that it is asked with besides none."""
+WITH_QUERY_API: dict[str, tuple[str, ...]] = {
+    "/api/v1/approvals": ("status=pending", "status=denied"),
+}
+
+
+def pages(things: dict[str, Any], skipped: Container[str]) -> Iterator[tuple[str, str]]:
+    """Name and address of each page; which of them are read, only a request tells (405: it is not)."""
+    for pattern in _patterns(get_resolver()):
+        if pattern.name is None or pattern.name in skipped:
+            continue
+        known = things | ({"webhook_id": things["outgoing_webhook_id"]} if "outgoing" in pattern.name else {})
+        named = {name: known.get(name, NOBODYS) for name in pattern.pattern.converters}
+        address = reverse(pattern.name, kwargs=named)
+        for query in ("", *WITH_QUERY.get(pattern.name, ())):
+            yield (f"{pattern.name}?{query}" if query else pattern.name), f"{address}?{query}" if query else address
+
+
+def _patterns(resolver: URLResolver) -> Iterator[URLPattern]:
+    for pattern in resolver.url_patterns:
+        if isinstance(pattern, URLResolver):
+            if pattern.app_name != "ninja":
+                yield from _patterns(pattern)
+        else:
+            yield pattern
+
+
+def operations(schema: dict[str, Any], things: dict[str, Any], skipped: Container[str]) -> Iterator[tuple[str, str]]:
+    """Name and address of each operation of the API that reads."""
+    for path, methods in schema["paths"].items():
+        if "get" not in methods or path in skipped:
+            continue
+        address = path.format(**things)
+        for query in ("", *WITH_QUERY_API.get(path, ())):
+            yield (f"{path}?{query}" if query else path), f"{address}?{query}" if query else address
+
+
+def names(schema: dict[str, Any]) -> set[str]:
+    """Of all pages and operations, without queries."""
+    return {pattern.name for pattern in _patterns(get_resolver()) if pattern.name} | schema["paths"].keys()

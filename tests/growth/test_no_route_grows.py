@@ -1,0 +1,167 @@
+"""No page and no route of the API reads more rows because there is more history: what is built after this, too.
+
+Every address that is read is asked for over two sizes of data, and the rows that its statements read are counted by
+PostgreSQL (``reads``), not timed. A route that is added is walked by itself; one that is not, says why here.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import Client
+from django.utils import timezone
+
+from sessions_app.models import Approval, CallUsage, Role, SavedReason, Session, WebhookDelivery
+from sessions_app.queries.sessions import session_list
+from sessions_app.services import audit
+from sessions_app.services.approvals import decisions, requests
+from sessions_app.services.money import ledger
+from sessions_app.services.people import api_keys, members
+from tests.api.client import Api, ok
+from tests.api.things import make_things
+from tests.services.build import answer, append, call, event, result, user
+from vcon_app.models import Import, ImportedSession
+
+from . import addresses
+from .copies import Template
+from .reads import Reads, counted
+
+BY = audit.Actor("member", "m-1", "Somebody")
+FEW, MANY = 130, 1_300
+"""Copies of everything, and half as many turns in one long session. With ten times as many ..."""
+GROWS, MORE = 1.3, 100
+"""... no address may read more than 1.3 times the rows and a hundred more: two pages of 50 that fill up."""
+MOST = 2_000
+"""Rows that an answer may cost at most."""
+NOT_WALKED = {
+    "approval-stream": "stays open: rows are read when something happens",
+    "/api/v1/sessions/{session_id}/stream": "stays open",
+    "/dashboard/agents/{agent_id}/sessions/{session_id}/stream": "stays open",
+    "usage-csv": "a file of all rows that pass", "call-csv": "a file of all rows that pass",
+    "wallet-csv": "a file of all rows that pass", "audit-export": "a file of all rows that pass",
+    "evidence-pack": "a file of all rows that pass", "/api/v1/evidence": "a file of all rows that pass",
+    "event-whole": "a whole text, as long as it is", "/api/v1/sessions/{session_id}/export": "the whole session",
+    "/api/v1/sessions/{session_id}/export/report": "of the whole session", "export-report": "of the whole session",
+    "import-document": "the file itself", "event-source": "a piece of the file itself",
+    "sign-in-link": "for one link", "invitation": "for one link",
+    "redacted": "of one redaction", "tombstone": "one row", "/api/v1/tombstones/{subject_id}": "one row",
+    "approval-receipt": "of one decision",
+    "/api/v1/approvals/{approval_id}/receipt": "of one decision",
+    "/api/v1/policy/versions/{number}/changes": "of the sessions that the reader names",
+    "/api/v1/sessions/{session_id}/redactions/{redaction_id}": "of one redaction",
+    "/api/v1/sessions/{session_id}/redactions/{redaction_id}/file": "the file itself",
+    "/api/v1/approvals/{approval_id}": "one row, read in a thread with a connection of its own",
+    "metrics": "for a scraper, not a person", "readyz": "asks other processes",
+}  # fmt: skip
+OF_USAGE = "summed from turns and calls"
+OF_AGENTS = "counts the sessions of each agent"
+OF_LEDGER = "a balance is the sum of the entries of its wallet"
+OF_SESSION = "counts or compares the turns and calls of the whole session"
+OF_SEARCH = "counts the hits of the whole session"
+KNOWN = {
+    "/api/v1/usage": OF_USAGE, "usage": OF_USAGE, "home": OF_USAGE, "/api/v1/budgets": OF_USAGE, "call-list": OF_USAGE,
+    "agent-list": OF_AGENTS, "agent-detail": OF_AGENTS,
+    "wallets": OF_LEDGER, "/api/v1/wallets": OF_LEDGER, "/api/v1/wallets/{kind}/entries": OF_LEDGER,
+    "oversight": "figures of the votes of a period", "/api/v1/oversight": "figures of the votes of a period",
+    "grant-list": "counts the grants that there were", "import-delete": "says what would be deleted",
+    "session-continue": OF_SESSION, "session-detail": OF_SESSION, "session-facts": OF_SESSION,
+    "session-outline": OF_SESSION, "session-rows": OF_SESSION, "session-find": OF_SEARCH,
+    "/api/v1/sessions/{session_id}/events": OF_SESSION,
+    "/dashboard/agents/{agent_id}/sessions/{session_id}/events": OF_SESSION,
+}  # fmt: skip
+"""Addresses, without their queries, that read more because there is more, and why: to be ended one by one."""
+
+
+def add_turns(session: Session, turns: int) -> None:
+    """Turns of a question, a call with its result, and an answer; each tenth result is an error."""
+    new = []
+    for number in range(turns):
+        status = "ok" if number % 10 else "error"
+        new += [user("Look it up"), call("c"), result("c", status), answer(model="m-1", output_tokens=5)]
+    append(session, *new)
+
+
+@pytest.fixture
+def things(workspace, agent, document_storage) -> dict[str, Any]:
+    """One of everything, of which copies are made, and ids by the names that addresses have for them."""
+    session = Session.objects.create(
+        workspace_id=workspace.id, agent=agent, title="Copied", tags=["vip"], external_id="e", started_at=timezone.now()
+    )
+    append(
+        session, user("The parcel never came"), call("c1"), result("c1", status="error"),
+        answer(request="r1", model="m-1", cost=Decimal("0.02"), output_tokens=7), event("error", text="Timed out"),
+    )  # fmt: skip
+    made = make_things(agent, session)
+    asked = requests.request(session, requests.Question("refund", {"amount": 5}), by=BY)
+    decider = decisions.Decider(audit.COMMAND, Role.REVIEWER, "api")
+    decisions.decide(asked, decider, decisions.Decision("deny", version=1, digest=asked.digest))
+    imported = Import.objects.get()
+    Import.objects.update(status=Import.Status.DONE, finished_at=timezone.now())
+    WebhookDelivery.objects.update(acknowledged_at=timezone.now())
+    Approval.objects.exclude(status="pending").update(delivery="delivered")
+    ImportedSession.objects.create(imported=imported, session=session, document=imported.document)
+    CallUsage.objects.create(
+        workspace_id=workspace.id, session=session, agent=agent, seq=2, tool="search", status="ok", at=timezone.now()
+    )
+    ledger.credit(ledger.wallet_of(workspace.id, "ai"), "purchased", Decimal(5), by=BY)
+    reason = SavedReason.objects.create(workspace_id=workspace.id, text="Too much")
+    return made | {
+        "reason_id": reason.pk, "slug": agent.slug, "version": 1, "number": 1, "kind": "ai", "seq": 3,
+        "decided_id": asked.pk,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def people(workspace, agent) -> tuple[Client, Api]:
+    """An admin at the desk, and a program of an admin."""
+    member, _ = members.add_member(workspace, "ada@example.org", "Ada", Role.ADMIN, by=audit.COMMAND)
+    client = Client(raise_request_exception=False)
+    client.force_login(member.user)
+    return client, Api(api_keys.create_api_key(workspace, "key", Role.ADMIN, by=audit.COMMAND)[1])
+
+
+def read(client: Client, api: Api, addressed: dict[str, str]) -> dict[str, Reads]:
+    """What each address cost to read, by its name. An address that nobody reads by GET is left out."""
+    found, faults = {}, {}
+    for name, address in addressed.items():
+        is_api = address.startswith(("/api/", "/dashboard/agents/"))
+        with transaction.atomic():
+            with counted() as reads:
+                answered = api.get(address) if is_api else client.get(address)
+            transaction.set_rollback(True)
+        if answered.status_code in (200, 302):
+            found[name] = reads
+        elif answered.status_code != 405:
+            faults[name] = answered.status_code
+    assert faults == {}, "these cannot be read: see that there is what they show, or say why they are not walked"
+    return found
+
+
+@pytest.mark.django_db
+def test_no_address_reads_more_because_there_is_more(people, things, agent, monkeypatch):
+    monkeypatch.setattr(session_list, "SUMMED", 100)  # what is bounded has to be full at the smaller size, too
+    client, api = people
+    template = Template()
+    session = Session.objects.create(
+        workspace_id=agent.workspace_id, agent=agent, title="Long", started_at=timezone.now()
+    )
+    things |= {"session_id": session.pk}
+    schema = ok(Client().get("/api/v1/openapi.json"))
+    assert NOT_WALKED.keys() | KNOWN.keys() <= addresses.names(schema)
+    walked = dict([*addresses.pages(things, NOT_WALKED), *addresses.operations(schema, things, NOT_WALKED)])
+
+    template.copy(1, FEW)
+    add_turns(session, FEW // 2)
+    few = read(client, api, walked)
+    template.copy(FEW + 1, MANY)
+    add_turns(session, (MANY - FEW) // 2)
+    many = read(client, api, walked)
+
+    grown = {name for name in few if many[name].rows > GROWS * few[name].rows + MORE or many[name].rows > MOST}
+    new = {name for name in grown if name.partition("?")[0] not in KNOWN}
+    told = "".join(f"\n{name}: {few[name]} -> {many[name]}" for name in sorted(new))
+    assert not told, f"these read more because there is more:{told}"
+    assert len(few) > 100, "few addresses were walked"
