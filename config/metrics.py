@@ -101,7 +101,7 @@ METRICS = (
     ),
     Metric(
         "sessions_unsearchable", "gauge", "sessions with events that search does not find yet",
-        "SELECT count(*) FROM sessions_app_session WHERE indexed_seq < last_seq",
+        "SELECT count(*) FROM sessions_app_searchbacklog",
     ),
     Metric(
         "database_connections", "gauge", "connections to the database server",

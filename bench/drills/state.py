@@ -50,7 +50,7 @@ def waiting(desk: Desk, load: Load) -> list[str]:
         " WHERE status = 'pending' AND expires_at IS NOT NULL",
         "overdue schedules": "SELECT count(*) FROM sessions_app_schedule"
         " WHERE enabled AND next_run_at < now() - interval '5 s'",
-        "sessions that cannot be searched": "SELECT count(*) FROM sessions_app_session WHERE indexed_seq < last_seq",
+        "sessions that cannot be searched": "SELECT count(*) FROM sessions_app_searchbacklog",
         **{f"messages in {queue}": f"SELECT count(*) FROM pgmq.q_{queue}" for queue in QUEUES},
     }.items():
         [(number,)] = desk.ask(query)

@@ -18,15 +18,17 @@ from .conversations import ORDER, REFERENCE
 BATCH = 500
 """Sessions of one transaction. For more, see ``_in_bulk``."""
 SESSION, EVENT, TEXT = "sessions_app_session", "sessions_app_event", "sessions_app_eventtext"
+BLOCK = "sessions_app_searchblock"
 TABLES = (
     EVENT, "sessions_app_eventlink", "sessions_app_toolcall", "sessions_app_modelrequest", "sessions_app_turn",
-    TEXT, "sessions_app_turnusage", "sessions_app_callusage",
+    TEXT, BLOCK, "sessions_app_turnusage", "sessions_app_callusage",
 )  # fmt: skip
 """Those with rows of a session that are copied as they are, in the order in which the product writes them."""
 ELSEWHERE = frozenset(
     {
         "sessions_app_approval",
         "sessions_app_ledgerentry",
+        "sessions_app_searchbacklog",
         "sessions_app_unsealedhead",
         "vcon_app_importedsession",
     }
@@ -40,6 +42,17 @@ OWN_WORD = f"replace(r.{{column}}, '{ORDER}', p.word)"
 OWN_REFERENCE = "'ref' || left(md5(p.n || '.' || r.seq), 10)"
 PROMPT_REFERENCE = "'ref' || left(md5(p.n || '.' || r.first_seq), 10)"
 OWN_REQUEST = "r.{column} || '.' || p.n"
+OWN_REFERENCES = f"""coalesce((
+    SELECT string_agg('ref' || left(md5(p.n || '.' || e.seq), 10), ' ') FROM {EVENT} e
+    WHERE e.session_id = r.session_id AND e.seq BETWEEN r.first_seq AND r.last_seq AND e.text LIKE '%%{REFERENCE}%%'
+), '')"""
+OWN_WORDS = f"""
+replace(replace(replace(replace(array_to_string(tsvector_to_array(r.words), ' '), '{ORDER}', p.word),
+    '{REFERENCE}', {OWN_REFERENCES}),
+    '@s' || replace(p.template::text, '-', ''), '@s' || replace(p.copy::text, '-', '')),
+    '@w' || replace(t.workspace_id::text, '-', ''), '@w' || replace(p.workspace::text, '-', ''))::tsvector
+"""
+"""The words of a search block with those of the copy, and the marks of its session and workspace."""
 VALUES: dict[tuple[str, str], str] = {
     (SESSION, "id"): "p.copy",
     (SESSION, "parent_id"): "NULL",
@@ -61,6 +74,7 @@ VALUES: dict[tuple[str, str], str] = {
         f" THEN replace(replace(r.words::text, '{ORDER}', p.word), '{REFERENCE}', {OWN_REFERENCE})::tsvector"
         f" ELSE r.words END"
     ),
+    (BLOCK, "words"): OWN_WORDS,
     ("sessions_app_turnusage", "id"): "uuidv7(p.created - now())",
     ("sessions_app_callusage", "id"): "uuidv7(p.created - now())",
 }

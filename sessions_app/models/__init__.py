@@ -3,7 +3,7 @@ from .append_only import APPEND_ONLY
 from .audit import AuditEntry
 from .checkpoints import Checkpoint, CheckpointHead, CheckpointPublication
 from .erasure import Tombstone
-from .events import Event, EventText, ModelRequest, ToolCall
+from .events import Event, EventText, ModelRequest, SearchBacklog, SearchBlock, ToolCall
 from .gate.approvals import Approval, Vote
 from .gate.escalation import Absence, EscalationStep
 from .gate.grants import Grant
@@ -66,6 +66,8 @@ __all__ = [
     "Role",
     "SavedReason",
     "Schedule",
+    "SearchBacklog",
+    "SearchBlock",
     "Secret",
     "Session",
     "SessionMeasures",

@@ -8,6 +8,7 @@ from django.db import models
 
 from .fields import Tokens
 from .sessions import Session
+from .workspaces import Workspace
 
 PLACEHOLDER = "placeholder"
 
@@ -136,7 +137,7 @@ class ModelRequest(Tokens):
 
 
 class EventText(models.Model):
-    """The search row of an event."""
+    """The search row of an event, as they were before ``SearchBlock``: of sessions that are not moved to it yet."""
 
     pk = models.CompositePrimaryKey("session_id", "seq")
     session = models.ForeignKey(Session, models.CASCADE, related_name="texts", db_index=False)
@@ -145,3 +146,35 @@ class EventText(models.Model):
 
     class Meta:
         indexes = [GinIndex(fields=["words"], name="event_words")]
+
+
+class SearchBlock(models.Model):
+    """The words of events that stand together, each once and without its place; with ``first_seq`` 0 of the title.
+
+    Why it is not one row per event, and what else was measured: docs/search.md.
+    """
+
+    pk = models.CompositePrimaryKey("session_id", "first_seq")
+    session = models.ForeignKey(Session, models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False)
+    """The database deletes it with its session."""
+    first_seq = models.IntegerField()
+    last_seq = models.IntegerField()
+    words = SearchVectorField()
+    """Words of ``search.words``; ``@s`` with the session's id and ``@w`` with the workspace's in hexadecimal, so that
+    one walk of the index answers for one of them."""
+
+    class Meta:
+        # The pending list makes a bulk index of 50,000 events cost a half; each search reads it whole, so it is short.
+        indexes = [GinIndex(fields=["words"], name="search_block_words", fastupdate=True, gin_pending_list_limit=1024)]
+
+
+class SearchBacklog(models.Model):
+    """A session with events that are not in the index yet: after a large import, or an upgrade.
+
+    A table of its own: an index on ``indexed_seq < last_seq`` would make each event write to all indexes of a session.
+    """
+
+    session = models.OneToOneField(Session, models.DO_NOTHING, primary_key=True, related_name="+", db_constraint=False)
+    """The database deletes it with its session."""
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, related_name="+", db_constraint=False)
+    since = models.DateTimeField()

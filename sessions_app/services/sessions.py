@@ -16,7 +16,7 @@ from sessions_app.queries.sessions import provenance
 from . import actors, audit, notify, task_queue
 from .approvals import endings
 from .fair_queue import Line
-from .log import events, heads, links
+from .log import events, heads, links, search_index
 from .log.sanitise import identifier, storable
 from .stops import doors
 from .turns.resume import stop
@@ -58,6 +58,8 @@ def create(
         opened_by_key_id=actors.api_key_id_of(by),
         **fields,
     )
+    if session.title or session.summary:
+        search_index.index_title(session.id)
     audit.record(agent.workspace_id, by, "session.created", subject=("session", session.id), agent=agent.name)
     return session
 

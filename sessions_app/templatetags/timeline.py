@@ -14,7 +14,6 @@ from django.utils.safestring import SafeString, mark_safe
 from sessions_app.models import Approval, ModelRequest, Session, Turn
 from sessions_app.queries.approvals import HIGH, standing, urgency_key
 from sessions_app.queries.log.outline import Outline
-from sessions_app.queries.log.search import Found
 from sessions_app.queries.log.timeline import Nested
 from sessions_app.rendering import marks, numbers, text, toolbody, usage_words
 from sessions_app.rendering.arguments import secrets
@@ -191,11 +190,6 @@ def exactly(at: datetime | None) -> SafeString | str:
 @register.simple_tag
 def last_index(outline: Outline) -> int:
     return outline.marks[-1].index
-
-
-@register.simple_tag
-def last_seq(found: Found) -> int:
-    return found.hits[-1].seq
 
 
 @register.filter

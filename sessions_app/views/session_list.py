@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 
 from sessions_app.models import Agent, Session
 from sessions_app.queries.money.totals import Sums
+from sessions_app.queries.sessions import said
 from sessions_app.queries.sessions import session_list as queries
 
 from . import access, session_filter
@@ -55,6 +56,9 @@ def _found(request: access.DeskRequest, read: session_filter.ReadFilter) -> dict
     more = {"page": page, "more": read.query(cursor=page.next_cursor)}
     if wants_fragment(request) and request.GET.get("cursor"):
         return more  # further rows of a table whose totals stand above it already
+    if read.wanted.q:
+        more["side_by_side"] = said.has_words_side_by_side(read.wanted.q)
+        more["unsearchable"] = said.unsearchable(request.member.workspace_id)
     return more | _totals(found, read, everything=request.GET.get("totals") == "all")
 
 

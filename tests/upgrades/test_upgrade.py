@@ -21,6 +21,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
+from config.database.postgres import wait_until
 from tests import databases
 from tests.places import ROOT
 
@@ -33,6 +34,7 @@ LEFT_ALONE = {"django_migrations", "django_content_type", "auth_permission", "se
 """Django adds rows to these itself, and each start replaces the first admin's link."""
 CHANGED: dict[str, set[str]] = {
     "django_session": {"session_key"},  # 0009: kept as a hash, and whoever is signed in stays so
+    "sessions_app_session": {"indexed_seq"},  # 0028: there is a new search index, which is filled while the desk runs
     "vcon_app_import": {"checked_against"},  # 0003: those that leave parts out are checked again
     "vcon_app_importedsession": {"signature"},  # 0003: says which events it covers
 }
@@ -151,6 +153,21 @@ def test_an_old_api_key_reads_everything(address):
     for session in sessions:
         path = f"/dashboard/agents/{session['agent']['id']}/sessions/{session['id']}/events?limit=500"
         assert len(read(address, path, "viewer")["items"]) == session["event_count"]
+
+
+def test_what_it_said_is_found_while_the_search_index_is_filled_anew_and_afterwards(address, installation):
+    with installation.connect() as connection:
+        connection.autocommit = True
+        session, word = connection.execute(
+            "SELECT session_id, substring(text from '[a-z]{6,}') FROM sessions_app_event"
+            " WHERE text ~ '[a-z]{6,}' ORDER BY session_id, seq LIMIT 1"
+        ).fetchone()
+        assert str(session) in [one["id"] for one in read(address, f"/api/v1/sessions?q={word}")["items"]]
+        waiting = "SELECT EXISTS (SELECT FROM sessions_app_searchbacklog)"
+        assert wait_until(lambda: connection.execute(waiting).fetchone() == (False,), 60)
+        left = connection.execute("SELECT count(*) FROM sessions_app_eventtext").fetchone()
+    assert left == (0,)
+    assert str(session) in [one["id"] for one in read(address, f"/api/v1/sessions?q={word}")["items"]]
 
 
 def test_its_pages_open(address):

@@ -18,10 +18,10 @@ from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan, Tuple
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import GreaterThanOrEqual, LessThan
 
-from sessions_app.models import Agent, EventText, Session, Turn
+from sessions_app.models import Agent, Session, Turn
 from sessions_app.models.session_order import LASTING, NEVER, STARTED
 
-from ..log.search import web_search
+from .said import say
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -61,7 +61,7 @@ class SessionFilter:
     origin: str = ""
     tag: str = ""
     q: str = ""
-    """Words that occur in the transcript or title, as in a web search: ``refund "order 4711" -test``."""
+    """What the transcript or title says, see ``search.typed``: ``refund "order 4711" -test or src/app/models.py``."""
     from_: datetime | None = None
     to: datetime | None = None
     min_cost: Decimal | None = None
@@ -106,6 +106,8 @@ def _conditions(workspace_id: UUID, wanted: SessionFilter) -> list[Q]:
     conditions = [condition(active[name]) for name, condition in CONDITIONS.items() if name in active]
     if wanted.agent:
         conditions.append(_of_agent(workspace_id, wanted.agent))
+    if wanted.q:
+        conditions.append(say(workspace_id, wanted.q))
     if wanted.used_from or wanted.used_to:
         conditions.append(_used(wanted.used_from, wanted.used_to))
     return conditions
@@ -127,11 +129,6 @@ def _of_agent(workspace_id: UUID, value: str) -> Q:
         return Q(agent_id=Agent.objects.filter(workspace_id=workspace_id, slug=value).values_list("pk").first())
 
 
-def _has_words(words: str) -> Q:
-    texts = EventText.objects.filter(session_id=OuterRef("pk"), words=web_search(words))
-    return Q(Exists(texts)) | Q(title__icontains=words.replace("\0", " "))
-
-
 def _costs_at_least(dollars: Decimal) -> Q:
     return Q(measures__cost__gte=dollars)
 
@@ -149,7 +146,6 @@ CONDITIONS: dict[str, Callable[[Any], Q]] = {
     "status": lambda status: Q(status=status),
     "origin": lambda origin: Q(origin=origin),
     "tag": lambda tag: Q(tags__contains=[tag]),
-    "q": _has_words,
     "from_": _started_from,
     "to": _started_before,
     "model": lambda model: Q(model_names__contains=[model]),

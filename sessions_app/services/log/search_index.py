@@ -1,80 +1,195 @@
-"""The search rows of a session: one ``tsvector`` per event that says anything."""
+"""The search rows of a session: for every 64 events one with their words, and one for its title.
+
+Events that are appended singly have small rows first, which are merged by eight and then by 64. Words are found by
+``sessions_app.search`` and not by PostgreSQL, whose parser costs three times as much (docs/search.md).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import F
+from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
-from sessions_app.models import Session
+from sessions_app.models import SearchBacklog, SearchBlock
+from sessions_app.prepared import Statement, fetch, run
+from sessions_app.queries.log.search_text import SESSION, TEXT, WORKSPACE
+from sessions_app.search.words import words
 
 from .. import task_queue
 from ..fair_queue import Line
 
 SMALL = 500
 """Up to so many new events are indexed in the transaction that appends them; more are left to a task."""
-# Events of one transaction, so that a long import becomes searchable piece by piece.
-CHUNK = 2_000
+BLOCK = 64
+"""Events of a row. Whoever looks for a hit reads the events of a row: of fewer there were more rows, of more each
+search in a session would read more."""
+MERGED = (BLOCK, 8)
+"""When so many events are full, their rows become one."""
+BLOCKS_AT_ONCE = 32
+# Rows of one transaction, so that a long import becomes searchable piece by piece.
 MESSAGE_LOST_AFTER = timedelta(seconds=15)
 """So long after its last event a session that is not searchable is indexed once more."""
-MAX_WORDS = 20_000
-"""Characters of one field that are indexed: a tsvector may hold 1 MB, and nobody looks for the middle of a dump."""
+SWEPT = 500
+"""Sessions of one sweep: after an upgrade all are to be indexed, and their messages must not fill the queue."""
+LONGEST = 500_000
+"""Characters from which on each event of a block gets a row of its own: a tsvector holds 1 MB."""
 
-# `simple`: transcripts are code and many languages; stemming would find the wrong things and miss identifiers.
-INDEX = f"""
-INSERT INTO sessions_app_eventtext (session_id, seq, words)
-SELECT session_id, seq, to_tsvector('simple', concat_ws(' ',
-    left(text, {MAX_WORDS}), tool_name, left(arguments #>> '{{}}', {MAX_WORDS}), left(result #>> '{{}}', {MAX_WORDS})))
-FROM sessions_app_event
-WHERE session_id = %(session)s AND seq > %(after)s AND seq <= %(until)s
-  AND (text <> '' OR arguments IS NOT NULL OR result IS NOT NULL)
-ON CONFLICT (session_id, seq) DO NOTHING
+SESSION_ROW = Statement("""
+SELECT id, workspace_id, indexed_seq, last_seq, concat_ws(' ', CASE WHEN NOT title_is_prompt THEN title END, summary)
+FROM sessions_app_session WHERE id = %s
+""")
+READ = Statement(f"""
+SELECT min(e.seq), max(e.seq), string_agg({TEXT}, ' ') FROM sessions_app_event e
+WHERE e.session_id = %(session)s AND e.seq >= %(begin)s AND e.seq <= %(until)s
+GROUP BY (e.seq - 1) / %(size)s ORDER BY 1
+""")
+COPY = "COPY sessions_app_searchblock (session_id, first_seq, last_seq, words) FROM STDIN"
+ADD = Statement(
+    "INSERT INTO sessions_app_searchblock (session_id, first_seq, last_seq, words) VALUES (%s, %s, %s, %s::tsvector)"
+)
+MOVE_ON = Statement("UPDATE sessions_app_session SET indexed_seq = %s WHERE id = %s AND indexed_seq = %s RETURNING 1")
+# Both in one for the event that is appended alone. Of a session that was indexed meanwhile nothing is written.
+MOVE_ON_WITH_ROW = Statement("""
+WITH moved AS (UPDATE sessions_app_session SET indexed_seq = %s WHERE id = %s AND indexed_seq = %s RETURNING id)
+INSERT INTO sessions_app_searchblock (session_id, first_seq, last_seq, words)
+SELECT id, %s::int, %s::int, %s::text::tsvector FROM moved
+""")
+MERGE = "DELETE FROM sessions_app_searchblock WHERE session_id = %s AND first_seq >= %s AND first_seq > 0"
+DONE = """
+DELETE FROM sessions_app_searchbacklog b USING sessions_app_session s
+WHERE b.session_id = %s AND s.id = b.session_id AND s.indexed_seq = s.last_seq
 """
+FORGET_OLD = "DELETE FROM sessions_app_eventtext WHERE session_id = %s"
+
+Row = tuple[UUID, int, int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """How far a session is indexed, and what its title row says."""
+
+    id: UUID
+    workspace_id: UUID
+    indexed: int
+    last: int
+    title: str
+
+    def row(self, first: int, last: int, text: str) -> Row | None:
+        """A row of the index; None where nothing is said."""
+        if not (found := words(text)):
+            return None
+        marks = f" {SESSION}{self.id.hex} {WORKSPACE}{self.workspace_id.hex}"
+        return self.id, first, last, b" ".join(found).decode() + marks
 
 
 def index_if_small(session_id: UUID) -> None:
     """Index now when little is new; a bulk import enqueues ``tasks.index_session`` after its commit instead."""
-    indexed, last = _watermark(session_id)
-    if indexed < last <= indexed + SMALL:
-        _index(session_id, indexed, last)
+    session = _read(session_id)
+    if session and session.indexed < session.last:
+        if session.last <= session.indexed + SMALL:
+            _index(session, session.last)
+        else:
+            SearchBacklog.objects.bulk_create([_backlog(session)], ignore_conflicts=True)
 
 
 def index(session_id: UUID) -> None:
-    """Index every event that is not yet, in chunks of their own transactions when not inside one."""
-    indexed, last = _watermark(session_id)
-    while indexed < last:
-        until = min(indexed + CHUNK, last)
-        with transaction.atomic():
-            _index(session_id, indexed, until)
-        indexed = until
+    """Index every event that is not yet, in transactions of their own when not inside one."""
+    while (session := _read(session_id)) and session.indexed < session.last:
+        _index(session, min((session.indexed // BLOCK + BLOCKS_AT_ONCE) * BLOCK, session.last))
+    _finish(session_id)
 
 
-def _index(session_id: UUID, after: int, until: int) -> None:
+@transaction.atomic(savepoint=False)
+def _finish(session_id: UUID) -> None:
+    """Take a session off the backlog, unless it has grown."""
     with connection.cursor() as cursor:
-        cursor.execute(INDEX, {"session": session_id, "after": after, "until": until})
-        cursor.execute(
-            "UPDATE sessions_app_session SET indexed_seq = greatest(indexed_seq, %s) WHERE id = %s",
-            [until, session_id],
-        )
+        cursor.execute(DONE, [session_id])
+    session = _read(session_id)
+    if session and session.last == 0:
+        _write_title(session)
 
 
-def _watermark(session_id: UUID) -> tuple[int, int]:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT indexed_seq, last_seq FROM sessions_app_session WHERE id = %s", [session_id])
-        return cursor.fetchone() or (0, 0)  # the session was erased meanwhile: there is nothing to index
+@transaction.atomic(savepoint=False)
+def index_title(session_id: UUID) -> None:
+    """Index a title and summary that somebody stated. A session that is called after its first message has no row:
+    the message has one."""
+    if session := _read(session_id):
+        _write_title(session)
+
+
+def _index(session: _Session, until: int) -> None:
+    begin = _begin(session.indexed, until)
+    rows = list(_rows(session, begin, until))
+    if len(rows) == 1 and 0 < session.indexed < begin:
+        run(MOVE_ON_WITH_ROW, [until, session.id, session.indexed, *rows[0][1:]])
+        return
+    with transaction.atomic(savepoint=False), connection.cursor() as cursor:
+        if not fetch(MOVE_ON, [until, session.id, session.indexed]):
+            return  # somebody else has indexed it meanwhile
+        if begin <= session.indexed:
+            cursor.execute(MERGE, [session.id, begin])
+        if session.indexed == 0:
+            _write_title(session)
+            cursor.execute(FORGET_OLD, [session.id])
+        _write(cursor, rows)
+
+
+def _begin(indexed: int, until: int) -> int:
+    """The first event whose row is written: with what was indexed before where a larger row becomes full."""
+    for size in MERGED:
+        if until // size > indexed // size:
+            return indexed // size * size + 1
+    return indexed + 1
+
+
+def _rows(session: _Session, begin: int, until: int, size: int = BLOCK) -> Iterator[Row]:
+    scope = {"session": session.id, "begin": begin, "until": until, "size": size}
+    for first, last, text in fetch(READ, scope, keep=until - begin < SMALL):
+        if len(text) > LONGEST and size > 1:
+            yield from _rows(session, first, last, size=1)
+        elif row := session.row(first, last, text):
+            yield row
+
+
+def _write_title(session: _Session) -> None:
+    SearchBlock.objects.filter(session_id=session.id, first_seq=0).delete()
+    if row := session.row(0, 0, session.title):
+        with connection.cursor() as cursor:
+            _write(cursor, [row])
+
+
+def _write(cursor: CursorWrapper, rows: list[Row]) -> None:
+    if len(rows) == 1:  # a statement costs half of what COPY does
+        run(ADD, rows[0])
+    elif rows:
+        with connection.wrap_database_errors, cursor.copy(COPY) as copy:
+            for row in rows:
+                copy.write_row(row)
+
+
+def _read(session_id: UUID) -> _Session | None:
+    """None: the session was erased meanwhile, there is nothing to index."""
+    rows = fetch(SESSION_ROW, [session_id])
+    return _Session(*rows[0]) if rows else None
+
+
+def _backlog(session: _Session) -> SearchBacklog:
+    return SearchBacklog(session_id=session.id, workspace_id=session.workspace_id, since=timezone.now())
 
 
 def sessions_behind() -> list[UUID]:
     """Sessions with events that are not searchable yet."""
-    return list(Session.objects.filter(indexed_seq__lt=F("last_seq")).values_list("id", flat=True))
+    return list(SearchBacklog.objects.order_by("-since").values_list("session_id", flat=True))
 
 
 def sweep() -> int:
-    """Enqueue the indexing of sessions whose message was lost; of how many."""
-    behind = Session.objects.filter(indexed_seq__lt=F("last_seq"), updated_at__lt=timezone.now() - MESSAGE_LOST_AFTER)
-    rows = list(behind.values_list("id", "updated_at", "workspace_id"))
+    """Enqueue the indexing of sessions whose message was lost, the newest first; of how many."""
+    behind = SearchBacklog.objects.filter(since__lt=timezone.now() - MESSAGE_LOST_AFTER).order_by("-since")
+    rows = behind.values_list("session_id", "since", "workspace_id")[:SWEPT]
     lines = {id_: Line(workspace_id) for id_, _, workspace_id in rows}
-    return task_queue.requeue(task_queue.INDEX_SESSION, {id_: at for id_, at, _ in rows}, lines)
+    return task_queue.requeue(task_queue.INDEX_SESSION, {id_: since for id_, since, _ in rows}, lines)

@@ -8,11 +8,12 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sessions_app.drafts import EventDraft, ToolDraft, Usage
-from sessions_app.models import Event, EventText, ModelRequest, Session, ToolCall, Turn
+from sessions_app.models import Event, ModelRequest, Session, ToolCall, Turn
 from sessions_app.services.log import events, links, projections, search_index
 
 pytestmark = pytest.mark.django_db
@@ -52,10 +53,22 @@ def state(session: Session) -> dict[str, Any]:
     """Everything that is computed, without what differs by nature between two sessions with the same log."""
     session = Session.objects.get(pk=session.pk)
     own = {field.attname: getattr(session, field.attname) for field in Session._meta.concrete_fields}
-    tables = {model.__name__: _rows(model, session) for model in (Event, ToolCall, ModelRequest, Turn, EventText)}
+    tables = {model.__name__: _rows(model, session) for model in (Event, ToolCall, ModelRequest, Turn)}
     for row in tables["Event"]:
         del row["id"]
+    own["words"] = _words(session)
     return {name: own[name] for name in own if name not in ("id", "created_at", "updated_at")} | tables
+
+
+def _words(session: Session) -> list[str]:
+    """What the session is found by. In which rows of the index it stands depends on how the events came."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT DISTINCT lexeme FROM sessions_app_searchblock, unnest(words)"
+            " WHERE session_id = %s AND lexeme !~ '^@' ORDER BY 1",
+            [session.pk],
+        )
+        return [word for (word,) in cursor.fetchall()]
 
 
 def _rows(model: Any, session: Session) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from sessions_app.models import Event, Session
 from sessions_app.services import agents, notify
 from sessions_app.services import sessions as session_services
-from sessions_app.services.log import events, links
+from sessions_app.services.log import events, links, search_index
 from sessions_app.services.log.events import Appended
 from sessions_app.services.log.projections import stated_tools
 from sessions_app.services.log.sanitise import identifier, storable, text
@@ -302,6 +302,7 @@ class FileImporter:
                 session.source_record.setdefault(self.format.SPEC.name, {})[WAS_ENCRYPTED] = True
             self._link_parent(session, draft)
         session.save()
+        search_index.index_title(session.id)
         notify.session_changed(session.id, session.last_seq)
 
     def _link_parent(self, session: Session, draft: SessionDraft) -> None:

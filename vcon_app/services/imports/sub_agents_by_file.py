@@ -17,6 +17,7 @@ from django.db.models import Q
 
 from sessions_app.models import Session, Turn
 from sessions_app.services import notify
+from sessions_app.services.log import search_index
 from sessions_app.services.log.sanitise import storable, text
 from vcon_app import registry
 from vcon_app.models import Companion
@@ -172,4 +173,5 @@ def _update(child: Session, parent_id: UUID | None, title: str, metadata: dict[s
     child.metadata = storable({**child.metadata, **metadata})
     if (child.parent_id, child.title, child.metadata) != before:
         child.save(update_fields=["parent", "title", "title_is_prompt", "metadata", "updated_at"])
+        search_index.index_title(child.pk)
         notify.session_changed(child.pk, child.last_seq)

@@ -1,0 +1,1 @@
+"""What is searched, and for what: the words of a text, what somebody typed, what of a text is marked. Pure."""
