@@ -12,7 +12,7 @@ COPY sessions_app /app/sessions_app
 COPY vcon_app /app/vcon_app
 COPY templates /app/templates
 COPY static /app/static
-RUN PYTHON=/venv/bin/python /app/script/image /data
+RUN PYTHON=/venv/bin/python /app/script/image /data && /venv/bin/python -m compileall -q /app/config /app/sessions_app /app/vcon_app
 
 FROM python:3.13-slim
 RUN useradd --system --uid 10001 --home-dir /var/lib/countersign --create-home countersign \

@@ -173,7 +173,7 @@ def _name(process: psutil.Process) -> str:
 
 
 def _is_spawned(process: psutil.Process, part: str) -> bool:
-    words = {"web": "uvicorn", "scheduler": "config.processes.scheduler"}.get(part, f"{part}@countersign")
+    words = {"web": "config.web.serve", "scheduler": "config.processes.scheduler"}.get(part, f"{part}@countersign")
     try:
         return words in process.cmdline()
     except psutil.NoSuchProcess:

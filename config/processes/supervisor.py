@@ -148,7 +148,8 @@ class Supervisor:
                 signal.signal(number, lambda *_: self._stop.set())
         self._clear()
         with ExitStack() as stack:
-            if sys.platform == "linux":  # elsewhere nobody can adopt, and a fork without exec may crash (macOS)
+            # Elsewhere nobody can adopt, and a fork without exec may crash (macOS); one part has nobody to share with.
+            if sys.platform == "linux" and len(self.web) + len(self.others) > 1:
                 self.forker = Forker(DJANGO, self._logs, self._heartbeat(self.name.replace(SUPERVISOR, "forker")))
                 stack.callback(self.forker.stop)
             if self.cluster:
