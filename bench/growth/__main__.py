@@ -40,6 +40,7 @@ def main() -> int:
     options.add_argument("--sizes", default="1,10,100", help="percents")
     options.add_argument("--data", type=Path, help="where installations are kept")
     options.add_argument("--runs", type=int, default=3, help="of each route, after the one that warms")
+    options.add_argument("--only", default="", help="of routes whose name has this regular expression")
     options.add_argument("--only-make", action="store_true", help="do not measure")
     options.add_argument("--json", type=Path, help="write the figures here")
     options.add_argument("--compare", type=Path, help="figures that were written before")
@@ -51,7 +52,7 @@ def main() -> int:
             fill(data_dir, round(WHOLE * float(size) / 100))
             if not chosen.only_make:
                 with kept_installation(data_dir) as environment:
-                    said = run(environment, "-m", "bench.growth.measuring", str(chosen.runs))
+                    said = run(environment, "-m", "bench.growth.measuring", str(chosen.runs), chosen.only)
                 found[f"{size} %"] = json.loads(said.splitlines()[-1])
     return _told(found, chosen) if found else 0
 

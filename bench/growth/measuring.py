@@ -1,4 +1,4 @@
-"""What each route costs on the installation of this process's environment: ``python -m bench.growth.measuring RUNS``.
+"""What each route costs on an installation, in a process with its environment: ``… bench.growth.measuring RUNS ONLY``.
 
 Answered in this process without a network, by one connection without parallel workers. CPU of Python is process time;
 CPU of the database is what the kernel has counted for the backend of that connection (``/proc/PID/schedstat``, in
@@ -9,6 +9,7 @@ meanwhile. The first run of each route warms, of the others the median counts.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -93,7 +94,7 @@ class Meter:
         return row[0], row[1]
 
 
-def measure(runs: int) -> dict[str, Any]:
+def measure(runs: int, only: str) -> dict[str, Any]:
     """Costs by the names of the routes, and how much data there is."""
     from django.core.signals import request_finished, request_started
     from django.db import close_old_connections, connection
@@ -112,6 +113,8 @@ def measure(runs: int) -> dict[str, Any]:
     meter = Meter()
     found = {}
     for route in routes.all_routes(client, workspace):
+        if not re.search(only, route.name):
+            continue
         cost = meter.cost_of(lambda url=route.url: client.get(url), runs)  # type: ignore[misc]
         found[route.name] = asdict(cost) | {"most_ms": route.most_ms}
         print(f"{route.name}: {cost}", file=sys.stderr, flush=True)
@@ -129,4 +132,4 @@ def measure(runs: int) -> dict[str, Any]:
 
 if __name__ == "__main__":
     django.setup()
-    print(json.dumps(measure(int(sys.argv[1]))))
+    print(json.dumps(measure(int(sys.argv[1]), sys.argv[2])))
