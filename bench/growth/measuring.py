@@ -112,7 +112,7 @@ def measure(runs: int, only: str) -> dict[str, Any]:
     client.force_login(Member.objects.get(workspace=workspace, user__first_name="Rosa").user)
     meter = Meter()
     found = {}
-    for route in routes.all_routes(client, workspace):
+    for route in routes.all_routes(workspace):
         if not re.search(only, route.name):
             continue
         cost = meter.cost_of(lambda url=route.url: client.get(url), runs)  # type: ignore[misc]
