@@ -62,7 +62,7 @@ class Installation:
         }
 
     def manage(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([*MANAGE, *arguments], env=self.environment, capture_output=True, text=True, timeout=60)
+        return subprocess.run([*MANAGE, *arguments], env=self.environment, capture_output=True, text=True, timeout=180)
 
     def connect(self) -> psycopg.Connection:
         return psycopg.connect(make_conninfo(**self.parameters))
