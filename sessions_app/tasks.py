@@ -13,6 +13,7 @@ from .services import fair_queue
 from .services.approvals import delivery, effects, endings
 from .services.escalations import steps
 from .services.log import search_index
+from .services.money import totals
 from .services.notices import choices, outbox, outgoing_messages, sending
 from .services.stops import carrying_out
 from .services.triggers import schedules
@@ -73,6 +74,12 @@ def index_session(session_id: str) -> None:
 def sweep_search_rows() -> int:
     """Called every 5 s by the scheduler: enqueue what a lost message left unindexed."""
     return search_index.sweep()
+
+
+@shared_task
+def keep_totals() -> int:
+    """Called every 5 s by the scheduler: take what was used into the totals, of older sessions for the first time."""
+    return totals.fill_in() + totals.fold()
 
 
 @shared_task

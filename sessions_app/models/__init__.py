@@ -22,7 +22,7 @@ from .sign_in import Invitation, PasswordOrigin, SignInAttempts, SignInLink
 from .slack import SlackEvent, SlackInstallation, SlackNotice, SlackReply
 from .triggers import Schedule, SignedRequest, TriggerRun, WebhookDelivery, WebhookEndpoint
 from .turns import LastTaken, QueuedMessage, QueuedTask, Requeue, Turn, TurnInFlight
-from .usage import CallUsage, TurnUsage
+from .usage import CallUsage, SessionUsage, TurnUsage, UsageChange, UsageFillIn, UsageKind, UsageTotal
 from .workspaces import ApiKey, Member, Role, Workspace
 
 __all__ = [
@@ -71,6 +71,7 @@ __all__ = [
     "Secret",
     "Session",
     "SessionMeasures",
+    "SessionUsage",
     "SignInAttempts",
     "SignInLink",
     "SignedRequest",
@@ -87,6 +88,10 @@ __all__ = [
     "TurnInFlight",
     "TurnUsage",
     "UnsealedHead",
+    "UsageChange",
+    "UsageFillIn",
+    "UsageKind",
+    "UsageTotal",
     "Vote",
     "Wallet",
     "WebhookDelivery",

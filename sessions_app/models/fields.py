@@ -24,6 +24,13 @@ AMOUNT: Digits = {"max_digits": 20, "decimal_places": 10}
 """US dollars."""
 
 
+class Exact(models.Field):  # type: ignore[type-arg]  # generic in the stubs alone, not in Django
+    """A number of any size and with any number of digits after the point: sums of shares are rounded when shown."""
+
+    def db_type(self, connection: BaseDatabaseWrapper) -> str:
+        return "numeric"
+
+
 class Tokens(models.Model):
     """Token counts; NULL is "not said". The first four never overlap; reasoning is part of output."""
 

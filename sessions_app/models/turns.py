@@ -29,6 +29,15 @@ class Turn(Tokens, Money):
     model_names = ArrayField(models.TextField(), default=list)
     tool_calls = models.IntegerField(default=0)
     errors = models.IntegerField(default=0)
+    began_at = models.DateTimeField(null=True)
+    """The moment that its usage belongs to: its own beginning, else its session's. NULL: not in the totals yet."""
+    here = models.BooleanField(default=False, db_default=False)
+    """Whether it ran here, and is paid from the AI wallet."""
+    runtime_ms = models.BigIntegerField(null=True)
+    shares = models.JSONField(null=True)
+    """What it used by itself, by model and by tool, see ``services.log.turn_usage``."""
+    bought = models.JSONField(null=True)
+    """What its tool calls took from the data wallet, as ``[kind, name, turns, dollars, calls]``."""
 
     class Meta:
         indexes = [models.Index(fields=["session", "index"], condition=models.Q(errors__gt=0), name="turn_with_errors")]

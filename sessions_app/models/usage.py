@@ -1,13 +1,19 @@
-"""What each turn and tool call of an agent of ours used, and what it cost."""
+"""What each turn and tool call of an agent of ours used and cost; and what all sessions used, added up by day.
+
+Turns are added up in three tables, see ``sessions_app.migrations._usage_0029``: ``SessionUsage`` is what one session
+used on one day, ``UsageChange`` is what changed there and totals have not taken in yet, and ``UsageTotal`` is
+what all sessions used in a day or a month. Totals and changes together are always exact.
+"""
 
 from __future__ import annotations
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from sessions_app.ids import uuid7
 
 from .agents import Agent
-from .fields import AMOUNT, Tokens
+from .fields import AMOUNT, Exact, Tokens
 from .sessions import Session
 from .workspaces import Workspace
 
@@ -56,3 +62,143 @@ class CallUsage(models.Model):
             models.Index(fields=["workspace", "at"], name="call_usage_recent"),
             models.Index(fields=["workspace", "-id"], name="call_usage_newest"),
         ]
+
+
+class Measures(models.Model):
+    """Sums of what turns used. Beside each that may be unknown: how many of the parts were known."""
+
+    turns = models.BigIntegerField()
+    calls = models.BigIntegerField()
+    input_tokens = Exact()
+    input_tokens_known = models.BigIntegerField()
+    cache_read_tokens = Exact()
+    cache_read_tokens_known = models.BigIntegerField()
+    cache_write_tokens = Exact()
+    cache_write_tokens_known = models.BigIntegerField()
+    output_tokens = Exact()
+    output_tokens_known = models.BigIntegerField()
+    reasoning_tokens = Exact()
+    reasoning_tokens_known = models.BigIntegerField()
+    runtime_ms = Exact()
+    runtime_ms_known = models.BigIntegerField()
+    data = Exact()
+    data_known = models.BigIntegerField()
+    here_rows = models.BigIntegerField()
+    here_recorded = Exact()
+    here_recorded_known = models.BigIntegerField()
+    here_priced = Exact()
+    here_priced_known = models.BigIntegerField()
+    here_unpriced = Exact()
+    here_under_reported = Exact()
+    elsewhere_rows = models.BigIntegerField()
+    elsewhere_recorded = Exact()
+    elsewhere_recorded_known = models.BigIntegerField()
+    elsewhere_priced = Exact()
+    elsewhere_priced_known = models.BigIntegerField()
+    elsewhere_unpriced = Exact()
+    elsewhere_under_reported = Exact()
+
+    class Meta:
+        abstract = True
+
+
+class UsageKind(models.TextChoices):
+    """What usage is added up by."""
+
+    TURN = "turn"
+    MODEL = "model"
+    TOOL = "tool"
+
+
+class SessionUsage(Measures):
+    """What one session used on one day (UTC), by itself, by each model and by each tool.
+
+    Of an erased session that is what it took from the wallets; its ``origin`` is empty then.
+    """
+
+    pk = models.CompositePrimaryKey("session_id", "kind", "key", "day")
+    session = models.ForeignKey(Session, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
+    kind = models.CharField(max_length=5, choices=UsageKind.choices)
+    key = models.UUIDField()
+    """Hash of the name, which can have any length; zeros where there is none."""
+    day = models.DateField()
+    name = models.TextField(null=True)
+    """The model or tool; NULL for responses without one."""
+    first_day = models.DateField()
+    """The first on which the session used it."""
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
+    agent = models.CharField(max_length=36)
+    """Its id; ``none`` when it is gone."""
+    origin = models.CharField(max_length=10)
+    tags = ArrayField(models.TextField())
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["workspace", "day"], condition=models.Q(kind="turn"), name="session_usage_days"),
+            models.Index(
+                fields=["workspace", "kind", "day"],
+                condition=models.Q(first_day__lt=models.F("day")),
+                name="session_usage_later",
+            ),
+        ]
+
+
+class UsageChange(Measures):
+    """A difference between session usages that totals have not taken in yet."""
+
+    id = models.BigAutoField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, related_name="+", db_constraint=False)
+    kind = models.CharField(max_length=5, choices=UsageKind.choices)
+    key = models.UUIDField()
+    name = models.TextField(null=True)
+    day = models.DateField()
+    agent = models.CharField(max_length=36)
+    origin = models.CharField(max_length=10)
+    tags = ArrayField(models.TextField())
+    sessions = models.BigIntegerField()
+    first_sessions = models.BigIntegerField()
+    made_at = models.DateTimeField()
+
+
+class UsageTotal(Measures):
+    """What sessions of a workspace used in a day or a month: by agent or all agents, of one origin, by tag or all."""
+
+    id = models.BigAutoField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
+    kind = models.CharField(max_length=5, choices=UsageKind.choices)
+    tag = models.UUIDField()
+    """Hash of the tag; zeros: sessions with any tags."""
+    agent = models.CharField(max_length=36)
+    """Empty: all agents."""
+    span = models.CharField(max_length=5)
+    """day or month."""
+    start = models.DateField()
+    origin = models.CharField(max_length=10)
+    key = models.UUIDField()
+    name = models.TextField(null=True)
+    sessions = models.BigIntegerField()
+    """How many used it on that day; meaningless of a month."""
+    first_sessions = models.BigIntegerField()
+    """How many used it for the first time: these add up over days."""
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "kind", "tag", "agent", "span", "start", "origin", "key"], name="usage_total_once"
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["id"],
+                condition=models.Q(here_rows=0, elsewhere_rows=0, data_known=0),
+                name="usage_total_empty",
+            )
+        ]
+
+
+class UsageFillIn(models.Model):
+    """A row as long as sessions from before there were totals are not in them; see ``services.money.totals``."""
+
+    id = models.SmallIntegerField(primary_key=True, default=1)
+    after = models.UUIDField(null=True)
+    """The last session that is in."""

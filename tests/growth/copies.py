@@ -9,7 +9,16 @@ from __future__ import annotations
 from django.apps import apps
 from django.db.models import DateTimeField, Field, ForeignKey, Model, UUIDField
 
-from sessions_app.models import Approval, AuditEntry, LedgerEntry, Session, SessionMeasures, TriggerRun, WebhookDelivery
+from sessions_app.models import (
+    Approval,
+    AuditEntry,
+    LedgerEntry,
+    Session,
+    SessionMeasures,
+    SessionUsage,
+    TriggerRun,
+    WebhookDelivery,
+)
 from tests import database_roles
 from vcon_app.models import Import
 
@@ -17,7 +26,7 @@ ROOTS: tuple[type[Model], ...] = (Session, Approval, Import, WebhookDelivery)
 """What is copied with all that refers to it."""
 BESIDE: tuple[type[Model], ...] = (AuditEntry, LedgerEntry, TriggerRun)
 """What is copied by itself."""
-BY_TRIGGER = {SessionMeasures}
+BY_TRIGGER = {SessionMeasures, SessionUsage}
 NUMBERED = {"fire_key", "delivery_id", "external_id", "event"}
 """Texts that are there once in a workspace."""
 IN_ORDER = {AuditEntry: "seq", LedgerEntry: "seq"}

@@ -170,6 +170,31 @@ def test_what_it_said_is_found_while_the_search_index_is_filled_anew_and_afterwa
     assert str(session) in [one["id"] for one in read(address, f"/api/v1/sessions?q={word}")["items"]]
 
 
+COMPARE = """
+from sessions_app.models import Workspace
+from sessions_app.queries.money import usage, usage_of_turns, usage_totals
+for workspace in Workspace.objects.all():
+    scope = {"workspace": workspace.pk, "from": None, "to": None, "agent": "", "origin": "", "tag": "", "limit": 999}
+    print("turns", usage_totals.total(scope)[3])
+    for by in usage.GROUPS:
+        if usage_totals.ranked(by, scope) != usage_of_turns.ranked(by, scope):
+            print("differs", workspace, by)
+"""
+
+
+def test_usage_of_old_sessions_is_filled_in_and_is_what_their_turns_say(address, installation):
+    def is_filled_in() -> bool:
+        with installation.connect() as connection:
+            left = connection.execute("SELECT count(*) FROM sessions_app_usagefillin").fetchone()
+        return left == (0,)
+
+    assert read(address, "/api/v1/usage")["total"]["turns"] > 5, "also while it is filled in"
+    assert wait_until(is_filled_in, seconds=60)
+    done = installation.manage("shell", "-v", "0", "-c", COMPARE)
+    assert done.returncode == 0, done.stderr
+    assert "differs" not in done.stdout and sum(int(line.split()[1]) for line in done.stdout.splitlines()) > 5
+
+
 def test_its_pages_open(address):
     opener = build_opener(HTTPCookieProcessor(CookieJar()))
     opener.open(address[1], timeout=30).read()

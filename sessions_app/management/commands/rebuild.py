@@ -7,10 +7,13 @@ from django.core.management.base import BaseCommand, CommandParser
 from sessions_app.management.arguments import session_of
 from sessions_app.models import Session
 from sessions_app.services.log import projections
+from sessions_app.services.money import totals
 
 
 class Command(BaseCommand):
-    help = "Computes turns, tool calls, totals, costs and search rows from the log again: of all sessions, or of some."
+    help = (
+        "Computes turns, tool calls, totals, costs, usage and search rows from the log again: of all sessions or some."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("sessions", nargs="*", metavar="SESSION_ID", help="default: all")
@@ -22,4 +25,6 @@ class Command(BaseCommand):
             projections.rebuild(session_id)
             if options["verbosity"] > 1:
                 self.stdout.write(f"{number}/{len(ids)} {session_id}")
+        if not named:
+            totals.rebuild()
         self.stdout.write(f"rebuilt {len(ids)} sessions")

@@ -14,7 +14,16 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models import Max
 
-from sessions_app.models import Event, EventText, ModelRequest, SearchBlock, Session, ToolCall, Turn
+from sessions_app.models import (
+    Event,
+    EventText,
+    ModelRequest,
+    SearchBlock,
+    Session,
+    SessionUsage,
+    ToolCall,
+    Turn,
+)
 from sessions_app.prepared import Statement, fetch, run
 
 from ..approvals import imported
@@ -292,7 +301,7 @@ def _count_requests(batch: _Batch, new: NewEvents) -> tuple[set[int], dict[UUID,
 def rebuild(session_id: UUID) -> None:
     """Throw the projections of a session away and compute them from its log again."""
     session = Session.objects.select_for_update().only("id", "metadata").get(pk=session_id)
-    for model in (ToolCall, ModelRequest, Turn, EventText, SearchBlock):
+    for model in (ToolCall, ModelRequest, Turn, EventText, SearchBlock, SessionUsage):
         model.objects.filter(session_id=session_id).delete()
     Session.objects.filter(pk=session_id).update(indexed_seq=0, tools_invoked=stated_tools(session.metadata))
     last_seq = Event.objects.filter(session_id=session_id).aggregate(last=Max("seq"))["last"]

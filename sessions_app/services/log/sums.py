@@ -15,6 +15,8 @@ from django.db import connection
 
 from sessions_app import prepared
 
+from . import turn_usage
+
 EVERYTHING = 2**31 - 1
 """A ``seq`` after which there is nothing: no event is new."""
 TOKENS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens")
@@ -163,6 +165,7 @@ WITH logged AS (
               {", ".join(f"new.{n} IS NOT NULL AS known_{n}" for n in nullable)},
               NOT coalesce(old.model_names, '{{}}') <@ new.model_names
                   OR {" OR ".join(f"old.{n} IS NOT NULL AND new.{n} IS NULL" for n in nullable)} AS is_less,
+              old.index IS NULL OR old.started_at IS DISTINCT FROM new.started_at AS is_moved,
               {FIRST_BY_TIME} AS is_first
 ), added AS (
     SELECT max(index) AS last_turn_, max(last_seq) AS last_seq_, min(started_at) AS started_at,
@@ -183,7 +186,7 @@ UPDATE sessions_app_session s SET
     tools_invoked = {_union("s.tools_invoked", "%(tools)s::text[]")},
     model_names = {_union("s.model_names", "names_")}
 FROM added WHERE s.id = %(session)s AND last_turn_ IS NOT NULL
-RETURNING is_less OR s.title_is_prompt AND is_first
+RETURNING is_less OR s.title_is_prompt AND is_first, (SELECT array_agg(index) FROM written WHERE is_moved)
 """
 
 
@@ -229,6 +232,8 @@ def add(session_id: UUID, since: int, changed: Changed = NOTHING, *, few: bool =
     }  # fmt: skip
     statement = ADD_REQUESTS if changed.requests else ADD_CALLS if changed.calls else ADD
     told = prepared.fetch(statement, values, keep=few)
-    if anew or any(is_less for (is_less,) in told):
+    if anew or any(is_less for is_less, _ in told):
         with connection.cursor() as cursor:
             cursor.execute(TOTALS, values)
+    turns = {*changed.requests, *changed.calls, *(turn for _, moved in told for turn in moved or ())}
+    turn_usage.write(session_id, turns, since if changed.calls else 0, few=few)

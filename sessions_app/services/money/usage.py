@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from sessions_app.models import CallUsage, Event, Session, Turn, TurnUsage, Wallet
 
+from .. import sessions
 from ..log.pricing import SOURCE
 from . import ledger
 
@@ -22,6 +23,7 @@ def book_turn(session_id: UUID, index: int, runtime_ms: int) -> TurnUsage | None
 
     A turn that is taken up again adds to its row and pays the difference.
     """
+    sessions.lock_row(session_id)  # as everybody who writes its turns, which this does by a trigger
     turn = Turn.objects.filter(session_id=session_id, index=index).first()
     if turn is None:
         return None
@@ -47,6 +49,7 @@ def book_call(
     call: Event, *, provider: str, status: str, latency_ms: int | None, cost: Decimal | None = None
 ) -> CallUsage:
     """The log row of a tool call that was made, once; one that succeeded is paid from the data wallet."""
+    sessions.lock_row(call.session_id)
     session = Session.objects.only("workspace_id", "agent_id").get(pk=call.session_id)
     used, made = CallUsage.objects.get_or_create(
         session_id=call.session_id,

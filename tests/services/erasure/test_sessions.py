@@ -165,8 +165,8 @@ def test_every_table_that_refers_to_sessions_is_thought_of(full):
         "EventText.session", "Export.session", "Grant.session", "ImportedSession.session", "LedgerEntry.session",
         "ModelRequest.counted_in", "ModelRequest.session", "QueuedMessage.session", "Redaction.session",
         "SearchBacklog.session", "SearchBlock.session",
-        "Session.continues", "Session.parent", "SessionMeasures.session", "SlackReply.session", "ToolCall.session",
-        "TriggerRun.session", "Turn.session", "TurnInFlight.session", "TurnUsage.session",
+        "Session.continues", "Session.parent", "SessionMeasures.session", "SessionUsage.session", "SlackReply.session",
+        "ToolCall.session", "TriggerRun.session", "Turn.session", "TurnInFlight.session", "TurnUsage.session",
     }  # fmt: skip
 
 

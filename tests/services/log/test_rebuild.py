@@ -50,7 +50,9 @@ quick = settings(
 
 
 def state(session: Session) -> dict[str, Any]:
-    """Everything that is computed, without what differs by nature between two sessions with the same log."""
+    """Everything that is computed, without what differs by nature between two sessions with the same log: ids, when a
+    session was made, and so when a turn without a time began.
+    """
     session = Session.objects.get(pk=session.pk)
     own = {field.attname: getattr(session, field.attname) for field in Session._meta.concrete_fields}
     tables = {model.__name__: _rows(model, session) for model in (Event, ToolCall, ModelRequest, Turn)}
@@ -74,7 +76,9 @@ def _words(session: Session) -> list[str]:
 def _rows(model: Any, session: Session) -> list[dict[str, Any]]:
     order = {ModelRequest: "key", Turn: "index"}.get(model, "seq")
     rows = model.objects.filter(session=session).order_by(order).values()
-    return [{name: value for name, value in row.items() if name not in ("pk", "session_id")} for row in rows]
+    return [
+        {name: value for name, value in row.items() if name not in ("pk", "session_id", "began_at")} for row in rows
+    ]
 
 
 def fresh(agent) -> Session:

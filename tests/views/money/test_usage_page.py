@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from sessions_app.models import ModelRequest, Turn, TurnInFlight
 from sessions_app.services import agents
+from sessions_app.services.log import turn_usage
 
 from ..build import words
 from ..test_strict_pages import HOSTILE, complaints
@@ -80,6 +81,7 @@ def test_a_failed_call_costs_nothing(viewer, agent):
 def test_a_response_that_another_session_repeats_counts_once(viewer, agent):
     first, copy = ran(agent, "0.50", here=False), ran(agent, "0.50", here=False)
     ModelRequest.objects.filter(session=copy).update(counted_in=first)
+    turn_usage.write_all(copy.pk)
     rows = table(viewer, "?by=model")
     assert (rows[0][3], rows[0][-1]) == ("1.0 k", "$0.50")
 
@@ -98,6 +100,7 @@ def test_a_cost_that_lacks_a_part_is_at_least_and_an_unknown_one_is_a_dash(viewe
 def test_output_that_was_not_counted_to_the_end_is_at_least(viewer, agent):
     session = ran(agent)
     Turn.objects.filter(session=session).update(under_reported=1)
+    turn_usage.write_all(session.pk)
     assert table(viewer)[-1][6] == "≥ 200"
 
 

@@ -1,0 +1,280 @@
+"""Usage of a period from kept totals: of its whole months and days, what changed in them since totals were written, and
+of its first and last day, where it begins or ends within one, the turns.
+
+Sessions are counted once a group: on the first day that they used it, and those from before the period besides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+
+from django.db import connection
+
+from sessions_app.models.usage import Measures
+
+MEASURES = tuple(field.name for field in Measures._meta.local_fields)
+NAMES = ", ".join(MEASURES)
+ZEROS = ", ".join("0" for _ in MEASURES)
+SUMS = ", ".join(f"coalesce(sum({name}), 0) AS {name}" for name in MEASURES)
+TOKENS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens")
+IS_USED = "sum(here_rows + elsewhere_rows + data_known) > 0"
+MONTH = timedelta(days=32)
+
+
+def _dollars(*names: str) -> str:
+    known = " + ".join(f"{name}_known" for name in names)
+    return f"CASE WHEN {known} > 0 THEN round({' + '.join(names)}, 10) END"
+
+
+def _money(*parts: str) -> str:
+    """Recorded and priced dollars, unpriced tokens and under-reported responses of some parts together."""
+    sums = (_dollars(*(f"{part}_{name}" for part in parts)) for name in ("recorded", "priced"))
+    counts = (" + ".join(f"{part}_{name}" for part in parts) for name in ("unpriced", "under_reported"))
+    return ", ".join([*sums, *(f"ceil({count})::bigint" for count in counts)])
+
+
+USED = ", ".join(
+    ["sessions::bigint", "turns::bigint"]
+    + [f"CASE WHEN {name}_known > 0 THEN round({name})::bigint END" for name in TOKENS]
+    + [_money("here", "elsewhere"), "CASE WHEN runtime_ms_known > 0 THEN runtime_ms::bigint END", _dollars("data")]
+    + [f"{_money(part)}, {part}_rows > 0" for part in ("here", "elsewhere")]
+)
+"""The columns of a ``usage.Used`` behind its name and what is told of it, of a row of summed measures."""
+DEAREST = "here_recorded + elsewhere_recorded + here_priced + elsewhere_priced + data DESC"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """How a grouping is read: the kind of its totals, its name in rows of each table, what else is told of it."""
+
+    kind: str
+    name: str
+    about: str = "NULL"
+
+
+AGENT = "nullif(agent, 'none')"
+GROUPS = {
+    "total": Group("turn", "NULL::text"),
+    "day": Group("turn", "day::text"),
+    "agent": Group("turn", AGENT, "(SELECT name FROM sessions_app_agent a WHERE a.id = summed.name::uuid)"),
+    "session": Group(
+        "turn",
+        "CASE WHEN origin <> '' THEN session_id::text END",
+        "(SELECT title FROM sessions_app_session s WHERE s.id = summed.name::uuid)",
+    ),
+    "model": Group("model", "name"),
+    "tool": Group("tool", "name", "nullif(calls, 0)::bigint"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """The whole days of a period, from ``first`` to before ``end`` (None: no limit), and its parts of days."""
+
+    first: date | None
+    end: date | None
+    edges: tuple[tuple[datetime, datetime | None], ...]
+
+    @classmethod
+    def of(cls, since: datetime | None, until: datetime | None) -> Days:
+        since, until = (moment and moment.astimezone(UTC) for moment in (since, until))
+        try:
+            first = since and (since.date() if _is_midnight(since) else since.date() + timedelta(days=1))
+        except OverflowError:  # within the last day of the calendar
+            first = None
+        end = until.date() if until else None
+        if since and (first is None or (end and first > end)):
+            return cls(date.min, date.min, ((since, until),))
+        left = [(since, _midnight(first))] if since and first and not _is_midnight(since) else []
+        right = [(_midnight(end), until)] if until and end and not _is_midnight(until) else []
+        return cls(first, end, (*left, *right))
+
+    @property
+    def is_empty(self) -> bool:
+        return self.first is not None and self.end is not None and self.first >= self.end
+
+    def spans(self, *, by_day: bool) -> list[tuple[str, date | None, date | None]]:
+        """Spans of totals (day or month) with their bounds, which together are the whole days."""
+        if self.is_empty:
+            return []
+        month = self.first if self.first is None or self.first.day == 1 else _next_month(self.first)
+        last = self.end and self.end.replace(day=1)
+        if by_day or (month and last and month >= last):
+            return [("day", self.first, self.end)]
+        days = [("day", self.first, month), ("day", last, self.end)]
+        return [("month", month, last), *(span for span in days if span[1] != span[2])]
+
+
+def _is_midnight(moment: datetime) -> bool:
+    return moment.time() == time()
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)
+
+
+def _next_month(day: date) -> date:
+    try:
+        return (day.replace(day=1) + MONTH).replace(day=1)
+    except OverflowError:  # there is none: all that is left are days
+        return date.max
+
+
+class _Statement:
+    """One reading: SQL of rows ``name, session, sessions, MEASURES`` of a grouping, and its parameters."""
+
+    def __init__(self, by: str, scope: dict[str, Any]) -> None:
+        self.by, self.group = by, GROUPS[by]
+        self.parameters = scope | {"kind": self.group.kind}
+        self.days = Days.of(scope["from"], scope["to"])
+        self.filters = " AND workspace_id = %(workspace)s"
+        ids = "SELECT id::text FROM sessions_app_agent WHERE workspace_id = %(workspace)s"
+        self.agents = f"ARRAY({ids} AND %(agent)s IN (id::text, slug))" if scope["agent"] else ""
+        if self.agents:
+            self.filters += f" AND agent = ANY({self.agents})"
+        elif by == "agent":
+            self.agents = f"ARRAY({ids} UNION ALL SELECT 'none')"
+        if scope["origin"]:
+            self.filters += " AND origin = %(origin)s"
+        if scope["tag"]:
+            self.filters += " AND %(tag)s = ANY(tags)"
+
+    def sums(self) -> str:
+        """A row for each group that was used: name, sessions and measures."""
+        with_edges, rows = "", []
+        if self.by == "session":
+            rows.append(self._sessions())
+        else:
+            rows += [*self._totals(), self._changes(), *self._carried()]
+        if self.days.edges:
+            with_edges, of_edges = self._edges()
+            rows += of_edges
+        everything = "\n UNION ALL ".join(row for row in rows if row)
+        sessions = "count(DISTINCT session_id)" if self.by == "session" else "coalesce(sum(sessions), 0)"
+        summed = f"{sessions} AS sessions, {SUMS} FROM ({everything}) AS rows"
+        if self.by == "total":
+            return f"{with_edges} SELECT NULL::text AS name, {summed}"
+        return f"{with_edges} SELECT name, {summed} GROUP BY name HAVING {IS_USED}"
+
+    def _within(self, column: str, first: date | None, end: date | None) -> str:
+        told = ""
+        for name, sign, bound in (("first", ">=", first), ("end", "<", end)):
+            if bound is not None:
+                key = f"{name}_{len(self.parameters)}"
+                self.parameters[key] = bound
+                told += f" AND {column} {sign} %({key})s"
+        return told
+
+    def _totals(self) -> list[str]:
+        """Totals of whole months and days."""
+        name = self.group.name.replace("day", "start")
+        sessions = "sessions" if self.by == "day" else "first_sessions"
+        agent = f"= ANY({self.agents})" if self.agents else "= ''"
+        origin = "AND origin = %(origin)s" if self.parameters["origin"] else ""
+        return [
+            f"SELECT {name} AS name, NULL::uuid AS session_id, {sessions} AS sessions, {NAMES}"
+            f" FROM sessions_app_usagetotal WHERE workspace_id = %(workspace)s AND kind = %(kind)s"
+            f" AND tag = countersign_usage_key(nullif(%(tag)s, '')) AND agent {agent}"
+            f" AND span = '{span}'{self._within('start', first, end)} {origin}"
+            for span, first, end in self.days.spans(by_day=self.by == "day")
+        ]
+
+    def _changes(self) -> str:
+        """What changed on these days and is not in the totals yet."""
+        sessions = "sessions" if self.by == "day" else "first_sessions"
+        return (
+            f"SELECT {self.group.name} AS name, NULL::uuid AS session_id, {sessions} AS sessions, {NAMES}"
+            f" FROM sessions_app_usagechange WHERE kind = %(kind)s{self.filters}"
+            f"{self._within('day', self.days.first, self.days.end)}"
+        )
+
+    def _carried(self) -> list[str]:
+        """Sessions of these days that used it before them, too: totals count them there."""
+        if self.by == "day" or self.days.first is None or self.days.is_empty:
+            return []
+        within = self._within("day", self.days.first, self.days.end)
+        before = self._within("first_day", None, self.days.first)
+        return [
+            f"SELECT name, session_id, 1, {ZEROS} FROM (SELECT DISTINCT session_id, {self.group.name} AS name"
+            f" FROM sessions_app_sessionusage WHERE kind = %(kind)s AND first_day < day{self.filters}{within}{before})"
+            " AS carried"
+        ]
+
+    def _sessions(self) -> str:
+        """Each session's own usage of whole days."""
+        return (
+            f"SELECT {self.group.name} AS name, session_id, 0 AS sessions, {NAMES} FROM sessions_app_sessionusage"
+            f" WHERE kind = 'turn'{self.filters}{self._within('day', self.days.first, self.days.end)}"
+        )
+
+    def _edges(self) -> tuple[str, list[str]]:
+        """What was used on parts of days, from the turns of the sessions that were at work on them."""
+        edges = " UNION ALL ".join(self._edge(since, until) for since, until in self.days.edges)
+        counted = ""
+        if self.by not in ("day", "session"):
+            within = self._within("o.day", self.days.first, self.days.end)
+            counted = (
+                " WHERE NOT EXISTS (SELECT FROM sessions_app_sessionusage o WHERE o.session_id = edge.session_id"
+                f" AND o.kind = %(kind)s AND o.key = countersign_usage_key(edge.name){within})"
+            )
+        return f"WITH edge AS ({edges})", [
+            f"SELECT {self.group.name} AS name, session_id, 0, {NAMES} FROM edge",
+            f"SELECT name, session_id, 1, {ZEROS} FROM (SELECT DISTINCT session_id, {self.group.name} AS name FROM edge"
+            f"{counted}) AS at_edges",
+        ]
+
+    def _edge(self, since: datetime, until: datetime | None) -> str:
+        number = len(self.parameters)
+        self.parameters |= {f"since_{number}": since, f"until_{number}": until}
+        last = until and until.date()
+        end = last + timedelta(days=1) if last and last < date.max else None
+        return f"""
+            SELECT d.session_id, d.agent, d.origin, (u.at AT TIME ZONE 'UTC')::date AS day, u.name,
+                   {", ".join(f"u.{name}" for name in MEASURES)}
+            FROM (SELECT DISTINCT session_id, agent, origin FROM sessions_app_sessionusage
+                  WHERE kind = 'turn'{self.filters}{self._within("day", since.date(), end)}) AS d
+            CROSS JOIN LATERAL (
+                SELECT t.began_at AS at, v.* FROM sessions_app_turn t
+                CROSS JOIN LATERAL countersign_turn_usage(t.here, t.runtime_ms, t.shares, t.bought) v
+                WHERE t.session_id = d.session_id
+                UNION ALL
+                SELECT at, kind, name, {NAMES} FROM countersign_erased_usage(d.session_id) WHERE d.origin = ''
+            ) AS u
+            WHERE u.kind = %(kind)s AND u.at >= %(since_{number})s
+                  AND u.at < coalesce(%(until_{number})s, 'infinity'::timestamptz)"""
+
+
+def total(scope: dict[str, Any]) -> tuple[Any, ...]:
+    """Row of the whole period: NULL, NULL, ``USED``. ``scope`` has workspace, from, to, agent, origin, tag."""
+    statement = _Statement("total", scope)
+    return _read(statement, f"SELECT NULL, NULL, {USED} FROM summed")[0]
+
+
+def groups(by: str, scope: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """Rows of groups in order of name; ``scope`` has nameless, past and limit, too."""
+    in_order = 'name IS NULL, name COLLATE "C"'
+    return _read(
+        _Statement(by, scope),
+        f"SELECT name, {GROUPS[by].about}, {USED} FROM (SELECT * FROM summed WHERE %(past)s::text IS NULL"
+        " OR (name IS NULL, coalesce(name, '') COLLATE \"C\") > (%(nameless)s, %(past)s)"
+        f" ORDER BY {in_order} LIMIT %(limit)s) AS summed ORDER BY {in_order}",
+    )
+
+
+def ranked(by: str, scope: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """Rows of groups, the dearest first (days: the latest), each behind the number of all groups."""
+    order = "name DESC" if by == "day" else f'{DEAREST}, name COLLATE "C" NULLS LAST'
+    return _read(
+        _Statement(by, scope),
+        f"SELECT number, name, {GROUPS[by].about}, {USED} FROM (SELECT *, count(*) OVER () AS number FROM summed"
+        f" ORDER BY {order} LIMIT %(limit)s) AS summed ORDER BY {order}",
+    )
+
+
+def _read(statement: _Statement, select: str) -> list[tuple[Any, ...]]:
+    sums = statement.sums()
+    with connection.cursor() as cursor:
+        cursor.execute(f"WITH summed AS ({sums}) {select}", statement.parameters)
+        return cursor.fetchall()
