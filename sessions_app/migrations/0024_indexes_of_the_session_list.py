@@ -1,7 +1,7 @@
 from datetime import UTC, datetime
 
 import django.db.models.deletion
-from django.contrib.postgres.indexes import GinIndex, HashIndex
+from django.contrib.postgres.indexes import HashIndex
 from django.db import migrations, models
 from django.db.models.fields.json import KeyTransform
 from django.db.models.functions import Coalesce, Left
@@ -81,14 +81,6 @@ class Migration(migrations.Migration):
                 condition=models.Q(("pending_approvals__gt", 0)),
                 name="session_waiting",
             ),
-        ),
-        AddIndexConcurrently(
-            model_name="session",
-            index=GinIndex(fastupdate=False, fields=["model_names"], name="session_models"),
-        ),
-        AddIndexConcurrently(
-            model_name="session",
-            index=GinIndex(fastupdate=False, fields=["tools_invoked"], name="session_tools"),
         ),
         AddIndexConcurrently(
             model_name="session",

@@ -85,6 +85,7 @@ class Session(Tokens, Money):
     model_names = ArrayField(models.TextField(), default=list)
 
     class Meta:
+        # Those of ``tools_invoked`` and ``model_names`` stand in migration 0030, with the function that they are over.
         indexes = [
             *(
                 models.Index(F("workspace"), key, F("id"), name=f"session_by_{name}")
@@ -110,9 +111,6 @@ class Session(Tokens, Money):
             ),
             models.Index(fields=["workspace", "external_id"], name="session_external"),
             GinIndex(fields=["tags"], name="session_tags"),
-            # Without the list of pending entries, which every search would have to read through.
-            GinIndex(fields=["model_names"], fastupdate=False, name="session_models"),
-            GinIndex(fields=["tools_invoked"], fastupdate=False, name="session_tools"),
             # Sub-agents whose parent has not come yet, by what their file calls it: hashes, since files say anything.
             HashIndex(
                 KeyTransform("parent_external_id", "metadata"),

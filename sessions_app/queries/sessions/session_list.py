@@ -12,7 +12,22 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 from uuid import UUID
 
 import orjson
-from django.db.models import Count, DateTimeField, Exists, F, OuterRef, Q, QuerySet, Sum, UUIDField, Value
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.fields.array import ArrayContains
+from django.db.models import (
+    Count,
+    DateTimeField,
+    Exists,
+    F,
+    Func,
+    OuterRef,
+    Q,
+    QuerySet,
+    Sum,
+    TextField,
+    UUIDField,
+    Value,
+)
 from django.db.models.expressions import Combinable, OrderBy
 from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan, TupleLessThan
 from django.db.models.functions import Coalesce
@@ -142,14 +157,25 @@ def _started_before(until: datetime) -> Q:
     return Q(LessThan(STARTED, Value(until)), started_at__isnull=False)
 
 
+class ShortNames(Func):
+    """The names of an array as they stand in its index (migration 0030), which has no room for long ones."""
+
+    function = "countersign_short_names"
+    output_field: Any = ArrayField(TextField())
+
+
+def _names(field: str, name: str) -> Q:
+    return Q(ArrayContains(ShortNames(F(field)), ShortNames(Value([name]))), **{f"{field}__contains": [name]})
+
+
 CONDITIONS: dict[str, Callable[[Any], Q]] = {
     "status": lambda status: Q(status=status),
     "origin": lambda origin: Q(origin=origin),
     "tag": lambda tag: Q(tags__contains=[tag]),
     "from_": _started_from,
     "to": _started_before,
-    "model": lambda model: Q(model_names__contains=[model]),
-    "tool": lambda tool: Q(tools_invoked__contains=[tool]),
+    "model": lambda model: _names("model_names", model),
+    "tool": lambda tool: _names("tools_invoked", tool),
     "min_cost": _costs_at_least,
     "has_errors": lambda some: Q(error_count__gt=0) if some else Q(error_count=0),
     "needs_approval": lambda some: Q(pending_approvals__gt=0) if some else Q(pending_approvals=0),

@@ -10,6 +10,7 @@ import pytest
 
 from sessions_app.drafts import EventDraft, ToolDraft, Usage
 from sessions_app.models import ModelRequest, ToolCall
+from sessions_app.queries.sessions.session_list import SessionFilter, filtered
 from sessions_app.services.log.sanitise import MAX_TEXT
 
 from ..build import answer, append, call, event, log, result, user
@@ -118,6 +119,9 @@ def test_long_names_are_kept(session):
     name = noise(50_000)
     append(session, call("c", name=name, model=name))
     assert session.tools_invoked == [name]
+    for wanted, found in ((name, 1), (name + "x", 0), (name[:500], 0)):
+        assert filtered(session.workspace_id, SessionFilter(tool=wanted)).count() == found
+        assert filtered(session.workspace_id, SessionFilter(model=wanted)).count() == found
 
 
 @pytest.mark.parametrize("count", [-1, 2**63, 10**30])
