@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Case, Count, F, Q, QuerySet, Sum, When
-from django.db.models.functions import Coalesce
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from sessions_app.models import ModelRequest, Session
+from sessions_app.models import Session
 from sessions_app.models.session_order import STARTED
 
-from .money.totals import Sums
+from .money.usage import Period, Used
 
 SHOWN = 8
 LOOKED_AT = 200
 """Sessions at work of which the latest are shown: an index has them by when they began, not by what they did last."""
-
-
-@dataclass(frozen=True, slots=True)
-class Today:
-    """Money and tokens of the model responses since midnight UTC, and of how many sessions they are."""
-
-    sums: Sums
-    sessions: int
 
 
 def midnight() -> datetime:
@@ -53,34 +43,13 @@ def came_in(workspace_id: UUID) -> QuerySet[Session]:
     return _sessions(workspace_id).order_by("-created_at", "-id")[:SHOWN]
 
 
-def today(workspace_id: UUID) -> Today:
-    """Only sessions at work today are looked into, so this does not grow with the history."""
-    since = midnight()
-    sessions = _at_work(workspace_id, since).values("pk")
-    requests = ModelRequest.objects.filter(session__in=sessions, at__gte=since, counted_in=None)
-    paid = Q(cost_within=None)
-    unrecorded = paid & Q(cost_recorded=None)
-    total = sum(
-        (Coalesce(F(f"{name}_tokens"), 0) for name in ("cache_read", "cache_write", "output")),
-        start=Coalesce(F("input_tokens"), 0),
-    )
-    row = requests.annotate(
-        priced=Case(When(unrecorded, then="cost_priced")),
-        unpriced=Case(When(unrecorded & Q(cost_priced=None), then=total)),
-    ).aggregate(
-        unpriced_tokens=Sum("unpriced"), cost_priced=Sum("priced"), cost_recorded=Sum("cost_recorded", filter=paid),
-        **{name: Sum(name) for name in ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")},
-        sessions=Count("session", distinct=True),
-    )  # fmt: skip
-    return Today(Sums.from_row(row), row["sessions"])
+def today(workspace_id: UUID) -> Used:
+    """Usage of today as the usage page has it: a turn belongs to the day on which it began."""
+    return Period(workspace_id, since=midnight()).total()
 
 
 def is_empty(workspace_id: UUID) -> bool:
     return not Session.objects.filter(workspace_id=workspace_id).exists()
-
-
-def _at_work(workspace_id: UUID, since: datetime) -> QuerySet[Session]:
-    return _sessions(workspace_id).filter(Q(ended_at__gte=since) | Q(started_at__gte=since))
 
 
 def _sessions(workspace_id: UUID) -> QuerySet[Session]:

@@ -177,4 +177,4 @@ def test_the_home_page_counts_once_what_was_said_today(workspace):
     today = f"{home.midnight():%Y-%m-%d}".encode()
     for data in (ORIGINAL, RESTAMPED):
         drop(workspace, data.replace(b"2026-10-05", today).replace(b"T09", b"T00").replace(b"T10", b"T00"))
-    assert home.today(workspace.pk).sums.total_tokens == 4 * BILLED
+    assert home.today(workspace.pk).total_tokens == 4 * BILLED
