@@ -62,7 +62,8 @@ OF_AGENTS = "counts the sessions of each agent"
 OF_LEDGER = "a balance is the sum of the entries of its wallet"
 OF_SESSION = "counts or compares the turns and calls of the whole session"
 KNOWN = {
-    "/api/v1/usage": OF_USAGE, "usage": OF_USAGE, "home": OF_BUDGETS, "/api/v1/budgets": OF_BUDGETS, "call-list": "sums calls by provider",
+    "/api/v1/usage": OF_USAGE, "usage": OF_USAGE, "home": OF_BUDGETS, "/api/v1/budgets": OF_BUDGETS,
+    "call-list": "sums calls by provider",
     "agent-list": OF_AGENTS, "agent-detail": OF_AGENTS,
     "wallets": OF_LEDGER, "/api/v1/wallets": OF_LEDGER, "/api/v1/wallets/{kind}/entries": OF_LEDGER,
     "oversight": "figures of the votes of a period", "/api/v1/oversight": "figures of the votes of a period",
