@@ -53,6 +53,13 @@ replace(replace(replace(replace(array_to_string(tsvector_to_array(r.words), ' ')
     '@w' || replace(t.workspace_id::text, '-', ''), '@w' || replace(p.workspace::text, '-', ''))::tsvector
 """
 """The words of a search block with those of the copy, and the marks of its session and workspace."""
+MULTIPLIED_IN = """(
+    SELECT jsonb_agg((
+        SELECT jsonb_agg(CASE WHEN jsonb_typeof(f.value) = 'number' AND f.place BETWEEN {first} AND {last}
+                              THEN to_jsonb(f.value::numeric * p.factor) ELSE f.value END ORDER BY f.place)
+        FROM jsonb_array_elements(one.value) WITH ORDINALITY AS f (value, place)) ORDER BY one.place)
+    FROM jsonb_array_elements(r.{column}) WITH ORDINALITY AS one (value, place))"""
+"""A list of lists, with the tokens and the money in each of them multiplied: see ``services.log.turn_usage``."""
 VALUES: dict[tuple[str, str], str] = {
     (SESSION, "id"): "p.copy",
     (SESSION, "parent_id"): "NULL",
@@ -68,6 +75,8 @@ VALUES: dict[tuple[str, str], str] = {
     ("sessions_app_modelrequest", "key"): f"CASE WHEN starts_with(r.key, 'seq:') THEN r.key ELSE {OWN_REQUEST} END",
     ("sessions_app_modelrequest", "identity"): "md5(r.identity::text || p.n)::uuid",
     ("sessions_app_turn", "prompt"): f"replace({OWN_WORD}, '{REFERENCE}', {PROMPT_REFERENCE})",
+    ("sessions_app_turn", "shares"): MULTIPLIED_IN.replace("{first}", "5").replace("{last}", "12"),
+    ("sessions_app_turn", "bought"): MULTIPLIED_IN.replace("{first}", "4").replace("{last}", "4"),
     # By way of its text, so that each word keeps its place.
     (TEXT, "words"): (
         f"CASE WHEN r.words @@ to_tsquery('simple', '{ORDER} | {REFERENCE}')"
