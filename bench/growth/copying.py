@@ -28,12 +28,13 @@ ELSEWHERE = frozenset(
     {
         "sessions_app_approval",
         "sessions_app_ledgerentry",
+    "sessions_app_sessionmeasures",
         "sessions_app_searchbacklog",
         "sessions_app_unsealedhead",
         "vcon_app_importedsession",
     }
 )
-"""Those that ``rows`` writes, and those of which copies have none."""
+"""Those that ``rows`` or triggers write, and those of which copies have none."""
 MULTIPLIED = frozenset({
     "input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens",
     "cache_write_1h_tokens", "cost", "cost_recorded", "cost_priced", "unpriced_tokens", "copied_tokens",
