@@ -28,7 +28,7 @@ ELSEWHERE = frozenset(
     {
         "sessions_app_approval",
         "sessions_app_ledgerentry",
-    "sessions_app_sessionmeasures",
+        "sessions_app_sessionmeasures",
         "sessions_app_searchbacklog",
         "sessions_app_unsealedhead",
         "vcon_app_importedsession",
