@@ -47,6 +47,9 @@ def fetch_binary(statement: Statement, values: Values) -> list[list[bytes | None
 
 def _run(statement: Statement, values: Values, *, keep: bool = True, binary: bool = False) -> psycopg.Cursor[Any]:
     connection.ensure_connection()
+    with connection.wrap_database_errors:
+        if connection.connection.closed:  # as psycopg says it where Django opens a cursor
+            raise psycopg.OperationalError("the connection is closed")
     connection.validate_no_broken_transaction()
     cursor = psycopg.Cursor(connection.connection)
     prepare = None if keep else False

@@ -383,7 +383,7 @@ def test_arguments_that_a_person_changed_are_those_that_run_and_the_agent_is_tol
 
 def test_archiving_rings_for_the_runtime_and_nobody_waits_for_it(asking, fake, monkeypatch):
     enqueued: list[str] = []
-    monkeypatch.setattr("sessions_app.services.task_queue.enqueue", lambda task, row: enqueued.append(task))
+    monkeypatch.setattr("sessions_app.services.task_queue.enqueue", lambda task, *_: enqueued.append(task))
     requests = len(fake.requests)
     sessions.archive(asking, by=BY)
     assert "sessions_app.tasks.close_session" in enqueued
