@@ -13,7 +13,7 @@ from uuid import UUID
 
 import orjson
 from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.fields.array import ArrayContains
+from django.contrib.postgres.lookups import DataContains
 from django.db.models import (
     Count,
     DateTimeField,
@@ -165,7 +165,7 @@ class ShortNames(Func):
 
 
 def _names(field: str, name: str) -> Q:
-    return Q(ArrayContains(ShortNames(F(field)), ShortNames(Value([name]))), **{f"{field}__contains": [name]})
+    return Q(DataContains(ShortNames(F(field)), ShortNames(Value([name]))), **{f"{field}__contains": [name]})
 
 
 CONDITIONS: dict[str, Callable[[Any], Q]] = {
