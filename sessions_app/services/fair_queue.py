@@ -50,7 +50,8 @@ TOUCH = "DO UPDATE SET queue = excluded.queue"
 LEAVE = "DO NOTHING"
 # Of those who have something in line one index probe each finds the next, however long their lines are. SKIP LOCKED
 # leaves rows to others that take at the same moment; the order of ``fairest`` is kept, because its rows are the outer
-# ones of a nested loop. One statement, so that nobody who is frozen here keeps a lock.
+# ones of a nested loop. What is deleted is named by two scalars: a join with a table that was empty when PostgreSQL
+# last looked reads it from end to end. One statement, so that nobody who is frozen here keeps a lock.
 TAKE = """
 WITH RECURSIVE line AS (
     (SELECT workspace_id, person FROM sessions_app_queuedtask WHERE queue = %(queue)s
@@ -76,8 +77,8 @@ WITH RECURSIVE line AS (
         ORDER BY since, row_id LIMIT 1 FOR UPDATE SKIP LOCKED) AS first
     LIMIT 1
 ), taken AS (
-    DELETE FROM sessions_app_queuedtask AS waiting USING chosen
-    WHERE waiting.task = chosen.task AND waiting.row_id = chosen.row_id
+    DELETE FROM sessions_app_queuedtask AS waiting
+    WHERE waiting.task = (SELECT task FROM chosen) AND waiting.row_id = (SELECT row_id FROM chosen)
     RETURNING waiting.task, waiting.row_id, waiting.workspace_id, waiting.person
 ), noted AS (
     INSERT INTO sessions_app_lasttaken AS last (queue, workspace_id, person, at)

@@ -6,6 +6,7 @@ import base64
 
 import pytest
 
+from config.database.postgres import wait_until
 from sessions_app.models import Approval, Role, Session
 from sessions_app.services import audit
 from sessions_app.services.people import api_keys, members
@@ -263,6 +264,6 @@ def test_the_key_that_is_shown_once_can_be_copied(open_page, admin_member):
     page.get_by_role("button", name="Copy").first.click()
     # Not for the word "Copied", which goes after 1.5 s: a browser that has to wait for its turn shows it too late.
     # Nor for any key: pages of one browser have one clipboard, and another test may have copied one before.
-    page.wait_for_function("async () => (await navigator.clipboard.readText()) === secret.textContent")
-    secret = page.evaluate("navigator.clipboard.readText()")
+    secret = page.locator("#secret").inner_text()
+    assert wait_until(lambda: page.evaluate("navigator.clipboard.readText()") == secret, 30)
     assert api_keys.find_api_key(secret).name == "robot"

@@ -6,11 +6,15 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from pathlib import Path
 
 import psycopg
 import pytest
+from django.db import connection
 from psycopg.conninfo import make_conninfo
 
 from config import doctor, installation
@@ -103,6 +107,31 @@ def test_two_hosts_that_start_at_once_agree(migrated_database, tmp_path):
         assert sorted(one.wait(150) for one in hosts) == [0, 2]
         with psycopg.connect(make_conninfo(**parameters)) as database:
             assert database.execute("SELECT count(*) FROM sessions_app_installation").fetchone() == (1,)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_hosts_that_look_at_one_storage_at_once_agree_on_its_mark(document_storage, monkeypatch):
+    """Each sees that there is no mark yet; what one of them writes then must be what the database says, too."""
+    read, all_looked = storage_mark.read_mark, threading.Barrier(3)
+    marks: list[str] = []
+
+    def read_together(place: Folder) -> str:
+        marks.append(mark := read(place))
+        with suppress(threading.BrokenBarrierError):
+            all_looked.wait(1)
+        return mark
+
+    def start() -> None:
+        with closing(connection):
+            installation.check_host()
+
+    monkeypatch.setattr(storage_mark, "read_mark", read_together)
+    with ThreadPoolExecutor(3) as threads:
+        for host in [threads.submit(start) for _ in range(3)]:
+            host.result(60)
+    monkeypatch.setattr(storage_mark, "read_mark", read)
+    assert storage_mark.storage_fault() is None
+    assert marks.count("") == 1 and set(marks) == {"", Installation.objects.get().storage_mark}
 
 
 @pytest.mark.django_db

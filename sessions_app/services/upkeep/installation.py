@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from django.db import connection, transaction
 from django.db.models import Model
 
@@ -28,6 +31,21 @@ ANOTHER_KEY = (
 def row() -> Installation:
     """The installation's one row, made when there is none."""
     return Installation.objects.get_or_create(pk=1)[0]
+
+
+@contextmanager
+def locked() -> Iterator[None]:
+    """A transaction in which nobody else marks the installation."""
+    row()
+    with transaction.atomic():
+        Installation.objects.select_for_update().get(pk=1)
+        yield
+
+
+def is_marked() -> bool:
+    """Whether a host has marked its key and its storage as the installation's."""
+    found = Installation.objects.filter(pk=1).first()
+    return bool(found and found.secret_key_mark and found.storage_mark)
 
 
 def secret_key_fault() -> str | None:
