@@ -21,13 +21,14 @@ from tests.database_roles import as_owner
 from . import server
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+playwright.expect.set_options()  # 5 s are short where three tests share two cores
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 QUIET = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
-PATIENCE = 10
+PATIENCE = 60
 STREAMS = re.compile(r"/stream(\?|$)")
 OF_THE_NETWORK = ("Failed to load resource", "htmx:afterRequest,", "htmx:sendError,")
 """What the browser and htmx say when a test cuts the network off; the page tells people by itself."""

@@ -13,7 +13,7 @@ from urllib.request import urlopen
 
 from config.env import BASE_DIR
 
-PATIENCE = 30
+PATIENCE = 60
 UVICORN = (
     "-m", "uvicorn", "config.asgi:application", "--host", "127.0.0.1", "--lifespan", "off", "--no-access-log",
     "--log-level", "warning", "--timeout-graceful-shutdown", "1",

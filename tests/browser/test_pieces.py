@@ -70,7 +70,7 @@ def test_a_row_whose_request_fails_comes_while_the_stream_stays_open(open_page, 
 
     page.route(TAIL, fail_twice)
     note(scripted_session, "news")
-    expect(page.locator("#timeline")).to_contain_text("news", timeout=15_000)
+    expect(page.locator("#timeline")).to_contain_text("news")
     assert failed  # the second time it may come with another request, on a busy machine
 
 
@@ -94,7 +94,7 @@ def test_what_happens_while_the_line_is_fetched_is_shown(open_page, scripted_ses
             note(scripted_session, "news")
         page.wait_for_timeout(SLOW / 2)
         in_flight.finish(in_flight.claim(scripted_session.pk), 10)
-        expect(page.locator("#standing")).to_contain_text("idle", timeout=15_000)
+        expect(page.locator("#standing")).to_contain_text("idle")
 
 
 def test_results_that_come_together_are_all_shown(open_page, scripted_session):
@@ -110,7 +110,7 @@ def test_results_that_come_together_are_all_shown(open_page, scripted_session):
     with held_back(page, ROWS, 2):
         append(scripted_session.pk, [_of("tool_result", call, "ok") for call in calls], origin=links.RUNTIME)
         expect(page.locator("#timeline .call")).to_have_count(5)
-        expect(page.locator("#timeline .call.is-none")).to_have_count(0, timeout=15_000)
+        expect(page.locator("#timeline .call.is-none")).to_have_count(0)
 
 
 def _of(kind: str, call: str, status: str | None = None) -> EventDraft:

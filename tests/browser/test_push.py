@@ -73,7 +73,7 @@ def _expect_notices(page: Any, bodies: dict[str, str]) -> None:
     def shown() -> dict[str, str]:
         return {one["tag"]: one["body"] for one in page.evaluate(SHOWN)}
 
-    assert wait_until(lambda: shown() == bodies, 30), shown()
+    assert wait_until(lambda: shown() == bodies, 60), shown()
 
 
 def _delivery(page: Any) -> Any:
@@ -85,7 +85,7 @@ def _delivery(page: Any) -> Any:
         lambda event: registrations.extend(one["registrationId"] for one in event["registrations"]),
     )
     devtools.send("ServiceWorker.enable")
-    assert wait_until(lambda: page.evaluate("1") and bool(registrations), 30)
+    assert wait_until(lambda: page.evaluate("1") and bool(registrations), 60)
     origin = page.evaluate("location.origin")
 
     def deliver(data: Any) -> None:

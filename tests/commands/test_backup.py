@@ -70,7 +70,7 @@ def test_what_a_running_desk_had_is_there_after_a_restore(tmp_path_factory):
         assert manage(own(lost), "restore", kept).returncode == 1
     finally:
         running.process.terminate()
-        running.process.wait(20)
+        running.process.wait(60)
     told = json.loads((kept / "manifest.json").read_text())
     assert told["tables"]["sessions_app_event"]["rows"] > 10
     documents = {name for name in told["files"] if name.startswith("documents/")}
@@ -97,7 +97,7 @@ def test_what_a_running_desk_had_is_there_after_a_restore(tmp_path_factory):
         assert doctor.returncode == 0, doctor.stdout
     finally:
         running.process.terminate()
-        running.process.wait(20)
+        running.process.wait(60)
 
 
 @pytest.fixture(scope="module")

@@ -86,7 +86,7 @@ def worker(process_environment, empty_queue) -> Iterator[Callable[[], subprocess
 
 def numbers(book: Path, count: int) -> list[int]:
     """The processes that have signed ``book``, once ``count`` have."""
-    assert wait_until(lambda: book.exists() and book.read_text().count("\n") >= count, seconds=20)
+    assert wait_until(lambda: book.exists() and book.read_text().count("\n") >= count, seconds=60)
     return [int(line) for line in book.read_text().splitlines()]
 
 

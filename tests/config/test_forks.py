@@ -113,4 +113,4 @@ def test_a_part_without_its_supervisor_ends(logs):
         assert len(family) == 2
         supervisor.kill()
         supervisor.wait()
-        assert wait_until(lambda: not any(process.is_running() for process in family), seconds=5)
+        assert wait_until(lambda: not any(process.is_running() for process in family), seconds=60)

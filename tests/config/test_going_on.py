@@ -39,7 +39,7 @@ def up() -> Iterator[Up]:
         assert wait_until(lambda: all(map(running.child, PARTS)), seconds=PATIENCE)
         yield running
         running.process.terminate()
-        running.process.wait(timeout=20)
+        running.process.wait(timeout=60)
 
 
 @pytest.fixture(scope="module")

@@ -96,13 +96,13 @@ class FakeManagedAgents:
 
         thread = threading.Thread(target=serve, name="fake-managed-agents")
         thread.start()
-        started.wait(10)
+        started.wait(60)
         try:
             yield self
         finally:
             server.should_exit = True
             self.do(lambda: [session.cut_streams(half=False) for session in self.world.sessions.values()])
-            thread.join(10)
+            thread.join(60)
             listener.close()
 
     # --- HTTP ---

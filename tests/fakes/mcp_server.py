@@ -94,7 +94,7 @@ class Shop:
             yield self
         finally:
             server.should_exit = True
-            thread.join(10)
+            thread.join(60)
             listener.close()
 
 

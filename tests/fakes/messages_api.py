@@ -114,7 +114,7 @@ class FakeMessagesApi:
         finally:
             self.left.set()
             server.shutdown()
-            thread.join(10)
+            thread.join(60)
             server.server_close()
 
     def take(self, body: Any) -> tuple[Said, Json]:

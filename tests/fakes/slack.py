@@ -204,7 +204,7 @@ class FakeSlack:
             yield self
         finally:
             server.should_exit = True
-            thread.join(10)
+            thread.join(60)
             listener.close()
 
     async def _answer(self, request: Request) -> Response:

@@ -50,7 +50,7 @@ def working(session: Session):
     try:
         yield
     finally:
-        running.join(20)
+        running.join(60)
         assert not running.is_alive()
         session.refresh_from_db()
 

@@ -66,7 +66,7 @@ def test_one_thread_and_one_connection_beat_for_all_turns(start, monkeypatch):
         assert [thread.name for thread in threading.enumerate()].count("turns-heart") == 1
         messages.interrupt(turns[1].session_id, by=BY)
         beating.clear()
-        assert beating.wait(20) and turns[1]._stopped.wait(20) and turns[2]._lost.wait(20)
+        assert beating.wait(60) and turns[1]._stopped.wait(60) and turns[2]._lost.wait(60)
         assert not turns[0].interrupted and turns[1].interrupted
         with pytest.raises(in_flight.LeaseLost):
             assert turns[2].interrupted

@@ -146,7 +146,7 @@ def test_an_interrupt_closes_the_stream_and_keeps_what_was_said(local_session, a
             time.sleep(0.05)
         assert not api.left.is_set()
         messages.interrupt(local_session.pk, by=BY)
-        assert api.left.wait(5)
+        assert api.left.wait(60)
     assert local_session.status == "idle"
     message = event(local_session, "agent_message")
     assert message.text.startswith("I begin to t") and message.data["interrupted"]
@@ -174,7 +174,7 @@ def test_an_interrupt_before_the_first_word_is_noticed_too(local_session, api):
     with working(local_session):
         time.sleep(0.3)
         messages.interrupt(local_session.pk, by=BY)
-        assert api.left.wait(5)
+        assert api.left.wait(60)
     assert told(local_session)[-1] == ("status", "interrupted")
     assert texts(local_session, "agent_message") == []
 

@@ -47,7 +47,7 @@ def test_a_turn_in_flight_is_interrupted(scripted_session):
     while not TurnInFlight.objects.exclude(worker=None).exists():
         pass
     stop(scripted_session)
-    working.join(20)
+    working.join(60)
     assert not working.is_alive() and not TurnInFlight.objects.exists()
     assert ("agent_message", "You said: Done") not in told(scripted_session)
     assert statuses(scripted_session) == ["stopped", "interrupted"]
@@ -62,9 +62,9 @@ def test_a_worker_that_writes_while_a_stop_is_carried_out_waits_for_it(scripted_
     with transaction.atomic():
         sessions.lock(scripted_session.pk)
         written.start()
-        assert wait_until(somebody_waits_for_a_lock, 20)
+        assert wait_until(somebody_waits_for_a_lock, 60)
         assert TurnInFlight.objects.update(interrupted_at=timezone.now()) == 1
-    written.join(20)
+    written.join(60)
     assert told(scripted_session)[-1] == ("agent_message", "still here")
 
 
@@ -139,7 +139,7 @@ def test_no_tool_is_called_between_the_stop_and_its_carrying_out(scripted_sessio
     while not Event.objects.filter(session=scripted_session, kind="reasoning").exists():
         pass
     not_carried_out(monkeypatch, scripted_session)
-    working.join(20)
+    working.join(60)
     assert called == []
     result = Event.objects.get(session=scripted_session, kind="tool_result")
     assert (result.tool_status, result.data["by"]) == ("denied", "stop") and SENTENCE in result.text

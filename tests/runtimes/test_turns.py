@@ -175,7 +175,7 @@ def test_an_interrupted_turn_stops_and_says_so(scripted_session):
     running = threading.Thread(target=worker.run, args=(scripted_session.pk,))
     running.start()
     messages.interrupt(scripted_session.pk, by=BY)
-    running.join(10)
+    running.join(60)
     scripted_session.refresh_from_db()
     assert scripted_session.status == "idle"
     assert [text for _, text in told(scripted_session)] == [

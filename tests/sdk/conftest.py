@@ -20,7 +20,7 @@ from tests.places import ROOT
 SOURCE = ROOT / "sdk" / "src"
 if str(SOURCE) not in sys.path:
     sys.path.insert(0, str(SOURCE))
-PATIENCE = 30
+PATIENCE = 60
 
 
 @pytest.fixture(scope="session")

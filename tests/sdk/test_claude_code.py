@@ -47,7 +47,7 @@ def test_an_approved_call_runs_and_the_card_says_what_it_is(claude, desk_server,
     assert (approval.tool_name, approval.arguments, approval.context) == (*TOUCH, "Make a file")
     assert approval.session.agent.name == "Claude Code"
     assert approval.session.title == "Claude Code in work"
-    assert wait_until(lambda: ("agent_message", "I will do that.") in log_of(approval), 10), "nothing led to the card"
+    assert wait_until(lambda: ("agent_message", "I will do that.") in log_of(approval), 60), "nothing led to the card"
     assert ("user_message", "go") in log_of(approval)
     decide(approval, "approve")
     printed = json.loads(finished(client))
@@ -109,7 +109,7 @@ def test_a_restart_loses_no_decision_and_a_desk_that_stays_away_is_no(
     port = server.free_port()
     with server.running(process_environment, port) as url:
         clients = [one.start(url, agent_key) for one in (impatient, claude)]
-        assert wait_until(lambda: Approval.objects.count() == 2, 30)
+        assert wait_until(lambda: Approval.objects.count() == 2, 60)
     finished(clients[0])
     assert (impatient.made, claude.made) == ([], [])
     too_late, in_time = Approval.objects.order_by("expires_at")

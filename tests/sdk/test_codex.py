@@ -48,7 +48,7 @@ def test_what_led_to_a_call_and_what_came_of_it_is_in_its_session(codex, desk_se
     codex.install("--hold", "60")
     client = codex.start(desk_server, agent_key, codex.TRUSTING)
     approval = asked()
-    assert wait_until(lambda: ("user_message", "go") in log_of(approval), 10), "nothing led to the card"
+    assert wait_until(lambda: ("user_message", "go") in log_of(approval), 60), "nothing led to the card"
     decide(approval, "approve")
     finished(client)
     kinds = Counter(kind for kind, _ in log_of(approval))

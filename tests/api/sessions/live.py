@@ -16,7 +16,7 @@ from django.test import AsyncClient
 
 from ..client import Api
 
-PATIENCE = 10
+PATIENCE = 60
 """Seconds until a test gives up; nothing here takes one."""
 
 

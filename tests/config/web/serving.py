@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 
 from tests.places import ROOT
 
-PATIENCE = 20
+PATIENCE = 60
 
 
 @contextmanager

@@ -110,7 +110,7 @@ def test_people_approve_edit_and_deny_and_the_desk_is_told_what_came_of_it(edito
     for _ in range(3):
         editors.add(desk_server, agent_key, hold=50)
     program = editors.start()
-    assert wait_until(lambda: Approval.objects.filter(status="pending").count() == 3, 40)
+    assert wait_until(lambda: Approval.objects.filter(status="pending").count() == 3, 60)
     found = list(Approval.objects.all())
     assert {(one.tool_name, str(one.arguments), one.context, one.session.agent.name) for one in found} == {
         ("execute", str(ASKED), "Pay 40 back", "Refund agent")
@@ -122,7 +122,7 @@ def test_people_approve_edit_and_deny_and_the_desk_is_told_what_came_of_it(edito
     assert sorted((ran for ran, _ in ended), key=len) == [[], [], RAN]
     said = " ".join(told(one)["_meta"]["countersign"]["message"] for _, one in ended)
     assert "Denied by Rosa. Too much." in said and "allows other arguments" in said
-    assert wait_until(lambda: Approval.objects.get(pk=found[0].pk).execution == "succeeded", 10)
+    assert wait_until(lambda: Approval.objects.get(pk=found[0].pk).execution == "succeeded", 60)
     assert list(Approval.objects.exclude(pk=found[0].pk).values_list("execution", flat=True)) == ["none"] * 2
 
 
@@ -142,7 +142,7 @@ def test_a_restart_of_the_desk_loses_no_decision_and_makes_none(editors, process
     with server.running(process_environment, port) as url:
         editors.add(url, agent_key, hold=50)
         program = editors.start()
-        assert wait_until(lambda: Approval.objects.filter(status="pending").exists(), 40)
+        assert wait_until(lambda: Approval.objects.filter(status="pending").exists(), 60)
     decide(Approval.objects.get(), "approve")
     a_moment()
     assert (editors.ran(0), program.poll()) == ([], None)

@@ -70,7 +70,7 @@ class Between:
 
     def hears(self, number: int) -> list:
         """The lines that the agent heard, as soon as there are ``number``."""
-        assert wait_until(lambda: self.heard.exists() and self.heard.read_bytes().count(b"\n") >= number, 20), (
+        assert wait_until(lambda: self.heard.exists() and self.heard.read_bytes().count(b"\n") >= number, 60), (
             self.end()
         )
         return [json.loads(one) for one in self.heard.read_bytes().splitlines()]
@@ -208,7 +208,7 @@ def test_what_the_agent_or_the_turn_takes_back_is_cancelled(between):
         cancel = {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "s1"}}
         proxy.say(cancel)
         heard = proxy.hears(4)
-        assert wait_until(lambda: len(reports) == 2, 20), "the desk waits for what came of what it approved"
+        assert wait_until(lambda: len(reports) == 2, 60), "the desk waits for what came of what it approved"
         shown, _ = proxy.end()
     assert (heard[1], outcomes(heard), shown) == (cancel, {5: CANCELLED, 6: YES, 8: CANCELLED}, b"")
     assert reports == ["errored"] * 2
@@ -236,7 +236,7 @@ def test_a_question_that_was_taken_back_is_withdrawn_at_the_desk(between):
         shown = json.loads(proxy.process.stdout.readline())
         proxy.say({"jsonrpc": "2.0", "id": shown["id"], "result": {"outcome": never}})
         assert outcomes(proxy.hears(1)) == {5: never}
-        assert wait_until(lambda: withdrawn, 20)
+        assert wait_until(lambda: withdrawn, 60)
         proxy.end()
     assert withdrawn == [f"/api/v1/approvals/{APPROVAL}/cancel"]
 

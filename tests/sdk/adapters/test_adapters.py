@@ -42,7 +42,7 @@ def test_nothing_runs_where_the_desk_does_not_say_yes(name):
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_people_approve_edit_answer_and_deny(name, desk_server, agent_key, decide):
     program = start(name, [desk_server] * 4, agent_key, wait=40)
-    assert wait_until(lambda: Approval.objects.filter(status="pending").count() == 4, 30), program.communicate()[1]
+    assert wait_until(lambda: Approval.objects.filter(status="pending").count() == 4, 60), program.communicate()[1]
     a_moment()
     approvals = list(Approval.objects.all())
     assert {(one.tool_name, str(one.arguments), one.session.agent.name) for one in approvals} == {
@@ -98,7 +98,7 @@ def test_the_desk_is_told_what_came_of_a_call(name):
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_calls_of_one_answer_are_decided_each_for_itself_in_one_session(name, desk_server, agent_key, decide):
     program = start(name, [desk_server], agent_key, wait=40, calls=3)
-    assert wait_until(lambda: Approval.objects.filter(status="pending").count() == 3, 30), program.communicate()[1]
+    assert wait_until(lambda: Approval.objects.filter(status="pending").count() == 3, 60), program.communicate()[1]
     for approval in Approval.objects.all():
         decide(approval, "approve" if approval.arguments["order"] == "4712" else "deny")
     [run] = finished(program)

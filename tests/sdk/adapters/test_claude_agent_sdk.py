@@ -112,7 +112,7 @@ def test_a_restart_of_the_desk_loses_no_decision_and_makes_none(start, process_e
     port = server.free_port()
     with server.running(process_environment, port) as url:
         program = start(url, agent_key, 50)
-        assert wait_until(lambda: Approval.objects.filter(status="pending").exists(), 40)
+        assert wait_until(lambda: Approval.objects.filter(status="pending").exists(), 60)
     decide(Approval.objects.get(), "approve")
     a_moment()
     assert (program.made, program.process.poll()) == ([], None)

@@ -99,7 +99,7 @@ def test_people_approve_edit_and_deny(clients, desk_server, agent_key, decide):
     for mode in (MODERN, MODERN, "legacy"):
         clients.add(desk_server, agent_key, mode=mode, hold=50)
     program = clients.start()
-    assert wait_until(lambda: Approval.objects.filter(status="pending").count() == 3, 40)
+    assert wait_until(lambda: Approval.objects.filter(status="pending").count() == 3, 60)
     found = list(Approval.objects.all())
     assert {(one.tool_name, one.tool_server, one.session.agent.name) for one in found} == {
         ("refund", "shop", "Refund agent")
@@ -122,7 +122,7 @@ def test_a_restart_of_the_desk_loses_no_decision_and_makes_none(clients, process
         for mode in (MODERN, "legacy"):
             clients.add(url, agent_key, mode=mode, hold=50)
         program = clients.start()
-        assert wait_until(lambda: Approval.objects.filter(status="pending").count() == 2, 40)
+        assert wait_until(lambda: Approval.objects.filter(status="pending").count() == 2, 60)
     for approval in Approval.objects.all():
         decide(approval, "approve")
     a_moment()
@@ -138,8 +138,8 @@ def test_a_call_that_the_client_gave_up_on_is_withdrawn_and_does_not_run(
     clients.add(desk_server, agent_key, mode=mode, hold=50, patience=3)
     program = clients.start()
     approval = asked()
-    assert wait_until((clients.place / "ledger 0 gave up").exists, 30)
-    assert wait_until(lambda: Approval.objects.get().status == "cancelled", 10), "it was not withdrawn"
+    assert wait_until((clients.place / "ledger 0 gave up").exists, 60)
+    assert wait_until(lambda: Approval.objects.get().status == "cancelled", 60), "it was not withdrawn"
     with pytest.raises(Conflict, match="no longer waits"):
         decide(approval, "approve")
     [(ran, told)] = clients.finished(program)

@@ -13,7 +13,7 @@ from countersign.mcp.gateway import Gateway
 from countersign.mcp.messages import CAPABILITIES, TASKS, VERSION
 
 Json = dict[str, Any]
-PATIENCE = 20
+PATIENCE = 60
 TOOL = {"name": "refund", "description": "Pay money back.", "inputSchema": {"type": "object"}}
 META = {VERSION: "2026-07-28", CAPABILITIES: {}}
 TASK_META = {VERSION: "2026-07-28", CAPABILITIES: {"extensions": {TASKS: {}}}}

@@ -43,7 +43,7 @@ def served(url, *given, hold=2.0):
     os.environ["COUNTERSIGN_URL"] = url
     PermissionPrompt("Claude Code", out, hold).serve(io.BytesIO(b"\n".join(lines)))
     answered = [one for one in given if isinstance(one, bytes) or "id" in one]
-    return {one["id"]: one for one in (out.said.get(timeout=20) for _ in answered)}
+    return {one["id"]: one for one in (out.said.get(timeout=60) for _ in answered)}
 
 
 @pytest.fixture(autouse=True)
@@ -150,9 +150,9 @@ def test_the_real_client_asks_it_and_runs_what_was_decided(claude, desk_server, 
     assert claude.made == ["edited"]
     assert approval.session.external_id == printed["session_id"]
     log = Event.objects.filter(session=approval.session_id)
-    assert wait_until(lambda: log.filter(kind="agent_message", text="Done.").exists(), 10)
+    assert wait_until(lambda: log.filter(kind="agent_message", text="Done.").exists(), 60)
     assert log.filter(kind="user_message", text="go").exists()
-    assert wait_until(lambda: Approval.objects.get().execution == "succeeded", 10)
+    assert wait_until(lambda: Approval.objects.get().execution == "succeeded", 60)
 
 
 def test_the_real_client_is_told_why_not(claude, desk_server, agent_key, asked, decide):

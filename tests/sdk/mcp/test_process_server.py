@@ -31,5 +31,5 @@ def test_a_server_that_reads_nothing_is_ended_too(monkeypatch):
     writing.start()
     server.close()
     assert server.run() == -15
-    writing.join(10)
+    writing.join(60)
     assert not writing.is_alive()

@@ -93,7 +93,7 @@ def test_a_call_that_waits_for_a_person_runs_once_as_it_was_edited(
 
     def decide_then():
         approval = asked()
-        assert not takes_tasks or wait_until(lambda: bool(tasks.statuses), 30), "it was given no task"
+        assert not takes_tasks or wait_until(lambda: bool(tasks.statuses), 60), "it was given no task"
         a_moment()
         a_moment()
         decide(approval, "approve", arguments={"order": "4711", "amount": 4.5})

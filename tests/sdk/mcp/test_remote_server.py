@@ -106,7 +106,7 @@ def told(url: str, *sent: dict, answers: int = 1) -> list[dict]:
     server.attach(lambda line: came.put(json.loads(line)))
     for message in sent:
         server.send(message)
-    found = [came.get(timeout=20) for _ in range(answers)]
+    found = [came.get(timeout=60) for _ in range(answers)]
     server.close()
     return found
 
@@ -221,7 +221,7 @@ def test_closing_ends_what_waits():
         running = threading.Thread(target=server.run)
         running.start()
         server.close()
-        running.join(10)
+        running.join(60)
         assert not running.is_alive() and came == []
         never.set()
 
@@ -247,11 +247,11 @@ def test_the_session_of_an_older_version_is_opened_used_and_closed():
         server, came = RemoteServer(url, {}), queue.SimpleQueue()
         server.attach(came.put)
         server.send({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}})
-        came.get(timeout=20)
+        came.get(timeout=60)
         server.send(CALL)
-        came.get(timeout=20)
+        came.get(timeout=60)
         server.close()
-    assert wait_until(lambda: len(heard) == 3, 10)
+    assert wait_until(lambda: len(heard) == 3, 60)
     assert [method for method, _ in heard] == ["POST", "POST", "DELETE"]
     assert "Mcp-Session-Id" not in heard[0][1]
     for _, headers in heard[1:]:

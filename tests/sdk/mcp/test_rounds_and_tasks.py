@@ -54,7 +54,7 @@ def test_a_state_is_good_for_one_coming_back_with_the_same_call():
         assert driven.next()["error"]["code"] == -32602
         driven.calls(3, requestState=state)  # it was used up by that
         assert driven.next()["result"]["requestState"] != state
-        assert wait_until(lambda: len(made.questions) == 2, 10)
+        assert wait_until(lambda: len(made.questions) == 2, 60)
     assert driven.ran == []
 
 
@@ -67,8 +67,8 @@ def test_who_does_not_come_back_runs_nothing():
         made.decides.set()
         driven.calls(2, meta={}, amount=1)
         assert driven.next()["result"] == PAID
-        assert wait_until(lambda: made.states == ["running", "succeeded"], 10)
-        assert wait_until(lambda: driven.gateway.close() or made.states[2:] == ["errored"], 10)
+        assert wait_until(lambda: made.states == ["running", "succeeded"], 60)
+        assert wait_until(lambda: driven.gateway.close() or made.states[2:] == ["errored"], 60)
         assert "did not come back" in made.reports[-1]["detail"]
     assert driven.ran == [{"amount": 1}]
 
@@ -79,7 +79,7 @@ def test_a_client_that_counts_progress_or_is_older_waits():
         driven = Driven(made.url, patience=0.05)
         driven.calls(1, meta=META | {"progressToken": 1})
         driven.calls(2, meta={}, amount=2)
-        assert wait_until(lambda: len(made.questions) == 2, 10)
+        assert wait_until(lambda: len(made.questions) == 2, 60)
         assert driven.hears_nothing
         made.decides.set()
         assert {driven.next()["id"], driven.next()["id"]} == {1, 2}
@@ -101,7 +101,7 @@ def ended(driven, task, status="completed"):
         return found["status"] == status
 
     found = {}
-    assert wait_until(is_there, 10), found
+    assert wait_until(is_there, 60), found
     assert found["resultType"] == "complete"
     return found
 
@@ -115,7 +115,7 @@ def test_a_call_that_waits_is_a_task_and_its_result_is_fetched():
         assert driven.ran == []
         made.decides.set()
         assert ended(driven, task)["result"] == PAID
-        assert wait_until(lambda: made.states == ["running", "succeeded"], 10), made.states
+        assert wait_until(lambda: made.states == ["running", "succeeded"], 60), made.states
     assert TASKS not in driven.shop.calls[0]["_meta"][CAPABILITIES]["extensions"]
 
 
@@ -150,11 +150,11 @@ def test_a_task_that_runs_is_taken_back_at_the_server():
         driven.shop.answers = lambda params: None
         task = task_of(driven)
         made.decides.set()
-        assert wait_until(lambda: driven.shop.calls, 10)
+        assert wait_until(lambda: driven.shop.calls, 60)
         driven.asks("tasks/cancel", {"taskId": task, "_meta": TASK_META})
         ended(driven, task, "cancelled")
         assert [told["params"]["requestId"] for told in driven.shop.told] == [driven.shop.calls[0]["id"]]
-        assert wait_until(lambda: made.states == ["running", "errored"], 10), made.states
+        assert wait_until(lambda: made.states == ["running", "errored"], 60), made.states
 
 
 def test_a_task_whose_server_asks_back_is_asked_about_again():
@@ -250,12 +250,12 @@ def test_what_came_of_a_call_is_told_to_the_desk():
             driven.shop.answers = lambda params, result=result: result
             driven.calls(1, meta={})
             assert driven.next()["result"] == result
-            assert wait_until(lambda state=state: made.states == ["running", state], 10), made.states
+            assert wait_until(lambda state=state: made.states == ["running", state], 60), made.states
         made.reports.clear()
         driven.shop.answers = lambda params: None
         driven.calls(1, meta={})
-        assert wait_until(lambda: made.states == ["running"], 10)
-        assert wait_until(lambda: len(driven.ran) == 3, 10)
+        assert wait_until(lambda: made.states == ["running"], 60)
+        assert wait_until(lambda: len(driven.ran) == 3, 60)
         driven.gateway.close()
         assert made.states == ["running", "errored"]
 
@@ -265,7 +265,7 @@ def test_a_server_cannot_answer_a_call_that_it_was_not_asked_yet():
         made.decides.clear()
         driven = Driven(made.url)
         driven.calls(1, meta={})
-        assert wait_until(lambda: made.questions, 10)
+        assert wait_until(lambda: made.questions, 60)
         driven.shop.say(id=1, result={"content": [{"type": "text", "text": "Done already!"}]})
         made.decides.set()
         assert driven.next()["result"] == PAID
@@ -276,7 +276,7 @@ def test_taking_back_a_call_of_a_round_or_in_the_dark_runs_nothing():
         made.decides.clear()
         driven = Driven(made.url)
         driven.calls(1, meta={})
-        assert wait_until(lambda: made.questions, 10)
+        assert wait_until(lambda: made.questions, 60)
         driven.says({"method": "notifications/cancelled", "params": {"requestId": 1}})
         made.decides.set()
         driven.calls(2, meta={}, amount=1)

@@ -20,14 +20,14 @@ def test_a_question_that_nobody_waits_for_is_withdrawn(monkeypatch, desk_server,
     if "rounds" in how:
         driven.next()
     asked()
-    assert wait_until(lambda: bool(pending(driven)), 10)
+    assert wait_until(lambda: bool(pending(driven)), 60)
     if how == "taken back":
         driven.says({"method": "notifications/cancelled", "params": {"requestId": 1}})
     elif how == "task":
         driven.asks("tasks/cancel", {"taskId": task, "_meta": TASK_META})
     else:
         driven.gateway.close()
-    assert wait_until(lambda: Approval.objects.get().status == "cancelled", 10), Approval.objects.get().status
+    assert wait_until(lambda: Approval.objects.get().status == "cancelled", 60), Approval.objects.get().status
     assert driven.ran == []
 
 

@@ -117,7 +117,7 @@ def test_a_session_that_is_locked_for_long_makes_deciders_wait_and_not_fail(sess
             let_go.wait(10)
 
     def decide_then_let_go(by):
-        held.wait(10)
+        held.wait(60)
         threading.Timer(1.2, let_go.set).start()
         return decide(approval, by=by)
 

@@ -171,7 +171,7 @@ def test_a_session_is_seen_live_while_another_program_writes_it(folder, followin
                 file.write(whole[start : start + 700])
                 if number % 5 == 0:  # on a busy machine the whole file was written before the second look
                     looked.clear()
-                    looked.wait(20)
+                    looked.wait(60)
         written.set()
 
     writer = threading.Thread(target=write)

@@ -30,15 +30,15 @@ def test_concurrent_first_uses_keep_one_own_key(settings, tmp_path):
     barrier, found = context.Barrier(4), context.Queue()
 
     def make():
-        barrier.wait(10)
+        barrier.wait(60)
         found.put(own_keys.signer().public_pem)
 
     processes = [context.Process(target=make) for _ in range(4)]
     for one in processes:
         one.start()
-    keys = {found.get(timeout=20) for _ in processes}
+    keys = {found.get(timeout=60) for _ in processes}
     for one in processes:
-        one.join(10)
+        one.join(60)
     assert len(keys) == 1 == len(list(tmp_path.iterdir()))
 
 
