@@ -15,7 +15,9 @@ from django.test import Client
 from django.utils import timezone
 
 from sessions_app.models import Approval, CallUsage, Role, SavedReason, Session, WebhookDelivery
-from sessions_app.queries.sessions import session_list
+from sessions_app.queries.log import event_detail, outline
+from sessions_app.queries.money import ledger as ledger_queries
+from sessions_app.queries.sessions import handover_transcript, session_list
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions, requests
 from sessions_app.services.money import ledger, totals
@@ -36,6 +38,12 @@ GROWS, MORE = 1.3, 100
 """... no address may read more than 1.3 times the rows and a hundred more: two pages of 50 that fill up."""
 MOST = 2_000
 """Rows that an answer may cost at most."""
+BOUNDS = (
+    (session_list, "SUMMED", 100), (ledger_queries, "SUMMED", 100), (event_detail, "COUNTED", 10),
+    (outline, "STRETCH", 50), (outline, "MORE", 40),
+    (handover_transcript, "EVENTS", 100), (handover_transcript, "PROMPTS", 20),
+)  # fmt: skip
+"""What is bounded has to be full at the smaller size, too."""
 NOT_WALKED = {
     "approval-stream": "stays open: rows are read when something happens",
     "/api/v1/sessions/{session_id}/stream": "stays open",
@@ -59,19 +67,14 @@ NOT_WALKED = {
 OF_USAGE = "an index keeps what the totals took in until it is vacuumed, which no transaction can do within itself"
 OF_BUDGETS = "what a budget has spent is the sum of what was booked on it"
 OF_AGENTS = "counts the sessions of each agent"
+OF_FILE = "asks of all imports of one file, which these copies are, whether they would be deleted"
 OF_LEDGER = "a balance is the sum of the entries of its wallet"
-OF_SESSION = "counts or compares the turns and calls of the whole session"
 KNOWN = {
     "/api/v1/usage": OF_USAGE, "usage": OF_USAGE, "home": OF_BUDGETS, "/api/v1/budgets": OF_BUDGETS,
-    "call-list": "sums calls by provider",
     "agent-list": OF_AGENTS, "agent-detail": OF_AGENTS,
     "wallets": OF_LEDGER, "/api/v1/wallets": OF_LEDGER, "/api/v1/wallets/{kind}/entries": OF_LEDGER,
     "oversight": "figures of the votes of a period", "/api/v1/oversight": "figures of the votes of a period",
-    "grant-list": "counts the grants that there were", "import-delete": "says what would be deleted",
-    "session-continue": OF_SESSION, "session-detail": OF_SESSION, "session-facts": OF_SESSION,
-    "session-outline": OF_SESSION, "session-rows": OF_SESSION,
-    "/api/v1/sessions/{session_id}/events": OF_SESSION,
-    "/dashboard/agents/{agent_id}/sessions/{session_id}/events": OF_SESSION,
+    "grant-list": "counts the grants that there were", "import-delete": OF_FILE,
 }  # fmt: skip
 """Addresses, without their queries, that read more because there is more, and why: to be ended one by one."""
 
@@ -79,9 +82,9 @@ KNOWN = {
 def add_turns(session: Session, turns: int) -> None:
     """Turns of a question, a call with its result, and an answer; each tenth result is an error."""
     new = []
-    for number in range(turns):
-        status = "ok" if number % 10 else "error"
-        new += [user("Look it up"), call("c"), result("c", status), answer(model="m-1", output_tokens=5)]
+    for number in range(session.last_turn, session.last_turn + turns):
+        status, called = "ok" if number % 10 else "error", f"c{number}"
+        new += [user("Look it up"), call(called), result(called, status), answer(model="m-1", output_tokens=5)]
     append(session, *new)
 
 
@@ -144,7 +147,8 @@ def read(client: Client, api: Api, addressed: dict[str, str]) -> dict[str, Reads
 
 @pytest.mark.django_db
 def test_no_address_reads_more_because_there_is_more(people, things, agent, monkeypatch):
-    monkeypatch.setattr(session_list, "SUMMED", 100)  # what is bounded has to be full at the smaller size, too
+    for module, name, most in BOUNDS:
+        monkeypatch.setattr(module, name, most)
     client, api = people
     template = Template()
     session = Session.objects.create(
@@ -155,11 +159,11 @@ def test_no_address_reads_more_because_there_is_more(people, things, agent, monk
     assert NOT_WALKED.keys() | KNOWN.keys() <= addresses.names(schema)
     walked = dict([*addresses.pages(things, NOT_WALKED), *addresses.operations(schema, things, NOT_WALKED)])
 
-    template.copy(1, FEW)
     add_turns(session, FEW // 2)
+    template.copy(1, FEW)
     few = read(client, api, walked)
-    template.copy(FEW + 1, MANY)
     add_turns(session, (MANY - FEW) // 2)
+    template.copy(FEW + 1, MANY)
     many = read(client, api, walked)
 
     grown = {name for name in few if many[name].rows > GROWS * few[name].rows + MORE or many[name].rows > MOST}

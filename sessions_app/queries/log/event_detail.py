@@ -20,6 +20,8 @@ SHOWN = 12 * 1024
 WHOLE = 2 * 1024 * 1024
 """Characters that the inspector shows, and that "show all" loads at most."""
 CARD = 512 * 1024
+COUNTED = 1_000
+"""So many tool calls of a session are counted by tool without being asked."""
 JSON = ("arguments", "result", "data")
 COLUMNS = {"text": F("text")} | {
     name: Func(F(name), function="jsonb_pretty", output_field=TextField()) for name in JSON
@@ -104,7 +106,7 @@ def card(session_id: UUID, seq: int) -> dict[str, Any] | None:
 
 
 def tool_counts(session_id: UUID) -> list[dict[str, Any]]:
-    """Calls, failures and time of each tool of a session, the most used first."""
+    """Calls, failures and time of each tool of a session, the most used first; reads all of its calls."""
     took = ExpressionWrapper(F("ended_at") - F("started_at"), output_field=DurationField())
     counts = ToolCall.objects.filter(session_id=session_id).values("name", "server")
     return list(

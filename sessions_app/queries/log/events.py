@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import IntegerField, Q, QuerySet, TextField
+from django.db.models import IntegerField, QuerySet, TextField
 from django.db.models.functions import Cast, Coalesce, Length
 
 from sessions_app.models import Event, ModelRequest, ToolCall
@@ -68,8 +68,11 @@ def _calls(session_id: UUID, events: list[Event]) -> dict[int, ToolCall]:
     answers = [event for event in events if event.kind == "tool_result"]
     parents = {event.parent_seq for event in answers if event.parent_seq}
     ids = {event.call_id for event in answers if event.call_id}
-    wanted = Q(seq__in=asked | parents) | Q(call_id__in=ids)
-    found = list(ToolCall.objects.filter(wanted, session_id=session_id)) if asked or parents or ids else []
+    if not (asked or parents or ids):
+        return {}
+    of_session = ToolCall.objects.filter(session_id=session_id)
+    # Not "or", for which PostgreSQL reads all calls of a session where it takes it for a short one.
+    found = list(of_session.filter(seq__in=asked | parents).union(of_session.filter(call_id__in=ids)))
     calls = {call.seq: call for call in found}
     for call in found:
         if call.result_seq:

@@ -17,11 +17,15 @@ PAGE = 24
 MORE = 200
 STEPS = 20
 """Widths that a cost bar can have."""
+STRETCH = 500
+"""Turns among which the dearest gives bars their scale: 0 to 499, 500 to 999 and so on, whichever of them are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A turn in the outline. ``bar`` is its share of the dearest turn in ``STEPS``; 0 where nothing is known."""
+    """A turn in the outline. ``bar`` is its share of the dearest turn of its stretch in ``STEPS``; 0 where nothing is
+    known.
+    """
 
     index: int
     first_seq: int
@@ -80,8 +84,7 @@ def _turns(session_id: UUID) -> QuerySet[Turn, dict[str, Any]]:
 
 
 def _marks(session_id: UUID, turns: list[dict[str, Any]]) -> list[Mark]:
-    most = Turn.objects.filter(session_id=session_id).aggregate(spent=Max(COST), used=Max(TOKENS))
-    basis = "spent" if most["spent"] else "used"  # without any price the tokens are the next best measure
+    dearest = _dearest(session_id, turns)
     waiting = pending_seqs(session_id)
     return [
         Mark(
@@ -91,10 +94,25 @@ def _marks(session_id: UUID, turns: list[dict[str, Any]]) -> list[Mark]:
             tool_calls=turn["tool_calls"],
             errors=turn["errors"],
             waiting=any(turn["first_seq"] <= seq <= turn["last_seq"] for seq in waiting),
-            bar=round(STEPS * float(turn[basis] / most[basis])) if most[basis] else 0,
+            bar=_bar(turn, dearest[turn["index"] // STRETCH]),
         )
         for turn in turns
     ]
+
+
+def _dearest(session_id: UUID, turns: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    """The most that a turn cost and used in each stretch that some turns are of."""
+    if not turns:
+        return {}
+    first, last = (turns[place]["index"] // STRETCH for place in (0, -1))
+    around = Turn.objects.filter(session_id=session_id, index__gte=first * STRETCH, index__lt=(last + 1) * STRETCH)
+    found = around.order_by().values(stretch=F("index") / STRETCH).annotate(spent=Max(COST), used=Max(TOKENS))
+    return {row["stretch"]: row for row in found}
+
+
+def _bar(turn: dict[str, Any], dearest: dict[str, Any]) -> int:
+    basis = "spent" if dearest["spent"] else "used"  # without any price the tokens are the next best measure
+    return round(STEPS * float(turn[basis] / dearest[basis])) if dearest[basis] else 0
 
 
 def pending_seqs(session_id: UUID) -> list[int]:

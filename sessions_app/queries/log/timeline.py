@@ -114,13 +114,18 @@ CUT = {
 }
 
 
-# The call that has taken a result, by one index or the other. Scalar subqueries, because PostgreSQL turns EXISTS
-# into a hash over the calls of all sessions: 10 ms instead of 1.
-_CALLS = ToolCall.objects.filter(session_id=OuterRef("session_id"), result_seq=OuterRef("seq"))
-TAKEN = {
-    "by_parent": Subquery(_CALLS.filter(seq=OuterRef("parent_seq")).values("seq")[:1]),
-    "by_call_id": Subquery(_CALLS.filter(call_id=OuterRef("call_id")).values("seq")[:1]),
-}
+def _takers(session_id: UUID) -> dict[str, Subquery]:
+    """The call that has taken a result, by one index or the other.
+
+    Scalar subqueries, because PostgreSQL turns EXISTS into a hash over the calls of all sessions: 10 ms instead of 1.
+    With the session's id, not a reference to it: of an unknown session PostgreSQL expects the average of calls, and
+    reads all 20,000 of one for each row where most sessions have one.
+    """
+    calls = ToolCall.objects.filter(session_id=session_id, result_seq=OuterRef("seq"))
+    return {
+        "by_parent": Subquery(calls.filter(seq=OuterRef("parent_seq")).values("seq")[:1]),
+        "by_call_id": Subquery(calls.filter(call_id=OuterRef("call_id")).values("seq")[:1]),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +223,9 @@ class Timeline:
         found = found.exclude(nested) if self.under is None else found.filter(nested, parent_seq=self.under)
         if kinds := DEPTHS[self.show]:
             found = found.filter(kind__in=kinds)
-        return found.alias(**TAKEN).filter(~Q(kind="tool_result") | Q(by_parent__isnull=True, by_call_id__isnull=True))
+        return found.alias(**_takers(self.session_id)).filter(
+            ~Q(kind="tool_result") | Q(by_parent__isnull=True, by_call_id__isnull=True)
+        )
 
     def after(self, seq: int) -> Window:
         """The rows that follow ``seq``."""

@@ -101,6 +101,10 @@ def calls(workspace_id: UUID, wanted: CallFilter) -> QuerySet[CallUsage]:
     return found.defer("session__source_record")
 
 
+SUMMED = 400
+"""So many calls are added up by provider without being asked."""
+
+
 @dataclass(frozen=True, slots=True)
 class Provider:
     """Provider of tool calls: their number, failures, average time and cost."""
@@ -112,8 +116,13 @@ class Provider:
     cost: Decimal | None
 
 
-def providers(found: QuerySet[CallUsage]) -> list[Provider]:
-    """Providers of the calls that ``calls`` found, those with the most calls first; twenty at most."""
+def providers(found: QuerySet[CallUsage], most: int | None) -> list[Provider] | None:
+    """Providers of the calls that ``calls`` found, those with the most calls first; twenty at most.
+
+    None where more than ``most`` calls pass: adding up a million is asked for by name, with None.
+    """
+    if most is not None and len(found.order_by().values_list("pk")[: most + 1]) > most:
+        return None
     succeeded = Q(status="ok")
     sums = {
         "calls": Count("pk"), "failed": Count("pk", filter=~succeeded), "took": Avg("latency_ms"),

@@ -126,12 +126,13 @@ class _FilledIn:
 
     known = False
 
-    @classmethod
-    def is_so(cls) -> bool:
-        cls.known = cls.known or not UsageFillIn.objects.exists()
-        return cls.known
+
+def is_kept() -> bool:
+    """Whether totals are kept of all sessions: not while an installation from before there were any fills them in."""
+    _FilledIn.known = _FilledIn.known or not UsageFillIn.objects.exists()
+    return _FilledIn.known
 
 
 def _reader() -> Any:
     """Kept totals, or the turns themselves while an installation from before there were totals fills them in."""
-    return usage_totals if _FilledIn.is_so() else usage_of_turns
+    return usage_totals if is_kept() else usage_of_turns

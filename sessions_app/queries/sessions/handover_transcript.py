@@ -24,6 +24,10 @@ DECISIONS = 100
 STATE, GIVEN, OLDER = 100_000, 50_000, 40_000
 """Characters of the agent's stored state, of the transcript that the session was given, of older turns' prompts."""
 PAGE = 200
+EVENTS = 1_500
+"""Most events of a transcript: 130 characters each fill it."""
+PROMPTS = 400
+"""Prompts of the earliest and of the latest of older turns that are looked at; those of 50 characters fill the room."""
 CONTINUED = "continued"
 """Key of the event that holds what a continued session was given."""
 KINDS = {
@@ -123,11 +127,14 @@ def _decision(approval: WithAnnotations[Approval, Shown]) -> str:
 
 
 def _latest(session: Session, through: int, room: int) -> tuple[list[str], int | None]:
-    """The last events that fit into ``room`` characters, and the turn they begin in; None when all of them fit."""
+    """The last events that fit into ``room`` characters, and the turn they begin in; None when all of them fit.
+
+    At most ``EVENTS``.
+    """
     lines: list[str] = []
     for row in _events_backwards(session, through):
         line = _line_of_event(row)
-        if room < len(line):
+        if room < len(line) or len(lines) == EVENTS:
             return [f"(turn {row['turn']} begins before this)", *lines[::-1]], row["turn"]
         room -= len(line) + 2
         lines.append(line)
@@ -164,28 +171,26 @@ def _line_of_event(row: Mapping[str, Any]) -> str:
 def _older_events(session: Session, first: int, room: int) -> str:
     """Prompts of turns up to ``first``: the earliest and the latest, as many as fit into ``room`` characters."""
     turns = Turn.objects.filter(session=session, index__lte=first, index__gt=0)
-    rows = turns.values_list("index", Left("prompt", 400), F("tool_calls"), F("errors")).order_by("index")
-    lines = list(_each(rows.iterator(chunk_size=1_000)))
-    half = room // 2
-    early, late = _fitting(lines, half), _fitting(lines[::-1], half)[::-1]
-    if len(early) + len(late) >= len(lines):
-        shown = lines
-    else:
-        shown = [*early, f"- ({len(lines) - len(early) - len(late):,} turns are left out)", *late]
-    return "\n".join(["## Turns before the transcript, by their prompts", *shown])
+    rows = turns.values_list("index", Left("prompt", 400), F("tool_calls"), F("errors"))
+    early = _fitting(rows.order_by("index")[:PROMPTS], room // 2)
+    late = _fitting(rows.order_by("-index")[:PROMPTS], room // 2)
+    between = {index: line for index, line in reversed(late) if not early or index > early[-1][0]}
+    left_out = next(iter(between), first + 1) - (early[-1][0] if early else 0) - 1  # turns are numbered without gaps
+    shown = [line for _, line in early]
+    shown += [f"- ({left_out:,} turns are left out)"] if left_out > 0 else []
+    return "\n".join(["## Turns before the transcript, by their prompts", *shown, *between.values()])
 
 
-def _each(rows: Iterable[tuple[int, str, int, int]]) -> Iterator[str]:
+def _fitting(rows: Iterable[tuple[int, str, int, int]], room: int) -> list[tuple[int, str]]:
+    """Numbers and lines of the first turns that fit into ``room`` characters."""
+    fitting: list[tuple[int, str]] = []
     for index, prompt, calls, errors in rows:
-        yield f"- turn {index}: {_line(prompt, 300)} ({calls} tool calls, {errors} errors)"
-
-
-def _fitting(lines: list[str], room: int) -> list[str]:
-    for number, line in enumerate(lines):
+        line = f"- turn {index}: {_line(prompt, 300)} ({calls} tool calls, {errors} errors)"
         room -= len(line) + 1
         if room < 0:
-            return lines[:number]
-    return lines
+            break
+        fitting.append((index, line))
+    return fitting
 
 
 def _json(value: Any, limit: int) -> str:

@@ -16,11 +16,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.lookups import DataContains
 from django.db.models import (
     Count,
-    DateTimeField,
-    Exists,
     F,
     Func,
-    OuterRef,
     Q,
     QuerySet,
     Sum,
@@ -30,13 +27,13 @@ from django.db.models import (
 )
 from django.db.models.expressions import Combinable, OrderBy
 from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan, TupleLessThan
-from django.db.models.functions import Coalesce
 from django.db.models.lookups import GreaterThanOrEqual, LessThan
 
-from sessions_app.models import Agent, Session, Turn
+from sessions_app.models import Agent, Session
 from sessions_app.models.session_order import LASTING, NEVER, STARTED
 
 from .said import say
+from .used import used
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -124,16 +121,8 @@ def _conditions(workspace_id: UUID, wanted: SessionFilter) -> list[Q]:
     if wanted.q:
         conditions.append(say(workspace_id, wanted.q))
     if wanted.used_from or wanted.used_to:
-        conditions.append(_used(wanted.used_from, wanted.used_to))
+        conditions.append(used(workspace_id, wanted.used_from, wanted.used_to))
     return conditions
-
-
-def _used(since: datetime | None, until: datetime | None) -> Q:
-    """Sessions with a turn in the period, by the moment that ``queries.usage`` gives a turn."""
-    began = Coalesce("started_at", OuterRef("started_at"), OuterRef("created_at"), output_field=DateTimeField())
-    turns = Turn.objects.filter(session=OuterRef("pk")).annotate(began=began)
-    bounds = {"began__gte": since, "began__lt": until}
-    return Q(Exists(turns.filter(**{name: bound for name, bound in bounds.items() if bound})))
 
 
 def _of_agent(workspace_id: UUID, value: str) -> Q:

@@ -23,7 +23,7 @@ HEAD = ("time", "provider", "tool", "status", "latency ms", "cost USD", "agent",
 @require_safe
 @access.viewer
 def index(request: access.DeskRequest) -> HttpResponse:
-    """The URL holds the filters by the names in ``NAMES``; ``?before=`` pages."""
+    """The URL holds the filters by the names in ``NAMES``; ``?before=`` pages, ``?providers=all`` adds all calls up."""
     values, wanted, errors = _filter(request.GET)
     context: dict[str, Any] = {
         "values": values, "errors": errors, "is_narrow": any(values.values()), "statuses": STATUSES,
@@ -32,7 +32,9 @@ def index(request: access.DeskRequest) -> HttpResponse:
         found = queries.calls(request.member.workspace_id, wanted)
         context["calls"], context["more"] = before(found, request.GET)
         if not wants_fragment(request):
-            context["providers"] = queries.providers(found)
+            adds_all = request.GET.get("providers") == "all"
+            context["providers"] = queries.providers(found, None if adds_all else queries.SUMMED)
+            context |= {"summed": queries.SUMMED, "all_providers": _query(values | {"providers": "all"})}
     context["query"] = _query(values)
     return page_or_fragment(request, "usage/calls.html", "usage/_calls.html", context, status=400 if errors else 200)
 

@@ -27,6 +27,9 @@ from .event import inspected_at
 from .head import head_of, runs_here, trigger_run_of
 from .timeline import layout, said
 
+TOOLS = 50
+"""Names of tools that the facts of a session with many calls show without counts."""
+
 
 @require_safe
 @access.viewer
@@ -176,15 +179,21 @@ def head(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
 @require_safe
 @access.viewer
 def facts(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
-    """Everything known of the session as a whole: tools with counts, recorder, environment, source, findings."""
+    """Everything known of the session as a whole: tools with counts, recorder, environment, source, findings.
+
+    ``?tools=all``: count the calls however many there are.
+    """
     session = session_at(request, agent_id, session_id)
     here = runs_here(session)
+    counts_calls = session.tool_call_count <= event_detail.COUNTED or request.GET.get("tools") == "all"
     context = {
         "session": session,
         "runs_here": here,
         "trigger_run": trigger_run_of(session),
         "columns": extensions.parts(extensions.SESSION_FACTS, request, session),
-        "tools": event_detail.tool_counts(session.pk),
+        "base": event_url(session, None),
+        "tools": event_detail.tool_counts(session.pk) if counts_calls else [],
+        "tool_names": [] if counts_calls else session.tools_invoked[:TOOLS],
         "children": event_detail.children(session.pk),
         "recorder": usage_words.recorder(runs_here=here),
         "models": ", ".join(text.first_line(name, 80) for name in session.model_names),

@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+from sessions_app.queries.money import ledger
 from sessions_app.services import agents
 from tests.html import on_one_line
 
@@ -41,6 +42,15 @@ def test_each_call_is_a_line_that_leads_to_it(viewer, agent, three_calls):
 def test_providers_are_summed_over_what_passes(viewer, three_calls):
     assert "shop 3 1 80 ms $0.020" in words(viewer.get("/usage/calls/"))
     assert "shop 1 0 80 ms —" in words(viewer.get("/usage/calls/?agent=other"))
+
+
+def test_many_calls_are_summed_when_they_are_asked_to(viewer, three_calls, monkeypatch):
+    monkeypatch.setattr(ledger, "SUMMED", 2)
+    page = viewer.get("/usage/calls/?provider=shop")
+    assert "More than 2 calls" in words(page) and "shop 3 1" not in words(page)
+    assert 'href="?provider=shop&amp;providers=all"' in page.content.decode()
+    assert "shop 3 1 80 ms $0.020" in words(viewer.get("/usage/calls/?provider=shop&providers=all"))
+    assert "shop 1 1 80 ms" in words(viewer.get("/usage/calls/?status=error"))
 
 
 def test_tool_call_list_is_filtered(viewer, three_calls):

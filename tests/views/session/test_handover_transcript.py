@@ -74,6 +74,17 @@ def test_a_long_session_stays_within_bounds_and_older_turns_are_summed_up(agent)
     assert "Question 299" in text and text.rstrip().endswith("answer")
 
 
+def test_many_short_events_are_left_out_by_number(agent, monkeypatch):
+    monkeypatch.setattr(handover_transcript, "EVENTS", 4)
+    monkeypatch.setattr(handover_transcript, "PROMPTS", 2)
+    session = session_with(agent, [asked(f"p{number}", f"Question {number}.") for number in range(1, 21)])
+    text = told(session)
+    older, latest = text.split("## Transcript")
+    assert [f"Question {number}." in older for number in range(1, 21)] == [n in (1, 2, 15, 16) for n in range(1, 21)]
+    assert "(12 turns are left out)" in older and "turn 2: Question 2." in older
+    assert [f"Question {number}." in latest for number in range(16, 21)] == [False, True, True, True, True]
+
+
 def test_huge_messages_are_cut_in_the_database(agent):
     session = session_with(agent, [asked("p", "x" * 3_000_000), said("m", "y" * 3_000_000)])
     text = told(session)

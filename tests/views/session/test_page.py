@@ -7,6 +7,7 @@ import re
 import pytest
 
 from sessions_app.models import Session
+from sessions_app.queries.log import event_detail, outline
 from sessions_app.services import agents, sessions
 from sessions_app.services.approvals import requests
 from sessions_app.services.log import search_index
@@ -221,6 +222,18 @@ def test_the_outline_marks_errors_and_what_waits_and_the_dearest_turn(viewer, re
     assert page.all("em", **{"class": "is-wrong", "title": "1 error"}) and page.all("em", **{"class": "is-waits"})
 
 
+def test_bars_of_the_outline_compare_turns_of_a_stretch(agent, monkeypatch):
+    monkeypatch.setattr(outline, "STRETCH", 3)
+    drafts = []
+    for turn, tokens in enumerate((10, 40, 20, 5, 100)):
+        used = priced(request=f"r{turn}", output_tokens=tokens)
+        drafts += [asked(f"p{turn}", "Go"), said(f"a{turn}", "Done", **used)]
+    session = session_with(agent, drafts)
+    bars = {mark.index: mark.bar for mark in outline.around(session.pk, 1).marks}
+    assert bars == {1: 5, 2: 20, 3: 4, 4: 1, 5: 20}, "turns 0 to 2 have 40 tokens at most, 3 to 5 have 100"
+    assert {mark.index: mark.bar for mark in outline.after(session.pk, 3).marks} == {4: 1, 5: 20}, "and anywhere so"
+
+
 def test_search_finds_folded_and_nested_text_and_marks_it(viewer, refund_session):
     search_index.index(refund_session.pk)
     page = Page(viewer.get(f"{path_of(refund_session)}?q=rule").content)
@@ -267,6 +280,13 @@ def test_facts_count_tools_and_name_children(viewer, refund_session, agent):
     text = Page(viewer.get(f"{path_of(refund_session)}/facts", **FETCHED).content).text
     assert "Bash 1 1" in text and "lookup_shipment 1 0" in text and "Helper" in text
     assert "Order 4711" in Page(viewer.get(path_of(child)).content).text  # the way back
+
+
+def test_facts_of_many_calls_count_them_when_they_are_asked_to(viewer, refund_session, monkeypatch):
+    monkeypatch.setattr(event_detail, "COUNTED", 1)
+    text = Page(viewer.get(f"{path_of(refund_session)}/facts", **FETCHED).content).text
+    assert "Bash 1 1" not in text and "Bash" in text and "Count 2 calls by tool" in text
+    assert "Bash 1 1" in Page(viewer.get(f"{path_of(refund_session)}/facts?tools=all", **FETCHED).content).text
 
 
 def test_a_stranger_and_a_wrong_agent_find_nothing(charlie, viewer, refund_session, agent):

@@ -1,0 +1,53 @@
+"""Which sessions were at work in a period, by the moment that usage gives a turn."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from functools import reduce
+from operator import or_
+from uuid import UUID
+
+from django.db.models import DateTimeField, Exists, OuterRef, Q
+from django.db.models.functions import Coalesce
+
+from sessions_app.models import SessionUsage, Turn
+from sessions_app.models.usage import UsageKind
+
+from ..money.usage import is_kept
+from ..money.usage_totals import Days
+
+
+def used(workspace_id: UUID, since: datetime | None, until: datetime | None) -> Q:
+    """Sessions of a workspace with a turn that began at or after ``since`` and before ``until``."""
+    if not is_kept():
+        return _with_turns(since, until)
+    days = Days.of(since, until)
+    parts = [] if days.is_empty else [_whole(days.first, days.end)]
+    parts += [_part(began, ended) for began, ended in days.edges]
+    if not parts:
+        return Q(pk__in=[])
+    usages = SessionUsage.objects.filter(reduce(or_, parts), workspace=workspace_id, kind=UsageKind.TURN)
+    return Q(pk__in=usages.values("session_id"))
+
+
+def _whole(first: date | None, end: date | None) -> Q:
+    """Usage of whole days; their bounds where there are any."""
+    bounds = {"day__gte": first, "day__lt": end}
+    return Q(**{name: bound for name, bound in bounds.items() if bound})
+
+
+def _part(began: datetime, ended: datetime | None) -> Q:
+    """Usage of a day within which the period begins or ends, where a turn of that session began in the period."""
+    bounds = {"began_at__gte": began, "began_at__lt": ended}
+    turns = Turn.objects.filter(session=OuterRef("session"))
+    turns = turns.filter(**{name: bound for name, bound in bounds.items() if bound})
+    last = ended.date() + timedelta(days=1) if ended and ended.date() < date.max else None
+    return _whole(began.date(), last) & Q(Exists(turns))
+
+
+def _with_turns(since: datetime | None, until: datetime | None) -> Q:
+    """The same from the turns themselves, while an installation from before there were totals fills them in."""
+    began = Coalesce("started_at", OuterRef("started_at"), OuterRef("created_at"), output_field=DateTimeField())
+    turns = Turn.objects.filter(session=OuterRef("pk")).annotate(began=began)
+    bounds = {"began__gte": since, "began__lt": until}
+    return Q(Exists(turns.filter(**{name: bound for name, bound in bounds.items() if bound})))
