@@ -73,7 +73,7 @@ def _row(lines: int, what: str, cpu: float, least: float, cost: Cost | None = No
 
 
 def _peer_row(lines: int, name: str, file: Path, least: float) -> tuple[str, ...]:
-    cost, what = _peer(name, file), f"{name} {PEERS[name][0]}"
+    cost, what = peer(name, file), f"{name} {PEERS[name][0]}"
     if cost is None:
         return (f"{lines:,}", f"{what} (could not be installed)", *[""] * 6)
     return _row(lines, f"{what} (ended with {cost.status})" if cost.status else what, cost.cpu, least, cost)
@@ -97,7 +97,7 @@ def _ours(environment: dict[str, str], file: Path, truth: dict[str, int]) -> tup
     return ours, said
 
 
-def _peer(name: str, file: Path) -> Cost | None:
+def peer(name: str, file: Path) -> Cost | None:
     """Another tool on the same file; None when it cannot be had."""
     version, command = PEERS[name]
     home = CACHE / f"{name}-{version}"

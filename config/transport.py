@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db import close_old_connections
 from kombu.transport import pgmq
 
 from config.processes.beating import Progress
@@ -54,3 +55,4 @@ class Transport(pgmq.Transport):
             super().drain_events(connection, timeout=timeout)  # type: ignore[no-untyped-call]  # kombu has no types
         finally:
             progress.went_round()
+            close_old_connections()  # of a worker that has had nothing to do for a while

@@ -11,7 +11,10 @@ from psycopg_pool.base import AttemptWithBackoff
 
 from config.env import BASE_DIR
 
-ASK = "; from django.conf import settings; print(settings.DATABASES['default']['OPTIONS'].get('pool'))"
+ASK = """
+from django.conf import settings
+print(settings.DATABASES['default']['OPTIONS'].get('pool'), 'kept for', settings.DATABASES['default']['CONN_MAX_AGE'])
+"""
 WORKER = "import django; django.setup(); from config import celery; celery.begin_as_a_part(celery.app.conf)"
 COUNT = """
 import threading, django; django.setup()
@@ -37,11 +40,17 @@ def said(code: str, environment: dict[str, str]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("code", "size", "found"),
-    [("import config.asgi", "", "'max_size': 16,"), (WORKER, "8", "'max_size': 8,"), (WORKER, "", "None")],
+    ("code", "size", "found", "kept"),
+    [
+        ("import config.asgi", "", "'max_size': 16,", "kept for 0"),
+        (WORKER, "8", "'max_size': 8,", "kept for 0"),
+        (WORKER, "", "None", "kept for 60"),
+    ],
 )
-def test_connection_pool_depends_on_the_kind_of_process(code, size, found):
-    assert found in said(code + ASK, os.environ | {"COUNTERSIGN_DATABASE_POOL": size})
+def test_connection_pool_depends_on_the_kind_of_process(code, size, found, kept):
+    """What a thread of many keeps, the others would miss; a worker that is alone would begin with nothing planned."""
+    printed = said(code + ASK, os.environ | {"COUNTERSIGN_DATABASE_POOL": size})
+    assert found in printed and kept in printed
 
 
 def test_threads_share_the_connections(process_environment):

@@ -6,7 +6,7 @@ Events that are appended singly have small rows first, which are merged by eight
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -180,6 +180,12 @@ def _read(session_id: UUID) -> _Session | None:
 
 def _backlog(session: _Session) -> SearchBacklog:
     return SearchBacklog(session_id=session.id, workspace_id=session.workspace_id, since=timezone.now())
+
+
+def behind(session_ids: Iterable[UUID]) -> list[UUID]:
+    """Which of some sessions have events that are left to a task, in the order in which every sweep locks them."""
+    waiting = SearchBacklog.objects.filter(session_id__in=list(session_ids)).order_by("session_id")
+    return list(waiting.values_list("session_id", flat=True))
 
 
 def sessions_behind() -> list[UUID]:

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from sessions_app.models import Session
 from sessions_app.services import task_queue
+from sessions_app.services.log import search_index
 from vcon_app import registry
 from vcon_app.drafts import Finding, FormatError, Severity, Signature
 from vcon_app.formats.common.zips import Archive
@@ -209,8 +210,8 @@ class DocumentImporter:
             raise Superseded
         ImportedSession.objects.bulk_create(self._links())
         import_notices.import_changed(imported.id)
-        for session in sorted({gained.session for gained in self.gained}, key=lambda one: one.pk):  # as every sweep
-            task_queue.enqueue(task_queue.INDEX_SESSION, session.pk, jobs.line_of(imported))
+        for session_id in search_index.behind({gained.session.pk for gained in self.gained}):
+            task_queue.enqueue(task_queue.INDEX_SESSION, session_id, jobs.line_of(imported))
 
     def _links(self) -> Iterator[ImportedSession]:
         for gained in self.gained:
