@@ -51,15 +51,15 @@ def diffs_of_call(name: str | None, arguments: Any, result: Any = None) -> list[
     result), the Anthropic text editor tool, Codex's ``apply_patch``, and their relatives.
     """
     arguments = arguments if isinstance(arguments, dict) else {"patch": arguments}
-    path = _path(arguments) or _path(result)
+    path = path_of(arguments) or path_of(result)
     patch = result.get("structuredPatch") if isinstance(result, dict) else None
     if isinstance(patch, list) and (rows := list(from_patch(patch))):
         return [_file(path, iter(rows))]
-    if pairs := _replacements(arguments):
+    if pairs := replacements(arguments):
         return [_file(path, (row for old, new in pairs for row in between(old, new)))]
-    if (written := _written(name, arguments)) is not None:
+    if (written := written_text(name, arguments)) is not None:
         return [_file(path, added(written))]
-    return from_unified(text) if (text := _patch_text(arguments)) else []
+    return from_unified(text) if (text := patch_text(arguments)) else []
 
 
 def from_patch(hunks: list[Any]) -> Iterator[Row]:
@@ -161,22 +161,28 @@ def _file(path: str, rows: Iterator[Row]) -> FileDiff:
     return FileDiff(path, tuple(kept))
 
 
-def _path(value: Any) -> str:
+def path_of(value: Any) -> str:
+    """The path that arguments or a structured result name; empty when there is none."""
     if not isinstance(value, dict):
         return ""
     names = ("file_path", "filePath", "path", "filename", "notebook_path", "target_file")
     return next((value[name] for name in names if isinstance(value.get(name), str)), "")
 
 
-def _replacements(arguments: dict[str, Any]) -> list[tuple[str, str]]:
+def replacements(arguments: dict[str, Any]) -> list[tuple[str, str]]:
+    """Pairs of old and new text that arguments hold, alone or as a list of ``edits``."""
     edits = arguments.get("edits")
     found = (_pair(edit) for edit in (edits if isinstance(edits, list) else [arguments]))
     return [pair for pair in found if pair]
 
 
+PAIRS = (("old_string", "new_string"), ("oldString", "newString"), ("old_str", "new_str"), ("oldText", "newText"))
+"""Names of old and new text, in the dialects of the coding agents."""
+
+
 def _pair(edit: Any) -> tuple[str, str] | None:
     if isinstance(edit, dict):
-        for old, new in (("old_string", "new_string"), ("oldString", "newString"), ("old_str", "new_str")):
+        for old, new in PAIRS:
             if isinstance(edit.get(old), str):
                 return edit[old], edit[new] if isinstance(edit.get(new), str) else ""
     return None
@@ -185,16 +191,18 @@ def _pair(edit: Any) -> tuple[str, str] | None:
 _WRITES = re.compile(r"write|create|save", re.IGNORECASE)
 
 
-def _written(name: str | None, arguments: dict[str, Any]) -> str | None:
+def written_text(name: str | None, arguments: dict[str, Any]) -> str | None:
+    """The whole text of a file that a call writes; None when it is no such call."""
     if isinstance(arguments.get("file_text"), str):
         return arguments["file_text"]
-    writes = name and _WRITES.search(name) and _path(arguments)
+    writes = name and _WRITES.search(name) and path_of(arguments)
     content = arguments.get("content", arguments.get("contents"))
     return content if writes and isinstance(content, str) else None
 
 
-def _patch_text(arguments: dict[str, Any]) -> str | None:
-    for name in ("patch", "input", "diff", "unified_diff"):
+def patch_text(arguments: dict[str, Any]) -> str | None:
+    """A patch that arguments hold."""
+    for name in ("patch", "patchText", "input", "diff", "unified_diff"):
         text = arguments.get(name)
         if isinstance(text, str) and ("*** Begin Patch" in text or re.search(r"^@@ ", text, re.MULTILINE)):
             return text

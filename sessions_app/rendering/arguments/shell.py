@@ -9,7 +9,7 @@ from .markup import Token
 
 MOST = 64 * 1024
 """Characters that are looked at; what is behind them is shown without colours."""
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r"(?P<comment>(?:(?<=\s)|^)\#[^\n]*)"
     r"|(?P<string>'[^']*'?|\"(?:[^\"\\]|\\.)*\"?)"
     r"|(?P<op>&&|\|\||;;?|\|&?|&(?!>)|>>?|<<?<?|\n)"
@@ -54,7 +54,7 @@ def tokens_of(command: str) -> list[Token]:
     marked = dangers(command)
     tokens: list[Token] = []
     is_first = True
-    for match in _TOKEN.finditer(command[:MOST]):
+    for match in TOKEN.finditer(command[:MOST]):
         kind, text = match.lastgroup or "", match[0]
         if kind == "op" and text in BREAKS:
             tokens += [Token("", "\n"), Token("op", text)]
