@@ -52,48 +52,62 @@ def second(host: dict[str, str], **changed: str) -> dict[str, str]:
     return host | {"COUNTERSIGN_DATA_DIR": host["COUNTERSIGN_DATA_DIR"].replace("one", "two")} | changed
 
 
-def refused(environment: dict[str, str]) -> str:
-    done = manage(environment, "prepare")  # the first thing that `up` does; its status is `up`'s
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
-    return done.stderr
-
-
 def test_a_second_host_with_the_same_key_and_storage_starts(host):
     assert manage(second(host), "prepare").returncode == 0
     said = manage(second(host), "doctor").stdout
     assert "ok     storage" in said and "ok     secrets" in said
 
 
-@pytest.mark.parametrize("key", ["", "another invented key, which is long enough too"])
-def test_a_host_with_another_key_is_refused(host, key):
-    other = second(host, SECRET_KEY=key)
-    assert "SECRET_KEY is not the one of this installation" in refused(other)
-    assert "fault  secrets: SECRET_KEY is not the one" in manage(other, "doctor").stdout
+@pytest.mark.django_db
+@pytest.mark.parametrize("key", ["short", "another invented key, which is long enough too"])
+def test_a_host_with_another_key_is_refused(document_storage, settings, key):
+    installation.check_host()
+    settings.SECRET_KEY = key
+    assert "SECRET_KEY is not the one of this installation" in refused()
+    assert "SECRET_KEY is not the one" in faults()["secrets"]
 
 
-@pytest.mark.parametrize("storage", ["", "file://{}/elsewhere"])
-def test_a_host_with_another_storage_is_refused(host, storage, tmp_path):
-    other = second(host, STORAGE_URL=storage.format(tmp_path))
-    assert "is not the one that this installation has used so far" in refused(other)
-    assert "fault  storage" in manage(other, "doctor").stdout
+@pytest.mark.django_db
+def test_a_host_with_another_storage_is_refused(document_storage, settings, tmp_path):
+    installation.check_host()
+    settings.DOCUMENTS_DIR = tmp_path / "elsewhere"
+    assert "is not the one that this installation has used so far" in refused()
+    assert "is not the one" in faults()["storage"]
 
 
-def test_the_storage_of_another_installation_is_refused(host, tmp_path):
-    (tmp_path / "shared" / storage_mark.NAME).write_text("somebody else's")
-    assert "belongs to another installation" in refused(host)
+@pytest.mark.django_db
+def test_the_storage_of_another_installation_is_refused(document_storage):
+    installation.check_host()
+    (document_storage / storage_mark.NAME).write_text("somebody else's")
+    assert "belongs to another installation" in refused()
 
 
-def test_a_storage_that_moved_with_its_mark_is_the_same(host, tmp_path):
-    shutil.move(tmp_path / "shared", tmp_path / "moved")
-    assert manage(host | {"STORAGE_URL": f"file://{tmp_path}/moved"}, "prepare").returncode == 0
+@pytest.mark.django_db
+def test_a_storage_that_moved_with_its_mark_is_the_same(document_storage, settings, tmp_path):
+    installation.check_host()
+    settings.DOCUMENTS_DIR = shutil.move(document_storage, tmp_path / "moved")
+    installation.check_host()
 
 
-def test_a_change_that_is_meant_can_be_accepted(host, tmp_path):
+def refused() -> str:
+    with pytest.raises(ConfigError) as told:
+        installation.check_host()
+    return str(told.value)
+
+
+def faults() -> dict[str, str | None]:
+    return {check.name: check.fault for check in doctor.diagnose()}
+
+
+def test_a_host_is_refused_before_it_starts_until_the_change_is_accepted(host, tmp_path):
+    """As a person sees it: one line and status 2, the doctor, and the command that the line names."""
     other = second(host, SECRET_KEY="a new key that was chosen on purpose here", STORAGE_URL=f"file://{tmp_path}/new")
-    assert "installation accept" in refused(other)
+    done = manage(other, "prepare")  # the first thing that `up` does; its status is `up`'s
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert "installation accept" in done.stderr
+    assert "fault  secrets: SECRET_KEY is not the one" in manage(other, "doctor").stdout
     assert manage(other, "installation", "accept").returncode == 0
     assert manage(other, "prepare").returncode == 0
-    assert "SECRET_KEY is not the one" in refused(host)
 
 
 def test_two_hosts_that_start_at_once_agree(migrated_database, tmp_path):
