@@ -22,7 +22,7 @@ from config.processes import heartbeats
 from sessions_app.models import Workspace
 from sessions_app.queries import checkpoints, notices, stuck
 from sessions_app.services.money import totals
-from sessions_app.services.upkeep import disk, installation
+from sessions_app.services.upkeep import disk, event_months, installation
 from vcon_app.services.checkpoints import publishing
 from vcon_app.services.documents import storage, storage_mark
 from vcon_app.services.trust import own_keys
@@ -55,6 +55,8 @@ def diagnose() -> list[Check]:
         checks.append(Check("approvals", None, "", _one_line(stuck_notice)))
         # No fault: usage is exact all the while.
         checks.append(Check("usage totals", None, "", _one_line(totals.late_notice)))
+        # No fault: nothing is lost, and everything is found.
+        checks.append(Check("event months", None, "", _one_line(event_months.notice)))
         # No fault: the receivers are others' machines, and what is for them is kept and tried again.
         checks.append(Check("receivers", None, "", _one_line(lambda: "; ".join(notices.receivers_that_fail()) or None)))
     for name, look, compare, remedy in OF_THIS_HOST:

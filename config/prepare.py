@@ -17,6 +17,7 @@ from django.db.migrations.executor import MigrationExecutor
 from config import broker, installation
 from config.database import roles, schema
 from config.env import ConfigError
+from sessions_app.services.upkeep import event_months
 
 ADVISORY_LOCK = 0x636F756E746572  # "counter": two hosts that start on one database migrate one after the other
 LOCK_SECONDS = 0.2
@@ -57,6 +58,7 @@ def _prepare_alone(host: bool) -> None:
             if settings.CELERY_BROKER_URL == broker.URL:
                 broker.install(connection_parameters())
             roles.prepare()
+            event_months.make()  # of an installation that was off for longer than they are made ahead
             if host:
                 installation.check_host()
         finally:

@@ -18,7 +18,7 @@ from .services.notices import choices, outbox, outgoing_messages, sending
 from .services.stops import carrying_out
 from .services.triggers import schedules
 from .services.turns import in_flight
-from .services.upkeep import retention
+from .services.upkeep import event_months, retention
 
 
 @shared_task
@@ -110,6 +110,14 @@ def look_again() -> int:
 def sweep_turns() -> int:
     """Called every 5 s by the scheduler: enqueue turns again that lost their worker or their message."""
     return in_flight.sweep()
+
+
+@shared_task
+def make_event_months() -> int:
+    """Sent four times a day by the scheduler: parts of the table of events for the months to come."""
+    made = event_months.make()
+    event_months.take_statistics()
+    return made
 
 
 @shared_task

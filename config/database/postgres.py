@@ -45,6 +45,9 @@ TUNING = {
     "shared_buffers": "48MB",
     "work_mem": "8MB",
     "random_page_cost": "1.1",  # 4, the default, is for disks that turn: it reads whole tables where an index is faster
+    # Of prepared statements: with many parts of a table PostgreSQL plans each time anew, 3 ms for an event (see
+    # docs/partitions.md).
+    "plan_cache_mode": "force_generic_plan",
     "maintenance_work_mem": "64MB",
     "jit": "off",
     "io_method": "sync",

@@ -27,8 +27,14 @@ ANALYZED = frozenset({"sessions_app_event", "sessions_app_modelrequest", "sessio
 """Tables that a large import ANALYZEs (``services.log.projections``), for which others than the owner need MAINTAIN."""
 QUEUES = {"meta": {"SELECT"}, "topic_bindings": {"SELECT"}, "notify_insert_throttle": {"SELECT", "UPDATE"}}
 """Tables of pgmq beside those of the queues themselves (``q_...``)."""
-FUNCTIONS = ("countersign_erase_session(uuid, uuid)",)
-"""What the desk's role may have done with the owner's rights; see ``sessions_app.migrations._erasure_0010``."""
+FUNCTIONS = ("countersign_erase_session(uuid, uuid)", "countersign_make_event_months()")
+"""What the desk's role may have done with the owner's rights: see ``sessions_app.migrations``, ``_erasure_0010`` and
+``_partitions_0031``."""
+PARTS = """
+SELECT part.relname FROM pg_inherits
+JOIN pg_class part ON part.oid = inhrelid JOIN pg_class whole ON whole.oid = inhparent
+WHERE whole.relkind = 'p' AND whole.relname = ANY(%s) AND whole.relnamespace = to_regnamespace(%s)
+"""
 DANGEROUS = ("pg_execute_server_program", "pg_read_server_files", "pg_write_server_files", "pg_write_all_data")
 
 
@@ -97,7 +103,10 @@ def _grant(cursor: CursorWrapper, desk: str) -> None:
     """Bring the privileges in our schema and in pgmq's to what is wanted; writes nothing when they are."""
     cursor.execute("SELECT current_schema()")
     (schema,) = cursor.fetchone()
-    _grant_on_tables(cursor, desk, schema, wanted())
+    # Of what lies in parts the whole is read and written, and a part by itself is only analyzed.
+    cursor.execute(PARTS, [list(ANALYZED), schema])
+    parts = {name: frozenset({"MAINTAIN"}) for (name,) in cursor.fetchall()}
+    _grant_on_tables(cursor, desk, schema, wanted() | parts)
     for function in FUNCTIONS:
         cursor.execute("SELECT has_function_privilege(%s, to_regprocedure(%s), 'EXECUTE')", [desk, function])
         if cursor.fetchone() == (False,):  # NULL: a database that is not migrated so far has no such function

@@ -17,7 +17,9 @@ class Event(Tokens):
     """One thing that happened in a session, numbered by ``seq`` from 1 without gaps."""
 
     pk = models.CompositePrimaryKey("session_id", "seq")
-    session = models.ForeignKey(Session, models.CASCADE, related_name="events", db_index=False)
+    session = models.ForeignKey(Session, models.CASCADE, related_name="events", db_index=False, db_constraint=False)
+    """The table lies in parts by the month of this id (docs/partitions.md). A trigger of sessions keeps those that
+    have events: a foreign key would be looked up for each event that is written."""
     seq = models.IntegerField()
     id = models.UUIDField()
     key = models.UUIDField()

@@ -72,7 +72,7 @@ def test_what_a_running_desk_had_is_there_after_a_restore(tmp_path_factory):
         running.process.terminate()
         running.process.wait(60)
     told = json.loads((kept / "manifest.json").read_text())
-    assert told["tables"]["sessions_app_event"]["rows"] > 10
+    assert told["tables"]["sessions_app_event_first"]["rows"] > 10
     documents = {name for name in told["files"] if name.startswith("documents/")}
     assert len(documents) == 3
 

@@ -165,10 +165,16 @@ def test_nobody_gives_a_vote_to_another_member(session):
 def test_the_list_of_append_only_tables_is_that_of_the_triggers():
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT tgrelid::regclass::text, tgname, tgenabled::text FROM pg_trigger"
-            " WHERE tgfoid = 'countersign_append_only'::regproc ORDER BY 1, 2"
+            "SELECT coalesce(whole.relname, part.relname), tgname, tgenabled::text, count(*) FROM pg_trigger"
+            " JOIN pg_class part ON part.oid = tgrelid LEFT JOIN pg_inherits ON inhrelid = tgrelid"
+            " LEFT JOIN pg_class whole ON whole.oid = inhparent"
+            " WHERE tgfoid = 'countersign_append_only'::regproc GROUP BY 1, 2, 3 ORDER BY 1, 2"
         )
-        found = cursor.fetchall()
+        counted = cursor.fetchall()
+        cursor.execute("SELECT count(*) FROM pg_partition_tree('sessions_app_event')")
+        [of_events] = cursor.fetchone()
+    assert {count for table, *_, count in counted if table == "sessions_app_event"} == {of_events}
+    found = [(table, name, enabled) for table, name, enabled, _ in counted]
     assert found == [(table, name, "O") for table in TABLES for name in ("append_only", "append_only_whole")]
 
 

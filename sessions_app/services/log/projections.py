@@ -161,7 +161,8 @@ SELECT turn, bool_or(price_source = '') FROM kept GROUP BY turn
 )
 
 # A recorder may state what everything cost since its last such statement, sub-agents and side calls included: the
-# responses in between keep their own price to look at, and the sums take the statement.
+# responses in between keep their own price to look at, and the sums take the statement. OFFSET 0: else PostgreSQL,
+# planning for any session, joins with all events of this one.
 COVERED = Statement("""
 WITH covered AS (
     UPDATE sessions_app_modelrequest r
@@ -170,7 +171,7 @@ WITH covered AS (
                          AND e.cost IS NOT NULL AND e.data ? 'cost_covers')
     WHERE r.session_id = %(session)s AND r.cost_within IS NULL
       AND NOT EXISTS (SELECT 1 FROM sessions_app_event e
-                      WHERE e.session_id = %(session)s AND e.seq = r.seq AND e.data ? 'cost_covers')
+                      WHERE e.session_id = %(session)s AND e.seq = r.seq AND e.data ? 'cost_covers' OFFSET 0)
       AND EXISTS (SELECT 1 FROM sessions_app_event e
                   WHERE e.session_id = %(session)s AND e.seq > greatest(r.seq, %(since)s)
                     AND e.cost IS NOT NULL AND e.data ? 'cost_covers')
@@ -255,13 +256,22 @@ class _Batch:
 
         Not of a large one: that reads 30,000 rows from as many places, and the next import would pay for it again.
         """
-        if self.count > MANY and fetch(ROWS, [f"sessions_app_{table.partition(' ')[0]}"])[0][0] < self.count:
-            with connection.cursor() as cursor:
-                cursor.execute(f"ANALYZE sessions_app_{table}")
+        if self.count <= MANY:
+            return
+        name, bracket, columns = table.partition(" ")
+        with connection.cursor() as cursor:
+            cursor.execute(PART.format(f"sessions_app_{name}"), [self.session_id])
+            for part, rows in cursor.fetchall():
+                if rows < self.count:
+                    cursor.execute(f"ANALYZE {part}{bracket}{columns}")
 
 
 NO_LOOPS, LOOPS = Statement("SET LOCAL enable_nestloop = off"), Statement("SET LOCAL enable_nestloop TO DEFAULT")
-ROWS = Statement("SELECT reltuples FROM pg_class WHERE oid = to_regclass(%s)")
+# Events lie in several parts: the one that has this session's.
+PART = """
+SELECT quote_ident(relname), reltuples FROM pg_class
+WHERE oid = (SELECT tableoid FROM {} WHERE session_id = %s LIMIT 1)
+"""
 
 
 def _join_calls(batch: _Batch, new: NewEvents) -> tuple[dict[int, tuple[int, int]], set[str]]:

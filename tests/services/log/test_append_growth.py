@@ -17,7 +17,8 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 # Of the tables that hold a session, in this transaction: what plans read, by sequence and by index.
 READ = """
 SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_xact_user_tables
-WHERE relname IN ('sessions_app_event', 'sessions_app_turn', 'sessions_app_toolcall', 'sessions_app_modelrequest',
+WHERE relid IN (SELECT relid FROM pg_partition_tree('sessions_app_event'))
+   OR relname IN ('sessions_app_turn', 'sessions_app_toolcall', 'sessions_app_modelrequest',
                   'sessions_app_session', 'sessions_app_eventlink')
 """
 
