@@ -15,6 +15,7 @@ class SessionMeasures(models.Model):
 
     An index on ``session`` over one of these columns would make every event write to all indexes of that table: 17
     and not 1 (HOT), 150 µs of CPU in place of 25, and 11 kB of WAL in place of 0.5, measured at 100,000 sessions.
+    The trigger takes 20 to 80 µs and 0.65 kB of WAL of an update that changes one of them, and nothing of others.
     """
 
     session = models.OneToOneField(

@@ -22,8 +22,10 @@ class TurnUsage(Tokens):
     """What one turn of an agent of ours used. It outlives its session: money that was spent was spent."""
 
     id = models.UUIDField(primary_key=True, default=uuid7)
-    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="turn_usages")
-    session = models.ForeignKey(Session, models.DO_NOTHING, related_name="turn_usages", db_constraint=False)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="turn_usages", db_index=False)
+    session = models.ForeignKey(
+        Session, models.DO_NOTHING, related_name="turn_usages", db_constraint=False, db_index=False
+    )
     agent = models.ForeignKey(Agent, models.SET_NULL, null=True)
     turn = models.IntegerField()
     runtime_ms = models.BigIntegerField(default=0)
@@ -43,8 +45,10 @@ class CallUsage(models.Model):
     """One tool call of an agent of ours: who provided it, how long it took, what it cost. It outlives its session."""
 
     id = models.UUIDField(primary_key=True, default=uuid7)
-    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="call_usages")
-    session = models.ForeignKey(Session, models.DO_NOTHING, related_name="call_usages", db_constraint=False)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="call_usages", db_index=False)
+    session = models.ForeignKey(
+        Session, models.DO_NOTHING, related_name="call_usages", db_constraint=False, db_index=False
+    )
     agent = models.ForeignKey(Agent, models.SET_NULL, null=True)
     seq = models.IntegerField()
     """The ``tool_call`` event."""

@@ -13,12 +13,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import chain
 
 LONGEST = 64
 """Bytes of a word that count: nobody types more of one, and base64 would fill the index."""
 LONGEST_IN_HUMPS = 100
 """Bytes of an identifier whose parts are looked for; longer ones are hashes and base64."""
+REMEMBERED = 8_192
+"""Words whose index words are kept: an identifier or a word with accents comes again in nearly each block of a session,
+and finding its parts takes ten times as long as looking them up. At most 4 MB."""
 
 UNSPACED = (
     "\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
@@ -47,11 +52,10 @@ def words(text: str) -> set[bytes]:
     """The different words of a text, in UTF-8."""
     raw = _unescaped(text)
     found = set(raw.translate(_PLAIN).split())
-    found.update(_parts_of_humps(raw))
+    found.update(chain.from_iterable(map(_parts, _humps(raw))))
     if odd := [word for word in found if len(word) > LONGEST or not word.isascii()]:
         found.difference_update(odd)
-        for word in odd:
-            found.update(_indexed(word))
+        found.update(chain.from_iterable(map(_indexed, odd)))
     return found
 
 
@@ -84,9 +88,9 @@ def _unescaped(text: str) -> bytes:
     return raw.replace(rb"\\", b" ").replace(rb"\n", b" ").replace(rb"\t", b" ").replace(rb"\r", b" ")
 
 
-def _parts_of_humps(raw: bytes) -> Iterator[bytes]:
-    """The parts of identifiers like ``parseHeader`` and ``HTTPServer``. Asks ``find`` for a change from small to
-    capital: a regular expression over every text would take longer than all the rest."""
+def _humps(raw: bytes) -> Iterator[bytes]:
+    """Identifiers like ``parseHeader`` and ``HTTPServer``. Asks ``find`` for a change from small to capital: a regular
+    expression over every text would take longer than all the rest."""
     shape = raw.translate(_HUMPS)
     for change in (b"aA", b"AAa"):
         at = shape.find(change)
@@ -94,21 +98,36 @@ def _parts_of_humps(raw: bytes) -> Iterator[bytes]:
             start, end = shape.rfind(b" ", 0, at) + 1, shape.find(b" ", at)
             end = len(shape) if end < 0 else end
             if end - start <= LONGEST_IN_HUMPS:
-                yield from (part.lower() for part in _PARTS.findall(raw, start, end))
+                yield raw[start:end]
             at = shape.find(change, end)
 
 
-def _indexed(word: bytes) -> Iterator[bytes]:
+@lru_cache(REMEMBERED)
+def _parts(identifier: bytes) -> tuple[bytes, ...]:
+    """The parts of one that is not longer than ``LONGEST_IN_HUMPS``."""
+    return tuple(part.lower() for part in _PARTS.findall(identifier))
+
+
+def _indexed(word: bytes) -> Iterable[bytes]:
     """Words of the index for one that is long, or not plain ASCII."""
     if word.isascii():
-        yield word[:LONGEST]
-        return
+        return (word[:LONGEST],)
+    return _remembered(word) if len(word) <= LONGEST else _folded(word)
+
+
+def _folded(word: bytes) -> Iterator[bytes]:
     for match in PIECES.finditer(fold(word.decode())):
         if match[1]:
             # The last one stands alone, so that it is found by its beginning, too.
             yield from (match[0][place : place + 2].encode() for place in range(len(match[0])))
         else:
             yield _cut(match[0].encode())
+
+
+@lru_cache(REMEMBERED)
+def _remembered(word: bytes) -> tuple[bytes, ...]:
+    """The same of a word that is not longer than ``LONGEST``."""
+    return tuple(_folded(word))
 
 
 def _cut(word: bytes) -> bytes:

@@ -23,9 +23,10 @@ from sessions_app.event_chain import COLUMNS
 from sessions_app.ids import uuid7_texts
 from sessions_app.prepared import Statement, fetch, fetch_binary
 from sessions_app.queries.log import links as link_queries
+from sessions_app.queries.log.search_text import TEXT
 
 from .. import notify
-from . import links, projections
+from . import links, projections, search_index
 from .heads import Head, lock
 from .new_events import NewEvents
 from .sanitise import MAX_SMALLINT, identifier, json_text, plausible, text
@@ -40,12 +41,19 @@ AFTER_APPEND: list[Callable[[UUID, int], object]] = []
 of the services is above the log and appends itself. ``sessions_app.apps`` fills it."""
 COPY = f"COPY sessions_app_event ({', '.join(COLUMNS)}) FROM STDIN"
 INSERT = Statement(f"""
-INSERT INTO sessions_app_event ({", ".join(COLUMNS)}) VALUES ({", ".join(["%s"] * len(COLUMNS))})
-RETURNING {", ".join(COLUMNS)}
+INSERT INTO sessions_app_event AS e ({", ".join(COLUMNS)}) VALUES ({", ".join(["%s"] * len(COLUMNS))})
+RETURNING {", ".join(COLUMNS)}, {TEXT}
 """)
 SINGLE = 3
 """Up to so many events are written one by one, which takes one statement each and gives back the rows to be hashed."""
-KNOWN = Statement("SELECT key, seq FROM sessions_app_event WHERE session_id = %s AND key = ANY(%s::uuid[])")
+KNOWN = Statement("""
+SELECT key, seq FROM sessions_app_event WHERE session_id = %(session)s AND key = ANY(%(keys)s::uuid[])
+""")
+# With the hash of the last link, which each append to a log needs that has events: one look and not two.
+KNOWN_AND_LINK = Statement("""
+SELECT key, seq, NULL AS hash FROM sessions_app_event WHERE session_id = %(session)s AND key = ANY(%(keys)s::uuid[])
+UNION ALL SELECT NULL, NULL, hash FROM sessions_app_eventlink WHERE session_id = %(session)s AND last_seq = %(last)s
+""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +123,7 @@ def _appended(head: Head, log: _Log, seen: int) -> Appended:
         counts.add("appends")
         counts.add("events", accepted)
         projections.project(head.session_id, head.last_seq, log.seq, log.new)
+        search_index.index_if_small(search_index.Indexed.of(head, log.seq), log.text)
         notify.session_changed(head.session_id, log.seq)
         for call in AFTER_APPEND if log.new.messages or log.new.results else ():
             call(head.session_id, head.last_seq)
@@ -150,6 +159,8 @@ class _Log:
         """Every key of the log, while they are as many as its events: of one that was empty, and is not too long."""
         self._looked_up: set[str] = set()
         self._last_link: bytes | None = None
+        self.text = ""
+        """What is searched of the last event that was written alone."""
 
     def write(self, batch: list[EventDraft], origin: links.Origin) -> None:
         fresh = self._only_new(batch)
@@ -160,7 +171,7 @@ class _Log:
         ids = uuid7_texts(len(fresh))
         rows = (self._row(new, plausible(new.event), id_) for new, id_ in zip(fresh, ids, strict=True))
         if len(fresh) <= SINGLE:
-            stored: Iterable[bytes] = [_insert(row) for row in rows]
+            stored: Iterable[bytes] = [self._insert(row) for row in rows]
         else:
             with connection.wrap_database_errors, connection.cursor() as cursor, cursor.copy(COPY) as copy:
                 for row in rows:
@@ -174,6 +185,12 @@ class _Log:
         # The oldest first: nearly all parents are near. A forgotten one is looked up in the log.
         while len(self._seqs) > PARENTS_REMEMBERED:
             self._seqs.popitem(last=False)
+
+    def _insert(self, row: tuple[Any, ...]) -> bytes:
+        """Write one event; its row as stored, in the form in which it is hashed."""
+        ((*stored, searched),) = fetch_binary(INSERT, [None if value is None else str(value) for value in row])
+        self.text = (searched or b"").decode()
+        return event_chain.encoded(stored)
 
     def _previous_link(self, last_seq: int) -> bytes:
         return links.previous_hash(self.session_pk, last_seq) if self._last_link is None else self._last_link
@@ -199,7 +216,12 @@ class _Log:
         return fresh
 
     def _lookup(self, keys: Iterable[str]) -> dict[str, int]:
-        return {key.hex: seq for key, seq in fetch(KNOWN, [self.session_pk, f"{{{','.join(keys)}}}"])}
+        values = {"session": self.session_pk, "keys": f"{{{','.join(keys)}}}", "last": self.seq}
+        if self._last_link is not None:
+            return {key.hex: seq for key, seq in fetch(KNOWN, values)}
+        found = fetch(KNOWN_AND_LINK, values)
+        self._last_link = next((bytes(link) for _, _, link in found if link is not None), None)
+        return {key.hex: seq for key, seq, link in found if link is None}
 
     def _remember_parents(self, fresh: list[_Fresh]) -> None:
         """Give seqs to the new events, and fetch those of parents that are not in memory any more."""
@@ -233,12 +255,6 @@ class _Log:
             cost if cost is None else str(cost), json_text(event.data) if event.data else "{}", text(event.key),
             self.document, text(event.pointer), event.offset, event.length,
         )  # fmt: skip
-
-
-def _insert(row: tuple[Any, ...]) -> bytes:
-    """Write one event; its row as stored, in the form in which it is hashed."""
-    (stored,) = fetch_binary(INSERT, [None if value is None else str(value) for value in row])
-    return event_chain.encoded(stored)
 
 
 NO_TOOL = (None,) * 6

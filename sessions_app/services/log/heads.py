@@ -11,11 +11,13 @@ from sessions_app.prepared import Statement, fetch
 
 
 class Head(NamedTuple):
-    """The end of a session's log, whether it takes more, and what it has cost."""
+    """The end of a session's log, whether it takes more, how far it is searchable, and what it has cost."""
 
     session_id: UUID
+    workspace_id: UUID
     last_seq: int
     last_turn: int
+    indexed_seq: int
     status: str
     origin: str
     parent_id: UUID | None

@@ -202,7 +202,8 @@ def project(session_id: UUID, since: int, last_seq: int, new: NewEvents = ANYTHI
 
     ``new`` says what is among them; what cannot be there is not looked for: 6 statements and not 19, which is what an
     event costs that is appended alone. ``anew``: nothing of before is kept. Responses that other sessions repeat are
-    counted in one of them: those whose share changes are brought up to date as well.
+    counted in one of them: those whose share changes are brought up to date as well. The search index is not among the
+    projections that this writes.
     """
     changed = sums.Changed()
     moved: dict[UUID, list[int]] = {}
@@ -219,7 +220,6 @@ def project(session_id: UUID, since: int, last_seq: int, new: NewEvents = ANYTHI
         imported.project(session_id, since)
     if new.results:
         imported.note_executions(session_id, since)
-    search_index.index_if_small(session_id)
 
 
 @transaction.atomic

@@ -22,6 +22,7 @@ from sessions_app.search.words import words
 
 from .. import task_queue
 from ..fair_queue import Line
+from .heads import Head
 
 SMALL = 500
 """Up to so many new events are indexed in the transaction that appends them; more are left to a task."""
@@ -70,14 +71,22 @@ Row = tuple[UUID, int, int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class _Session:
+class Indexed:
     """How far a session is indexed, and what its title row says."""
 
     id: UUID
     workspace_id: UUID
     indexed: int
     last: int
-    title: str
+    title: str = ""
+
+    @classmethod
+    def of(cls, head: Head, last: int) -> Indexed:
+        """A session that is locked and has got events up to ``last`` since its head was read. Where nothing was indexed
+        before, it is read again for its title, which those events may have given it.
+        """
+        known = cls(head.session_id, head.workspace_id, head.indexed_seq, last)
+        return known if head.indexed_seq else _read(head.session_id) or known
 
     def row(self, first: int, last: int, text: str) -> Row | None:
         """A row of the index; None where nothing is said."""
@@ -87,14 +96,14 @@ class _Session:
         return self.id, first, last, b" ".join(found).decode() + marks
 
 
-def index_if_small(session_id: UUID) -> None:
-    """Index now when little is new; a bulk import enqueues ``tasks.index_session`` after its commit instead."""
-    session = _read(session_id)
-    if session and session.indexed < session.last:
-        if session.last <= session.indexed + SMALL:
-            _index(session, session.last)
-        else:
-            SearchBacklog.objects.bulk_create([_backlog(session)], ignore_conflicts=True)
+def index_if_small(session: Indexed, alone: str) -> None:
+    """Index now when little is new; a bulk import enqueues ``tasks.index_session`` after its commit instead. To be
+    called in the transaction of the append. ``alone`` is the text of the last event.
+    """
+    if session.last <= session.indexed + SMALL:
+        _index(session, session.last, alone)
+    else:
+        SearchBacklog.objects.bulk_create([_backlog(session)], ignore_conflicts=True)
 
 
 def index(session_id: UUID) -> None:
@@ -122,9 +131,12 @@ def index_title(session_id: UUID) -> None:
         _write_title(session)
 
 
-def _index(session: _Session, until: int) -> None:
+def _index(session: Indexed, until: int, alone: str | None = None) -> None:
     begin = _begin(session.indexed, until)
-    rows = list(_rows(session, begin, until))
+    if alone is not None and begin == until:
+        rows = list(filter(None, [session.row(until, until, alone)]))
+    else:
+        rows = list(_rows(session, begin, until))
     if len(rows) == 1 and 0 < session.indexed < begin:
         run(MOVE_ON_WITH_ROW, [until, session.id, session.indexed, *rows[0][1:]])
         return
@@ -147,7 +159,7 @@ def _begin(indexed: int, until: int) -> int:
     return indexed + 1
 
 
-def _rows(session: _Session, begin: int, until: int, size: int = BLOCK) -> Iterator[Row]:
+def _rows(session: Indexed, begin: int, until: int, size: int = BLOCK) -> Iterator[Row]:
     scope = {"session": session.id, "begin": begin, "until": until, "size": size}
     for first, last, text in fetch(READ, scope, keep=until - begin < SMALL):
         if len(text) > LONGEST and size > 1:
@@ -156,7 +168,7 @@ def _rows(session: _Session, begin: int, until: int, size: int = BLOCK) -> Itera
             yield row
 
 
-def _write_title(session: _Session) -> None:
+def _write_title(session: Indexed) -> None:
     SearchBlock.objects.filter(session_id=session.id, first_seq=0).delete()
     if row := session.row(0, 0, session.title):
         with connection.cursor() as cursor:
@@ -172,13 +184,13 @@ def _write(cursor: CursorWrapper, rows: list[Row]) -> None:
                 copy.write_row(row)
 
 
-def _read(session_id: UUID) -> _Session | None:
+def _read(session_id: UUID) -> Indexed | None:
     """None: the session was erased meanwhile, there is nothing to index."""
     rows = fetch(SESSION_ROW, [session_id])
-    return _Session(*rows[0]) if rows else None
+    return Indexed(*rows[0]) if rows else None
 
 
-def _backlog(session: _Session) -> SearchBacklog:
+def _backlog(session: Indexed) -> SearchBacklog:
     return SearchBacklog(session_id=session.id, workspace_id=session.workspace_id, since=timezone.now())
 
 
