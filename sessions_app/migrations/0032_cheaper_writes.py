@@ -52,7 +52,7 @@ class Migration(migrations.Migration):
     Changes of usage are a queue, of which vacuum is to come by the rows that went and not by those that were there.
     """
 
-    dependencies = [("sessions_app", "0030_indexes_of_names")]
+    dependencies = [("sessions_app", "0031_event_partitions")]
 
     operations = [
         migrations.RunSQL(_turns_added(USED_NOTHING + _upsert(ADDED)), _turns_added(_upsert(ADDED))),
