@@ -9,7 +9,7 @@ from celery import current_app, shared_task
 from .channels.slack import escalation, messages, replies, sweep
 from .runtimes import worker
 from .runtimes.managed import upkeep
-from .services import fair_queue
+from .services import agent_days, fair_queue
 from .services.approvals import delivery, effects, endings
 from .services.escalations import steps
 from .services.log import search_index
@@ -78,8 +78,8 @@ def sweep_search_rows() -> int:
 
 @shared_task
 def keep_totals() -> int:
-    """Called every 5 s by the scheduler: take what was used into the totals, of older sessions for the first time."""
-    return totals.fill_in() + totals.fold()
+    """Called every 5 s by the scheduler: take what changed into what is kept, of older sessions for the first time."""
+    return totals.fill_in() + totals.fold() + agent_days.fold()
 
 
 @shared_task

@@ -34,7 +34,7 @@ LOADING = {
 WHOLE = 100_000
 ANALYZE = (
     "import django; django.setup(); from bench.places import analyze;"
-    " from sessions_app.services.money import totals; totals.fold(); analyze()"
+    " from sessions_app import tasks; tasks.keep_totals(); analyze()"
 )
 """What the scheduler and autovacuum do within seconds and a minute."""
 DONE = "filled"

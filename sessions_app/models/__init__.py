@@ -22,13 +22,25 @@ from .sign_in import Invitation, PasswordOrigin, SignInAttempts, SignInLink
 from .slack import SlackEvent, SlackInstallation, SlackNotice, SlackReply
 from .triggers import Schedule, SignedRequest, TriggerRun, WebhookDelivery, WebhookEndpoint
 from .turns import LastTaken, QueuedMessage, QueuedTask, Requeue, Turn, TurnInFlight
-from .usage import CallUsage, SessionUsage, TurnUsage, UsageChange, UsageFillIn, UsageKind, UsageTotal
+from .usage import (
+    AgentDay,
+    AgentDayChange,
+    CallUsage,
+    SessionUsage,
+    TurnUsage,
+    UsageChange,
+    UsageFillIn,
+    UsageKind,
+    UsageTotal,
+)
 from .workspaces import ApiKey, Member, Role, Workspace
 
 __all__ = [
     "APPEND_ONLY",
     "Absence",
     "Agent",
+    "AgentDay",
+    "AgentDayChange",
     "AgentVersion",
     "ApiKey",
     "Approval",

@@ -26,13 +26,19 @@ class Wallet(models.Model):
     kind = models.CharField(max_length=4, choices=Kind.choices)
     limited = models.BooleanField(default=False)
     """Whether an empty wallet stops new turns. Until an admin puts money in, spending is only counted."""
+    subscription = models.DecimalField(**AMOUNT, default=0, db_default=0)
+    purchased = models.DecimalField(**AMOUNT, default=0, db_default=0)
+    trial = models.DecimalField(**AMOUNT, default=0, db_default=0)
+    """Balances by source: the sums of its entries, which a trigger on them keeps. Nobody else writes them."""
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["workspace", "kind"], name="wallet_once")]
 
 
 class LedgerEntry(models.Model):
-    """Append-only (a trigger refuses UPDATE and DELETE). A balance is the sum of the amounts of a wallet."""
+    """Append-only (a trigger refuses UPDATE and DELETE). A balance is the sum of the amounts of a wallet, and kept
+    with it.
+    """
 
     class Source(models.TextChoices):
         SUBSCRIPTION = "subscription"

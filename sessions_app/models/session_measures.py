@@ -5,9 +5,13 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import F, Q
 
+from .agents import Agent
 from .fields import AMOUNT
 from .sessions import Session
 from .workspaces import Workspace
+
+SPENT = F("cost") + F("data")
+"""What usage of a session costs in all: by it sessions are ranked."""
 
 
 class SessionMeasures(models.Model):
@@ -32,6 +36,14 @@ class SessionMeasures(models.Model):
     """Day in UTC of the last thing that happened in it."""
     is_bad = models.BooleanField()
     """It had errors, or ended badly."""
+    agent = models.ForeignKey(
+        Agent, models.DO_NOTHING, null=True, related_name="+", db_index=False, db_constraint=False
+    )
+    """Of a session from before this was measured NULL, until the migration has filled it in."""
+    seen = models.DateTimeField(null=True)
+    """Minute of its end, beginning or coming, whichever is known first."""
+    data = models.DecimalField(**AMOUNT, default=0, db_default=0)
+    """US dollars that its tool calls took from the data wallet."""
 
     class Meta:
         indexes = [
@@ -40,4 +52,6 @@ class SessionMeasures(models.Model):
                 for name in ("cost", "tokens", "turns", "errors")
             ),
             models.Index(fields=["workspace", "last_day"], condition=Q(is_bad=True), name="measures_bad_days"),
+            models.Index(fields=["agent", "seen"], name="measures_seen"),
+            models.Index(F("workspace"), SPENT, F("session"), name="measures_by_spent"),
         ]

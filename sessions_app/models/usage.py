@@ -7,6 +7,8 @@ what all sessions used in a day or a month. Totals and changes together are alwa
 
 from __future__ import annotations
 
+from datetime import date
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
@@ -175,13 +177,13 @@ class UsageTotal(Measures):
     agent = models.CharField(max_length=36)
     """Empty: all agents."""
     span = models.CharField(max_length=5)
-    """day or month."""
+    """day, month, or ever: all of them together, kept for sessions with any tags (``migrations/_agent_days_0033``)."""
     start = models.DateField()
     origin = models.CharField(max_length=10)
     key = models.UUIDField()
     name = models.TextField(null=True)
     sessions = models.BigIntegerField()
-    """How many used it on that day; meaningless of a month."""
+    """How many used it on that day; meaningless of longer spans."""
     first_sessions = models.BigIntegerField()
     """How many used it for the first time: these add up over days."""
 
@@ -206,3 +208,51 @@ class UsageFillIn(models.Model):
     id = models.SmallIntegerField(primary_key=True, default=1)
     after = models.UUIDField(null=True)
     """The last session that is in."""
+
+
+EVER = date.min
+"""Stands for all days together."""
+NOT_STARTED = date(1, 1, 2)
+"""The day of sessions without a beginning."""
+
+
+class AgentCounts(models.Model):
+    """How many sessions of an agent began on a day, how many of them failed, and what it spent: kept, not counted.
+
+    Triggers leave what changes in ``AgentDayChange`` (``migrations/_agent_days_0033.py``), in the transaction that
+    changes it; ``services.agent_days`` takes it into ``AgentDay``. Both together are always exact.
+    """
+
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
+    agent = models.ForeignKey(
+        Agent, models.DO_NOTHING, null=True, related_name="+", db_constraint=False, db_index=False
+    )
+    """NULL: it is gone, and what it spent is not."""
+    day = models.DateField()
+    """In UTC."""
+    sessions = models.BigIntegerField()
+    """Sessions that began on it."""
+    failing = models.BigIntegerField()
+    """Those of them with at least one error."""
+    spent = Exact()
+    """US dollars of turns that were booked, and tool calls that succeeded, on it: what its budget counts."""
+
+    class Meta:
+        abstract = True
+
+
+class AgentDay(AgentCounts):
+    """Kept numbers of an agent on a day, and on ``EVER`` of all days."""
+
+    id = models.BigAutoField(primary_key=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "day", "agent"], nulls_distinct=False, name="agent_day_once")
+        ]
+
+
+class AgentDayChange(AgentCounts):
+    """A difference that ``AgentDay`` has not taken in yet."""
+
+    id = models.BigAutoField(primary_key=True)

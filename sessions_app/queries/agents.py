@@ -9,13 +9,17 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 from uuid import UUID
 
-from django.db.models import Count, F, Max, Q, QuerySet, Sum
-from django.db.models.functions import Coalesce, TruncDate
+from django.db import connection
+from django.db.models import F, OuterRef, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from sessions_app.models import Agent, Session
+from sessions_app.models import Agent, Session, SessionMeasures
+from sessions_app.models.usage import EVER
 
+from .money import usage_totals
 from .money.totals import Sums
+from .money.usage import is_kept
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -25,54 +29,70 @@ SUMMED = (
     "input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "cost_recorded", "cost_priced",
     "unpriced_tokens",
 )  # fmt: skip
+COUNTS = """
+SELECT agent_id, day, sum(sessions)::bigint, sum(failing)::bigint FROM (
+    SELECT agent_id, day, sessions, failing FROM sessions_app_agentday
+    WHERE workspace_id = %(workspace)s AND agent_id = ANY(%(agents)s) AND day = %(ever)s
+    UNION ALL
+    SELECT agent_id, day, sessions, failing FROM sessions_app_agentday
+    WHERE workspace_id = %(workspace)s AND agent_id = ANY(%(agents)s) AND day BETWEEN %(first)s AND %(today)s
+    UNION ALL
+    SELECT c.agent_id, d.day, c.sessions, c.failing FROM sessions_app_agentdaychange c
+    CROSS JOIN LATERAL (VALUES (c.day), (%(ever)s::date)) AS d (day)
+    WHERE c.workspace_id = %(workspace)s AND c.agent_id = ANY(%(agents)s)
+      AND (d.day = %(ever)s OR d.day BETWEEN %(first)s AND %(today)s)
+) AS counted GROUP BY 1, 2
+"""
 
 
-class Totals(TypedDict):
-    """What ``with_totals`` adds to an agent."""
+class LastSeen(TypedDict):
+    """What ``by_last_seen`` adds to an agent."""
 
-    session_count: int
-    failing: int
     last_seen: datetime | None
-    waiting: int
 
 
-AgentWithTotals: TypeAlias = "WithAnnotations[Agent, Totals]"
+SeenAgent: TypeAlias = "WithAnnotations[Agent, LastSeen]"
 
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
     """An agent as a list shows it. ``days`` has the sessions of each of the last 14 days, today last."""
 
-    agent: AgentWithTotals
+    agent: SeenAgent
+    session_count: int
+    failing: int
+    waiting: int
+    """Approvals that are pending."""
     sums: Sums
     days: list[int]
 
     @property
     def error_rate(self) -> float | None:
         """Share of sessions with at least one error; None without sessions."""
-        return self.agent.failing / self.agent.session_count if self.agent.session_count else None
+        return self.failing / self.session_count if self.session_count else None
 
 
-def with_totals(workspace_id: UUID) -> QuerySet[AgentWithTotals]:
-    """Agents with session_count, failing, last_seen, waiting and the sums of tokens and money; last seen first."""
-    seen = Coalesce("sessions__ended_at", "sessions__started_at", "sessions__created_at")
-    return (
-        Agent.objects.filter(workspace_id=workspace_id)
-        .annotate(**{f"sum_{name}": Sum(f"sessions__{name}") for name in SUMMED})
-        .annotate(
-            session_count=Count("sessions"),
-            failing=Count("sessions", filter=Q(sessions__error_count__gt=0)),
-            last_seen=Max(seen),
-            waiting=Sum("sessions__pending_approvals", default=0),
+def by_last_seen(workspace_id: UUID) -> QuerySet[SeenAgent]:
+    """Agents with the end, beginning or coming of the session that was at work last, to the minute; it comes first."""
+    seen = Coalesce("session__ended_at", "session__started_at", "session__created_at")
+    latest = SessionMeasures.objects.filter(agent=OuterRef("pk")).order_by("-seen").values_list(seen)[:1]
+    found = Agent.objects.filter(workspace_id=workspace_id).annotate(last_seen=Subquery(latest))
+    return found.order_by(F("last_seen").desc(nulls_last=True), "name")
+
+
+def rows(workspace_id: UUID, agents: Sequence[SeenAgent]) -> list[AgentRow]:
+    """Rows for agents of a workspace, in three queries however many they are."""
+    ids = [agent.pk for agent in agents]
+    counts, sums, waiting = _counts(workspace_id, ids), _sums(workspace_id, ids), _waiting(workspace_id, ids)
+    first = timezone.now().date() - timedelta(days=DAYS - 1)
+    found = []
+    for agent in agents:
+        sessions, failing = counts[agent.pk].get(EVER, (0, 0))
+        days = [counts[agent.pk].get(first + timedelta(days=number), (0, 0))[0] for number in range(DAYS)]
+        found.append(
+            AgentRow(agent, sessions, failing, waiting.get(agent.pk, 0), sums.get(str(agent.pk), Sums()), days)
         )
-        .order_by(F("last_seen").desc(nulls_last=True), "name")
-    )
-
-
-def rows(agents: Sequence[AgentWithTotals]) -> list[AgentRow]:
-    """Rows for agents out of ``with_totals``, with one query for the days of all of them."""
-    days = _days([agent.pk for agent in agents])
-    return [AgentRow(agent, Sums.from_row(_sums(agent)), days[agent.pk]) for agent in agents]
+    return found
 
 
 def running_here(workspace_id: UUID) -> QuerySet[Agent]:
@@ -87,22 +107,27 @@ def recent_chats(agent: Agent) -> QuerySet[Session]:
     return found.defer("source_record").order_by("-created_at", "-id")
 
 
-def _sums(agent: Agent) -> dict[str, Any]:
-    return {name: getattr(agent, f"sum_{name}") for name in SUMMED}
-
-
-def _days(agents: list[UUID]) -> dict[UUID, list[int]]:
+def _counts(workspace_id: UUID, agents: list[UUID]) -> dict[UUID, dict[date, tuple[int, int]]]:
+    """Sessions that began on each of the last days and ``EVER``, and how many of them had errors, by agent."""
     today = timezone.now().date()
-    first = today - timedelta(days=DAYS - 1)
-    found = (
-        Session.objects.filter(agent_id__in=agents, started_at__date__gte=first, started_at__date__lte=today)
-        .values_list("agent_id", TruncDate("started_at")).annotate(Count("pk"))
-    )  # fmt: skip
-    days: defaultdict[UUID, list[int]] = defaultdict(lambda: [0] * DAYS)
-    for agent_id, day, number in found:
-        days[agent_id][_index(first, day)] = number
-    return days
+    values: dict[str, Any] = {"workspace": workspace_id, "agents": agents, "ever": EVER, "today": today}
+    counts: defaultdict[UUID, dict[date, tuple[int, int]]] = defaultdict(dict)
+    with connection.cursor() as cursor:
+        cursor.execute(COUNTS, values | {"first": today - timedelta(days=DAYS - 1)})
+        for agent_id, day, sessions, failing in cursor.fetchall():
+            counts[agent_id][day] = (sessions, failing)
+    return counts
 
 
-def _index(first: date, day: date) -> int:
-    return (day - first).days
+def _sums(workspace_id: UUID, agents: list[UUID]) -> dict[str, Sums]:
+    """Tokens and money of the sessions of each agent, by its id; what erased sessions took is not among them."""
+    if is_kept():
+        return usage_totals.of_agents(workspace_id, agents)
+    found = Session.objects.filter(workspace_id=workspace_id, agent__in=agents).order_by().values("agent_id")
+    summed: Any = found.annotate(**{f"sum_{name}": Sum(name) for name in SUMMED})
+    return {str(row["agent_id"]): Sums.from_row({name: row[f"sum_{name}"] for name in SUMMED}) for row in summed}
+
+
+def _waiting(workspace_id: UUID, agents: list[UUID]) -> dict[UUID, int]:
+    found = Session.objects.filter(workspace_id=workspace_id, pending_approvals__gt=0, agent__in=agents).order_by()
+    return dict(found.values_list("agent_id").annotate(Sum("pending_approvals")))

@@ -66,10 +66,16 @@ def waiting(workspace_id: UUID) -> QuerySet[Approval]:
     return found.alias(rank=rank, expires=expires).order_by("rank", "expires", "requested_at", "id")
 
 
-def inbox(member: Member, show: str = "all", after: Approval | None = None) -> QuerySet[Approval]:
-    """What a chip of the inbox shows (one of ``SHOWN``), behind ``after`` in the order of urgency."""
-    chosen = waiting(member.workspace_id).filter(_chosen(member)[show])
-    return chosen.filter(_behind(after)) if after else chosen
+def inbox(member: Member, show: str, most: int, after: Approval | None = None) -> list[Approval]:
+    """The first ``most`` of what a chip of the inbox shows (one of ``SHOWN``), behind ``after`` by urgency.
+
+    Only these are joined with their sessions and people, and not all that wait.
+    """
+    chosen = Approval.objects.filter(undecided(), _chosen(member)[show], workspace_id=member.workspace_id)
+    rank, expires = urgency()
+    in_order = chosen.alias(rank=rank, expires=expires).order_by("rank", "expires", "requested_at", "id")
+    first = in_order.filter(_behind(after)) if after else in_order
+    return list(waiting(member.workspace_id).filter(pk__in=first.values("pk")[:most]))
 
 
 def counts(member: Member) -> Counts:

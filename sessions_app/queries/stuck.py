@@ -49,7 +49,8 @@ def undelivered() -> Q:
     """Decisions whose way to the agent failed, or of which it is not known whether they arrived, for minutes."""
     now = timezone.now()
     late = Q(decided_at__lt=now - UNDELIVERED_AFTER, decided_at__gt=now - FORGOTTEN_AFTER)
-    return late & Q(delivery__in=["failed", "uncertain"])
+    decided = ~Q(status=Status.PENDING) & Q(recorded=False)  # the words of the index by when they were decided
+    return decided & late & Q(delivery__in=["failed", "uncertain"])
 
 
 def _pending(workspace_id: UUID) -> list[Approval]:

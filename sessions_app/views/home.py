@@ -26,7 +26,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
         start = extensions.parts(extensions.HOME_START, request)
         return render(request, "home/begin.html", {"address": address, "start": start})
     context = {
-        "waiting": approvals.with_turns(approvals.inbox(request.member)[:CARDS]),
+        "waiting": approvals.with_turns(approvals.inbox(request.member, "all", CARDS)),
         "stuck": stuck.stuck(workspace_id),
         "running": queries.running(workspace_id),
         "went_wrong": queries.went_wrong(workspace_id),

@@ -10,6 +10,8 @@ from django.apps import apps
 from django.db.models import DateTimeField, Field, ForeignKey, Model, UUIDField
 
 from sessions_app.models import (
+    AgentDay,
+    AgentDayChange,
     Approval,
     AuditEntry,
     LedgerEntry,
@@ -26,7 +28,7 @@ ROOTS: tuple[type[Model], ...] = (Session, Approval, Import, WebhookDelivery)
 """What is copied with all that refers to it."""
 BESIDE: tuple[type[Model], ...] = (AuditEntry, LedgerEntry, TriggerRun)
 """What is copied by itself."""
-BY_TRIGGER = {SessionMeasures, SessionUsage}
+BY_TRIGGER = {SessionMeasures, SessionUsage, AgentDay, AgentDayChange}
 NUMBERED = {"fire_key", "delivery_id", "external_id", "event"}
 """Texts that are there once in a workspace."""
 IN_ORDER = {AuditEntry: "seq", LedgerEntry: "seq"}

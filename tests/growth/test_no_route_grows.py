@@ -14,13 +14,14 @@ from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
+from sessions_app import tasks
 from sessions_app.models import Approval, CallUsage, Role, SavedReason, Session, WebhookDelivery
 from sessions_app.queries.log import event_detail, outline
 from sessions_app.queries.money import ledger as ledger_queries
 from sessions_app.queries.sessions import handover_transcript, session_list
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions, requests
-from sessions_app.services.money import ledger, totals
+from sessions_app.services.money import ledger
 from sessions_app.services.people import api_keys, members
 from tests.api.client import Api, ok
 from tests.api.things import make_things
@@ -64,15 +65,10 @@ NOT_WALKED = {
     "/api/v1/approvals/{approval_id}": "one row, read in a thread with a connection of its own",
     "metrics": "for a scraper, not a person", "readyz": "asks other processes",
 }  # fmt: skip
-OF_USAGE = "an index keeps what the totals took in until it is vacuumed, which no transaction can do within itself"
-OF_BUDGETS = "what a budget has spent is the sum of what was booked on it"
-OF_AGENTS = "counts the sessions of each agent"
+OF_DAYS = "reads each day of the period, of which there may be 365 a year"
 OF_FILE = "asks of all imports of one file, which these copies are, whether they would be deleted"
-OF_LEDGER = "a balance is the sum of the entries of its wallet"
 KNOWN = {
-    "/api/v1/usage": OF_USAGE, "usage": OF_USAGE, "home": OF_BUDGETS, "/api/v1/budgets": OF_BUDGETS,
-    "agent-list": OF_AGENTS, "agent-detail": OF_AGENTS,
-    "wallets": OF_LEDGER, "/api/v1/wallets": OF_LEDGER, "/api/v1/wallets/{kind}/entries": OF_LEDGER,
+    "/api/v1/usage": OF_DAYS,
     "oversight": "figures of the votes of a period", "/api/v1/oversight": "figures of the votes of a period",
     "grant-list": "counts the grants that there were", "import-delete": OF_FILE,
 }  # fmt: skip
@@ -129,7 +125,7 @@ def people(workspace, agent) -> tuple[Client, Api]:
 
 def read(client: Client, api: Api, addressed: dict[str, str]) -> dict[str, Reads]:
     """What each address cost to read, by its name. An address that nobody reads by GET is left out."""
-    totals.fold()  # as the scheduler has it done every 5 s
+    tasks.keep_totals()  # as the scheduler has it done every 5 s
     found, faults = {}, {}
     for name, address in addressed.items():
         is_api = address.startswith(("/api/", "/dashboard/agents/"))

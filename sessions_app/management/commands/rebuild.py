@@ -6,6 +6,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from sessions_app.management.arguments import session_of
 from sessions_app.models import Session
+from sessions_app.services import agent_days
 from sessions_app.services.log import projections
 from sessions_app.services.money import totals
 
@@ -27,4 +28,5 @@ class Command(BaseCommand):
                 self.stdout.write(f"{number}/{len(ids)} {session_id}")
         if not named:
             totals.rebuild()
+            agent_days.rebuild()
         self.stdout.write(f"rebuilt {len(ids)} sessions")

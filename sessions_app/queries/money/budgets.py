@@ -8,10 +8,12 @@ from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import F, Q, QuerySet, Sum
 from django.utils import timezone
 
 from sessions_app.models import Budget, CallUsage, TurnUsage
+from sessions_app.models.usage import EVER
 
 ZERO = Decimal(0)
 SHOWN = 100
@@ -41,14 +43,7 @@ def midnight() -> datetime:
 
 def spent_of(budget: Budget) -> Decimal:
     """US dollars that booked turns and calls took out of it in its present period."""
-    used: dict[str, UUID | datetime] = {"workspace": budget.workspace_id}
-    if budget.session_id:
-        used["session"] = budget.session_id
-    elif budget.agent_id:
-        used["agent"] = budget.agent_id
-    if budget.period == Budget.Period.DAY:
-        used["at__gte"] = midnight()
-    return sum((rows.filter(**used).aggregate(spent=Sum("cost", default=ZERO))["spent"] for rows in _paid()), ZERO)
+    return budget_states(budget.workspace_id, [budget])[0].spent
 
 
 def budgets_of(workspace_id: UUID, **about: UUID | None) -> QuerySet[Budget]:
@@ -58,20 +53,18 @@ def budgets_of(workspace_id: UUID, **about: UUID | None) -> QuerySet[Budget]:
 
 
 def budget_states(workspace_id: UUID, budgets: Iterable[Budget]) -> list[BudgetState]:
-    """Budgets with what was spent of each, in six queries however many they are."""
+    """Budgets with what was spent of each, in three queries however many they are."""
     budgets = list(budgets)
-    by_session = _sums(workspace_id, "session", {each.session_id for each in budgets if each.session_id})
-    by_agent = _sums(workspace_id, "agent", {each.agent_id for each in budgets if each.agent_id})
-    general = any(not each.session_id and not each.agent_id for each in budgets)
-    whole = _sums(workspace_id, "workspace", {workspace_id} if general else set())
+    by_session = _of_sessions(workspace_id, {each.session_id for each in budgets if each.session_id})
+    others = [each for each in budgets if not each.session_id]
+    agents = [each.agent_id for each in others if each.agent_id]
+    by_agent = _of_agents(workspace_id, agents if len(agents) == len(others) else None) if others else {}
 
     def spent(budget: Budget) -> Decimal:
-        sums, key = (whole, workspace_id)
         if budget.session_id:
-            sums, key = by_session, budget.session_id
-        elif budget.agent_id:
-            sums, key = by_agent, budget.agent_id
-        return sums.get((key, budget.period), ZERO)
+            return by_session.get((budget.session_id, budget.period), ZERO)
+        of_agents = (amount for (_, period), amount in by_agent.items() if period == budget.period)
+        return by_agent.get((budget.agent_id, budget.period), ZERO) if budget.agent_id else sum(of_agents, ZERO)
 
     return [BudgetState(budget, spent(budget)) for budget in budgets]
 
@@ -96,17 +89,44 @@ def _paid() -> tuple[QuerySet[TurnUsage], QuerySet[CallUsage]]:
     return TurnUsage.objects.all(), CallUsage.objects.filter(status="ok")
 
 
-def _sums(workspace_id: UUID, column: str, wanted: set[UUID]) -> dict[tuple[UUID, str], Decimal]:
-    """Sums by id and period."""
+OF_AGENTS = """
+SELECT agent_id, coalesce(sum(spent) FILTER (WHERE day = %(ever)s), 0),
+       coalesce(sum(spent) FILTER (WHERE day <> %(ever)s), 0)
+FROM (
+    SELECT agent_id, day, spent FROM sessions_app_agentday WHERE workspace_id = %(workspace)s AND day = %(ever)s
+    UNION ALL
+    SELECT agent_id, day, spent FROM sessions_app_agentday WHERE workspace_id = %(workspace)s AND day >= %(today)s
+    UNION ALL
+    SELECT c.agent_id, d.day, c.spent FROM sessions_app_agentdaychange c
+    CROSS JOIN LATERAL (VALUES (c.day), (%(ever)s::date)) AS d (day)
+    WHERE c.workspace_id = %(workspace)s AND (d.day = %(ever)s OR d.day >= %(today)s)
+) AS days WHERE %(agents)s::uuid[] IS NULL OR agent_id = ANY(%(agents)s) GROUP BY 1
+"""
+
+
+def _of_agents(workspace_id: UUID, agents: list[UUID] | None) -> dict[tuple[UUID | None, str], Decimal]:
+    """Sums by agent (None: those that are gone) and period, from what is kept of days; of all agents for None."""
+    values = {"workspace": workspace_id, "agents": agents, "ever": EVER, "today": midnight().date()}
+    with connection.cursor() as cursor:
+        cursor.execute(OF_AGENTS, values)
+        return {
+            (agent_id, period): amount
+            for agent_id, in_all, in_day in cursor.fetchall()
+            for period, amount in ((Budget.Period.ALL, in_all), (Budget.Period.DAY, in_day))
+        }
+
+
+def _of_sessions(workspace_id: UUID, wanted: set[UUID]) -> dict[tuple[UUID, str], Decimal]:
+    """Sums by session and period."""
     sums: dict[tuple[UUID, str], Decimal] = {}
     if not wanted:
         return sums
     for rows in _paid():
-        rows = rows.filter(workspace=workspace_id, **{f"{column}__in": wanted}).order_by().values(column)
-        rows = rows.annotate(
+        found = rows.filter(workspace=workspace_id, session__in=wanted).order_by().values("session")
+        summed = found.annotate(
             in_all=Sum("cost", default=ZERO), in_day=Sum("cost", filter=Q(at__gte=midnight()), default=ZERO)
         )
-        for key, in_all, in_day in rows.values_list(column, "in_all", "in_day"):
+        for key, in_all, in_day in summed.values_list("session", "in_all", "in_day"):
             sums[key, Budget.Period.ALL] = sums.get((key, Budget.Period.ALL), ZERO) + in_all
             sums[key, Budget.Period.DAY] = sums.get((key, Budget.Period.DAY), ZERO) + in_day
     return sums

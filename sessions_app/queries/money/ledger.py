@@ -9,11 +9,13 @@ from decimal import Decimal
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Avg, Count, F, Q, QuerySet, Sum, Window
+from django.db.models import Avg, Count, DecimalField, F, Q, QuerySet, Subquery, Sum, Window
+from django.db.models.functions import Coalesce
 
 from sessions_app.models import CallUsage, LedgerEntry, Wallet
 
 ZERO = Decimal(0)
+BALANCE = F("subscription") + F("purchased") + F("trial")
 SOURCES = LedgerEntry.Source.values
 """In the order in which they are drained."""
 STEPS = {"turn": "turn", "call": "event"}
@@ -35,14 +37,14 @@ class WalletState:
 
 def wallets(workspace_id: UUID) -> list[WalletState]:
     """Both wallets, also while there is no entry in them."""
-    rows = Wallet.objects.filter(workspace_id=workspace_id)
-    limited = dict(rows.values_list("kind", "limited"))
-    sums = LedgerEntry.objects.filter(wallet__in=rows).order_by().values_list("wallet__kind", "source")
-    left = {(kind, source): amount for kind, source, amount in sums.annotate(Sum("amount"))}
-    return [
-        WalletState(kind, limited.get(kind, False), {source: left.get((kind, source), ZERO) for source in SOURCES})
-        for kind in Wallet.Kind.values
-    ]
+    known = {wallet.kind: wallet for wallet in Wallet.objects.filter(workspace_id=workspace_id)}
+    return [_state(kind, known.get(kind)) for kind in Wallet.Kind.values]
+
+
+def _state(kind: str, wallet: Wallet | None) -> WalletState:
+    if wallet is None:
+        return WalletState(kind, False, dict.fromkeys(SOURCES, ZERO))
+    return WalletState(kind, wallet.limited, {source: getattr(wallet, source) for source in SOURCES})
 
 
 def entries(workspace_id: UUID, kind: str) -> QuerySet[LedgerEntry]:
@@ -54,11 +56,18 @@ def entries(workspace_id: UUID, kind: str) -> QuerySet[LedgerEntry]:
 def with_balance(found: QuerySet[LedgerEntry], rows: list[LedgerEntry]) -> list[LedgerEntry]:
     """Each of ``rows`` (consecutive, the newest first, of ``found``) with ``balance``, the sum up to it."""
     if rows:
-        balance = found.order_by().filter(id__lte=rows[0].id).aggregate(sum=Sum("amount", default=ZERO))["sum"]
+        balance = _balance_at(found, rows[0])
         for row in rows:
             row.balance = balance
             balance -= row.amount
     return rows
+
+
+def _balance_at(found: QuerySet[LedgerEntry], entry: LedgerEntry) -> Decimal:
+    """What its wallet held when an entry was made: what it holds now without all later entries, in one statement."""
+    later = found.order_by().filter(id__gt=entry.id).values("wallet").annotate(sum=Sum("amount")).values("sum")
+    since = Coalesce(Subquery(later), ZERO, output_field=DecimalField())
+    return Wallet.objects.filter(pk=entry.wallet_id).values_list(BALANCE - since, flat=True).get()
 
 
 def every_balance(found: QuerySet[LedgerEntry], limit: int) -> QuerySet[LedgerEntry]:

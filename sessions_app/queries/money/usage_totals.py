@@ -6,13 +6,16 @@ Sessions are counted once a group: on the first day that they used it, and those
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.db import connection
 
 from sessions_app.models.usage import Measures
+
+from .totals import Sums
 
 MEASURES = tuple(field.name for field in Measures._meta.local_fields)
 NAMES = ", ".join(MEASURES)
@@ -95,10 +98,12 @@ class Days:
     def is_empty(self) -> bool:
         return self.first is not None and self.end is not None and self.first >= self.end
 
-    def spans(self, *, by_day: bool) -> list[tuple[str, date | None, date | None]]:
-        """Spans of totals (day or month) with their bounds, which together are the whole days."""
+    def spans(self, *, by_day: bool, by_tag: bool = False) -> list[tuple[str, date | None, date | None]]:
+        """Spans of totals (day, month or ever) with their bounds, which together are the whole days."""
         if self.is_empty:
             return []
+        if self.first is None and self.end is None and not by_day and not by_tag:
+            return [("ever", None, None)]
         month = self.first if self.first is None or self.first.day == 1 else _next_month(self.first)
         last = self.end and self.end.replace(day=1)
         if by_day or (month and last and month >= last):
@@ -178,7 +183,7 @@ class _Statement:
             f" FROM sessions_app_usagetotal WHERE workspace_id = %(workspace)s AND kind = %(kind)s"
             f" AND tag = countersign_usage_key(nullif(%(tag)s, '')) AND agent {agent}"
             f" AND span = '{span}'{self._within('start', first, end)} {origin}"
-            for span, first, end in self.days.spans(by_day=self.by == "day")
+            for span, first, end in self.days.spans(by_day=self.by == "day", by_tag=bool(self.parameters["tag"]))
         ]
 
     def _changes(self) -> str:
@@ -244,6 +249,28 @@ class _Statement:
             ) AS u
             WHERE u.kind = %(kind)s AND u.at >= %(since_{number})s
                   AND u.at < coalesce(%(until_{number})s, 'infinity'::timestamptz)"""
+
+
+OF_AGENTS = f"""
+SELECT agent, {", ".join(f"CASE WHEN {name}_known > 0 THEN round({name})::bigint END" for name in TOKENS[:4])},
+       {_money("here", "elsewhere")}
+FROM (SELECT agent, {SUMS} FROM (
+    SELECT agent, {NAMES} FROM sessions_app_usagetotal
+    WHERE workspace_id = %(workspace)s AND kind = 'turn' AND tag = countersign_usage_key(NULL)
+      AND agent = ANY(%(agents)s) AND span = 'ever' AND origin <> ''
+    UNION ALL
+    SELECT agent, {NAMES} FROM sessions_app_usagechange
+    WHERE workspace_id = %(workspace)s AND kind = 'turn' AND agent = ANY(%(agents)s) AND origin <> ''
+) AS rows GROUP BY agent) AS summed
+"""
+
+
+def of_agents(workspace_id: UUID, agents: list[UUID]) -> dict[str, Sums]:
+    """Tokens and money of the sessions of some agents, without what erased ones took, by the agent's id."""
+    names = [field.name for field in fields(Sums)]
+    with connection.cursor() as cursor:
+        cursor.execute(OF_AGENTS, {"workspace": workspace_id, "agents": [str(agent) for agent in agents]})
+        return {agent: Sums(**dict(zip(names, row, strict=False))) for agent, *row in cursor.fetchall()}
 
 
 def total(scope: dict[str, Any]) -> tuple[Any, ...]:

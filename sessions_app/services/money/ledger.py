@@ -40,14 +40,13 @@ def wallet_of(workspace_id: UUID, kind: str) -> Wallet:
 
 
 def balance(wallet: Wallet) -> Decimal:
-    """Balance of a wallet in US dollars; below zero is owed."""
-    return wallet.entries.aggregate(sum=Sum("amount", default=ZERO))["sum"]
+    """Balance of a wallet in US dollars as it is now; below zero is owed."""
+    return sum(balances(wallet).values(), ZERO)
 
 
 def balances(wallet: Wallet) -> dict[str, Decimal]:
-    """Balances of a wallet by source, in the order in which they are drained."""
-    rows = dict(wallet.entries.values_list("source").annotate(sum=Sum("amount")).values_list("source", "sum"))
-    return {source.value: rows.get(source, ZERO) for source in DRAIN}
+    """Balances of a wallet by source as they are now, in the order in which they are drained."""
+    return Wallet.objects.filter(pk=wallet.pk).values(*(source.value for source in DRAIN)).get()
 
 
 @transaction.atomic

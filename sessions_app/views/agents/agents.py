@@ -29,9 +29,9 @@ POLICY_WORDS = {"allow": "allows", "ask": "asks", "deny": "denies"}
 @access.viewer
 def index(request: access.DeskRequest) -> HttpResponse:
     """What each agent did, what it cost, and what of it waits."""
-    found = queries.with_totals(request.member.workspace_id)
-    page = Paginator(found, AGENTS).get_page(request.GET.get("page"))
-    return render(request, "agents/index.html", {"page": page, "rows": queries.rows(page.object_list)})
+    workspace_id = request.member.workspace_id
+    page = Paginator(queries.by_last_seen(workspace_id), AGENTS).get_page(request.GET.get("page"))
+    return render(request, "agents/index.html", {"page": page, "rows": queries.rows(workspace_id, page.object_list)})
 
 
 @require_safe
@@ -39,7 +39,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
 def detail(request: access.DeskRequest, slug: str) -> HttpResponse:
     """One agent: its definition and its sessions."""
     agent = access.agent_read(request, slug)
-    row = queries.rows(queries.with_totals(agent.workspace_id).filter(pk=agent.pk))[0]
+    row = queries.rows(agent.workspace_id, queries.by_last_seen(agent.workspace_id).filter(pk=agent.pk))[0]
     wanted = session_queries.SessionFilter(agent=agent.slug)
     found = session_queries.filtered(agent.workspace_id, wanted)
     page = session_queries.page(found, wanted.sort, SESSIONS, cursor=None)

@@ -93,7 +93,8 @@ def lines(request: access.DeskRequest) -> HttpResponse:
     found = queries.of_ids(request.member.workspace_id, _ids(request))
     if "again" in request.GET:
         known = {one.pk for one in found}
-        found += [one for one in queries.inbox(request.member, _show(request.GET))[:LINES] if one.pk not in known]
+        first = queries.inbox(request.member, _show(request.GET), LINES)
+        found += [one for one in first if one.pk not in known]
     context = {"approvals": found, "chips": chips(request), "show": _show(request.GET)}
     return render(request, "approvals/_lines.html", context)
 
@@ -140,7 +141,7 @@ def _lines(request: access.DeskRequest, show: str) -> tuple[list[Approval], str]
     after = _uuid(request.GET.get("after", ""))
     last = next(iter(queries.of_ids(request.member.workspace_id, [after])), None) if after else None
     most = LINES if last else FIRST
-    found = list(queries.inbox(request.member, show, last)[: most + 1])
+    found = queries.inbox(request.member, show, most + 1, last)
     if len(found) <= most:
         return found, ""
     found = found[:most]
