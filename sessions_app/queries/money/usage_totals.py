@@ -7,7 +7,7 @@ Sessions are counted once a group: on the first day that they used it, and those
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +15,8 @@ from django.db import connection
 
 from sessions_app.models.usage import Measures
 
+from . import dearest_sessions
+from .days import Days
 from .totals import Sums
 
 MEASURES = tuple(field.name for field in Measures._meta.local_fields)
@@ -23,7 +25,6 @@ ZEROS = ", ".join("0" for _ in MEASURES)
 SUMS = ", ".join(f"coalesce(sum({name}), 0) AS {name}" for name in MEASURES)
 TOKENS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens")
 IS_USED = "sum(here_rows + elsewhere_rows + data_known) > 0"
-MONTH = timedelta(days=32)
 
 
 def _dollars(*names: str) -> str:
@@ -72,65 +73,16 @@ GROUPS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Days:
-    """The whole days of a period, from ``first`` to before ``end`` (None: no limit), and its parts of days."""
-
-    first: date | None
-    end: date | None
-    edges: tuple[tuple[datetime, datetime | None], ...]
-
-    @classmethod
-    def of(cls, since: datetime | None, until: datetime | None) -> Days:
-        since, until = (moment and moment.astimezone(UTC) for moment in (since, until))
-        try:
-            first = since and (since.date() if _is_midnight(since) else since.date() + timedelta(days=1))
-        except OverflowError:  # within the last day of the calendar
-            first = None
-        end = until.date() if until else None
-        if since and (first is None or (end and first > end)):
-            return cls(date.min, date.min, ((since, until),))
-        left = [(since, _midnight(first))] if since and first and not _is_midnight(since) else []
-        right = [(_midnight(end), until)] if until and end and not _is_midnight(until) else []
-        return cls(first, end, (*left, *right))
-
-    @property
-    def is_empty(self) -> bool:
-        return self.first is not None and self.end is not None and self.first >= self.end
-
-    def spans(self, *, by_day: bool, by_tag: bool = False) -> list[tuple[str, date | None, date | None]]:
-        """Spans of totals (day, month or ever) with their bounds, which together are the whole days."""
-        if self.is_empty:
-            return []
-        if self.first is None and self.end is None and not by_day and not by_tag:
-            return [("ever", None, None)]
-        month = self.first if self.first is None or self.first.day == 1 else _next_month(self.first)
-        last = self.end and self.end.replace(day=1)
-        if by_day or (month and last and month >= last):
-            return [("day", self.first, self.end)]
-        days = [("day", self.first, month), ("day", last, self.end)]
-        return [("month", month, last), *(span for span in days if span[1] != span[2])]
-
-
-def _is_midnight(moment: datetime) -> bool:
-    return moment.time() == time()
-
-
-def _midnight(day: date) -> datetime:
-    return datetime.combine(day, time(), UTC)
-
-
-def _next_month(day: date) -> date:
-    try:
-        return (day.replace(day=1) + MONTH).replace(day=1)
-    except OverflowError:  # there is none: all that is left are days
-        return date.max
-
-
 class _Statement:
-    """One reading: SQL of rows ``name, session, sessions, MEASURES`` of a grouping, and its parameters."""
+    """One reading: SQL of rows ``name, session, sessions, MEASURES`` of a grouping, and its parameters.
 
-    def __init__(self, by: str, scope: dict[str, Any]) -> None:
+    ``only_erased``: of sessions that were erased. ``chosen``: by session, of these and not of all that pass.
+    """
+
+    def __init__(
+        self, by: str, scope: dict[str, Any], *, only_erased: bool = False, chosen: list[UUID] | None = None
+    ) -> None:
+        self.only_erased, self.chosen = only_erased, chosen
         self.by, self.group = by, GROUPS[by]
         self.parameters = scope | {"kind": self.group.kind}
         self.days = Days.of(scope["from"], scope["to"])
@@ -145,6 +97,11 @@ class _Statement:
             self.filters += " AND origin = %(origin)s"
         if scope["tag"]:
             self.filters += " AND %(tag)s = ANY(tags)"
+        if only_erased:
+            self.filters += " AND origin = ''"
+        if chosen is not None:
+            self.parameters["chosen"] = chosen
+            self.filters += " AND session_id = ANY(%(chosen)s)"
 
     def sums(self) -> str:
         """A row for each group that was used: name, sessions and measures."""
@@ -177,7 +134,8 @@ class _Statement:
         name = self.group.name.replace("day", "start")
         sessions = "sessions" if self.by == "day" else "first_sessions"
         agent = f"= ANY({self.agents})" if self.agents else "= ''"
-        origin = "AND origin = %(origin)s" if self.parameters["origin"] else ""
+        origin = "AND origin = ''" if self.only_erased else ""
+        origin = "AND origin = %(origin)s" if self.parameters["origin"] else origin
         return [
             f"SELECT {name} AS name, NULL::uuid AS session_id, {sessions} AS sessions, {NAMES}"
             f" FROM sessions_app_usagetotal WHERE workspace_id = %(workspace)s AND kind = %(kind)s"
@@ -273,14 +231,16 @@ def of_agents(workspace_id: UUID, agents: list[UUID]) -> dict[str, Sums]:
         return {agent: Sums(**dict(zip(names, row, strict=False))) for agent, *row in cursor.fetchall()}
 
 
-def total(scope: dict[str, Any]) -> tuple[Any, ...]:
+def total(scope: dict[str, Any], *, only_erased: bool = False) -> tuple[Any, ...]:
     """Row of the whole period: NULL, NULL, ``USED``. ``scope`` has workspace, from, to, agent, origin, tag."""
-    statement = _Statement("total", scope)
+    statement = _Statement("total", scope, only_erased=only_erased)
     return _read(statement, f"SELECT NULL, NULL, {USED} FROM summed")[0]
 
 
 def groups(by: str, scope: dict[str, Any]) -> list[tuple[Any, ...]]:
     """Rows of groups in order of name; ``scope`` has nameless, past and limit, too."""
+    if by == "session" and (following := dearest_sessions.following(scope)) is not None:
+        return of_sessions(scope, following)
     in_order = 'name IS NULL, name COLLATE "C"'
     return _read(
         _Statement(by, scope),
@@ -292,12 +252,42 @@ def groups(by: str, scope: dict[str, Any]) -> list[tuple[Any, ...]]:
 
 def ranked(by: str, scope: dict[str, Any]) -> list[tuple[Any, ...]]:
     """Rows of groups, the dearest first (days: the latest), each behind the number of all groups."""
+    if by == "session":
+        everything = total(scope)
+        if (dearest := dearest_sessions.dearest(scope, everything[2])) is not None:
+            return _ranked_sessions(scope, dearest, everything)
     order = "name DESC" if by == "day" else f'{DEAREST}, name COLLATE "C" NULLS LAST'
     return _read(
         _Statement(by, scope),
         f"SELECT number, name, {GROUPS[by].about}, {USED} FROM (SELECT *, count(*) OVER () AS number FROM summed"
         f" ORDER BY {order} LIMIT %(limit)s) AS summed ORDER BY {order}",
     )
+
+
+def of_sessions(scope: dict[str, Any], chosen: list[UUID]) -> list[tuple[Any, ...]]:
+    """Rows of some sessions in order of their ids."""
+    statement = _Statement("session", scope, chosen=chosen)
+    return _read(statement, f'SELECT name, {GROUPS["session"].about}, {USED} FROM summed ORDER BY name COLLATE "C"')
+
+
+def _ranked_sessions(scope: dict[str, Any], dearest: list[UUID], everything: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """Rows of the dearest sessions, and of all erased ones together in their place among them."""
+    erased = total(scope, only_erased=True)
+    rows = of_sessions(scope, dearest)
+    number = everything[2]
+    if erased[2]:
+        number += 1 - erased[2]
+        rows.append(erased)
+    rows.sort(key=lambda row: (-_spent(row), row[0] is None, row[0] or ""))
+    return [(number, *row) for row in rows[: scope["limit"]]]
+
+
+SPENT = (9, 10, 14)
+"""Columns of recorded and priced dollars and of what calls took, behind a name and what is told of it."""
+
+
+def _spent(row: tuple[Any, ...]) -> Any:
+    return sum(row[place] or 0 for place in SPENT)
 
 
 def _read(statement: _Statement, select: str) -> list[tuple[Any, ...]]:

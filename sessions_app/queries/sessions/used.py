@@ -13,8 +13,8 @@ from django.db.models.functions import Coalesce
 from sessions_app.models import SessionUsage, Turn
 from sessions_app.models.usage import UsageKind
 
+from ..money.days import Days
 from ..money.usage import is_kept
-from ..money.usage_totals import Days
 
 
 def used(workspace_id: UUID, since: datetime | None, until: datetime | None) -> Q:

@@ -22,7 +22,7 @@ from sessions_app.models import (
     UsageTotal,
     Workspace,
 )
-from sessions_app.queries.money import usage, usage_of_turns, usage_totals
+from sessions_app.queries.money import dearest_sessions, usage, usage_of_turns, usage_totals
 from sessions_app.services import agents, audit
 from sessions_app.services.approvals.requests import Question
 from sessions_app.services.log import events, links, projections
@@ -98,6 +98,25 @@ def test_every_grouping_filter_and_period_is_what_the_turns_say(agent, workspace
     one_of_each(agent)
     check_before_and_after_a_fold(workspace, NOON)
     check(workspace, NOON + 3 * DAY)
+
+
+def test_sessions_are_ranked_without_adding_all_of_them_up(agent, workspace, document_storage, monkeypatch):
+    monkeypatch.setattr(dearest_sessions, "FEW", 0)
+    made = [*one_of_each(agent), *(ran(agent, cost, at=NOON) for cost in ("0.2", "0.2", "0", None, None, "0.7"))]
+    events.append(made[4].pk, [answer("late", cost=Decimal("3"))], origin=links.RUNTIME)
+    erasing.erase_session(made[5], by=BY)
+    for batch in (1, 2, 500):
+        monkeypatch.setattr(dearest_sessions, "BATCH", batch)
+        for since, until in ((None, None), (NOON - 9 * DAY, NOON), (NOON, None), (None, NOON + 2 * DAY)):
+            bounds = {name: at and at.replace(hour=0) for name, at in (("from", since), ("to", until))}
+            for limit in (1, 2, 3, 5, 8, 20):
+                asked = scopes(workspace, NOON)[0] | bounds | {"limit": limit, "nameless": False, "past": None}
+                assert usage_totals.ranked("session", asked) == usage_of_turns.ranked("session", asked), asked
+                expected = usage_of_turns.groups("session", asked)
+                assert usage_totals.groups("session", asked) == expected
+                if expected and expected[-1][0]:
+                    asked |= {"past": expected[-1][0]}
+                    assert usage_totals.groups("session", asked) == usage_of_turns.groups("session", asked)
 
 
 def test_what_a_session_is_of_changes(agent, workspace):
