@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from uuid import UUID
 
 from sessions_app import row_chain
@@ -54,9 +55,12 @@ def outcome_of(approval: Approval, votes: Sequence[Vote]) -> str:
 
 
 def broken_ledger(workspace_id: UUID) -> Iterator[Broken]:
-    """Entries of a workspace's wallets that do not fit their chain, wallet by wallet."""
+    """Entries of a workspace's wallets that do not fit their chain, wallet by wallet, and balances kept beside them
+    that are not their sums.
+    """
     for wallet in Wallet.objects.filter(workspace_id=workspace_id).order_by("kind"):
         previous, expected = row_chain.GENESIS, 1
+        left: dict[str, Decimal] = dict.fromkeys(LedgerEntry.Source.values, Decimal(0))
         entries = LedgerEntry.objects.filter(wallet=wallet)
         for entry in entries.order_by("seq").iterator(PAGE):
             what = f"entry {entry.seq} of the wallet {wallet.kind}"
@@ -65,6 +69,9 @@ def broken_ledger(workspace_id: UUID) -> Iterator[Broken]:
             elif entry.hash != row_chain.chained(previous, ledger_body(entry)):
                 yield Broken(what, "its content was changed, or it does not follow the entry before it")
             previous, expected = entry.hash, (entry.seq or expected) + 1
+            left[entry.source] += entry.amount
+        if any(getattr(wallet, source) != amount for source, amount in left.items()):
+            yield Broken(f"the balance of the wallet {wallet.kind}", "it is not the sum of its entries; see rebuild")
 
 
 def broken_decisions(workspace_id: UUID) -> Iterator[Broken]:

@@ -24,6 +24,7 @@ from sessions_app.models import (
 )
 from sessions_app.models.usage import EVER, NOT_STARTED
 from sessions_app.queries import agents as queries
+from sessions_app.queries import chains
 from sessions_app.queries.money import ledger as ledger_queries
 from sessions_app.services import agent_days, agents, audit
 from sessions_app.services.money import ledger, totals
@@ -173,6 +174,18 @@ def test_every_entry_of_a_wallet_knows_what_was_left_after_it(workspace):
     for begin in range(4):
         shown = ledger_queries.with_balance(found, list(found[begin : begin + 2]))
         assert [row.balance for row in shown] == [Decimal("5.5"), 10, 8, 5][begin : begin + 2]
+
+
+@pytest.mark.django_db
+def test_a_balance_that_is_not_what_the_ledger_says_is_noticed_and_mended(workspace):
+    wallet = ledger.wallet_of(workspace.id, "ai")
+    ledger.credit(wallet, "trial", Decimal(5), by=BY)
+    assert list(chains.broken_ledger(workspace.id)) == []
+    Wallet.objects.filter(pk=wallet.pk).update(trial=1_000)
+    (broken,) = chains.broken_ledger(workspace.id)
+    assert broken.what == "the balance of the wallet ai" and "not the sum of its entries" in broken.reason
+    ledger.rebuild()
+    assert list(chains.broken_ledger(workspace.id)) == [] and ledger.balance(wallet) == 5
 
 
 @pytest.mark.django_db(transaction=True)

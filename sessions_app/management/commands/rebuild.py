@@ -8,12 +8,13 @@ from sessions_app.management.arguments import session_of
 from sessions_app.models import Session
 from sessions_app.services import agent_days
 from sessions_app.services.log import projections
-from sessions_app.services.money import totals
+from sessions_app.services.money import ledger, totals
 
 
 class Command(BaseCommand):
     help = (
-        "Computes turns, tool calls, totals, costs, usage and search rows from the log again: of all sessions or some."
+        "Computes turns, tool calls, totals, costs, usage and search rows from the log again, and balances of"
+        " wallets from their entries: of all sessions or some."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -29,4 +30,5 @@ class Command(BaseCommand):
         if not named:
             totals.rebuild()
             agent_days.rebuild()
+            ledger.rebuild()
         self.stdout.write(f"rebuilt {len(ids)} sessions")

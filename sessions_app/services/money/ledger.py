@@ -68,6 +68,15 @@ def credit(wallet: Wallet, source: str, amount: Decimal, *, by: audit.Actor, not
     )  # fmt: skip
 
 
+@transaction.atomic
+def rebuild() -> None:
+    """Add up all entries of each wallet again."""
+    for wallet in Wallet.objects.select_for_update().order_by("pk"):
+        rows = dict(wallet.entries.values_list("source").annotate(sum=Sum("amount")).values_list("source", "sum"))
+        left = {source.value: rows.get(source.value, ZERO) for source in DRAIN}
+        Wallet.objects.filter(pk=wallet.pk).update(**left)
+
+
 def check_amount(amount: Decimal) -> None:
     """Raises ``NotMoney`` for what nobody can put in: nothing or less, too much, more decimals than are kept."""
     if not amount.is_finite() or amount <= 0 or amount > MOST:
