@@ -21,7 +21,7 @@ from tests.database_roles import as_owner
 from . import server
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-playwright.expect.set_options()  # 5 s are short where three tests share two cores
+playwright.expect.set_options(timeout=30_000)  # 5 s are short where three tests share two cores
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 QUIET = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -55,29 +56,19 @@ def test_a_push_is_shown_and_how_it_ended_takes_its_place(open_page):
     page = open_page(PAGE, **ALLOWED)
     page.evaluate("navigator.serviceWorker.register('/service-worker.js')")
     page.evaluate("navigator.serviceWorker.ready.then(() => null)")
-    deliver = _delivery(page)
-    deliver({"asked": told("one", "Risk: high"), "ended": []})
-    _expect_notices(page, {"one": "Risk: high"})
-    deliver({"asked": told("two", "Risk: low"), "ended": []})
-    _expect_notices(page, {"one": "Risk: high", "two": "Risk: low"})
-    deliver({"asked": None, "ended": [told("one", "Denied by Olaf")]})  # the page is watched: it is only closed
-    _expect_notices(page, {"two": "Risk: low"})
-    deliver("no JSON")
-    _expect_notices(page, {"two": "Risk: low", "unreadable": "Something waits for you."})
+    push = _pushes(page)
+    push({"asked": told("one", "Risk: high"), "ended": []}, {"one": "Risk: high"})
+    push({"asked": told("two", "Risk: low"), "ended": []}, {"one": "Risk: high", "two": "Risk: low"})
+    push({"asked": None, "ended": [told("one", "Denied by Olaf")]}, {"two": "Risk: low"})  # seen, so it is only closed
+    push("no JSON", {"two": "Risk: low", "unreadable": "Something waits for you."})
     assert {one["tag"]: one["url"] for one in page.evaluate(SHOWN)}["unreadable"] == "/approvals/"
 
 
-def _expect_notices(page: Any, bodies: dict[str, str]) -> None:
-    """Wait until the browser shows these notices and no others; ``bodies`` has their texts by tag."""
+def _pushes(page: Any) -> Callable[[Any, dict[str, str]], None]:
+    """A function that hands the service worker a push until the browser shows these notices and no others.
 
-    def shown() -> dict[str, str]:
-        return {one["tag"]: one["body"] for one in page.evaluate(SHOWN)}
-
-    assert wait_until(lambda: shown() == bodies, 60), shown()
-
-
-def _delivery(page: Any) -> Any:
-    """A function that hands the service worker of a page a push."""
+    It is handed again, as a push service does: DevTools drops what comes before the worker is active.
+    """
     devtools = page.context.new_cdp_session(page)
     registrations: list[str] = []
     devtools.on(
@@ -88,9 +79,17 @@ def _delivery(page: Any) -> Any:
     assert wait_until(lambda: page.evaluate("1") and bool(registrations), 60)
     origin = page.evaluate("location.origin")
 
-    def deliver(data: Any) -> None:
-        text = data if isinstance(data, str) else json.dumps(data)
-        about = {"origin": origin, "registrationId": registrations[-1], "data": text}
-        devtools.send("ServiceWorker.deliverPushMessage", about)
+    def shown() -> dict[str, str]:
+        return {one["tag"]: one["body"] for one in page.evaluate(SHOWN)}
 
-    return deliver
+    def push(data: Any, bodies: dict[str, str]) -> None:
+        text = data if isinstance(data, str) else json.dumps(data)
+
+        def is_shown() -> bool:
+            about = {"origin": origin, "registrationId": registrations[-1], "data": text}
+            devtools.send("ServiceWorker.deliverPushMessage", about)
+            return wait_until(lambda: shown() == bodies, 5)
+
+        assert wait_until(is_shown, 60), shown()
+
+    return push
