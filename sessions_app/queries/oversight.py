@@ -62,7 +62,8 @@ ENDINGS = """
 SELECT count(*) FILTER (WHERE status = 'expired'), count(*) FILTER (WHERE decides_by = 'policy'),
        count(*) FILTER (WHERE decides_by = 'grant'), count(*) FILTER (WHERE decides_by = 'stop')
 FROM sessions_app_approval
-WHERE workspace_id = %(workspace)s AND NOT planted AND NOT recorded AND decided_at >= %(from)s AND decided_at < %(to)s
+WHERE workspace_id = %(workspace)s AND NOT planted AND NOT recorded AND status <> 'pending'
+  AND decided_at >= %(from)s AND decided_at < %(to)s
 """
 BY_RULE = """
 SELECT rule, count(*), count(*) FILTER (WHERE status = 'approved'), count(*) FILTER (WHERE status = 'approved_edited'),

@@ -69,8 +69,7 @@ OF_DAYS = "reads each day of the period, of which there may be 365 a year"
 OF_FILE = "asks of all imports of one file, which these copies are, whether they would be deleted"
 KNOWN = {
     "/api/v1/usage": OF_DAYS,
-    "oversight": "figures of the votes of a period", "/api/v1/oversight": "figures of the votes of a period",
-    "grant-list": "counts the grants that there were", "import-delete": OF_FILE,
+    "import-delete": OF_FILE,
 }  # fmt: skip
 """Addresses, without their queries, that read more because there is more, and why: to be ended one by one."""
 

@@ -135,6 +135,7 @@ class Approval(models.Model):
                 fields=["workspace", "requested_at"], condition=models.Q(status="pending"), name="approval_waits"
             ),
             models.Index(fields=["workspace", "-id"], name="approval_newest"),
+            models.Index(fields=["workspace", "requested_at"], name="approval_asked"),
             models.Index(fields=["workspace", "status", "-id"], name="approval_by_status"),
             models.Index(fields=["expires_at"], condition=models.Q(status="pending"), name="approval_expires"),
             models.Index(
@@ -220,3 +221,6 @@ class Vote(models.Model):
     """The grant to make when the decision takes effect: ``{"wish": Wish.as_json(), "agent_version"}``."""
     channel = models.CharField(max_length=10)
     at = models.DateTimeField()
+
+    class Meta:
+        indexes = [models.Index(fields=["at"], name="vote_recent")]

@@ -8,7 +8,6 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -22,9 +21,8 @@ from sessions_app.services.policies import grants
 
 from .. import access
 from ..approvals.cards import LASTS
+from ..tables import before
 from . import words
-
-PAGE = 50
 
 
 class GrantForm(forms.Form):
@@ -51,12 +49,12 @@ class GrantForm(forms.Form):
 @require_safe
 @access.viewer
 def index(request: access.DeskRequest) -> HttpResponse:
-    """Grants, the newest first."""
-    found = queries.grants_of(request.member.workspace_id).order_by("-id")
-    page = Paginator(found, PAGE).get_page(request.GET.get("page"))
-    rows = [_row(grant) for grant in page.object_list]
+    """Grants, the newest first; ``?before=`` pages."""
+    found = queries.grants_of(request.member.workspace_id)
+    shown, more = before(found, request.GET)
+    rows = [_row(grant) for grant in shown]
     may_revoke = Role(request.member.role).covers(Role.REVIEWER)
-    return render(request, "policies/grants.html", {"page": page, "rows": rows, "may_revoke": may_revoke})
+    return render(request, "policies/grants.html", {"more": more, "rows": rows, "may_revoke": may_revoke})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
