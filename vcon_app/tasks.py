@@ -7,7 +7,7 @@ from uuid import UUID
 from celery import shared_task
 
 from .services.checkpoints import making, publishing
-from .services.erasure import file_removal
+from .services.erasure import file_removal, months
 from .services.exports import export_jobs
 from .services.imports import import_jobs
 from .services.trust import signatures
@@ -43,5 +43,6 @@ def sweep() -> int:
 
 @shared_task
 def remove_old_files() -> int:
-    """Sent once an hour by the scheduler: files that were written for somebody are kept for a day."""
-    return export_jobs.remove_old_files()
+    """Sent once an hour by the scheduler: files that were written for somebody are kept for a day, and what an erasure
+    that was killed has left of a month goes."""
+    return export_jobs.remove_old_files() + months.sweep()

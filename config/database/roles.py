@@ -27,9 +27,11 @@ ANALYZED = frozenset({"sessions_app_event", "sessions_app_modelrequest", "sessio
 """Tables that a large import ANALYZEs (``services.log.projections``), for which others than the owner need MAINTAIN."""
 QUEUES = {"meta": {"SELECT"}, "topic_bindings": {"SELECT"}, "notify_insert_throttle": {"SELECT", "UPDATE"}}
 """Tables of pgmq beside those of the queues themselves (``q_...``)."""
-FUNCTIONS = ("countersign_erase_session(uuid, uuid)", "countersign_make_event_months()")
-"""What the desk's role may have done with the owner's rights: see ``sessions_app.migrations``, ``_erasure_0010`` and
-``_partitions_0031``."""
+FUNCTIONS = (
+    "countersign_erase_session(uuid, uuid)", "countersign_make_event_months()", "countersign_clear_event_month(text)",
+)  # fmt: skip
+"""What the desk's role may have done with the owner's rights: see ``sessions_app.migrations``, ``_erasure_0010``,
+``_partitions_0031`` and ``_erasure_0036``."""
 PARTS = """
 SELECT part.relname FROM pg_inherits
 JOIN pg_class part ON part.oid = inhrelid JOIN pg_class whole ON whole.oid = inhparent

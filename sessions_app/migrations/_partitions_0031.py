@@ -16,13 +16,14 @@ from django.db.migrations import RunSQL
 TRIES, PAUSE_SECONDS = 600, 2.0
 NOT_GIVEN = frozenset({"40P01", "55P03"})
 """SQLSTATE of a deadlock, and of a lock that was not given in time."""
-LOCK_TIMEOUT = "500ms"
-"""So long a statement waits for a lock, and who comes after it waits behind it."""
+LOCK_TIMEOUT, LONGER = "500ms", "1500ms"
+"""So long a statement waits for a lock, and who comes after it waits behind it. Autovacuum makes room for who waits for
+longer than ``deadlock_timeout``, a second."""
 
 
 class RunPatiently(RunSQL):
-    """One statement that needs a table for itself: it waits half a second for that and tries again 2 s later, so that
-    an import of minutes is not waited for by everybody else. Gives up after 20 minutes."""
+    """One statement that needs a table for itself: it waits half a second for that, every fifth time 1.5, and tries
+    again 2 s later, so that an import of minutes is not waited for by everybody else. Gives up after 20 minutes."""
 
     def database_forwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: Any, to_state: Any
@@ -30,15 +31,16 @@ class RunPatiently(RunSQL):
         if schema_editor.connection.in_atomic_block:  # first_tables: nobody else is there
             super().database_forwards(app_label, schema_editor, from_state, to_state)
             return
-        for _ in range(TRIES - 1):
+        assert isinstance(self.sql, str)
+        for tried in range(TRIES):
+            wait = LONGER if tried % 5 == 4 else LOCK_TIMEOUT
             try:
-                super().database_forwards(app_label, schema_editor, from_state, to_state)
+                schema_editor.execute(self.sql.replace(LOCK_TIMEOUT, wait), params=None)
                 return
             except OperationalError as error:
-                if getattr(error.__cause__, "sqlstate", None) not in NOT_GIVEN:
+                if tried == TRIES - 1 or getattr(error.__cause__, "sqlstate", None) not in NOT_GIVEN:
                     raise
                 time.sleep(PAUSE_SECONDS)
-        super().database_forwards(app_label, schema_editor, from_state, to_state)
 
 
 # Months are those of UTC, as timestamps without a zone: adding months to one with a zone depends on the client's.

@@ -6,7 +6,8 @@ that web server and workers connect as has SELECT and INSERT there, and nothing 
 
 Erasure, which a person may ask for, is therefore a function in the database that belongs to the owner (SECURITY
 DEFINER, with a ``search_path`` of its own): ``countersign_erase_session``. It sets ``countersign.erase`` for itself and
-deletes; the trigger lets that pass for the owner's rights alone.
+deletes; the trigger lets that pass for the owner's rights alone. ``countersign_clear_event_month`` drops the part of a
+month whose sessions are all erased.
 """
 
 from __future__ import annotations

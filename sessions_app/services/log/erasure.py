@@ -96,16 +96,21 @@ def log_of(session_id: UUID) -> Log:
     return Log(counts, last_seq, bytes(last).hex() if last else "")
 
 
-def erase(session: Session, tombstone: Tombstone) -> None:
+def erase(session: Session, tombstone: Tombstone, *, leave_events: bool = False) -> None:
     """Delete a locked session, for which ``tombstone`` was written in this transaction.
 
-    Responses that it shares with others are counted in these from now on. Usage of its turns and calls stays.
+    Responses that it shares with others are counted in these from now on. Usage of its turns and calls stays. Who has
+    its events left where they are drops the part of the table that they lie in: ``vcon_app.services.erasure.months``.
     """
     projections.release_responses(session.pk)
     _empty_what_began_it(session)
     _forget_answers(session)
     with connection.cursor() as cursor:
+        if leave_events:
+            cursor.execute("SELECT set_config('countersign.leave_events', 'on', true)")
         cursor.execute("SELECT countersign_erase_session(%s, %s)", [session.pk, tombstone.pk])
+        if leave_events:
+            cursor.execute("SELECT set_config('countersign.leave_events', 'off', true)")
     notify.session_changed(session.pk, session.last_seq)
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -8,21 +9,24 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from sessions_app.management.arguments import session_of
 from sessions_app.services import audit
 from vcon_app.models import Import
-from vcon_app.services.erasure import erasing
+from vcon_app.services.erasure import erasing, months
 
 
 class Command(BaseCommand):
-    help = "Deletes a session or an import for good, with its files; a signed tombstone stays in the audit log."
+    help = "Deletes a session, an import, or all sessions before a day for good; a signed tombstone of each stays."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("kind", choices=["session", "import"])
-        parser.add_argument("id", metavar="ID")
+        parser.add_argument("kind", choices=["session", "import", "before"])
+        parser.add_argument("id", metavar="ID|DAY", help="before: 2026-12-01, what was made earlier")
         parser.add_argument("--reason", required=True, help="why; it is kept for good")
         parser.add_argument(
             "--children", action="store_true", help="of a session: the sessions of its sub-agents, too; else they stay"
         )
 
     def handle(self, *args: Any, kind: str, id: str, reason: str, children: bool, **options: Any) -> None:
+        if kind == "before":
+            self._erase_before(_day_of(id), reason)
+            return
         try:
             if kind == "session":
                 session = session_of(id)
@@ -32,6 +36,27 @@ class Command(BaseCommand):
         except erasing.CannotErase as refused:
             raise CommandError(f"{refused}") from None
         self.stdout.write(f"deleted the {kind} {id}")
+
+    def _erase_before(self, day: date, reason: str) -> None:
+        erased = months.erase_before(day, by=audit.COMMAND, reason=reason)
+        dropped = f"; {', '.join(erased.parts)} dropped" if erased.parts else ""
+        self.stdout.write(f"deleted {erased.sessions} sessions from before {day}{dropped}")
+        for part in erased.held:
+            self.stdout.write(f"{part} is in use: the next look, within an hour, drops it")
+        for session, why in erased.stays.items():
+            self.stderr.write(f"{session} stays: {why}")
+        if erased.stays:
+            raise CommandError(f"{len(erased.stays)} sessions stay")
+
+
+def _day_of(text: str) -> date:
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        raise CommandError(f'"{text}" is no day; it looks like 2026-12-01') from None
+    if day > datetime.now(UTC).date():
+        raise CommandError(f"{day} is yet to come")
+    return day
 
 
 def _import_of(text: str) -> Import:

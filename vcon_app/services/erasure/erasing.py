@@ -19,16 +19,18 @@ from .plans import Plan
 __all__ = ["CannotErase", "erase_import", "erase_session"]
 
 
-def erase_session(session: Session, *, by: audit.Actor, reason: str = "", with_children: bool = False) -> None:
+def erase_session(
+    session: Session, *, by: audit.Actor, reason: str = "", with_children: bool = False, leave_events: bool = False
+) -> None:
     """Delete a session, and the imports that tell nothing else. Raises ``CannotErase``, ``Session.DoesNotExist``.
 
-    Sessions of sub-agents stay and stand by themselves, unless they are to go, too.
+    Sessions of sub-agents stay and stand by themselves, unless they are to go, too. ``leave_events`` is for ``months``.
     """
 
     def plan() -> Plan:
         return plans.plan_session(Session.objects.get(pk=session.pk), with_children=with_children)
 
-    _erase(plan, by, reason)
+    _erase(plan, by, reason, leave_events=leave_events)
 
 
 def erase_import(imported: Import, *, by: audit.Actor, reason: str = "") -> None:
@@ -36,7 +38,7 @@ def erase_import(imported: Import, *, by: audit.Actor, reason: str = "") -> None
     _erase(lambda: plans.plan_import(Import.objects.get(pk=imported.pk)), by, reason)
 
 
-def _erase(plan: Callable[[], Plan], by: audit.Actor, reason: str) -> None:
+def _erase(plan: Callable[[], Plan], by: audit.Actor, reason: str, *, leave_events: bool = False) -> None:
     with rows.transaction_of_erasure():
         planned = plan()
         sessions = rows.lock(planned.sessions)
@@ -47,13 +49,13 @@ def _erase(plan: Callable[[], Plan], by: audit.Actor, reason: str) -> None:
         if plan() != planned:  # something came or went before all of it was locked
             raise CannotErase("something was added to it right now; nothing was deleted, try again")
         for session in sessions:
-            _erase_session(session, by, reason)
+            _erase_session(session, by, reason, leave_events)
         for imported in going:
             _entomb_import(imported, files, by, reason)
         _delete_imports(going, files)
 
 
-def _erase_session(session: Session, by: audit.Actor, reason: str) -> None:
+def _erase_session(session: Session, by: audit.Actor, reason: str, leave_events: bool) -> None:
     rows.cancel_questions(session, by)
     log = rows.log_of(session.pk)
     exports = plans.exports_of([session.pk])
@@ -68,7 +70,7 @@ def _erase_session(session: Session, by: audit.Actor, reason: str) -> None:
     Redaction.objects.filter(session=session).delete()
     Export.objects.filter(session=session).delete()
     ImportedSession.objects.filter(session=session).delete()
-    rows.erase(session, tombstone)
+    rows.erase(session, tombstone, leave_events=leave_events)
     file_removal.ask_for(FileRemoval.Storage.EXPORTS, map(str, exports))
 
 
