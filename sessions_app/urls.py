@@ -10,7 +10,7 @@ from .views.approvals import attention, batch, decisions, handling, inbox, reaso
 from .views.money import tool_calls, usage, wallets
 from .views.policies import editor, grants
 from .views.policies import pages as policies
-from .views.session import chat, continuation, event, page
+from .views.session import chat, continuation, event, files, page
 from .views.settings import absences, notices, outgoing_webhooks, push, secrets, slack, workspace
 from .views.triggers import schedules, webhook_endpoints, webhook_receiver
 
@@ -30,6 +30,8 @@ session_urls = [
     path(f"{PAGE}/outline", page.outline_rows, name="session-outline"),
     path(f"{PAGE}/head", page.head, name="session-head"),
     path(f"{PAGE}/facts", page.facts, name="session-facts"),
+    path(f"{PAGE}/files", files.index, name="session-files"),
+    path(f"{PAGE}/files/link", files.link, name="session-files-link"),
     path(f"{PAGE}/find", page.find, name="session-find"),
     path(f"{PAGE}/next", page.next_mark, name="session-next"),
     path(f"{PAGE}/archive", page.archive, name="session-archive"),

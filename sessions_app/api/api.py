@@ -41,6 +41,7 @@ from . import (
     waiting,
     wallets,
 )
+from .log import files
 from .notices import outgoing_webhooks
 from .parsing import BodyParser
 from .problems import Problem, invalid
@@ -117,6 +118,7 @@ def build() -> NinjaAPI:
         wallets,
         audit,
         oversight,
+        files,
     ):
         api.add_router(ROOT, noun.router)
     for noun in (sessions, events, waiting):

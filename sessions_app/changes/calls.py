@@ -45,7 +45,7 @@ class Call:
 
 
 def changes_of(call: Call) -> list[Change]:
-    """Changes of files that a call makes if it succeeds, by normal paths; and the file that it reads whole."""
+    """Changes of files that a call makes if it succeeds, by normal paths; and the file that it may have read whole."""
     found: list[Change] = []
     for change in islice(_found(call), MOST_CHANGES):
         path, was = normal(change.path, call.cwd), normal(change.was, call.cwd)
@@ -74,8 +74,9 @@ def _found(call: Call) -> Iterator[Change]:
         yield found
     elif change := _of_one_file(name, how, arguments, call):
         yield change
-    elif seen := reads.seen(name, arguments, call.result, call.text):
-        yield Change(path_of(arguments) or path_of(call.result), "seen", how, content=seen)
+    elif reads.may_be_whole(name, arguments):
+        content = reads.seen(call.result, call.text)
+        yield Change(path_of(arguments) or path_of(call.result), "seen", how, content=content)
 
 
 def _of_one_file(name: str, how: str, arguments: dict[str, Any], call: Call) -> Change | None:

@@ -9,7 +9,8 @@ from .lines import count_changed, split
 
 Kind = Literal["created", "written", "edited", "deleted", "renamed", "shell", "stated", "seen"]
 """``written``: its whole text, whether or not there was one before. ``shell``: a command evidently writes it, and
-``stated``: a recorder says that it changed; neither says its text. ``seen``: read whole, which changes nothing."""
+``stated``: a recorder says that it changed; neither says its text. ``seen``: read, which changes nothing; its content
+where that was all of it."""
 MOST_CHANGES = 500
 """Changes that one call is read for."""
 

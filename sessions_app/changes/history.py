@@ -123,7 +123,7 @@ class History:
         elif change.kind == "deleted":
             self._delete(change, version)
         elif not change.is_known:
-            if change.kind != "renamed":
+            if not (change.was and any(region.is_whole for region in self.regions)):  # moved as it was
                 self.unknown.append(version)
         else:
             is_whole = any(region.is_whole for region in self.regions)
@@ -136,6 +136,13 @@ class History:
         for region in self.regions:
             region.lines = [Line(line.text) for line in region.lines]
             region.base = list(region.lines)
+
+    def text(self) -> str | None:
+        """The whole text as it is now, or None where it is not known for sure."""
+        whole = [region for region in self.regions if region.is_whole]
+        if not whole or self.misfits or self.unknown or self.is_too_much:
+            return None
+        return "".join(f"{line.text}\n" for line in whole[0].lines)
 
     def diff(self) -> NetDiff:
         """What differs between the text before and the text now."""
@@ -191,7 +198,7 @@ class History:
                 self.unknown.append(version)
             elif version not in self.misfits:
                 self.misfits.append(version)
-        elif any(self._extended(region, edit) and self._replaced(region, edit, version, most=1) for region in known):
+        elif any(self._replaced(region, edit, version, most=1) for region in self._widened(known, edit)):
             return
         self._apart(edit, version)
 
@@ -270,12 +277,50 @@ class History:
         self._put(region, index, index, split(edit.new), version)
         return True
 
+    def _widened(self, known: Sequence[Region], edit: Edit) -> Iterator[Region]:
+        """Regions that hold what an edit replaces once the lines are added that it shows around them."""
+        if joined := self._joined(edit):
+            yield joined
+            return
+        yield from (region for region in known if self._extended(region, edit))
+
+    def _joined(self, edit: Edit) -> Region | None:
+        """One region of those that an edit covers or touches by its line numbers, with the lines between them.
+
+        None where the edit says nothing of its place, or says otherwise of the lines than what is known.
+        """
+        if edit.line is None or not edit.old:
+            return None
+        old, first = split(edit.old), edit.line
+        last = first + len(old)
+        near = [
+            (region, region.at)
+            for region in self.regions
+            if region.at is not None and not region.is_apart
+            and region.at <= last and first <= region.at + len(region.lines)
+        ]  # fmt: skip
+        near.sort(key=lambda found: found[1])
+        merged = Region([], [], at=min([first, *(at for _, at in near)]))
+        done = first
+        for region, at in near:
+            low, high = max(first, at), min(last, at + len(region.lines))
+            if region.texts()[low - at : high - at] != old[low - first : high - first]:
+                return None
+            merged.extend([], old[done - first : max(0, at - first)])
+            merged.lines += region.lines
+            merged.base += region.base
+            done = max(done, at + len(region.lines))
+        merged.extend([], old[done - first :])
+        gone = {id(region) for region, _ in near}
+        self.regions = [region for region in self.regions if id(region) not in gone] + [merged] * bool(near)
+        return merged if near else None
+
     def _extended(self, region: Region, edit: Edit) -> bool:
         """Add to a region the lines around it that an edit shows, where both have lines in common."""
         old, texts = split(edit.old), region.texts()
         self.work += len(edit.old)
         if edit.line is not None and region.at is not None:
-            return _extended_by_number(region, old, texts, edit.line)
+            return False  # numbers tell, see ``_joined``
         for count in range(min(len(old), len(texts), OVERLAP), 1, -1):
             if texts[-count:] == old[:count] and _is_telling(old[:count]):
                 region.extend([], old[count:])
@@ -287,19 +332,6 @@ class History:
         if start >= 0:
             region.extend(old[:start], old[start + len(texts) :])
         return start >= 0
-
-
-def _extended_by_number(region: Region, old: list[str], texts: list[str], line: int) -> bool:
-    """Lines before and behind a region by their numbers, if those in both are the same, or they are neighbours."""
-    at = region.at or 1
-    start = line - at
-    if start > len(texts) or start + len(old) < 0:
-        return False
-    low, high = max(0, start), min(len(texts), start + len(old))
-    if texts[low:high] != old[low - start : high - start]:
-        return False
-    region.extend(old[: max(0, -start)], old[len(texts) - start :] if start + len(old) > len(texts) else [])
-    return True
 
 
 def _undone(hunks: Sequence[Edit], now: list[str]) -> list[str] | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import posixpath
 import re
 
 MOST = 4_000
 """Characters of a path; PATH_MAX of Linux is 4,096 bytes. What is longer is cut: nothing has such a path."""
+STORED = 300
+"""Characters of a path by which its rows are found: an entry of an index holds 2,704 bytes."""
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _UNSTORED = re.compile("[\0\ud800-\udfff]")
 
@@ -24,6 +27,13 @@ def normal(path: str, cwd: str = "") -> str:
     if home not in ("", "/", ".") and found.startswith(f"{home}/"):
         found = found[len(home) + 1 :]
     return "" if found == "." else found
+
+
+def stored(path: str) -> str:
+    """The name of a file in the database: its path, of a very long one the beginning and a hash that tells it apart."""
+    if len(path) <= STORED:
+        return path
+    return f"{path[: STORED - 18]}… {hashlib.sha256(path.encode()).hexdigest()[:16]}"
 
 
 def is_outside(path: str) -> bool:

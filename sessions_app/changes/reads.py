@@ -15,15 +15,17 @@ MOST_WIDE = 2_000
 _NUMBERED = re.compile(r" {0,8}0{0,6}(\d{1,7})(?:→|\t|\| )(.*)")
 
 
-def seen(name: str, arguments: dict[str, Any], result: Any, text: str) -> str | None:
+def may_be_whole(name: str, arguments: dict[str, Any]) -> bool:
+    """Whether a call asks for a whole file."""
+    is_part = any(arguments.get(key) is not None for key in PARTIAL)
+    return name in TOOLS and not is_part and arguments.get("command") in (None, "view")
+
+
+def seen(result: Any, text: str) -> str | None:
     """The whole text of the file that a call read, or None: when it read a part, or that is not certain.
 
     Only numbered lines tell that they begin with the first and that none is missing.
     """
-    if name not in TOOLS or any(arguments.get(key) is not None for key in PARTIAL):
-        return None
-    if arguments.get("command") not in (None, "view"):
-        return None
     file = result.get("file") if isinstance(result, dict) else None
     total = file.get("totalLines") if isinstance(file, dict) else None
     lines: list[str] = []

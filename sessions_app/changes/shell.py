@@ -112,8 +112,10 @@ def _by_name(name: str, words: Sequence[_Word]) -> Iterator[tuple[str, str, str]
             many = len(named) > 2 or into.endswith("/") or into in (".", "..")
             if _is_file(word) or not many:
                 path = f"{into.rstrip('/')}/{word.text.rstrip('/').rpartition('/')[2]}" if many else into
-                was = word.text if name.endswith("mv") and _is_file(word) else ""
-                yield path, name, was
+                is_moved = name.endswith("mv") and _is_file(word)
+                if is_moved:
+                    yield word.text, f"{name} away", ""
+                yield path, name, word.text if is_moved else ""
     elif name in ("curl", "wget"):
         flags = ("-o", "--output") if name == "curl" else ("-O", "--output-document")
         for flag, word in zip(words, words[1:], strict=False):

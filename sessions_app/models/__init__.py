@@ -3,7 +3,17 @@ from .append_only import APPEND_ONLY
 from .audit import AuditEntry
 from .checkpoints import Checkpoint, CheckpointHead, CheckpointPublication
 from .erasure import Tombstone
-from .events import Event, EventText, ModelRequest, SearchBacklog, SearchBlock, ToolCall
+from .events import (
+    ChangedFile,
+    Event,
+    EventText,
+    FileChange,
+    FileScan,
+    ModelRequest,
+    SearchBacklog,
+    SearchBlock,
+    ToolCall,
+)
 from .gate.approvals import Approval, Vote
 from .gate.escalation import Absence, EscalationStep
 from .gate.grants import Grant
@@ -48,6 +58,7 @@ __all__ = [
     "Budget",
     "CallUsage",
     "CardView",
+    "ChangedFile",
     "Checkpoint",
     "CheckpointHead",
     "CheckpointPublication",
@@ -55,6 +66,8 @@ __all__ = [
     "Event",
     "EventLink",
     "EventText",
+    "FileChange",
+    "FileScan",
     "Grant",
     "IdempotentAnswer",
     "Installation",

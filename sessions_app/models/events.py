@@ -180,3 +180,66 @@ class SearchBacklog(models.Model):
     """The database deletes it with its session."""
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, related_name="+", db_constraint=False)
     since = models.DateTimeField()
+
+
+class FileScan(models.Model):
+    """How far the events of a session have been read for changes of files, and what they came to so far.
+
+    Not made with the other projections: an import would pay for it, and most sessions are never asked for their files.
+    """
+
+    session = models.OneToOneField(Session, models.DO_NOTHING, primary_key=True, related_name="+", db_constraint=False)
+    """The database deletes it with its session."""
+    seq = models.IntegerField(default=0)
+    files = models.IntegerField(default=0)
+    edits = models.IntegerField(default=0)
+    added = models.BigIntegerField(default=0)
+    removed = models.BigIntegerField(default=0)
+    shell = models.IntegerField(default=0)
+    """Files of which all that is known is that a command writes them."""
+
+
+class ChangedFile(models.Model):
+    """One file of a session with everything that happened to it: sums over its ``FileChange`` rows."""
+
+    pk = models.CompositePrimaryKey("session_id", "path")
+    session = models.ForeignKey(Session, models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False)
+    """The database deletes it with its session."""
+    path = models.TextField()
+    """Relative to the working directory where it lies in it; of more than 300 characters shortened to those."""
+    was = models.TextField(default="")
+    """The path before it was renamed."""
+    kind = models.TextField()
+    """created, written, edited, deleted, renamed, shell, stated, or ``failed`` where no call for it succeeded."""
+    edits = models.IntegerField()
+    failed = models.IntegerField()
+    shell = models.IntegerField()
+    """Commands that write it, whatever they wrote."""
+    added = models.BigIntegerField()
+    removed = models.BigIntegerField()
+    last_seq = models.IntegerField()
+    shell_last = models.BooleanField()
+    """Whether the last to write it was a command, so that what is known of its text may have changed since."""
+
+
+class FileChange(models.Model):
+    """What one event does to one file."""
+
+    pk = models.CompositePrimaryKey("session_id", "seq", "number")
+    session = models.ForeignKey(Session, models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False)
+    """The database deletes it with its session."""
+    seq = models.IntegerField()
+    number = models.SmallIntegerField()
+    """Which of the changes of one event it is."""
+    path = models.TextField()
+    was = models.TextField(default="")
+    kind = models.TextField()
+    """As of ``changes.change``; ``seen``: a call that may have read the file whole."""
+    how = models.TextField()
+    outcome = models.TextField()
+    """done, unknown (no result is recorded) or failed."""
+    added = models.IntegerField()
+    removed = models.IntegerField()
+
+    class Meta:
+        indexes = [models.Index(fields=["session", "path", "seq", "number"], name="file_change_by_path")]

@@ -137,14 +137,19 @@ def test_an_edit_of_the_open_file_is_of_the_file_that_its_result_names():
         ({"file_path": "a"}, {"text": "     1→one\n     2→\n     3→three\n\n<system-reminder>"}, "one\n\nthree\n"),
         ({"file_path": "a"}, {"text": "1\tone\n2\ttwo", "result": {"file": {"totalLines": 2}}}, "one\ntwo\n"),
         ({"file_path": "a"}, {"text": "1\tone\n2\ttwo", "result": {"file": {"totalLines": 9}}}, None),
-        ({"file_path": "a", "offset": 1}, {"text": "1\tone"}, None),
         ({"file_path": "a"}, {"text": "7\tone"}, None),
         ({"file_path": "a"}, {"text": "\n".join(f"{n}\tx" for n in range(1, 2001))}, None),
         ({"file_path": "a"}, {"text": "no numbers"}, None),
     ],
 )
 def test_a_file_is_seen_whole_only_where_its_numbers_show_that(arguments, more, content):
-    assert [change.content for change in changes_of(Call("Read", arguments, **more))] == ([content] if content else [])
+    (seen,) = changes_of(Call("Read", arguments, **more))
+    assert (seen.kind, seen.content, seen.counts()) == ("seen", content, (0, 0))
+
+
+@pytest.mark.parametrize("part", [{"offset": 1}, {"limit": 5}, {"view_range": [1, 2]}, {"start_line": 3}])
+def test_a_part_that_was_asked_for_is_not_the_file(part):
+    assert changes_of(Call("Read", {"file_path": "a"} | part, text="1\tone")) == []
 
 
 @pytest.mark.parametrize(

@@ -129,3 +129,28 @@ def test_the_end_of_a_file_needs_no_line_break_to_be_found():
 def test_a_call_in_a_notebook_is_shown_apart():
     made = history(one("NotebookEdit", {"notebook_path": "n", "new_source": "1"}), seen="{}\n")
     assert made.unknown == [1] and [hunk.is_apart for hunk in made.diff().hunks] == [True]
+
+
+def test_an_edit_over_two_known_places_makes_them_one():
+    def hunk(line: int, old: str, new: str) -> Change:
+        return Change("a", "edited", "Edit", hunks=(Edit(old, new, line=line, whole_lines=True),))
+
+    made = history(
+        hunk(1, "a\nb\n", "A\nb\n"), hunk(7, "g\nh\n", "g\nH\n"), hunk(2, "b\nc\nd\ne\nf\ng\n", "b\nc\nD\ne\nf\ng\n")
+    )
+    assert shown(made.diff()) == ["@ 1 2 3", "-a", "+A", " b", " c", "-d", "+D", " e", " f", " g", "-h", "+H"]
+    odd = history(hunk(1, "a\nb\n", "A\nb\n"), hunk(2, "other\nc\n", "other\nC\n"))
+    assert len(odd.diff().hunks) == 2
+
+
+def test_the_whole_text_is_told_only_while_it_is_sure():
+    assert history(edit("b", "B"), seen="a\nb\n").text() == "a\nB\n"
+    assert history(edit("b", "B")).text() is None
+    assert history(edit("x", "B"), seen="a\nb\n").text() is None
+    assert history(Change("a.py", "shell", "sed -i"), seen="a\n").text() is None
+
+
+def test_a_file_that_was_moved_is_as_it_was():
+    moved = Change("b.py", "shell", "mv", was="a.py")
+    assert history(moved, edit("b", "B"), seen="a\nb\n").unknown == []
+    assert history(moved, edit("b", "B")).unknown == [1]

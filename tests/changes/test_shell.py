@@ -13,7 +13,7 @@ CASES = {
     "sed 's/a/b/' x.py": [],
     "perl -pi -e 's/a/b/' z.c": ["z.c perl -i"],
     "echo x 2>/dev/null >&2 | tee -a log.txt": ["log.txt tee"],
-    "cd sub && mv a b; git mv c d/": ["sub/b mv", "sub/d/c git mv"],
+    "cd sub && mv a b; git mv c d/": ["sub/a mv away", "sub/b mv", "sub/c git mv away", "sub/d/c git mv"],
     "cp -r a b dir/": ["dir/a cp", "dir/b cp"],
     'rm -rf build "a b.txt"': ["build rm", "a b.txt rm"],
     "make 2>&1 > out.log": ["out.log >"],
@@ -40,8 +40,8 @@ def test_a_command_names_what_it_writes(command: str):
 
 
 def test_what_moves_says_from_where():
-    (moved,) = changes_of(Call("Bash", {"command": "git mv old.py new.py"}))
-    assert (moved.path, moved.was) == ("new.py", "old.py")
+    gone, moved = changes_of(Call("Bash", {"command": "git mv old.py new.py"}))
+    assert (gone.path, gone.was, moved.path, moved.was) == ("old.py", "", "new.py", "old.py")
 
 
 def test_a_command_runs_in_the_directory_that_the_call_names():

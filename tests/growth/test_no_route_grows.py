@@ -21,6 +21,7 @@ from sessions_app.queries.money import ledger as ledger_queries
 from sessions_app.queries.sessions import handover_transcript, session_list
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions, requests
+from sessions_app.services.log import file_changes
 from sessions_app.services.money import ledger
 from sessions_app.services.people import api_keys, members
 from tests.api.client import Api, ok
@@ -42,7 +43,7 @@ MOST = 2_000
 BOUNDS = (
     (session_list, "SUMMED", 100), (ledger_queries, "SUMMED", 100), (event_detail, "COUNTED", 10),
     (outline, "STRETCH", 50), (outline, "MORE", 40),
-    (handover_transcript, "EVENTS", 100), (handover_transcript, "PROMPTS", 20),
+    (file_changes, "EVENTS_AT_ONCE", 50), (handover_transcript, "EVENTS", 100), (handover_transcript, "PROMPTS", 20),
 )  # fmt: skip
 """What is bounded has to be full at the smaller size, too."""
 NOT_WALKED = {
@@ -52,6 +53,7 @@ NOT_WALKED = {
     "usage-csv": "a file of all rows that pass", "call-csv": "a file of all rows that pass",
     "wallet-csv": "a file of all rows that pass", "audit-export": "a file of all rows that pass",
     "evidence-pack": "a file of all rows that pass", "/api/v1/evidence": "a file of all rows that pass",
+    "/api/v1/sessions/{session_id}/files/diff": "at most 500 changes of the file that the reader names",
     "event-whole": "a whole text, as long as it is", "/api/v1/sessions/{session_id}/export": "the whole session",
     "/api/v1/sessions/{session_id}/export/report": "of the whole session", "export-report": "of the whole session",
     "import-document": "the file itself", "event-source": "a piece of the file itself",

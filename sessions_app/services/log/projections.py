@@ -15,8 +15,11 @@ from django.db import connection, transaction
 from django.db.models import Max
 
 from sessions_app.models import (
+    ChangedFile,
     Event,
     EventText,
+    FileChange,
+    FileScan,
     ModelRequest,
     SearchBlock,
     Session,
@@ -31,6 +34,8 @@ from . import pricing, search_index, shared_responses, sums
 from .new_events import ANYTHING, NewEvents
 from .sums import EVERYTHING, TOKENS
 
+PROJECTIONS = (ToolCall, ModelRequest, Turn, EventText, SearchBlock, SessionUsage, FileChange, ChangedFile, FileScan)
+"""What is thrown away to be computed again; changes of files not before somebody asks for them."""
 MANY = 5_000
 """From so many new events on the planner is told more, see ``_Batch``."""
 FEW = 500
@@ -311,7 +316,7 @@ def _count_requests(batch: _Batch, new: NewEvents) -> tuple[set[int], dict[UUID,
 def rebuild(session_id: UUID) -> None:
     """Throw the projections of a session away and compute them from its log again."""
     session = Session.objects.select_for_update().only("id", "metadata").get(pk=session_id)
-    for model in (ToolCall, ModelRequest, Turn, EventText, SearchBlock, SessionUsage):
+    for model in PROJECTIONS:
         model.objects.filter(session_id=session_id).delete()
     Session.objects.filter(pk=session_id).update(indexed_seq=0, tools_invoked=stated_tools(session.metadata))
     last_seq = Event.objects.filter(session_id=session_id).aggregate(last=Max("seq"))["last"]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from sessions_app import extensions
 from sessions_app.extensions import Part
-from sessions_app.models import Agent, Session, TriggerRun
+from sessions_app.models import Agent, FileScan, Session, TriggerRun
 from sessions_app.queries import triggers
-from sessions_app.queries.log import links
+from sessions_app.queries.log import file_changes, links
 from sessions_app.queries.log.links import EventOrigin
 from sessions_app.queries.sessions import provenance
 from sessions_app.queries.sessions.relatives import Relative, relatives_of
@@ -40,6 +40,8 @@ class Head:
     tools: str
     relatives: list[Relative]
     trigger_run: TriggerRun | None
+    files: FileScan | None
+    """What its files came to, as far as they were read; None before anybody asked."""
     actions: list[Part]
     line: list[Part]
     notices: list[Part]
@@ -65,6 +67,7 @@ def head_of(request: DeskRequest, session: Session, first: EventOrigin | None = 
         tools=_first_names(session.tools_invoked, TOOLS, 30),
         relatives=relatives_of(session),
         trigger_run=trigger_run_of(session),
+        files=file_changes.scan_of(session.pk),
         actions=extensions.parts(extensions.SESSION_ACTIONS, request, session),
         line=extensions.parts(extensions.SESSION_LINE, request, session, signature),
         notices=extensions.parts(extensions.SESSION_NOTICES, request, session, signature),

@@ -117,6 +117,7 @@ const keys = {
   o: () => current()?.closest("details")?.querySelector("summary").click(), ".": fold,
   i: () => linkHere()?.click(), c: copy, n: () => hit(1), N: () => hit(-1),
   g: () => end("start"), G: () => end("end"), f: () => document.querySelector("[data-follow-toggle]")?.click(),
+  F: () => document.querySelector("a[data-files]")?.click(),
   "?": () => document.getElementById("help").showModal(),
 };
 

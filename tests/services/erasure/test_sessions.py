@@ -161,8 +161,10 @@ def test_every_table_that_refers_to_sessions_is_thought_of(full):
         if field.concrete and field.is_relation and field.related_model is Session
     }
     assert referring == {
-        "Approval.session", "Budget.session", "CallUsage.session", "Event.session", "EventLink.session",
-        "EventText.session", "Export.session", "Grant.session", "ImportedSession.session", "LedgerEntry.session",
+        "Approval.session", "Budget.session", "CallUsage.session", "ChangedFile.session", "Event.session",
+        "EventLink.session",
+        "EventText.session", "Export.session", "FileChange.session", "FileScan.session", "Grant.session",
+        "ImportedSession.session", "LedgerEntry.session",
         "ModelRequest.counted_in", "ModelRequest.session", "QueuedMessage.session", "Redaction.session",
         "SearchBacklog.session", "SearchBlock.session",
         "Session.continues", "Session.parent", "SessionMeasures.session", "SessionUsage.session", "SlackReply.session",

@@ -1,0 +1,1 @@
+"""What is read out of a session's log, over the API."""
