@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
 from django.db.models import F
+from django.test.utils import CaptureQueriesContext
 
 from sessions_app.models import QueuedTask, Session
 from sessions_app.services import task_queue
@@ -40,3 +42,17 @@ def test_a_large_file_that_grows_by_little_is_searchable_with_that_and_no_longer
     session = Session.objects.get()
     assert session.last_seq == session.indexed_seq
     assert tasks_left() == [] and search_index.sessions_behind() == []
+
+
+def test_a_file_that_says_nothing_more_of_its_session_writes_no_row_of_it_again(import_document):
+    """The row is wide and in many indexes: what is as it was is not written."""
+    import_document(transcript(20), "session.jsonl")
+    before = Session.objects.get()
+    grown = transcript(22)
+    with CaptureQueriesContext(connection) as captured:
+        import_document(grown, "session.jsonl")
+    after = Session.objects.get()
+    assert (after.event_count, after.metadata, after.title) == (22, before.metadata, before.title)
+    written = [one["sql"] for one in captured if one["sql"].startswith('UPDATE "sessions_app_session"')]
+    assert written == []
+    assert not [one for one in captured if one["sql"].startswith('DELETE FROM "sessions_app_searchblock"')]

@@ -33,6 +33,13 @@ OBJECTS_BETWEEN_COLLECTIONS = 200_000
 """A batch of drafts is made of about 40,000."""
 WAS_ENCRYPTED = "sealed"
 """Key in the source record of a session: its file was encrypted, and its writer says that an export of it is not."""
+SEARCHED = frozenset({"title", "title_is_prompt", "summary"})
+"""Of a session as a whole."""
+COMPLETED = (
+    *sorted(SEARCHED), "user_id", "started_at", "ended_at", "phase", "tags", "metadata", "tools_invoked",
+    "source_record", "parent_id",
+)  # fmt: skip
+"""What a file says of a session as a whole, beside its events."""
 LOCKS = 1_024
 """Sessions share them: with one for each, PostgreSQL has no more for a file of over 6,000 sessions."""
 
@@ -282,6 +289,7 @@ class FileImporter:
     def _complete(self, session: Session, drafts: list[SessionDraft]) -> None:
         """Fill in what the drafts say of the session as a whole; a later draft wins, an empty field never does."""
         session.refresh_from_db()  # append has written counts and times to the row meanwhile
+        before = {name: getattr(session, name) for name in COMPLETED}
         for draft in drafts:
             for name in ("title", "summary", "user_id"):
                 if value := getattr(draft, name):
@@ -301,8 +309,11 @@ class FileImporter:
             if self.was_encrypted:
                 session.source_record.setdefault(self.format.SPEC.name, {})[WAS_ENCRYPTED] = True
             self._link_parent(session, draft)
-        session.save()
-        search_index.index_title(session.id)
+        changed = [name for name, value in before.items() if getattr(session, name) != value]
+        if changed:
+            session.save(update_fields=[*changed, "updated_at"])
+        if SEARCHED.intersection(changed):
+            search_index.index_title(session.id)
         notify.session_changed(session.id, session.last_seq)
 
     def _link_parent(self, session: Session, draft: SessionDraft) -> None:
