@@ -51,11 +51,12 @@ def _run(statement: Statement, values: Values, *, keep: bool = True, binary: boo
         if connection.connection.closed:  # as psycopg says it where Django opens a cursor
             raise psycopg.OperationalError("the connection is closed")
     connection.validate_no_broken_transaction()
-    cursor = psycopg.Cursor(connection.connection)
-    prepare = None if keep else False
+    cursor: psycopg.Cursor[Any] = psycopg.Cursor(connection.connection)
+    if not keep:  # values in the text: with parameters it could be planned for any values (plan_cache_mode)
+        cursor = psycopg.ClientCursor(connection.connection)
 
     def execute(sql: str, params: Values, many: bool, context: dict[str, Any]) -> object:
-        return cursor.execute(sql, params, prepare=prepare, binary=binary)
+        return cursor.execute(sql, params, prepare=None if keep else False, binary=binary)
 
     wrapped: Callable[..., object] = execute
     for wrapper in reversed(connection.execute_wrappers):

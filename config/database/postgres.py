@@ -55,6 +55,7 @@ TUNING = {
     "max_parallel_workers_per_gather": "1",
     "max_logical_replication_workers": "0",
     "wal_level": "minimal",
+    "wal_compression": "on",
     "max_wal_senders": "0",
     "max_wal_size": "512MB",
     "checkpoint_timeout": "15min",
