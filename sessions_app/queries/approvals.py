@@ -59,8 +59,12 @@ def undecided() -> Q:
 
 def waiting(workspace_id: UUID) -> QuerySet[Approval]:
     """Pending approvals, the most urgent first: by risk, then by what expires first, then by age."""
+    return _by_urgency(Approval.objects.filter(undecided(), workspace_id=workspace_id))
+
+
+def _by_urgency(found: QuerySet[Approval]) -> QuerySet[Approval]:
+    """Approvals in the order of ``waiting``, with what a line shows of them."""
     rank, expires = urgency()
-    found = Approval.objects.filter(undecided(), workspace_id=workspace_id)
     found = found.select_related("session__agent", "initiated_by", "claimed_by__user", "assigned_to__user")
     found = found.defer("session__source_record")
     return found.alias(rank=rank, expires=expires).order_by("rank", "expires", "requested_at", "id")
@@ -69,13 +73,16 @@ def waiting(workspace_id: UUID) -> QuerySet[Approval]:
 def inbox(member: Member, show: str, most: int, after: Approval | None = None) -> list[Approval]:
     """The first ``most`` of what a chip of the inbox shows (one of ``SHOWN``), behind ``after`` by urgency.
 
-    Only these are joined with their sessions and people, and not all that wait.
+    Only these are joined with their sessions and people, and not all that wait: as an array, since with IN PostgreSQL,
+    which expects one that waits, joins all of them and looks each up among the first (92: 4.6 ms in place of 0.5).
     """
     chosen = Approval.objects.filter(undecided(), _chosen(member)[show], workspace_id=member.workspace_id)
     rank, expires = urgency()
     in_order = chosen.alias(rank=rank, expires=expires).order_by("rank", "expires", "requested_at", "id")
     first = in_order.filter(_behind(after)) if after else in_order
-    return list(waiting(member.workspace_id).filter(pk__in=first.values("pk")[:most]))
+    sql, values = first.values("pk")[:most].query.sql_with_params()
+    these = Approval.objects.extra(where=[f"sessions_app_approval.id = ANY(ARRAY({sql}))"], params=values)
+    return list(_by_urgency(these))
 
 
 def counts(member: Member) -> Counts:

@@ -48,9 +48,5 @@ def today(workspace_id: UUID) -> Used:
     return Period(workspace_id, since=midnight()).total()
 
 
-def is_empty(workspace_id: UUID) -> bool:
-    return not Session.objects.filter(workspace_id=workspace_id).exists()
-
-
 def _sessions(workspace_id: UUID) -> QuerySet[Session]:
     return Session.objects.filter(workspace_id=workspace_id).select_related("agent").defer("source_record")

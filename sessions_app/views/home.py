@@ -21,7 +21,8 @@ CARDS = 4
 def index(request: access.DeskRequest) -> HttpResponse:
     """Empty workspaces get three ways to begin instead."""
     workspace_id = request.member.workspace_id
-    if queries.is_empty(workspace_id):
+    came_in = list(queries.came_in(workspace_id))
+    if not came_in:
         address = request.build_absolute_uri("/").rstrip("/")
         start = extensions.parts(extensions.HOME_START, request)
         return render(request, "home/begin.html", {"address": address, "start": start})
@@ -30,7 +31,7 @@ def index(request: access.DeskRequest) -> HttpResponse:
         "stuck": stuck.stuck(workspace_id),
         "running": queries.running(workspace_id),
         "went_wrong": queries.went_wrong(workspace_id),
-        "came_in": queries.came_in(workspace_id),
+        "came_in": came_in,
         "today": queries.today(workspace_id),
         "budgets": budgets.today(workspace_id),
     }
