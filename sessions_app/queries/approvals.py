@@ -81,7 +81,7 @@ def inbox(member: Member, show: str, most: int, after: Approval | None = None) -
     in_order = chosen.alias(rank=rank, expires=expires).order_by("rank", "expires", "requested_at", "id")
     first = in_order.filter(_behind(after)) if after else in_order
     sql, values = first.values("pk")[:most].query.sql_with_params()
-    these = Approval.objects.extra(where=[f"sessions_app_approval.id = ANY(ARRAY({sql}))"], params=values)
+    these = Approval.objects.extra(where=[f"sessions_app_approval.id = ANY(ARRAY({sql}))"], params=list(values))
     return list(_by_urgency(these))
 
 
