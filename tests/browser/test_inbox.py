@@ -66,14 +66,20 @@ def test_row_and_head_of_the_card_are_in_sight_after_each_move(open_page, agent,
     assert wait_until(lambda: in_sight(page, "#card-place .card-head"), 60), "it stays while the arguments are read"
 
 
+SHOWN_ID = "document.querySelector('#card-place .card.is-open')?.dataset.approval"
+
+
 def test_twelve_mixed_approvals_are_decided_in_nineteen_keys_at_sixty_milliseconds(open_page, agent):
     for number in range(12):
         asks(session_of(agent, f"Order {number}"), tool=f"tool_{number}", risk="high" if number % 2 else "")
     page = open_page("/approvals/")
     expect(page.locator("#card-place .card.is-open")).to_be_visible()
     page.wait_for_timeout(400)
-    keys = 0
+    keys, decided = 0, []
     for number in range(12):
+        # A person who is that fast waits for the next card all the same: a key without a card decides nothing.
+        page.wait_for_function(f"(decided) => {SHOWN_ID} && !decided.includes({SHOWN_ID})", arg=decided)
+        decided.append(page.evaluate(SHOWN_ID))
         for key in ("a", "Enter") if number < 6 else ("a",):  # the six of high risk come first
             page.keyboard.press(key)
             page.wait_for_timeout(60)
