@@ -21,6 +21,7 @@ from config.prepare import connection_parameters
 from config.processes import heartbeats
 from sessions_app.models import Workspace
 from sessions_app.queries import checkpoints, notices, stuck
+from sessions_app.services import agent_days
 from sessions_app.services.money import totals
 from sessions_app.services.upkeep import disk, event_months, installation
 from vcon_app.services.checkpoints import publishing
@@ -53,8 +54,9 @@ def diagnose() -> list[Check]:
     has_tables = all(check.fault is None for check in checks if check.name in ("database", "migrations"))
     if has_tables:
         checks.append(Check("approvals", None, "", _one_line(stuck_notice)))
-        # No fault: usage is exact all the while.
+        # No fault: usage and the numbers of agents are exact all the while.
         checks.append(Check("usage totals", None, "", _one_line(totals.late_notice)))
+        checks.append(Check("agent totals", None, "", _one_line(agent_days.late_notice)))
         # No fault: nothing is lost, and everything is found.
         checks.append(Check("event months", None, "", _one_line(event_months.notice)))
         # No fault: the receivers are others' machines, and what is for them is kept and tried again.

@@ -10,10 +10,12 @@ from django.db import connection, transaction
 
 from sessions_app.models import AgentDay, AgentDayChange
 
-LOCK = "SELECT pg_try_advisory_xact_lock(hashtext('agent days'), 0)"
-REBUILD_LOCK = "SELECT pg_advisory_xact_lock(hashtext('agent days'), 0)"
-MOST_CHANGES = 5_000
-"""Of one transaction."""
+from .money import folding
+
+LOCK = "agent days"
+REBUILD_LOCK = f"SELECT pg_advisory_xact_lock(hashtext('{LOCK}'), 0)"
+LATE_CHANGES = 50_000
+"""Changes are taken in every few seconds: when so many wait, nobody does it."""
 COLUMNS = "workspace_id, agent_id, day, sessions, failing, spent"
 FOLD = f"""
 WITH taken AS (
@@ -42,24 +44,16 @@ SELECT workspace_id, agent_id, day, sum(sessions), sum(failing), sum(spent) FROM
 
 def fold() -> int:
     """Take what changed into what is kept; how many changes. Killed anywhere, nothing is lost or counted twice."""
-    taken = 0
-    while some := _fold_some():
-        taken += some
-        if some < MOST_CHANGES:
-            break
-    return taken
+    return folding.fold(AgentDayChange, FOLD, LOCK)
 
 
-@transaction.atomic
-def _fold_some() -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(LOCK)  # two at once would wait for each other's days
-        if cursor.fetchone() != (True,):
-            return 0
-        before = AgentDayChange.objects.order_by("id").values_list("id")[:MOST_CHANGES].count()
-        if before:
-            cursor.execute(FOLD, [MOST_CHANGES])
-    return before
+def late_notice() -> str | None:
+    """What a person who looks after the desk should know of the numbers of agents."""
+    if folding.is_late(AgentDayChange, LATE_CHANGES):
+        return (
+            f"over {LATE_CHANGES:,} changes of agents wait to be taken in: numbers are exact and read more; see parts"
+        )
+    return None
 
 
 @transaction.atomic

@@ -155,6 +155,14 @@ def test_usage_ever_is_the_months_together_also_when_it_is_made_anew(agent, work
 
 
 @pytest.mark.django_db
+def test_changes_that_nobody_takes_in_are_noticed(agent, work, monkeypatch):
+    monkeypatch.setattr(agent_days, "LATE_CHANGES", AgentDayChange.objects.count() - 1)
+    assert "changes of agents wait" in agent_days.late_notice()
+    agent_days.fold()
+    assert agent_days.late_notice() is None
+
+
+@pytest.mark.django_db
 def test_rebuilding_counts_again(agent, work):
     agent_days.fold()
     AgentDay.objects.update(sessions=99, spent=99)

@@ -19,10 +19,9 @@ from sessions_app.models.usage import Measures
 
 from .. import sessions
 from ..log import turn_usage
+from . import folding
 
-LOCK = "SELECT pg_try_advisory_xact_lock(hashtext('usage totals'), 0)"
-MOST_CHANGES = 5_000
-"""Of one transaction: some 60,000 totals at most."""
+LOCK = "usage totals"
 FILL_IN_SECONDS = 3.0
 """Of one call, for sessions from before there were totals."""
 LATE_SECONDS = 300
@@ -52,7 +51,7 @@ INSERT INTO sessions_app_usagetotal AS o ({PLACE}, name, {", ".join(COUNTED)})
 SELECT {PLACE}, name, {", ".join(COUNTED)} FROM spread
 ON CONFLICT ({PLACE}) DO UPDATE SET {", ".join(f"{name} = o.{name} + excluded.{name}" for name in COUNTED)}
 """
-REBUILD_LOCK = "SELECT pg_advisory_xact_lock(hashtext('usage totals'), 0)"
+REBUILD_LOCK = f"SELECT pg_advisory_xact_lock(hashtext('{LOCK}'), 0)"
 ALL_CHANGES = f"""
 INSERT INTO sessions_app_usagechange (workspace_id, kind, key, name, day, agent, origin, tags, made_at,
                                       {", ".join(COUNTED)})
@@ -69,25 +68,10 @@ WHERE NOT EXISTS (SELECT FROM sessions_app_session s WHERE s.id = used.session_i
 
 def fold() -> int:
     """Take what changed into the totals; how many changes. Killed anywhere, nothing is lost or counted twice."""
-    taken = 0
-    while some := _fold_some():
-        taken += some
-        if some < MOST_CHANGES:
-            break
+    taken = folding.fold(UsageChange, FOLD, LOCK)
+    if taken:
+        UsageTotal.objects.filter(here_rows=0, elsewhere_rows=0, data_known=0).delete()
     return taken
-
-
-@transaction.atomic
-def _fold_some() -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(LOCK)  # two at once would wait for each other's totals
-        if cursor.fetchone() != (True,):
-            return 0
-        before = UsageChange.objects.order_by("id").values_list("id")[:MOST_CHANGES].count()
-        if before:
-            cursor.execute(FOLD, [MOST_CHANGES])
-            UsageTotal.objects.filter(here_rows=0, elsewhere_rows=0, data_known=0).delete()
-    return before
 
 
 def late_seconds() -> float:

@@ -26,7 +26,7 @@ from sessions_app.queries.money import dearest_sessions, usage, usage_of_turns, 
 from sessions_app.services import agents, audit
 from sessions_app.services.approvals.requests import Question
 from sessions_app.services.log import events, links, projections
-from sessions_app.services.money import totals
+from sessions_app.services.money import folding, totals
 from sessions_app.services.oversight import planting
 from tests.services.build import answer, call, user
 from tests.services.log.test_rebuild import NOON, logs
@@ -189,9 +189,9 @@ def test_any_log_in_two_pieces(agent, log, cut, is_folded):
 
 def test_a_fold_takes_some_at_a_time_and_nothing_twice(agent, workspace, monkeypatch):
     one_of_each(agent)
-    monkeypatch.setattr(totals, "MOST_CHANGES", 7)
+    monkeypatch.setattr(folding, "MOST_CHANGES", 7)
     waiting = UsageChange.objects.count()
-    assert totals._fold_some() == 7
+    assert folding._fold_some(UsageChange, totals.FOLD, totals.LOCK) == 7
     check(workspace, NOON)
     assert totals.fold() == waiting - 7
     assert totals.fold() == 0
