@@ -29,6 +29,7 @@ session_urls = [
     path(f"{PAGE}/rows", page.rows, name="session-rows"),
     path(f"{PAGE}/outline", page.outline_rows, name="session-outline"),
     path(f"{PAGE}/head", page.head, name="session-head"),
+    path(f"{PAGE}/overview", page.overview, name="session-overview"),
     path(f"{PAGE}/facts", page.facts, name="session-facts"),
     path(f"{PAGE}/files", files.index, name="session-files"),
     path(f"{PAGE}/files/link", files.link, name="session-files-link"),

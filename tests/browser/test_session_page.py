@@ -238,7 +238,7 @@ def test_new_events_come_in_below_and_results_join_their_calls(open_page, agent)
     expect(page.locator("#e-4")).to_contain_text("It was found")
     expect(page.locator("#t-2")).to_contain_text("And now?")
     expect(page.locator("#e-2")).to_contain_text("found it")
-    expect(page.locator("#s-head")).to_contain_text("2 turns")
+    expect(page.locator("#overview")).to_contain_text("2 turns")
     ask(session)
     expect(page.locator(".card.is-open")).to_contain_text("issue_refund")
     expect(page.locator("#s-head")).to_contain_text("needs approval")
@@ -311,7 +311,7 @@ def test_on_paper_stands_what_is_read_and_that_it_goes_on(open_page, agent):
     page = open_page(path_of(session), java_script_enabled=False, color_scheme="dark")
     page.emulate_media(media="print")
     expect(page.locator("#e-61")).to_be_visible()
-    for gone in (".bar", "#tools", "#rail", "#composer", ".more > a"):
+    for gone in (".desk-menu", "#tools", "#rail", "#composer", ".more > a"):
         expect(page.locator(gone).first).to_be_hidden()
     told = page.locator(".more").first.evaluate("more => getComputedStyle(more, '::after').content")
     assert "holds all of it" in told

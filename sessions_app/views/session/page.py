@@ -170,10 +170,19 @@ def outline_rows(request: access.DeskRequest, agent_id: UUID, session_id: UUID) 
 @require_safe
 @access.viewer
 def head(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
-    """The totals in the head of the page, as they are now."""
+    """The head of the page, as it is now."""
     session = session_at(request, agent_id, session_id)
     context = {"session": session, "head": head_of(request, session)}
     return fragment(request, "sessions/head/_head.html", context, "The session")
+
+
+@require_safe
+@access.viewer
+def overview(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+    """What stands beside the timeline: what the session comes to, as it is now."""
+    session = session_at(request, agent_id, session_id)
+    context = {"session": session, "head": head_of(request, session)}
+    return fragment(request, "sessions/side/_overview.html", context, "Overview")
 
 
 @require_safe

@@ -17,6 +17,15 @@ export function askFrame() {
   });
 }
 
+// Where the bars end that stick to the top of the screen; 0 where they do not stick, or were scrolled away.
+const READ = 40; // px below them: a turn that begins there is the one that is read
+export function underBars() {
+  const bars = document.getElementById("bars");
+  const style = getComputedStyle(bars);
+  return style.position === "sticky" ? parseFloat(style.top) + bars.offsetHeight : 0;
+}
+export const isRead = (turn) => turn.getBoundingClientRect().top < Math.max(0, document.getElementById("bars").getBoundingClientRect().bottom) + READ;
+
 const isInSight = (element) => element.getBoundingClientRect().bottom > 0;
 
 // Heads of turns are no measure: they stick. Rows are asked only where their chunk is in sight: the others are not laid out.

@@ -1,6 +1,7 @@
 // Keys of the session page. Each one has a button or link as well; none needs AltGr.
 
 import { CHOICES, chooseOnCard, closeChoice, isTyping } from "../keyboard.js";
+import { isRead, underBars } from "./frame.js";
 import { base, closeInspector, closeSearch, go, jump, reveal } from "./navigation.js";
 import { awayBetween, bringBack, isAwayBetween, openedAway } from "./windows.js";
 
@@ -18,7 +19,7 @@ function focusOn(stop) {
 }
 
 function inSight() {
-  return stops().findIndex((stop) => stop.getBoundingClientRect().bottom > 150);
+  return stops().findIndex((stop) => stop.getBoundingClientRect().bottom > underBars() + 40);
 }
 
 async function step(by) {
@@ -34,7 +35,7 @@ async function step(by) {
 // Back goes to the head of this turn first, as players of music do.
 function turn(by) {
   const turns = [...document.querySelectorAll(".turn")];
-  const here = current()?.closest(".turn") ?? turns.findLast((one) => one.getBoundingClientRect().top < 140) ?? turns[0];
+  const here = current()?.closest(".turn") ?? turns.findLast(isRead) ?? turns[0];
   const first = (one) => one?.querySelector("[data-seq]");
   const inside = by < 0 && current() && current() !== first(here) && !here.matches(".continued");
   const neighbour = turns[turns.indexOf(here) + by];

@@ -16,6 +16,7 @@ let after = live.dataset.after;
 let follow = false;
 let unseen = 0;
 let headTimer = null;
+let overviewTimer = null;
 let turnStateTimer = null;
 let outlineTimer = null;
 let outlineFrom = Infinity;
@@ -99,11 +100,18 @@ function refreshHead() {
     const head = document.getElementById("s-head");
     if (!head.querySelector("details[open]")) refreshById("s-head");
   }, 600);
+  clearTimeout(overviewTimer);
+  overviewTimer = setTimeout(() => { if (!isUsed(overview())) refreshById("overview"); }, 2_000);
 }
 
-// What somebody opened in the head stays open, also when the answer was on its way already.
+// What somebody opened or writes in the head or the overview stays, also when the answer was on its way already.
+const overview = () => document.getElementById("overview");
+const isUsed = (piece) => Boolean(piece.querySelector("details[open], [aria-busy]")) || piece.contains(document.activeElement) || isBeingFilledIn(piece);
 document.addEventListener("htmx:beforeSwap", (event) => {
-  if (event.detail.target.id === "s-head" && event.detail.target.querySelector("details[open]")) event.detail.shouldSwap = false;
+  const { target, requestConfig } = event.detail;
+  const isHead = target.id === "s-head" && target.querySelector("details[open]");
+  const isOverview = target.id === "overview" && requestConfig.elt === target && isUsed(target);
+  if (isHead || isOverview) event.detail.shouldSwap = false;
 });
 
 // A result belongs to a call that is shown already: those without one are asked for again.

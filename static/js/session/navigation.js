@@ -1,6 +1,7 @@
 // Moving about in a session: windows of rows that join, links that stay on the page, the inspector beside it.
 
-import { askFrame, eachFrame, holdInPlace, keepInPlace } from "./frame.js";
+import { askFrame, eachFrame, holdInPlace, isRead, keepInPlace, underBars } from "./frame.js";
+import { openFacts, showSide } from "./side.js";
 import { join } from "./windows.js";
 
 const byId = (id) => document.getElementById(id);
@@ -32,7 +33,7 @@ eachFrame(() => {
 // The outline shows which turn is being read.
 eachFrame(() => {
   const turns = [...document.querySelectorAll("#timeline > .turn")];
-  const here = turns.findLast((turn) => turn.getBoundingClientRect().top < 140) ?? turns[0];
+  const here = turns.findLast(isRead) ?? turns[0];
   const mark = here && document.querySelector(`#outline li[data-turn="${here.dataset.turn}"]`);
   if (!mark || mark.classList.contains("here")) return null;
   const rail = byId("rail");
@@ -67,7 +68,7 @@ export async function go(href, seq, addressOf = () => href) {
   history.pushState({ seq: target }, "", addressOf(target));
   const row = target && rowOf(target);
   if (row) reveal(row);
-  else window.scrollTo({ top: byId("panes").offsetTop - byId("tools").offsetHeight });
+  else window.scrollTo({ top: window.scrollY + byId("panes").getBoundingClientRect().top - underBars() });
   askFrame();
 }
 
@@ -76,7 +77,7 @@ function inspect(seq, href) {
   inspecting = String(seq);
   for (const old of document.querySelectorAll(".is-inspected")) old.classList.remove("is-inspected");
   rowOf(seq)?.classList.add("is-inspected");
-  byId("panes").classList.add("with-inspector");
+  showSide("inspector");
   htmx.ajax("GET", `${base()}/events/${seq}`, { source: "#inspector", target: "#inspector", swap: "innerHTML" });
   if (href) history.pushState({ seq }, "", href);
 }
@@ -88,7 +89,7 @@ const inspected = () => byId("inspector").querySelector("[data-event]")?.dataset
 document.addEventListener("focusin", (event) => {
   clearTimeout(following);
   const seq = event.target.closest("#timeline [data-seq]")?.dataset.seq;
-  if (!seq || !inspected()) return;
+  if (!seq || !inspected() || !byId("inspector").checkVisibility()) return;
   following = setTimeout(() => {
     if (!inspected() || seq === (inspecting ?? inspected())) return;
     inspect(seq);
@@ -99,11 +100,15 @@ document.addEventListener("focusin", (event) => {
   }, FOLLOWS_AFTER);
 });
 
+function emptyInspector() {
+  byId("inspector").replaceChildren();
+  showSide("overview");
+}
+
 export function closeInspector() {
   const seq = inspected();
   inspecting = null;
-  byId("inspector").replaceChildren();
-  byId("panes").classList.remove("with-inspector");
+  emptyInspector();
   const row = document.querySelector(".is-inspected") ?? (seq && rowOf(seq));
   row?.classList.remove("is-inspected");
   (row?.matches("details") ? row.querySelector("summary") : row)?.focus({ preventScroll: true });
@@ -115,7 +120,7 @@ export function closeInspector() {
 window.addEventListener("popstate", () => {
   const seq = new URL(location).searchParams.get("event");
   if (seq && rowOf(seq)) inspect(seq);
-  else if (!seq && byId("inspector").firstChild) { byId("inspector").replaceChildren(); byId("panes").classList.remove("with-inspector"); }
+  else if (!seq && byId("inspector").firstChild) emptyInspector();
 });
 
 document.addEventListener("click", (event) => {
@@ -137,7 +142,7 @@ document.addEventListener("click", (event) => {
   if (link.matches("[data-inspect]")) inspect(link.dataset.inspect, link.href);
   else if (link.matches("[data-close-inspector]")) closeInspector();
   else if (link.matches("[data-close-search]")) closeSearch();
-  else if (link.matches("[data-open-facts]")) { document.querySelector(".s-facts").open = true; }
+  else if (link.matches("[data-open-facts]")) openFacts();
   else if (link.matches("[data-hit]")) {
     for (const old of document.querySelectorAll("a[data-hit][aria-current]")) old.removeAttribute("aria-current");
     link.setAttribute("aria-current", "true");
