@@ -10,7 +10,7 @@ from .views.approvals import attention, batch, decisions, handling, inbox, reaso
 from .views.money import tool_calls, usage, wallets
 from .views.policies import editor, grants
 from .views.policies import pages as policies
-from .views.session import chat, continuation, event, files, page
+from .views.session import chat, continuation, cost, event, files, page
 from .views.settings import absences, notices, outgoing_webhooks, push, secrets, slack, workspace
 from .views.triggers import schedules, webhook_endpoints, webhook_receiver
 
@@ -31,6 +31,7 @@ session_urls = [
     path(f"{PAGE}/head", page.head, name="session-head"),
     path(f"{PAGE}/overview", page.overview, name="session-overview"),
     path(f"{PAGE}/facts", page.facts, name="session-facts"),
+    path(f"{PAGE}/cost", cost.index, name="session-cost"),
     path(f"{PAGE}/files", files.index, name="session-files"),
     path(f"{PAGE}/files/link", files.link, name="session-files-link"),
     path(f"{PAGE}/find", page.find, name="session-find"),

@@ -41,7 +41,7 @@ from . import (
     waiting,
     wallets,
 )
-from .log import files
+from .log import cost, files
 from .notices import outgoing_webhooks
 from .parsing import BodyParser
 from .problems import Problem, invalid
@@ -119,6 +119,7 @@ def build() -> NinjaAPI:
         audit,
         oversight,
         files,
+        cost,
     ):
         api.add_router(ROOT, noun.router)
     for noun in (sessions, events, waiting):

@@ -28,6 +28,7 @@ LITERALLY = {
     "/api/v1/sessions": {"get"},
     "/api/v1/sessions/{session_id}": {"get", "delete"},
     "/api/v1/sessions/{session_id}/turns": {"get"},
+    "/api/v1/sessions/{session_id}/cost": {"get"},
     "/api/v1/sessions/{session_id}/files": {"get"},
     "/api/v1/sessions/{session_id}/files/diff": {"get"},
     "/api/v1/sessions/{session_id}/continue": {"post"},

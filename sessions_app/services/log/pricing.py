@@ -53,12 +53,18 @@ def price(model: str | None, at: datetime, tokens: tuple[int, int, int, int, int
 
     ``tokens``: input without cache, cache read, cache write, of which for an hour, output with reasoning.
     """
+    found = rates(model, at, tokens[0] + tokens[1] + tokens[2])
+    return None if found is None else found.amount(*tokens)
+
+
+def rates(model: str | None, at: datetime, prompt: int) -> Rates | None:
+    """What a token of one request costs whose prompt has so many, or None when there is no price for the model."""
     known = _find(model) if model else None
     if known is None:
         return None
     prices = known.get_prices(at)  # by date, and with some providers by the time of day
     card = _cards.get(id(prices)) or _cards.setdefault(id(prices), _Card(prices))
-    return card.rates(tokens[0] + tokens[1] + tokens[2]).amount(*tokens)
+    return card.rates(prompt)
 
 
 @dataclass(frozen=True, slots=True)

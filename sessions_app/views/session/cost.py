@@ -1,0 +1,72 @@
+"""Where the cost of a session went: its bill, short in the overview and whole on a page of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.views.decorators.http import require_safe
+
+from sessions_app.bill import words
+from sessions_app.bill.bill import Bill, Line
+from sessions_app.bill.places import Place
+from sessions_app.bill.words import Sentence
+from sessions_app.models import Session
+from sessions_app.queries.log import event_detail
+from sessions_app.services.money import bills
+
+from .. import access
+from ..pages import page_or_fragment
+from .addresses import event_url, session_at
+
+FEW = 3
+"""Places and models that the overview shows."""
+LINES = 100
+"""Of a table; a session may have thousands of sub-agents."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A place as it stands on a page."""
+
+    place: Place
+    words: Sentence
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Lines of one division of the bill, and how many there are beyond them."""
+
+    lines: list[Line]
+    more: int
+
+
+@require_safe
+@access.viewer
+def index(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+    """The whole bill; to htmx the short one that stands in the overview."""
+    session = session_at(request, agent_id, session_id)
+    bill = bills.of(session)
+    context = {
+        "session": session,
+        "bill": bill,
+        "classes": [(words.CLASSES[line.name or ""], line) for line in bill.classes],
+        "models": _table(bill.models),
+        "agents": _table(bill.agents),
+        "tools": _table(bill.tools),
+        "places": _places(session, bill),
+        "base": event_url(session, None),
+        "few": FEW,
+        "children": event_detail.children(session.pk),
+    }
+    return page_or_fragment(request, "sessions/cost/index.html", "sessions/cost/_short.html", context)
+
+
+def _table(lines: list[Line]) -> Table:
+    return Table(lines[:LINES], max(0, len(lines) - LINES))
+
+
+def _places(session: Session, bill: Bill) -> list[Shown]:
+    return [Shown(place, words.sentence(place), event_url(session, place.seq)) for place in bill.places]

@@ -1,0 +1,76 @@
+"""The bill of a session: short for the overview, whole on its page, with its places as links to events."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from sessions_app.drafts import Usage
+from sessions_app.models import Session
+
+from .build import Page, asked, call, path_of, result, said, session_with
+
+OPUS = "claude-opus-4-5"
+
+
+def shown(client, session: Session, **headers: str) -> Page:
+    answer = client.get(f"{path_of(session)}/cost", headers=headers)
+    assert answer.status_code == 200
+    return Page(answer.content)
+
+
+@pytest.fixture
+def spent(agent):
+    return session_with(
+        agent,
+        [
+            asked("p", "Go"),
+            call("r", "Read<b>", {}, request="1"),
+            said("a", "Read", request="1", model=OPUS, usage=Usage(input_tokens=100, cache_write_tokens=60_000)),
+            result("r", "x" * 4_000),
+            said("b", "Done", seconds=400, request="2", model=OPUS,
+                 usage=Usage(cache_write_tokens=61_000, output_tokens=900)),
+            said("c", "More", seconds=401, request="3", model="house-model", usage=Usage(input_tokens=2_000)),
+        ],
+    )  # fmt: skip
+
+
+def test_the_page_divides_the_cost_and_says_why(viewer, spent):
+    page = shown(viewer, spent)
+    for words in ("≥ $0.77", "Cache write", "By model", "By sub-agent", "By tool", "the agent itself", "Read<b>"):
+        assert words in page.text
+    assert "Cache lost after a pause of 6 m 39 s: 60.0 k tokens sent again" in page.text
+    places = [link["href"] for link in page.all("a") if "?event=" in link.get("href", "")]
+    assert places[0] == f"{path_of(spent)}?event=5#e-5"
+
+
+def test_what_at_least_means_is_told_with_a_key(viewer, spent):
+    page = shown(viewer, spent)
+    assert page.all("summary")
+    assert "2.0 k tokens of house-model" in page.text and "never that of another" in page.text
+
+
+def test_the_overview_is_given_the_short_bill(viewer, spent):
+    page = shown(viewer, spent, HX_Request="true")
+    assert "Dearest places" in page.text and "By tool" not in page.text and "<html" not in page.text
+    assert [link["href"] for link in page.all("a")][-1] == f"{path_of(spent)}/cost"
+
+
+def test_a_stated_cost_is_not_divided(viewer, agent):
+    usage = Usage(input_tokens=10, output_tokens=3)
+    session = session_with(agent, [asked("p", "Go"), said("a", "Hi", request="1", cost=Decimal("0.25"), usage=usage)])
+    page = shown(viewer, session)
+    assert "stated by the recorder" in page.text and "no division is made up here" in page.text
+
+
+def test_a_session_without_tokens_is_not_free(viewer, agent):
+    page = shown(viewer, session_with(agent, [asked("p", "Go")]))
+    assert "That is not the same as free" in page.text
+
+
+def test_the_page_asks_as_often_for_many_requests_as_for_few(viewer, agent, django_assert_max_num_queries):
+    usage = Usage(input_tokens=10)
+    session = session_with(agent, [said(f"a{n}", "Hi", request=f"{n}", model=OPUS, usage=usage) for n in range(60)])
+    with django_assert_max_num_queries(16):
+        shown(viewer, session)
