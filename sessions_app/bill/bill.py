@@ -33,6 +33,8 @@ class Line:
     carried_tokens: int = 0
     unpriced_tokens: int = 0
     """Of requests without a price: the amount is at least what is stated."""
+    under_reported: int = 0
+    """Responses of which the recorder wrote down fewer tokens than there were: at least, too."""
 
     @property
     def is_known(self) -> bool:
@@ -115,6 +117,7 @@ def _classes(requests: Iterable[Request]) -> list[Line]:
 def _add(line: Line, request: Request) -> None:
     line.amount += request.amount
     line.requests += 1
+    line.under_reported += request.is_under_reported
     line.tokens = (line.tokens or 0) + request.context + request.output
     if request.is_unpriced:
         line.unpriced_tokens += request.context + request.output

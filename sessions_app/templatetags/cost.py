@@ -22,5 +22,6 @@ def bill_amount(line: Line) -> SafeString:
         title = numbers.dollars(line.amount)
         if line.unpriced_tokens:
             title += f"; {numbers.exact(line.unpriced_tokens)} tokens more have no known price"
-    short = numbers.money(line.amount if line.is_known else None, partial=bool(line.unpriced_tokens))
+    partial = bool(line.unpriced_tokens or line.under_reported)
+    short = numbers.money(line.amount if line.is_known else None, partial=partial)
     return format_html('<span title="{}">{}</span>', title, short)

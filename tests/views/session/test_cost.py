@@ -42,7 +42,7 @@ def test_the_page_divides_the_cost_and_says_why(viewer, spent):
         assert words in page.text
     assert "Cache lost after a pause of 6 m 39 s: 60.0 k tokens sent again" in page.text
     places = [link["href"] for link in page.all("a") if "?event=" in link.get("href", "")]
-    assert places[0] == f"{path_of(spent)}?event=5#e-5"
+    assert f"{path_of(spent)}?event=5#e-5" in places
 
 
 def test_what_at_least_means_is_told_with_a_key(viewer, spent):
