@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import reduce
 from operator import or_
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, Count, F, IntegerField, Prefetch, Q, QuerySet, Value, When, prefetch_related_objects
+from django.db.models import Case, Count, F, Prefetch, Q, QuerySet, prefetch_related_objects
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from sessions_app.models import Approval, EscalationStep, Member, Turn
+from sessions_app.models.gate import urgency as order
 
 from . import deciders, votes
 
@@ -22,8 +23,6 @@ RECENT = 20
 HIGH = ("high", "critical", "destructive")
 """Risk labels of calls that come first and are approved in two steps."""
 EXPIRING = timedelta(minutes=10)
-NEVER = datetime(9999, 1, 1, tzinfo=UTC)
-"""Stands for "does not expire" where approvals are put in order."""
 STEPS_TAKEN = Prefetch(
     "escalation_steps", EscalationStep.objects.exclude(fired_at=None).order_by("position"), to_attr="steps_taken"
 )
@@ -43,13 +42,8 @@ class Counts:
 
 
 def urgency() -> tuple[Case, Coalesce]:
-    """Rank of the risk (0 is the greatest; one without a label is between medium and low), and when it expires."""
-    ranks = ((0, ("critical", "destructive")), (1, ("high",)), (3, ("low",)))
-    rank = Case(
-        *(When(risk__in=labels, then=Value(rank)) for rank, labels in ranks), default=Value(2),
-        output_field=IntegerField(),
-    )  # fmt: skip
-    return rank, Coalesce("expires_at", Value(NEVER))
+    """Rank of the risk, and when it expires."""
+    return order.rank(), order.expires()
 
 
 def undecided() -> Q:
@@ -113,7 +107,7 @@ def _behind(last: Approval) -> Q:
     """Rows that come after one in the order of ``waiting``, so that rows that come or go do not move the others."""
     place: list[tuple[str, Any]] = [
         ("rank", rank_of(last.risk)),
-        ("expires", last.expires_at or NEVER),
+        ("expires", last.expires_at or order.NEVER),
         ("requested_at", last.requested_at),
         ("id", last.pk),
     ]
@@ -126,12 +120,12 @@ def _behind(last: Approval) -> Q:
 
 def rank_of(risk: str) -> int:
     """The rank that ``urgency`` gives a risk label."""
-    return {"critical": 0, "destructive": 0, "high": 1, "low": 3}.get(risk, 2)
+    return next((rank for rank, labels in order.RANKS if risk in labels), order.OTHER_RANK)
 
 
 def urgency_key(approval: Approval) -> str:
     """A text that sorts as ``waiting`` does: a page puts a new row where the server would."""
-    expires = approval.expires_at or NEVER
+    expires = approval.expires_at or order.NEVER
     return f"{rank_of(approval.risk)} {expires.isoformat()} {approval.requested_at.isoformat()} {approval.pk}"
 
 

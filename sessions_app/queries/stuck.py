@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q, Subquery
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from sessions_app.models import Agent, Approval, EscalationStep, Session, TurnInFlight
+from sessions_app.models import Agent, ApiKey, Approval, EscalationStep, Session, TurnInFlight
 
 from . import absences, deciders
 
@@ -40,7 +40,7 @@ def stuck(workspace_id: UUID, most: int = 20) -> list[Stuck]:
     for reason in (
         _nobody_may_decide, _assigned_to_who_is_away, _asker_is_gone, _not_escalated, _not_delivered,
     ):  # fmt: skip
-        for one in reason(workspace_id):
+        for one in reason(workspace_id, most):
             found.setdefault(one.approval.pk, one)
     return sorted(found.values(), key=lambda one: (one.approval.requested_at, one.approval.pk))[:most]
 
@@ -53,47 +53,52 @@ def undelivered() -> Q:
     return decided & late & Q(delivery__in=["failed", "uncertain"])
 
 
-def _pending(workspace_id: UUID) -> list[Approval]:
+def _pending(workspace_id: UUID) -> QuerySet[Approval]:
+    """What waits, the oldest first."""
     found = Approval.objects.filter(workspace_id=workspace_id, status=Status.PENDING)
-    old = found.filter(requested_at__lt=timezone.now() - UNDECIDABLE_AFTER)
-    return list(old.select_related("session__agent").order_by("requested_at", "id")[:LOOKED_AT])
+    return found.order_by("requested_at", "id")
 
 
-def _nobody_may_decide(workspace_id: UUID) -> Iterator[Stuck]:
-    waiting = _pending(workspace_id)
+def _nobody_may_decide(workspace_id: UUID, most: int) -> Iterator[Stuck]:
+    old = _pending(workspace_id).filter(requested_at__lt=timezone.now() - UNDECIDABLE_AFTER)
+    waiting = list(old.only("terms", "votes_needed", "asked_by_user", "initiated_by")[:LOOKED_AT])
     candidates = deciders.candidates(workspace_id) if waiting else []
-    for approval in waiting:
-        if why := deciders.why_stuck(approval, candidates):
-            yield Stuck(approval, why)
+    found = {one.pk: why for one in waiting if (why := deciders.why_stuck(one, candidates))}
+    first = list(found)[:most]
+    if first:
+        for approval in _pending(workspace_id).filter(pk__in=first).select_related("session__agent"):
+            yield Stuck(approval, found[approval.pk])
 
 
-def _assigned_to_who_is_away(workspace_id: UUID) -> Iterator[Stuck]:
+def _assigned_to_who_is_away(workspace_id: UUID, most: int) -> Iterator[Stuck]:
     away = absences.away(workspace_id)
     if not away:
         return
-    found = Approval.objects.filter(workspace_id=workspace_id, status=Status.PENDING, assigned_to__in=away)
-    for approval in found.select_related("session__agent", "assigned_to__user").order_by("requested_at", "id"):
+    found = _pending(workspace_id).filter(assigned_to__in=away)
+    for approval in found.select_related("session__agent", "assigned_to__user")[:most]:
         yield Stuck(approval, f"it is assigned to {approval.assigned_to}, who is away")
 
 
-def _asker_is_gone(workspace_id: UUID) -> Iterator[Stuck]:
-    """Nobody would make the call any more: the key that asked is of no use, or the agent is at no turn."""
-    now = timezone.now()
-    waiting = Approval.objects.filter(
-        workspace_id=workspace_id, status=Status.PENDING, requested_at__lt=now - ASKER_GONE_AFTER
-    ).select_related("session__agent")
-    dead = Q(asked_by_key__revoked_at__isnull=False) | Q(asked_by_key__expires_at__lte=now)
-    here = ~Q(session__agent__runtime=Agent.Runtime.EXTERNAL) & Q(asked_by_key=None, asked_by_user=None)
+def _asker_is_gone(workspace_id: UUID, most: int) -> Iterator[Stuck]:
+    """Nobody would make the call any more: the key that asked is of no use, or the agent is at no turn.
+
+    Keys and agents are looked up first: most workspaces have none of those, and a thousand approvals need no join.
+    """
+    waiting = _pending(workspace_id).filter(requested_at__lt=timezone.now() - ASKER_GONE_AFTER)
+    waiting = waiting.select_related("session__agent")
+    ended = Q(revoked_at__isnull=False) | Q(expires_at__lte=timezone.now())
+    keys = list(ApiKey.objects.filter(ended, workspace_id=workspace_id).values_list("pk", flat=True))
+    for approval in waiting.filter(asked_by_key__in=keys)[:most]:
+        yield Stuck(approval, f"the key {approval.requested_by}, which asked, was revoked or has expired")
+    run_here = Agent.objects.filter(workspace_id=workspace_id).exclude(runtime=Agent.Runtime.EXTERNAL)
+    agents = list(run_here.values_list("pk", flat=True))
+    here = waiting.filter(asked_by_key=None, asked_by_user=None, session__agent__in=agents)
     at_work = TurnInFlight.objects.filter(session=OuterRef("session"))
-    left = here & ~Exists(at_work) & ~Q(session__origin=Session.Origin.IMPORT)
-    for approval in waiting.filter(dead | left).order_by("requested_at", "id"):
-        if approval.asked_by_key_id:
-            yield Stuck(approval, f"the key {approval.requested_by}, which asked, was revoked or has expired")
-        else:
-            yield Stuck(approval, "its agent is at no turn any more that could make the call")
+    for approval in here.filter(~Exists(at_work)).exclude(session__origin=Session.Origin.IMPORT)[:most]:
+        yield Stuck(approval, "its agent is at no turn any more that could make the call")
 
 
-def _not_escalated(workspace_id: UUID) -> Iterator[Stuck]:
+def _not_escalated(workspace_id: UUID, _: int) -> Iterator[Stuck]:
     """More people were to be told, and nobody was. Of the steps that fired the last one counts."""
     fired = EscalationStep.objects.filter(approval=OuterRef("approval"), fired_at__isnull=False)
     is_last = Q(pk=Subquery(fired.order_by("-position").values("pk")[:1]))
@@ -108,7 +113,7 @@ def _not_escalated(workspace_id: UUID) -> Iterator[Stuck]:
             yield Stuck(step.approval, f"it was to be told to more people ({whom}), and none of them is here")
 
 
-def _not_delivered(workspace_id: UUID) -> Iterator[Stuck]:
+def _not_delivered(workspace_id: UUID, _: int) -> Iterator[Stuck]:
     found = Approval.objects.filter(undelivered(), workspace_id=workspace_id).select_related("session__agent")
     for approval in found.order_by("decided_at", "id")[:LOOKED_AT]:
         doubt = "could not be delivered" if approval.delivery == "failed" else "may or may not have been delivered"

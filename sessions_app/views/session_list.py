@@ -59,14 +59,28 @@ def _found(request: access.DeskRequest, read: session_filter.ReadFilter) -> dict
     if read.wanted.q:
         more["side_by_side"] = said.has_words_side_by_side(read.wanted.q)
         more["unsearchable"] = said.unsearchable(request.member.workspace_id)
+    if page.next_cursor is None and "cursor" not in request.GET:
+        return more | _told(queries.totals_of(page.items))
     return more | _totals(found, read, everything=request.GET.get("totals") == "all")
 
 
 def _totals(found: QuerySet[Session], read: session_filter.ReadFilter, *, everything: bool) -> dict[str, Any]:
-    """Totals, or where many sessions pass the address at which all of them are added up."""
-    row = queries.totals(found, None if everything else queries.SUMMED)
-    if row is None:
-        return {"totals": None, "summed": queries.SUMMED, "all_totals": read.query(totals="all")}
+    """Totals, or where many sessions pass the address at which all of them are added up.
+
+    ``about`` is how many there are by statistics, to two digits: not told where filters may depend on each other.
+    """
+    if everything:
+        return _told(queries.totals(found, None))
+    many = {"totals": None, "all_totals": read.query(totals="all")}
+    about = queries.estimated(found)
+    if about > 2 * queries.SUMMED:
+        is_known = len(read.wanted.active) < 2 and not read.wanted.q
+        return many | {"about": round(about, 2 - len(str(about))) if is_known else None}
+    row = queries.totals(found, queries.SUMMED)
+    return _told(row) if row else many | {"summed": queries.SUMMED}
+
+
+def _told(row: dict[str, Any]) -> dict[str, Any]:
     return {"totals": row, "sums": Sums.from_row(row)}
 
 

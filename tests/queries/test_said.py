@@ -15,13 +15,17 @@ from sessions_app.services.log import search_index
 from tests.services.build import append, event, user
 
 pytestmark = pytest.mark.django_db
-WAYS = {"rare": (500, 100, 20), "asked one by one": (0, 0, 0), "collected": (0, 0, 10**6)}
-"""``FEW``, ``FEW_TO_READ`` and ``COMMON``."""
+NAMES = ("FEW", "FEW_TO_READ", "COMMON", "RECENT")
+WAYS = {
+    "rare": (500, 100, 20, 2), "asked one by one": (0, 0, 0, 2), "collected": (0, 0, 10**6, 10**6),
+    "collected and walked": (0, 0, 10**6, 0),
+}  # fmt: skip
+"""Bounds by which a way is chosen, in the order of ``NAMES``."""
 
 
 @pytest.fixture(params=WAYS)
 def way(request, monkeypatch) -> str:
-    for name, value in zip(("FEW", "FEW_TO_READ", "COMMON"), WAYS[request.param], strict=True):
+    for name, value in zip(NAMES, WAYS[request.param], strict=True):
         monkeypatch.setattr(said, name, value)
     return request.param
 
@@ -63,7 +67,7 @@ def test_the_sessions_of_a_search(desk, agent, way, words, names):
 
 
 def test_whoever_asks_one_by_one_stops_when_the_page_is_full(agent, monkeypatch):
-    for name, value in zip(("FEW", "FEW_TO_READ", "COMMON"), WAYS["asked one by one"], strict=True):
+    for name, value in zip(NAMES, WAYS["asked one by one"], strict=True):
         monkeypatch.setattr(said, name, value)
     for n in range(40):
         append(sessions.create(agent, by=audit.SYSTEM), user(f"refund {n}"))

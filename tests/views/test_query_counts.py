@@ -52,7 +52,8 @@ def test_queries_do_not_grow_with_rows(admin, workspace):
     before = {path: queries(admin, path) for path in PATHS}
     fill(workspace, FEW, MANY)
     assert ApiKey.objects.count() == MANY
-    assert {path: queries(admin, path) for path in PATHS} == before
+    more = {path: n for path in PATHS if (n := queries(admin, path)) > before[path]}
+    assert more == {}, "a common word takes one less than a rare one"
     assert max(before.values()) <= 21
 
 

@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from sessions_app.queries.sessions import session_list as queries
 from sessions_app.services import agents
 from sessions_app.views import session_list
+from tests import database_roles
 from tests.html import on_one_line
 
 from .build import asks, session_of, words
@@ -158,6 +159,7 @@ def test_invalid_filter_is_refused_in_the_words_of_the_form(viewer):
 
 
 def test_more_sessions_than_are_added_up_unasked_have_totals_on_demand(viewer, three_sessions, monkeypatch):
+    monkeypatch.setattr(session_list, "ROWS", 2)
     monkeypatch.setattr(queries, "SUMMED", 2)
     page = viewer.get("/sessions/")
     assert "More than 2 sessions" in words(page) and "$8.01" not in words(page)
@@ -165,6 +167,26 @@ def test_more_sessions_than_are_added_up_unasked_have_totals_on_demand(viewer, t
     assert "3 sessions" in words(viewer.get("/sessions/?totals=all"))
     monkeypatch.setattr(queries, "SUMMED", 3)
     assert "3 sessions" in words(viewer.get("/sessions/"))
+
+
+def test_how_many_there_are_about_is_told_by_statistics(viewer, three_sessions, monkeypatch):
+    with database_roles.as_owner() as cursor:
+        cursor.execute("ANALYZE sessions_app_session")
+    monkeypatch.setattr(session_list, "ROWS", 1)
+    monkeypatch.setattr(queries, "SUMMED", 1)
+    with CaptureQueriesContext(connection) as captured:
+        assert "About 3 sessions Add all of them up" in words(viewer.get("/sessions/"))
+    assert not [query for query in captured if "SUM(" in query["sql"]]
+    monkeypatch.setattr(queries, "SUMMED", 0)
+    assert "Many sessions" in words(viewer.get("/sessions/?from=2001-01-01&to=2999-12-31")), "they may depend"
+    assert "3 sessions" in words(viewer.get("/sessions/?totals=all"))
+
+
+def test_sessions_that_fit_on_the_page_are_not_read_again_for_their_totals(viewer, three_sessions):
+    with CaptureQueriesContext(connection) as captured:
+        page = words(viewer.get("/sessions/"))
+    assert "3 sessions" in page and "$8.01" in page
+    assert not [query for query in captured if "SUM(" in query["sql"]]
 
 
 def test_further_rows_do_not_add_up_the_list_again(viewer, workspace, three_sessions):

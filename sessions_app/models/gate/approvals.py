@@ -17,6 +17,7 @@ from ..fields import AsWrittenJSON
 from ..sessions import Session
 from ..turns import Turn
 from ..workspaces import ApiKey, Member, Workspace
+from . import urgency
 from .grants import Grant
 from .policies import PolicyVersion
 
@@ -155,7 +156,11 @@ class Approval(models.Model):
                 condition=models.Q(status="pending", deliver_at__isnull=False),
                 name="approval_takes_effect",
             ),
-        ]
+            models.Index(
+                models.F("workspace"), urgency.rank(), urgency.expires(), models.F("requested_at"), models.F("id"),
+                condition=models.Q(status="pending", deliver_at=None), name="approval_urgency",
+            ),
+        ]  # fmt: skip
 
     @property
     def is_escalation(self) -> bool:

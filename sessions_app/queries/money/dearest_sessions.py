@@ -1,7 +1,8 @@
 """Which sessions a page of usage by session shows, without adding up all others.
 
-What a session used ever is measured (``SessionMeasures``), and no period has more of it. So sessions are gone through
-from the dearest ever on, until nobody who follows can be among the dearest of the period any more.
+Of a short period what its sessions spent in it is added up, and nothing else of them. Of a long one: what a session
+used ever is measured (``SessionMeasures``), and no period has more of it. So sessions are gone through from the dearest
+ever on, until nobody who follows can be among the dearest of the period any more.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from django.db import connection
 from .days import Days
 
 FEW = 1_000
-"""So many sessions are all added up."""
+"""So many sessions are all added up, everything that they used."""
+RANKED = 15_000
+"""So many are ranked by what they spent in the period, at 2 us each. The others' way costs 13 us a session that it goes
+through: of a month 10,000 at 100,000 sessions, of half a year 500."""
 BATCH = 500
 Ranked = list[tuple[Decimal, UUID]]
 """What sessions spent in a period, below zero, with their ids: in order the dearest first."""
@@ -33,6 +37,10 @@ ORDER BY m.cost + m.data DESC, m.session_id DESC LIMIT %(batch)s
 SPENT_BY = f"""
 SELECT -sum({SPENT}), u.session_id FROM unnest(%(ids)s::uuid[]) AS wanted (id)
 JOIN sessions_app_sessionusage u ON u.session_id = wanted.id AND {IN_PERIOD} GROUP BY u.session_id
+"""
+RANKED_IN_PERIOD = f"""
+SELECT -sum({SPENT}), u.session_id FROM sessions_app_sessionusage u
+WHERE u.workspace_id = %(workspace)s AND {IN_PERIOD} GROUP BY u.session_id ORDER BY 1, 2 LIMIT %(limit)s
 """
 FREE = f"""
 SELECT 0::numeric, m.session_id FROM sessions_app_sessionmeasures m
@@ -52,6 +60,8 @@ def dearest(scope: dict[str, Any], sessions: int) -> list[UUID] | None:
     asked = _asked(scope)
     if asked is None or sessions <= FEW:
         return None
+    if sessions <= RANKED:
+        return [session_id for _, session_id in _fetch(RANKED_IN_PERIOD, asked)]
     limit, after, bound = scope["limit"], None, None
     found: Ranked = []
     while True:

@@ -33,13 +33,16 @@ FEW_TO_READ = 200
 all of them, sessions are listed that say them in one row, so within 64 events: reading all would take seconds."""
 SAMPLE = 200
 COMMON = 20
-"""In so many of the ``SAMPLE`` newest sessions a word is common: a page of 50 is full after some 500 of them. One that
-is common, but not in these, may be of long ago: its sessions are collected from the index, all of them."""
+"""In so many of the ``SAMPLE`` newest sessions a word is common: a page of 50 is full after some 500 of them. The
+sessions of one that has many rows, but is not common in these, are collected from the index, all of them."""
+RECENT = 2
+"""In so many of them it is not of long ago alone: the list is walked until a page of those collected is full. Of others
+each is looked up and put in order, which is 8 us a session."""
 COUNTED = 1_000
 NOTHING = Q(pk__in=())
 
 ROWS = "SELECT session_id FROM countersign_search_rows(%s::tsquery, %s)"
-HOW_COMMON = """
+RECENTLY = """
 SELECT count(*) FROM (
     SELECT id FROM sessions_app_session WHERE workspace_id = %s ORDER BY created_at DESC LIMIT %s
 ) s WHERE EXISTS (SELECT FROM sessions_app_searchblock b WHERE b.session_id = s.id AND b.words @@ %s::tsquery OFFSET 0)
@@ -49,6 +52,8 @@ SAYS = (
     "EXISTS (SELECT FROM sessions_app_searchblock b WHERE b.session_id = $id AND b.words @@ %s::tsquery$more OFFSET 0)"
 )
 COLLECTED = "$id IN (SELECT b.session_id FROM countersign_search_rows(%s::tsquery, NULL) b)"
+# With IS TRUE it is no join: the ids are hashed once, and whichever session the list comes to is looked up in them.
+WALKED = f"({COLLECTED}) IS TRUE"
 SIDE_BY_SIDE = f"""
  AND (EXISTS (SELECT FROM sessions_app_event e WHERE e.session_id = b.session_id
                   AND e.seq BETWEEN b.first_seq AND b.last_seq AND {TEXT} ~* %s)
@@ -79,18 +84,18 @@ def unsearchable(workspace_id: UUID) -> int:
 def _all_of(workspace_id: UUID, terms: Collection[Term]) -> Q:
     """A condition that each of the terms holds."""
     wanted = [term for term in terms if not term.is_excluded]
-    sessions = {term: _sessions_of_rare(workspace_id, term) for term in wanted}
+    # Where the words alone decide, the newest sessions tell in 1.5 ms what all rows of a common word would in 25.
+    common = {term for term in wanted if not _pattern(term) and _recent(workspace_id, term) >= COMMON}
+    sessions = {term: None if term in common else _sessions_of_rare(workspace_id, term) for term in wanted}
     rare = [found for found in sessions.values() if found is not None]
     conditions = [Q(pk__in=set.intersection(*rare))] if rare else []
     for term in terms:
         if term.is_excluded:
             conditions.append(~Q(_says(workspace_id, term)))
-        elif rare and (sessions[term] is None or _pattern(term)):
+        elif rare and (sessions[term] is None or _pattern(term)) or term in common:
             conditions.append(Q(_says(workspace_id, term)))
-        elif sessions[term] is None and _is_common(workspace_id, term):
-            conditions.append(Q(_says(workspace_id, term, side_by_side=False)))
         elif sessions[term] is None:
-            conditions.append(Q(_Condition(COLLECTED, (row_query([term], WORKSPACE, workspace_id),))))
+            conditions.append(Q(_of_many(workspace_id, term)))
     return reduce(and_, conditions)
 
 
@@ -103,10 +108,19 @@ def _sessions_of_rare(workspace_id: UUID, term: Term) -> set[UUID] | None:
     return set(found) if len(found) <= most else None
 
 
-def _is_common(workspace_id: UUID, term: Term) -> bool:
+def _recent(workspace_id: UUID, term: Term) -> int:
+    """In how many of the newest sessions one row has the words of a term."""
     with connection.cursor() as cursor:
-        cursor.execute(HOW_COMMON, [workspace_id, SAMPLE, row_query([term], WORKSPACE, workspace_id)])
-        return bool(cursor.fetchone()[0] >= COMMON)
+        cursor.execute(RECENTLY, [workspace_id, SAMPLE, row_query([term], WORKSPACE, workspace_id)])
+        return int(cursor.fetchone()[0])
+
+
+def _of_many(workspace_id: UUID, term: Term) -> _Condition:
+    """Whether a session has the words of a term of many rows within one of them."""
+    recent = _recent(workspace_id, term)
+    if recent >= COMMON:
+        return _says(workspace_id, term, side_by_side=False)
+    return _Condition(WALKED if recent >= RECENT else COLLECTED, (row_query([term], WORKSPACE, workspace_id),))
 
 
 class _Condition(Func):

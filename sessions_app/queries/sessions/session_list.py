@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from decimal import Decimal
@@ -44,6 +44,11 @@ SORTS: dict[str, Combinable] = {**LASTING, **{name: F(f"measures__{name}") for n
 DEFAULT_SORT = "-started"
 SUMMED = 1_000
 """So many sessions are added up for the totals above a list without being asked."""
+ADDED_UP = (
+    "input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens",
+    "cost_recorded", "cost_priced", "unpriced_tokens", "turn_count", "tool_call_count", "error_count",
+    "pending_approvals",
+)  # fmt: skip
 
 
 class SortValue(TypedDict):
@@ -221,11 +226,22 @@ def totals(found: QuerySet[Session], most: int | None) -> dict[str, Any] | None:
 
     None where more than ``most`` pass: adding up a hundred thousand is asked for by name, with None.
     """
-    sums = {name: Sum(name) for name in (
-        "input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens",
-        "cost_recorded", "cost_priced", "unpriced_tokens", "turn_count", "tool_call_count", "error_count",
-        "pending_approvals",
-    )}  # fmt: skip
     summed = found.order_by() if most is None else found.order_by()[: most + 1]
-    row = summed.aggregate(sessions=Count("pk"), **sums)
+    row = summed.aggregate(sessions=Count("pk"), **{name: Sum(name) for name in ADDED_UP})
     return row if most is None or row["sessions"] <= most else None
+
+
+def totals_of(sessions: Sequence[Session]) -> dict[str, Any]:
+    """The same of sessions that are there already."""
+    known = {name: [n for one in sessions if (n := getattr(one, name)) is not None] for name in ADDED_UP}
+    return {"sessions": len(sessions)} | {name: sum(found) if found else None for name, found in known.items()}
+
+
+def estimated(found: QuerySet[Session]) -> int:
+    """How many pass by PostgreSQL's statistics, of which a search by words has none (it takes them for a half).
+
+    To plan takes 0.4 ms however many there are, while what finds the sessions of a tag, tool, model or cost reads all
+    of them, also where ``totals`` would stop at a thousand.
+    """
+    (plan,) = orjson.loads(found.order_by().values("pk").explain(format="json"))
+    return int(plan["Plan"]["Plan Rows"])

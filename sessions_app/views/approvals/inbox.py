@@ -58,10 +58,12 @@ def index(request: access.DeskRequest) -> HttpResponse:
     show = _show(request.GET)
     waiting, more = _lines(request, show)
     decided = list(queries.decided(request.member.workspace_id)[: FEW_DECIDED if waiting else queries.RECENT])
+    choices = chips(request)
     context = {
         "is_first": True,
         "show": show,
-        "chips": chips(request),
+        "chips": choices,
+        "waiting_count": choices[0].number,  # what the bar would ask for again
         "waiting": waiting,
         "more": more,
         "decided": decided,

@@ -105,8 +105,9 @@ def test_sessions_are_ranked_without_adding_all_of_them_up(agent, workspace, doc
     made = [*one_of_each(agent), *(ran(agent, cost, at=NOON) for cost in ("0.2", "0.2", "0", None, None, "0.7"))]
     events.append(made[4].pk, [answer("late", cost=Decimal("3"))], origin=links.RUNTIME)
     erasing.erase_session(made[5], by=BY)
-    for batch in (1, 2, 500):
+    for batch, ranked in ((1, 0), (2, 0), (500, 0), (500, 15_000)):
         monkeypatch.setattr(dearest_sessions, "BATCH", batch)
+        monkeypatch.setattr(dearest_sessions, "RANKED", ranked)
         for since, until in ((None, None), (NOON - 9 * DAY, NOON), (NOON, None), (None, NOON + 2 * DAY)):
             bounds = {name: at and at.replace(hour=0) for name, at in (("from", since), ("to", until))}
             for limit in (1, 2, 3, 5, 8, 20):
