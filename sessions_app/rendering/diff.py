@@ -36,6 +36,11 @@ class FileDiff:
     cut: bool = False
 
     @property
+    def is_numbered(self) -> bool:
+        """Whether it is known where in the file the lines are."""
+        return any(row.old is not None or row.new is not None for row in self.rows)
+
+    @property
     def added(self) -> int:
         return sum(row.mark == "+" for row in self.rows)
 
@@ -56,10 +61,15 @@ def diffs_of_call(name: str | None, arguments: Any, result: Any = None) -> list[
     if isinstance(patch, list) and (rows := list(from_patch(patch))):
         return [_file(path, iter(rows))]
     if pairs := replacements(arguments):
-        return [_file(path, (row for old, new in pairs for row in between(old, new)))]
+        return [_file(path, (_unnumbered(row) for old, new in pairs for row in between(old, new)))]
     if (written := written_text(name, arguments)) is not None:
         return [_file(path, added(written))]
     return from_unified(text) if (text := patch_text(arguments)) else []
+
+
+def _unnumbered(row: Row) -> Row:
+    """A row of a replaced text: where in the file it lies is not known, and lines of the text are none of the file."""
+    return Row("@", "@@") if row.mark == "@" else Row(row.mark, row.text)
 
 
 def from_patch(hunks: list[Any]) -> Iterator[Row]:

@@ -12,6 +12,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
+from . import colours
 from .text import clean, escape, mark_invisible
 
 MAX_CHARACTERS = 100 * 1024
@@ -24,16 +25,19 @@ _TAGS = {
     "a", "blockquote", "br", "code", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "s", "strong",
     "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
+_BLOCKS = ("p", "li", "h3", "h4", "h5", "h6", "blockquote", "td", "th")
+"""Each has the direction of its own first letter that has one: a message may be in two scripts."""
 
 
-def render(text: str) -> str:
+def render(text: str, *, coloured: bool = False) -> str:
     """Markdown as HTML that is safe to put into a page.
 
-    No raw HTML, no images, links only to http, https and mailto, headings below the page's own.
+    No raw HTML, no images, links only to http, https and mailto, headings below the page's own. ``coloured``: blocks of
+    code that say their language are in its colours.
     """
     if len(text) > MAX_CHARACTERS or text.count("[") > MAX_BRACKETS:
-        return f'<pre class="plain" tabindex="0">{escape(text)}</pre>'
-    html = _sanitiser.clean(_markdown.render(clean(text)))
+        return f'<pre class="plain" dir="auto" tabindex="0">{escape(text)}</pre>'
+    html = _sanitiser.clean(_markdown.render(clean(text), {"coloured": coloured}))
     return mark_invisible(html)  # once more: &#x202e; has only now become a character
 
 
@@ -59,20 +63,36 @@ def _image(
     return f'<a href="{escape(href)}">{shown}</a>' if _safe_link(href) else shown
 
 
+def _fence(
+    renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: MutableMapping[str, Any]
+) -> str:
+    """A block of code in the colours of the language that it says."""
+    token = tokens[index]
+    language = colours.language_of(token.info) if env.get("coloured") else ""
+    inside = colours.coloured(token.content, language) if language else escape(token.content)
+    return f"<pre><code>{inside}</code></pre>\n"
+
+
 def _make_parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": 20})
     parser.enable(["table", "strikethrough"])
     parser.validateLink = _safe_link  # type: ignore[method-assign]
     parser.core.ruler.push("lower_headings", _lower_headings)
     parser.add_render_rule("image", _image)
+    parser.add_render_rule("fence", _fence)
     return parser
 
 
 _markdown = _make_parser()
 _sanitiser = nh3.Cleaner(
-    tags=_TAGS,
+    tags=_TAGS | {"span"},
+    tag_attribute_values={"span": {"class": {f"t-{kind}" for kind in colours.KINDS}}},
     attributes={"a": {"href", "title"}, "ol": {"start"}},
-    set_tag_attribute_values={"pre": {"tabindex": "0"}, "table": {"tabindex": "0"}},  # wide ones scroll, by key too
+    set_tag_attribute_values={
+        **{name: {"dir": "auto"} for name in _BLOCKS},
+        "pre": {"tabindex": "0"},
+        "table": {"tabindex": "0"},  # wide ones scroll, by key too
+    },
     url_schemes={"http", "https", "mailto"},
     url_relative="deny",
     link_rel="noopener nofollow",

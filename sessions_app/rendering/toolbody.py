@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import orjson
 
-from . import diff, toolline
+from . import code_html, colours, diff, terminal, toolline
+from .arguments import sql
 from .text import Clamped, clamp, clean, json_escapes
 
 TEXT, LINES = 8 * 1024, 120
@@ -20,6 +21,8 @@ KEY = 100
 TODOS = 200
 
 Form = Literal["diff", "todos", "command", "code", "text", "table", "json"]
+MOST_DIFF = 400
+"""Rows of a diff that are shown before "show the arguments in full"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,29 @@ class Part:
     title: str
     of: str
     value: Any
+    language: str = ""
+    """In which its text is coloured, see ``code_html.html_of``."""
+    is_folded: bool = False
+    """Whether it says nothing that is not shown beside it."""
+    left_out: int = 0
+    """States of lines that a terminal wrote over."""
+
+    @property
+    def html(self) -> str:
+        """A text (``Clamped``) as HTML that is safe in a page."""
+        return code_html.html_of(self.value.text, self.language)
+
+    @property
+    def diff_lines(self) -> list[code_html.DiffLine]:
+        """The rows of a diff that are shown."""
+        return code_html.diff_lines(self.value.rows[:MOST_DIFF], self.value.path)
+
+    @property
+    def code_lines(self) -> list[tuple[int | None, str]]:
+        """Numbers and HTML of the lines of a file."""
+        texts = [clean(line.text).replace("\n", " ") for line in self.value.lines]
+        html = colours.lines_of("\n".join(texts), self.language)
+        return [(line.number, shown.rstrip("\n")) for line, shown in zip(self.value.lines, html, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +65,11 @@ class Pair:
     key: str
     value: Clamped
     is_text: bool
+
+    @property
+    def html(self) -> str:
+        """The value as HTML that is safe in a page; what is no text is JSON."""
+        return code_html.html_of(self.value.text, "" if self.is_text else "json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,27 +108,48 @@ def parts_of_arguments(name: str | None, arguments: Any, result: Any = None, *, 
     if todos := todos_of(arguments):
         return [Part("todos", "Plan", "arguments", todos)]
     if not isinstance(arguments, dict):
-        return [Part("text", "Arguments", "arguments", clamp(as_text(arguments), characters=TEXT, lines=LINES))]
-    command = command_of(name, arguments)
-    parts = [Part("command", "Command", "arguments", clamp(command, characters=TEXT, lines=LINES))] if command else []
-    rest = {key: value for key, value in arguments.items() if not (command and key in COMMAND_KEYS)}
+        language = "" if isinstance(arguments, str) else "json"
+        shown = clamp(as_text(arguments), characters=TEXT, lines=LINES)
+        return [Part("text", "Arguments", "arguments", shown, language)]
+    parts, told = [], frozenset[str]()
+    if command := command_of(name, arguments):
+        told = frozenset(COMMAND_KEYS)
+        shown = clamp(command, characters=TEXT, lines=LINES)
+        parts = [Part("command", "Command", "arguments", shown, "bash")]
+    elif (key := sql.key_of(arguments)) is not None:
+        told = frozenset((key,))
+        shown = clamp(arguments[key], characters=TEXT, lines=LINES)
+        parts = [Part("command", "SQL", "arguments", shown, "sql")]
+    rest = {key: value for key, value in arguments.items() if key not in told}
     return parts + ([Part("table", "Arguments", "arguments", table(rest, most))] if rest else [])
 
 
-def parts_of_result(name: str | None, text: str, result: Any) -> list[Part]:
-    """What came back: a file as code with its line numbers, structured results as a table, the rest as text."""
+def parts_of_result(
+    name: str | None, text: str, result: Any, arguments: Any = None, *, failed: bool = False
+) -> list[Part]:
+    """What came back: a file as code with its line numbers, structured results as a table, the rest as text.
+
+    ``arguments`` are those of the call: a file is coloured by its name, and what only confirms an edit is folded.
+    """
     parts = []
     if text.strip():
-        code = _code(text)
+        text, left_out = terminal.last_states(text)
+        code, language = _code(text), language_of_result(name, text, arguments)
         shown = code or clamp(text, characters=TEXT, lines=LINES)
-        parts.append(Part("code" if code else "text", "Result", "text", shown))
+        confirms = not failed and bool(diff.diffs_of_call(name, arguments, result))
+        form: Form = "code" if code else "text"
+        parts.append(Part(form, "Result", "text", shown, language, is_folded=confirms, left_out=left_out))
     facts = _facts(result, has_text=bool(parts))
     if isinstance(facts, dict) and facts:
         parts.append(Part("table", "Details" if parts else "Result", "result", table(facts)))
     elif facts not in (None, {}, []):
         parts.append(
             Part(
-                "json", "Details" if parts else "Result", "result", clamp(as_text(facts), characters=TEXT, lines=LINES)
+                "json",
+                "Details" if parts else "Result",
+                "result",
+                clamp(as_text(facts), characters=TEXT, lines=LINES),
+                "" if isinstance(facts, str) else "json",
             )
         )
     return parts
@@ -136,6 +188,24 @@ def as_text(value: Any) -> str:
 def as_json(value: Any) -> str:
     """Indented JSON, everything invisible in it escaped."""
     return json_escapes(orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode())
+
+
+_PRINTS = re.compile(r"(?:^|[;&]\s*)(?:cat|nl|head|tail|sed|bat)\s[^|;&<>\n]*?([\w./-]{1,200}\.\w{1,12})['\"]?\s*$")
+_JSON = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[\"\[{\]\d])")
+
+
+def language_of_result(name: str | None, text: str, arguments: Any) -> str:
+    """The language of what came back: that of the file which was read or printed, a diff, or JSON; else none."""
+    if text.startswith(("diff --git ", "--- a/", "*** Begin Patch")):
+        return "diff"
+    if isinstance(arguments, dict):
+        command = command_of(name, arguments)
+        printed = _PRINTS.search(command[-400:]) if command else None
+        is_read = toolline.describe_call(name, arguments).verb == "read"
+        path = printed[1] if printed else diff.path_of(arguments) if is_read else ""
+        if language := colours.language_of_path(path):
+            return language
+    return "json" if _JSON.match(text) else ""
 
 
 COMMAND_KEYS = ("command", "cmd", "script")

@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString
 from sessions_app.extensions import Part
 from sessions_app.models import Approval, Session
 from sessions_app.queries.stops import key_of
-from sessions_app.rendering import marks, numbers, text
+from sessions_app.rendering import marks, numbers, text, titles
 
 register = template.Library()
 register.filter("stops_key", key_of)
@@ -97,6 +97,8 @@ def nav_link(context: template.Context, url_name: str, words: str, counted: bool
 @register.filter
 def one_line(value: Any) -> str:
     """Text of strangers on one line: nothing invisible, nothing that turns the order of letters round."""
+    if isinstance(value, Session):
+        return titles.title_of_prompt(str(value), 300)
     return text.first_line(str(value), limit=300)
 
 

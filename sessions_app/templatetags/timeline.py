@@ -11,11 +11,12 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from sessions_app.changes.history import Hunk
 from sessions_app.models import Approval, ModelRequest, Session, Turn
 from sessions_app.queries.approvals import HIGH, standing, urgency_key
 from sessions_app.queries.log.outline import Outline
 from sessions_app.queries.log.timeline import Nested
-from sessions_app.rendering import marks, numbers, text, toolbody, usage_words
+from sessions_app.rendering import code_html, marks, numbers, text, titles, toolbody, usage_words
 from sessions_app.rendering.arguments import secrets
 from sessions_app.rendering.toolline import ToolLine
 from sessions_app.views.approvals import cards
@@ -108,6 +109,12 @@ def diff_class(mark: str) -> str:
 
 
 @register.filter
+def diff_lines(hunk: Hunk, path: str) -> list[code_html.DiffLine]:
+    """Rows of a part of a file's diff, in the colours of its language."""
+    return code_html.diff_lines(hunk.rows, path)
+
+
+@register.filter
 def is_dangerous(risk: str) -> bool:
     """Whether a call of this risk is approved in two steps."""
     return risk in HIGH
@@ -194,4 +201,9 @@ def last_index(outline: Outline) -> int:
 
 @register.filter
 def title_of(session: Session) -> str:
-    return text.first_line(str(session), 200)
+    return titles.title_of_prompt(str(session), 200)
+
+
+@register.filter
+def prompt_title(prompt: str, limit: int = 120) -> str:
+    return titles.title_of_prompt(prompt, limit)

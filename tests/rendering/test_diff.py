@@ -10,10 +10,10 @@ from sessions_app.rendering import diff
 from sessions_app.rendering.diff import Row
 
 
-def test_old_and_new_text_become_numbered_rows() -> None:
+def test_old_and_new_text_become_rows_without_numbers_of_the_file() -> None:
     (file,) = diff.diffs_of_call("Edit", {"file_path": "/a.py", "old_string": "a\nb\nc", "new_string": "a\nB\nc"})
     assert file.path == "/a.py"
-    assert list(file.rows) == [Row(" ", "a", 1, 1), Row("-", "b", 2), Row("+", "B", None, 2), Row(" ", "c", 3, 3)]
+    assert list(file.rows) == [Row(" ", "a"), Row("-", "b"), Row("+", "B"), Row(" ", "c")]
     assert (file.added, file.removed) == (1, 1)
 
 

@@ -9,8 +9,13 @@ import pytest
 from sessions_app.rendering import markdown
 
 
+def plain(text: str) -> str:
+    """Markdown without the direction that every block has."""
+    return markdown.render(text).replace(' dir="auto"', "")
+
+
 def test_markdown_of_messages_is_rendered() -> None:
-    html = markdown.render("# Plan\n**bold** ~~old~~ `code`\n\n- one\n\n| a |\n|---|\n| 1 |\n\n```py\nx < 1\n```")
+    html = plain("# Plan\n**bold** ~~old~~ `code`\n\n- one\n\n| a |\n|---|\n| 1 |\n\n```py\nx < 1\n```")
     for wanted in ("<h3>Plan</h3>", "<strong>bold</strong>", "<s>old</s>", "<li>one</li>", "<td>1</td>", "x &lt; 1"):
         assert wanted in html
 
@@ -37,7 +42,7 @@ def test_line_breaks_of_a_message_stay() -> None:
 def test_raw_html_is_only_text(hostile: str) -> None:
     seen = Tags(markdown.render(hostile))
     assert seen.names <= {"p", "a", "code", "pre", "table", "thead", "tbody", "tr", "th", "td"}
-    assert seen.attributes <= {"href", "title", "rel", "tabindex"}
+    assert seen.attributes <= {"href", "title", "rel", "tabindex", "dir"}
 
 
 class Tags(HTMLParser):
@@ -71,7 +76,7 @@ def test_a_link_to_the_web_tells_the_other_side_nothing(url: str) -> None:
 
 
 def test_an_image_is_a_link_and_never_loaded() -> None:
-    assert markdown.render("![a cat](https://a.example/cat.png)") == (
+    assert plain("![a cat](https://a.example/cat.png)") == (
         '<p><a href="https://a.example/cat.png" rel="noopener nofollow">[image: a cat]</a></p>\n'
     )
     assert "<a" not in markdown.render("![x](data:image/png;base64,AAAA)")
@@ -90,10 +95,26 @@ def test_blocks_that_scroll_sideways_are_reached_by_keyboard() -> None:
 
 def test_a_very_long_text_is_shown_as_it_is() -> None:
     html = markdown.render("<b>" + "x" * markdown.MAX_CHARACTERS)
-    assert html.startswith('<pre class="plain" tabindex="0">&lt;b&gt;xxx')
+    assert html.startswith('<pre class="plain" dir="auto" tabindex="0">&lt;b&gt;xxx')
     assert html.endswith("</pre>")
 
 
 @pytest.mark.parametrize("unit", ["[", "![", "[a](", "> ", "*a ", "`a", "|a", "- a\n  ", "<a@", "&#x", "a**b"])
 def test_text_made_to_be_slow_is_not(unit: str) -> None:
     assert markdown.render(unit * (markdown.MAX_CHARACTERS // len(unit)))
+
+
+def test_each_block_has_the_direction_of_its_own_letters() -> None:
+    html = markdown.render("one\n\nشكرا\n\n- a\n\n| b |\n|---|\n| c |")
+    assert html.count('<p dir="auto">') == 2
+    for tag in ("li", "th", "td"):
+        assert f'<{tag} dir="auto">' in html
+
+
+def test_a_block_of_code_has_the_colours_of_its_language() -> None:
+    text = "```py\nreturn '<b>'\n```\n\n```nolang\nreturn\n```"
+    html = markdown.render(text, coloured=True)
+    assert '<span class="t-word">return</span>' in html
+    assert "&lt;b&gt;" in html and "<b>" not in html
+    assert html.count("t-word") == 1
+    assert "<span" not in markdown.render(text)

@@ -9,12 +9,18 @@ from django.conf import settings
 
 INKS = ("ink", "ink-2", "ink-3", "accent", "waits", "wrong", "done", "note")
 SURFACES = ("page", "raised", "sunk", "hover")
+CODE = (
+    "code-name", "accent", "done", "note", "ink-3",
+    *(f"ansi-{name}" for name in ("red", "green", "yellow", "blue", "magenta", "cyan")),
+)  # fmt: skip
 PAIRS = [
     *((ink, surface) for ink in INKS for surface in SURFACES),
     *((name, f"{name}-soft") for name in ("accent", "waits", "wrong", "done", "note")),
     *(("ink", f"{name}-soft") for name in ("waits", "wrong", "done", "note")),
     *(("ink-3", f"{name}-soft") for name in ("accent", "wrong", "done")),  # rows that are looked at, lines of a diff
     ("accent-ink", "accent"), ("accent-ink", "accent-hover"),
+    *((ink, surface) for ink in CODE for surface in (*SURFACES, "done-soft", "wrong-soft")),
+    ("ink", "done-mark"), ("ink", "wrong-mark"),
 ]  # fmt: skip
 TOKENS = dict(
     re.findall(r"--([\w-]+): light-dark\((#\w{6}, #\w{6})\)", (settings.BASE_DIR / "static/css/tokens.css").read_text())

@@ -15,6 +15,8 @@ from sessions_app.models import Approval, Event, ToolCall, Turn
 PAGE = 24
 """Turns of the outline that come with the page; others are fetched ``MORE`` at a time as it is scrolled."""
 MORE = 200
+PROMPT = 600
+"""Characters of a prompt that are read for its title: some begin with sections that are left out of it."""
 STEPS = 20
 """Widths that a cost bar can have."""
 STRETCH = 500
@@ -79,7 +81,7 @@ TOKENS = sum(
 
 
 def _turns(session_id: UUID) -> QuerySet[Turn, dict[str, Any]]:
-    found = Turn.objects.filter(session_id=session_id).annotate(line=Left("prompt", 160), spent=COST, used=TOKENS)
+    found = Turn.objects.filter(session_id=session_id).annotate(line=Left("prompt", PROMPT), spent=COST, used=TOKENS)
     return found.values("index", "first_seq", "last_seq", "line", "tool_calls", "errors", "spent", "used")
 
 

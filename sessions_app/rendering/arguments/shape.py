@@ -17,7 +17,6 @@ from .values import Writer
 NODES, ALL_NODES = 600, 20_000
 """Values that are shown on a card among others, and on one that stands alone."""
 MANY_LINES = 400
-SQL_KEYS = ("query", "sql", "statement", "statements", "command")
 _DELETES = re.compile(
     r"(?:^|[_\-. ])(?:delete|drop|destroy|purge|wipe|erase|truncate|terminate|revoke|remove|uninstall|rm|shutdown)"
     r"(?:$|[_\-. ])",
@@ -135,7 +134,7 @@ def _parts(tool: str, arguments: Any, writer: Writer) -> list[Part]:
     if command := toolbody.command_of(tool, arguments):
         rest = {key: value for key, value in arguments.items() if key not in toolbody.COMMAND_KEYS}
         return [Part("html", _code(spans(shell.tokens_of(command)), "command"))] + _rest_of_command(rest, writer)
-    if (key := _sql_key(arguments)) is not None:
+    if (key := sql.key_of(arguments)) is not None:
         rest = {name: value for name, value in arguments.items() if name != key}
         code = Part("html", _code(spans(sql.tokens_of(arguments[key])), "sql"))
         return [code] + ([Part("html", writer.rows(rest))] if rest else [])
@@ -177,10 +176,5 @@ def _code(inside: str, kind: str) -> str:
 
 
 def _sql_in(arguments: Any) -> str | None:
-    key = _sql_key(arguments) if isinstance(arguments, dict) else None
+    key = sql.key_of(arguments) if isinstance(arguments, dict) else None
     return arguments[key] if key else None
-
-
-def _sql_key(arguments: dict[str, Any]) -> str | None:
-    texts = (key for key in SQL_KEYS if isinstance(arguments.get(key), str))
-    return next((key for key in texts if sql.is_sql(arguments[key])), None)

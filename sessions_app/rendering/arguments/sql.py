@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from .markup import Token
 
@@ -86,6 +87,15 @@ def writes(query: str) -> list[Write]:
             if verb in ("create", "alter", "grant", "revoke", "drop"):
                 break  # GRANT UPDATE ON t: the rest is not about rows
     return found
+
+
+KEYS = ("query", "sql", "statement", "statements", "command")
+
+
+def key_of(arguments: dict[str, Any]) -> str | None:
+    """The argument that is SQL beyond doubt."""
+    texts = (key for key in KEYS if isinstance(arguments.get(key), str))
+    return next((key for key in texts if is_sql(arguments[key])), None)
 
 
 def is_sql(text: str) -> bool:

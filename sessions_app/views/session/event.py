@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 from sessions_app import extensions
 from sessions_app.models import Session
 from sessions_app.queries.log import event_detail
+from sessions_app.rendering.unescape import unescaped
 
 from .. import access
 from .addresses import MOST, at, fragment, place_in, session_at
@@ -94,6 +95,7 @@ def body(request: access.DeskRequest, agent_id: UUID, session_id: UUID, seq: int
         asked["light_arguments"],
         answer["head"] if answer else "",
         answer["light_result"] if answer else None,
+        failed=inspected.call is not None and inspected.call.status not in (None, "ok"),
     )
     context = at(
         session,
@@ -119,7 +121,9 @@ def whole(request: access.DeskRequest, agent_id: UUID, session_id: UUID, seq: in
     if value is None:
         raise Http404(f"Event {seq} has no {column[:20]} in this session.")
     is_message = column == "text" and request.GET.get("as") == "message"
+    meant = unescaped(value.text) if is_message else None
+    html = html_of(value.text if meant is None else meant) if is_message else None
     context = at(
-        session, place_in(session, request.GET), value=value, seq=seq, html=html_of(value.text) if is_message else None
+        session, place_in(session, request.GET), value=value, seq=seq, html=html, is_unescaped=meant is not None
     )
     return fragment(request, "sessions/inspector/_whole.html", context, f"Event {seq}")

@@ -10,6 +10,7 @@ from typing import ClassVar
 from sessions_app.models import Turn
 from sessions_app.queries.log.timeline import Window
 from sessions_app.rendering import text
+from sessions_app.rendering.titles import title_of_prompt
 
 from .row_kinds import Call, Message, Quiet, Row
 from .rows import row_of
@@ -83,7 +84,7 @@ class Section:
 
     @property
     def first_line(self) -> str:
-        return text.first_line(self.turn.prompt, 140) if self.turn else ""
+        return title_of_prompt(self.turn.prompt, 140) if self.turn else ""
 
 
 @dataclass(frozen=True, slots=True)

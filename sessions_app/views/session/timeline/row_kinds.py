@@ -71,6 +71,8 @@ class Message(Row):
     attachments: list[Attachment]
     stopped: str
     """Why the model stopped, where that is worth saying."""
+    is_unescaped: bool = False
+    """Whether it was escaped twice, and is shown as it was meant."""
 
     @property
     def size(self) -> int:

@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from sessions_app.models import Approval, Session, ToolCall
 from sessions_app.queries.log.timeline import Entry, Window
 from sessions_app.rendering import markdown, text, toolbody, toolline
+from sessions_app.rendering.unescape import unescaped
 
 from .row_kinds import (
     INLINE,
@@ -35,7 +36,7 @@ FOLDED, FOLDED_LINES = 2_000, 60
 """Characters and lines of a folded text that its row carries."""
 FACTS, FACT = 12, 200
 """Facts of the recorder that a row carries, and characters of each."""
-PROMPT, PROMPT_LINES = 2_400, 32
+PROMPT, PROMPT_LINES = 2_400, 12
 """Characters and lines of a prompt that stand in the timeline; long ones are pasted files, rarely read twice."""
 
 
@@ -59,7 +60,7 @@ def row_of(entry: Entry, window: Window, mark: Said | None = None) -> Row:
     if entry.kind in ("user_message", "agent_message"):
         return _message(entry, common)
     if entry.kind == "reasoning":
-        return Reasoning(words=len(entry.head.split()), absence=_absence(entry), **_folded(entry), **common)
+        return _reasoning(entry, common)
     return _aside(entry, common)
 
 
@@ -89,16 +90,29 @@ def _label(entry: Entry) -> str:
 
 def html_of(value: str) -> SafeString:
     """Markdown of a stranger as HTML of the sanitised renderer."""
-    return mark_safe(markdown.render(value))  # noqa: S308 - rendered without raw HTML and sanitised by an allow-list
+    rendered = markdown.render(value, coloured=True)
+    return mark_safe(rendered)  # noqa: S308 - rendered without raw HTML and sanitised by an allow-list
 
 
 def _message(entry: Entry, common: dict[str, Any]) -> Message:
-    shown, cut = entry.head, entry.cut
+    meant = unescaped(entry.head)
+    shown, cut = entry.head if meant is None else meant, entry.cut
     if entry.kind == "user_message":
-        clamped = text.clamp(entry.head, characters=PROMPT, lines=PROMPT_LINES)
+        clamped = text.clamp(shown, characters=PROMPT, lines=PROMPT_LINES)
         shown, cut = clamped.text, cut or clamped.cut
     stopped = text.first_line(str(entry.data.get("stop_reason") or ""), 60)
-    return Message(html=html_of(shown), cut=cut, attachments=_attachments(entry.data), stopped=stopped, **common)
+    return Message(
+        html=html_of(shown), cut=cut, is_unescaped=meant is not None, attachments=_attachments(entry.data),
+        stopped=stopped, **common,
+    )  # fmt: skip
+
+
+def _reasoning(entry: Entry, common: dict[str, Any]) -> Reasoning:
+    """Reasoning as Markdown: models write headings and lists there, too."""
+    folded = _folded(entry)
+    absence = _absence(entry)
+    html = None if absence else html_of(folded["text"])
+    return Reasoning(words=len(entry.head.split()), absence=absence, html=html, **folded, **common)
 
 
 def _attachments(data: dict[str, Any]) -> list[Attachment]:
@@ -167,14 +181,27 @@ _TELLS = re.compile(
 )
 
 
+_ERROR_TAG = re.compile(r"</?(?:tool_use_error|error|stderr|stdout)>")
+_LETTERS = re.compile(r"^.*[^\W\d_].*$", re.MULTILINE)
+FAULT = 4_000
+"""Characters of an output in which its fault is looked for."""
+
+
 def _fault(said: str) -> str:
-    """Fault of a call in a line: behind an exit code the first line of the output that says it."""
+    """Fault of a call in a line: the first one with letters; behind an exit code the first that says what failed."""
+    said = text.clean(_ERROR_TAG.sub("", said[:FAULT]))
     match = _EXIT.match(said)
     if not match:
-        return text.first_line(said, 140)
-    output = said[match.end() : match.end() + 2_000]
+        return text.first_line(_with_letters(said), 140)
+    output = said[match.end() :]
     telling = _TELLS.search(output)
-    return f"exit {match[1]}: {text.first_line(telling[0] if telling else output, 140)}"
+    return f"exit {match[1]}: {text.first_line(telling[0] if telling else _with_letters(output), 140)}"
+
+
+def _with_letters(output: str) -> str:
+    """From the first line on that says something: boxes and rules do not."""
+    match = _LETTERS.search(output)
+    return match[0].strip("│┃║|╎┆ \t") if match else output
 
 
 def _bodies(entry: Entry, result: Entry | None) -> dict[str, list[toolbody.Part] | None]:
@@ -182,15 +209,18 @@ def _bodies(entry: Entry, result: Entry | None) -> dict[str, list[toolbody.Part]
     if sum(filter(None, sizes)) > INLINE:
         return {"arguments": None, "results": None}
     return body_of(
-        entry.tool_name, entry.light_arguments, result.head if result else "", result.light_result if result else None
-    )
+        entry.tool_name, entry.light_arguments, result.head if result else "", result.light_result if result else None,
+        failed=result is not None and result.tool_status not in (None, "ok"),
+    )  # fmt: skip
 
 
-def body_of(name: str | None, arguments: Any, said: str, result: Any) -> dict[str, list[toolbody.Part] | None]:
-    """The inside of a card: parts of its arguments and of its result."""
+def body_of(
+    name: str | None, arguments: Any, said: str, result: Any, *, failed: bool
+) -> dict[str, list[toolbody.Part] | None]:
+    """The inside of a card: parts of its arguments and of its result. ``failed``: the result is no success."""
     return {
         "arguments": toolbody.parts_of_arguments(name, arguments, result),
-        "results": toolbody.parts_of_result(name, said, result),
+        "results": toolbody.parts_of_result(name, said, result, arguments, failed=failed),
     }
 
 
