@@ -17,6 +17,7 @@ _AROUND = (
 )
 _SECTION = re.compile(rf"\s*<({_AROUND})(?:\s[^<>]{{0,200}})?>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"</?[a-z][\w-]{0,40}(?:\s[^<>]{0,200})?/?>", re.IGNORECASE)
+_CUT_TAG = re.compile(r"<[^<>]{0,60}$")
 _MARKUP = re.compile(r"^(?:#{1,6}|[-*>]|\d{1,2}[.)])\s+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'“])")
 SHORTEST = 24
@@ -47,7 +48,7 @@ def _task(text: str) -> str:
     rest, before = text, ""
     while rest != before:
         rest, before = _SECTION.sub("", rest, count=1) if _SECTION.match(rest) else rest, rest
-    return rest if rest.strip() else text
+    return rest if _says(_CUT_TAG.sub("", rest)) else text
 
 
 def _sentence(text: str, limit: int) -> str:

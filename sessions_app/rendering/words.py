@@ -44,13 +44,12 @@ def compared(old: str, new: str) -> tuple[Ranges, Ranges]:
     start = _same(before, after)
     end = _same(before[start:][::-1], after[start:][::-1])
     middle = before[start : len(before) - end], after[start : len(after) - end]
-    if max(map(len, middle)) > WORDS:
-        codes = [("replace", 0, len(middle[0]), 0, len(middle[1]))]
-    else:
+    changed = [(0, len(middle[0]), 0, len(middle[1]))]
+    if max(map(len, middle)) <= WORDS:
         codes = SequenceMatcher(None, *middle, autojunk=False).get_opcodes()
-    codes = [code for code in codes if code[0] != "equal"]
-    gone = _places(before, [(start + a, start + b) for _, a, b, _, _ in codes])
-    came = _places(after, [(start + c, start + d) for _, _, _, c, d in codes])
+        changed = [(a, b, c, d) for what, a, b, c, d in codes if what != "equal"]
+    gone = _places(before, [(start + a, start + b) for a, b, _, _ in changed])
+    came = _places(after, [(start + c, start + d) for _, _, c, d in changed])
     kept = len(old.strip()) - sum(b - a for a, b in gone)
     return (gone, came) if kept >= SAME * max(len(old.strip()), 1) else ([], [])
 

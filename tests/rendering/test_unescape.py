@@ -63,6 +63,7 @@ def test_hostile_escapes_end(unit: str) -> None:
         ("<task>\n1 • CONTEXT\n──────\nThe repository is yours\n</task>", "The repository is yours"),
         (json.dumps("<context>\nrepo x\n</context>\nMend the fence\n"), "Mend the fence"),
         ("<system>never closed", "never closed"),
+        ('"<context>\\nThe repository is yours\\n</context>\\n<', "The repository is yours"),
         ("<<<>>>", "<<<>>>"),
         ("", ""),
     ],
