@@ -10,6 +10,7 @@ from .views.approvals import attention, batch, decisions, handling, inbox, reaso
 from .views.money import tool_calls, usage, wallets
 from .views.policies import editor, grants
 from .views.policies import pages as policies
+from .views.reviews import box, comments, queues, rubrics
 from .views.session import chat, continuation, cost, event, files, page
 from .views.settings import absences, notices, outgoing_webhooks, push, secrets, slack, workspace
 from .views.triggers import schedules, webhook_endpoints, webhook_receiver
@@ -44,6 +45,13 @@ session_urls = [
     path(f"{PAGE}/go-on", chat.go_on, name="session-go-on"),
     path(f"{PAGE}/queued/<uuid:message_id>/take-back", chat.take_back, name="session-take-back"),
     path(f"{PAGE}/continue", continuation.page, name="session-continue"),
+    path(f"{PAGE}/review", box.box, name="session-review"),
+    path(f"{PAGE}/verdict", box.verdict, name="session-verdict"),
+    path(f"{PAGE}/verdict/withdraw", box.withdraw, name="session-verdict-withdraw"),
+    path(f"{PAGE}/assign", box.assign, name="session-assign"),
+    path(f"{PAGE}/seen", box.mark_seen, name="session-seen"),
+    path(f"{PAGE}/comments", comments.add, name="session-comment"),
+    path(f"{PAGE}/comments/<uuid:comment_id>", comments.change, name="session-comment-change"),
     path(f"{PAGE}/events/<int:seq>", event.inspector, name="event-inspector"),
     path(f"{PAGE}/events/<int:seq>/body", event.body, name="event-body"),
     path(f"{PAGE}/events/<int:seq>/whole", event.whole, name="event-whole"),
@@ -77,6 +85,18 @@ approval_urls = [
     path("approvals/<uuid:approval_id>/secrets", attention.show_secrets, name="approval-secrets"),
     path("approvals/<uuid:approval_id>/decision", decisions.decide, name="approval-decide"),
     path("approvals/<uuid:approval_id>/withdraw", decisions.withdraw, name="approval-withdraw"),
+]
+
+QUEUE = "reviews/queues/<uuid:queue_id>/"
+review_urls = [
+    path("reviews/", queues.index, name="review-list"),
+    path("reviews/verdicts.csv", queues.verdicts_csv, name="verdict-csv"),
+    path(QUEUE, queues.queue, name="review-queue"),
+    path(f"{QUEUE}progress", queues.progress, name="review-queue-progress"),
+    path(f"{QUEUE}next", queues.take_next, name="review-queue-next"),
+    path(f"{QUEUE}close", queues.close, name="review-queue-close"),
+    path("settings/rubrics/", rubrics.index, name="rubric-list"),
+    path("settings/rubrics/<uuid:rubric_id>/retire/", rubrics.retire, name="rubric-retire"),
 ]
 
 usage_urls = [
@@ -188,6 +208,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *session_urls,
     *agent_urls,
     *approval_urls,
+    *review_urls,
     *stop_urls,
     *usage_urls,
     *trigger_urls,

@@ -25,6 +25,10 @@ from .idempotency import IdempotentAnswer
 from .installation import Installation
 from .links import EventLink, UnsealedHead
 from .money import Budget, LedgerEntry, Wallet
+from .reviews.comments import Comment, Mention
+from .reviews.queues import ReviewQueue, SeenMark, TakenSession
+from .reviews.verdicts import Rubric, Verdict
+from .reviews.views import ListColumns, SavedView
 from .secrets import Secret
 from .session_measures import SessionMeasures
 from .sessions import Session
@@ -62,6 +66,7 @@ __all__ = [
     "Checkpoint",
     "CheckpointHead",
     "CheckpointPublication",
+    "Comment",
     "EscalationStep",
     "Event",
     "EventLink",
@@ -74,7 +79,9 @@ __all__ = [
     "Invitation",
     "LastTaken",
     "LedgerEntry",
+    "ListColumns",
     "Member",
+    "Mention",
     "ModelRequest",
     "Notice",
     "NoticeChoice",
@@ -88,12 +95,16 @@ __all__ = [
     "QueuedMessage",
     "QueuedTask",
     "Requeue",
+    "ReviewQueue",
     "Role",
+    "Rubric",
     "SavedReason",
+    "SavedView",
     "Schedule",
     "SearchBacklog",
     "SearchBlock",
     "Secret",
+    "SeenMark",
     "Session",
     "SessionMeasures",
     "SessionUsage",
@@ -106,6 +117,7 @@ __all__ = [
     "SlackReply",
     "Stop",
     "StoppedSession",
+    "TakenSession",
     "Tombstone",
     "ToolCall",
     "TriggerRun",
@@ -117,6 +129,7 @@ __all__ = [
     "UsageFillIn",
     "UsageKind",
     "UsageTotal",
+    "Verdict",
     "Vote",
     "Wallet",
     "WebhookDelivery",

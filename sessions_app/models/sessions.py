@@ -13,7 +13,7 @@ from sessions_app.ids import uuid7
 from . import session_order
 from .agents import Agent
 from .fields import Money, Tokens
-from .workspaces import ApiKey, Workspace
+from .workspaces import ApiKey, Member, Workspace
 
 
 class Session(Tokens, Money):
@@ -70,6 +70,10 @@ class Session(Tokens, Money):
     source_format = models.CharField(max_length=40, blank=True, default="")
     response_scope = models.CharField(max_length=40, blank=True, default="")
     """Sessions of a workspace with the same scope know a model response by the same id; empty: each has its own ids."""
+    verdict = models.CharField(max_length=6, blank=True, default="", db_default="")
+    """What reviewers say of it, as ``Verdict.Says``; ``mixed`` where they differ, empty where nobody said anything."""
+    assignee = models.ForeignKey(Member, models.SET_NULL, null=True, related_name="+", db_index=False)
+    """Who is to review it."""
     source_record = models.JSONField(default=dict)
     """What the writer of ``source_format`` needs to write the file again; opaque here."""
 
@@ -93,13 +97,17 @@ class Session(Tokens, Money):
             ),
             *(
                 models.Index(F("workspace"), F(name), session_order.STARTED, F("id"), name=f"session_by_{name}")
-                for name in ("status", "origin")
+                for name in ("status", "origin", "verdict")
             ),
             models.Index(F("agent"), session_order.STARTED, F("id"), name="session_by_agent"),
             models.Index(fields=["agent", "-created_at"], name="session_of_agent"),
             models.Index(
                 F("opened_by_key"), session_order.STARTED, F("id"),
                 condition=models.Q(opened_by_key__isnull=False), name="session_by_key",
+            ),
+            models.Index(
+                F("assignee"), session_order.STARTED, F("id"),
+                condition=models.Q(assignee__isnull=False), name="session_by_assignee",
             ),
             models.Index(
                 F("workspace"), session_order.STARTED, F("id"),

@@ -11,10 +11,10 @@ from django.views.decorators.http import require_safe
 
 from sessions_app.models import Agent, Session
 from sessions_app.queries.money.totals import Sums
-from sessions_app.queries.sessions import said
+from sessions_app.queries.sessions import said, session_filter
 from sessions_app.queries.sessions import session_list as queries
 
-from . import access, session_filter
+from . import access
 from .pages import page_or_fragment, wants_fragment
 
 ROWS = 50

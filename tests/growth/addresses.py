@@ -13,7 +13,8 @@ from sessions_app.queries.sessions import session_list
 SESSION_LIST = (
     "agent=refund-agent", "status=idle", "origin=api", "tag=vip", "min_cost=0.01", "has_errors=true",
     "has_errors=false", "needs_approval=false", "needs_approval=true", "model=m-1", "tool=search", "from=2020-01-01",
-    "to=2030-01-01", "tag=nobody-has-it", "tool=nobody-has-it", "model=nobody-has-it",
+    "to=2030-01-01", "verdict=none", "verdict=fail", "assignee=me",
+    "assignee=none", "tag=nobody-has-it", "tool=nobody-has-it", "model=nobody-has-it",
 )  # fmt: skip
 NOBODYS = UUID(int=0)
 """The id in addresses that are not read, but posted to."""

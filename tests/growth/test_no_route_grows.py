@@ -15,9 +15,10 @@ from django.test import Client
 from django.utils import timezone
 
 from sessions_app import tasks
-from sessions_app.models import Approval, CallUsage, Role, SavedReason, Session, WebhookDelivery
+from sessions_app.models import Approval, CallUsage, ReviewQueue, Role, SavedReason, Session, WebhookDelivery
 from sessions_app.queries.log import event_detail, outline
 from sessions_app.queries.money import ledger as ledger_queries
+from sessions_app.queries.reviews import queues as review_queues
 from sessions_app.queries.sessions import handover_transcript, session_list
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions, requests
@@ -44,6 +45,7 @@ BOUNDS = (
     (session_list, "SUMMED", 100), (ledger_queries, "SUMMED", 100), (event_detail, "COUNTED", 10),
     (outline, "STRETCH", 50), (outline, "MORE", 40),
     (file_changes, "EVENTS_AT_ONCE", 50), (handover_transcript, "EVENTS", 100), (handover_transcript, "PROMPTS", 20),
+    (review_queues, "COUNTED", 100), (review_queues, "COMPARED", 50),
 )  # fmt: skip
 """What is bounded has to be full at the smaller size, too."""
 NOT_WALKED = {
@@ -51,6 +53,7 @@ NOT_WALKED = {
     "/api/v1/sessions/{session_id}/stream": "stays open",
     "/dashboard/agents/{agent_id}/sessions/{session_id}/stream": "stays open",
     "usage-csv": "a file of all rows that pass", "call-csv": "a file of all rows that pass",
+    "verdict-csv": "a file of all rows that pass",
     "wallet-csv": "a file of all rows that pass", "audit-export": "a file of all rows that pass",
     "evidence-pack": "a file of all rows that pass", "/api/v1/evidence": "a file of all rows that pass",
     "/api/v1/sessions/{session_id}/files/diff": "at most 500 changes of the file that the reader names",
@@ -108,10 +111,11 @@ def things(workspace, agent, document_storage) -> dict[str, Any]:
         workspace_id=workspace.id, session=session, agent=agent, seq=2, tool="search", status="ok", at=timezone.now()
     )
     ledger.credit(ledger.wallet_of(workspace.id, "ai"), "purchased", Decimal(5), by=BY)
+    queue = ReviewQueue.objects.create(workspace_id=workspace.id, name="All", filter="tag=vip", seed="s")
     reason = SavedReason.objects.create(workspace_id=workspace.id, text="Too much")
     return made | {
         "reason_id": reason.pk, "slug": agent.slug, "version": 1, "number": 1, "kind": "ai", "seq": 3,
-        "decided_id": asked.pk,
+        "decided_id": asked.pk, "queue_id": queue.pk,
     }  # fmt: skip
 
 

@@ -42,6 +42,11 @@ MEASURED = ("cost", "tokens", "turns", "errors")
 """Orders by a column of ``SessionMeasures``."""
 SORTS: dict[str, Combinable] = {**LASTING, **{name: F(f"measures__{name}") for name in MEASURED}}
 DEFAULT_SORT = "-started"
+VERDICTS = {"pass": ["pass"], "fail": ["fail"], "unsure": ["unsure"], "mixed": ["mixed"], "none": [""]}
+VERDICTS["any"] = ["pass", "fail", "unsure", "mixed"]
+"""Words of the filter "verdict", and what ``Session.verdict`` is then; ``none``: nobody has said anything."""
+NOBODY = "none"
+"""As an assignee: sessions that are assigned to nobody."""
 SUMMED = 1_000
 """So many sessions are added up for the totals above a list without being asked."""
 ADDED_UP = (
@@ -89,6 +94,9 @@ class SessionFilter:
     used_from: datetime | None = None
     """A turn began then or later, as usage counts it; with ``used_to`` one turn in between."""
     used_to: datetime | None = None
+    verdict: str = ""
+    assignee: str = ""
+    """Id of a member, or ``NOBODY``."""
     sort: str = DEFAULT_SORT
 
     @property
@@ -117,9 +125,9 @@ def filtered(workspace_id: UUID, wanted: SessionFilter) -> QuerySet[Session]:
 def _conditions(workspace_id: UUID, wanted: SessionFilter) -> list[Q]:
     """One condition for each filter that leaves something out. Raises ``BadFilter``."""
     active = wanted.active
-    for name, choices in (("status", Session.Status), ("origin", Session.Origin)):
-        if name in active and active[name] not in choices.values:
-            raise BadFilter(name, f'"{active[name]}" is no {name}; use one of {", ".join(choices.values)}')
+    for name, choices in (("status", Session.Status.values), ("origin", Session.Origin.values), ("verdict", VERDICTS)):
+        if name in active and active[name] not in choices:
+            raise BadFilter(name, f'"{active[name]}" is no {name}; use one of {", ".join(choices)}')
     conditions = [condition(active[name]) for name, condition in CONDITIONS.items() if name in active]
     if wanted.agent:
         conditions.append(_of_agent(workspace_id, wanted.agent))
@@ -172,6 +180,8 @@ CONDITIONS: dict[str, Callable[[Any], Q]] = {
     "tool": lambda tool: _names("tools_invoked", tool),
     "min_cost": _costs_at_least,
     "has_errors": lambda some: Q(error_count__gt=0) if some else Q(error_count=0),
+    "verdict": lambda word: Q(verdict__in=VERDICTS[word]),
+    "assignee": lambda who: Q(assignee=None) if who == NOBODY else Q(assignee=who),
     "needs_approval": lambda some: Q(pending_approvals__gt=0) if some else Q(pending_approvals=0),
 }
 """What a filter with a value asks of a session, by the filter's field."""

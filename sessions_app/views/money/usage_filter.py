@@ -10,9 +10,8 @@ from django.urls import reverse
 
 from sessions_app.models import Session
 from sessions_app.queries.money.budgets import midnight
+from sessions_app.queries.sessions import session_filter
 from sessions_app.queries.sessions.session_list import BadFilter
-
-from .. import session_filter
 
 GROUPS = {"day": "Day", "agent": "Agent", "model": "Model", "tool": "Tool", "session": "Session"}
 NAMES = ("by", "from", "to", "agent", "origin", "tag", "all")

@@ -3,6 +3,7 @@
 import { CHOICES, chooseOnCard, closeChoice, isTyping } from "../keyboard.js";
 import { isRead, underBars } from "./frame.js";
 import { base, closeInspector, closeSearch, go, jump, reveal } from "./navigation.js";
+import { commentOn } from "./reviews.js";
 import { awayBetween, bringBack, isAwayBetween, openedAway } from "./windows.js";
 
 const stops = () => [...document.querySelectorAll("#timeline [data-seq], #timeline .group, #timeline .nested")].filter((one) => one.checkVisibility());
@@ -119,6 +120,7 @@ const keys = {
   i: () => linkHere()?.click(), c: copy, n: () => hit(1), N: () => hit(-1),
   g: () => end("start"), G: () => end("end"), f: () => document.querySelector("[data-follow-toggle]")?.click(),
   F: () => document.querySelector("a[data-files]")?.click(),
+  C: () => commentOn(seqHere()),
   "?": () => document.getElementById("help").showModal(),
 };
 

@@ -161,14 +161,17 @@ def test_every_table_that_refers_to_sessions_is_thought_of(full):
         if field.concrete and field.is_relation and field.related_model is Session
     }
     assert referring == {
-        "Approval.session", "Budget.session", "CallUsage.session", "ChangedFile.session", "Event.session",
+        "Approval.session", "Budget.session", "CallUsage.session", "ChangedFile.session",
+        "Comment.session", "Event.session",
         "EventLink.session",
         "EventText.session", "Export.session", "FileChange.session", "FileScan.session", "Grant.session",
         "ImportedSession.session", "LedgerEntry.session",
         "ModelRequest.counted_in", "ModelRequest.session", "QueuedMessage.session", "Redaction.session",
-        "SearchBacklog.session", "SearchBlock.session",
-        "Session.continues", "Session.parent", "SessionMeasures.session", "SessionUsage.session", "SlackReply.session",
-        "ToolCall.session", "TriggerRun.session", "Turn.session", "TurnInFlight.session", "TurnUsage.session",
+        "SearchBacklog.session", "SearchBlock.session", "SeenMark.session",
+        "Session.continues", "Session.parent",
+        "SessionMeasures.session", "SessionUsage.session", "SlackReply.session",
+        "TakenSession.session", "ToolCall.session",
+        "TriggerRun.session", "Turn.session", "TurnInFlight.session", "TurnUsage.session", "Verdict.session",
     }  # fmt: skip
 
 

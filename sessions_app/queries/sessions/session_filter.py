@@ -6,19 +6,21 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
+from uuid import UUID
 
 from django.http import QueryDict
 
-from sessions_app.queries.sessions.session_list import DEFAULT_SORT, BadFilter, SessionFilter
+from .session_list import DEFAULT_SORT, NOBODY, BadFilter, SessionFilter
 
 NAMES = (
     "agent", "status", "origin", "tag", "q", "from", "to", "min_cost", "has_errors", "needs_approval", "model", "tool",
-    "used_from", "used_to", "sort",
+    "used_from", "used_to", "verdict", "assignee", "sort",
 )  # fmt: skip
 WITHOUT_FIELD = ("model", "tool", "used_from", "used_to", "sort")
 """Filters that links set and chips take away: the form only keeps them."""
 LABELS = {
     "from": "Started from", "to": "Started to", "min_cost": "Cost at least", "origin": "Came by", "q": "Search",
+    "assignee": "Assigned to",
     "has_errors": "Errors", "needs_approval": "Pending approvals", "used_from": "Used from", "used_to": "Used to",
 }  # fmt: skip
 """What the form calls a filter, where that is not its name in the address."""
@@ -26,6 +28,10 @@ BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "n
 MOST = 1_000
 """Characters of one value."""
 MOST_COST = Decimal(10) ** 9
+PLACES = ("cursor", "totals", "columns", "view")
+"""What stands in the address of the list beside the filter."""
+ME = "me"
+"""As an assignee: whoever reads the list."""
 
 
 @dataclass
@@ -55,8 +61,11 @@ class ReadFilter:
         return f"?{query.urlencode()}" if query else "?"
 
 
-def read(query: QueryDict) -> ReadFilter:
-    """Read the filter. Never raises: what cannot be understood is left out of it and explained in ``errors``."""
+def read(query: QueryDict, reader: UUID | None = None) -> ReadFilter:
+    """Read the filter. Never raises: what cannot be understood is left out of it and explained in ``errors``.
+
+    ``reader`` is the member whom ``assignee=me`` means.
+    """
     values = {name: query.get(name, "").strip() for name in NAMES}
     wanted: dict[str, Any] = {}
     errors: dict[str, str] = {}
@@ -64,13 +73,18 @@ def read(query: QueryDict) -> ReadFilter:
         if not value:
             continue
         try:
-            wanted["from_" if name == "from" else name] = _read(name, value)
+            wanted["from_" if name == "from" else name] = _read(name, value, reader)
         except BadFilter as bad:
             errors[name] = str(bad)
     return ReadFilter(SessionFilter(**wanted), values, errors)
 
 
-def _read(name: str, value: str) -> Any:
+def unknown(query: QueryDict) -> list[str]:
+    """Names in a saved query string that the list does not know, or not any more."""
+    return [name for name in query if name not in NAMES and name not in PLACES]
+
+
+def _read(name: str, value: str, reader: UUID | None) -> Any:
     if "\0" in value or len(value) > MOST:
         raise BadFilter(name, f"use at most {MOST:,} characters, without NUL")
     if name in ("from", "to", "used_from", "used_to"):
@@ -81,7 +95,18 @@ def _read(name: str, value: str) -> Any:
         if value.lower() not in BOOLEANS:
             raise BadFilter(name, f'"{value}" is neither true nor false')
         return BOOLEANS[value.lower()]
-    return value
+    return _assignee(value, reader) if name == "assignee" else value
+
+
+def _assignee(value: str, reader: UUID | None) -> str:
+    if value == NOBODY:
+        return value
+    if value == ME and reader:
+        return str(reader)
+    try:
+        return str(UUID(value))
+    except ValueError:
+        raise BadFilter("assignee", f'"{value[:40]}" is nobody; use me, none, or the id of a member') from None
 
 
 def moment(name: str, value: str) -> datetime:

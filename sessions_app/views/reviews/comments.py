@@ -1,0 +1,81 @@
+"""Forms of comments in the review box."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from django.views.decorators.http import require_POST
+
+from sessions_app.models import Comment, Session
+from sessions_app.services.reviews import comments
+from sessions_app.services.reviews.comments import Range
+from sessions_app.services.reviews.problems import NotAllowed, Refused
+
+from .. import access
+from ..session.addresses import number, session_at
+from .box import Entered, after, show
+
+
+@require_POST
+@access.reviewer
+def add(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+    """A comment on the session, on events of it, or in answer to another comment."""
+    session = session_at(request, agent_id, session_id)
+    posted = request.POST
+    words, first, last = (posted.get(name, "") for name in ("text", "first_seq", "last_seq"))
+    parent = posted.get("parent", "")
+    try:
+        about = Range(_event(first), _event(last))
+        answered = _comment(request, session, parent) if parent else None
+        comments.add(session.pk, request.member, words, about, answered, by=access.actor(request))
+    except Refused as refused:
+        entered = Entered({"comment": str(refused)}, comment=words, first=first, last=last, parent=parent)
+        return show(request, session, entered, 422)
+    return after(request, session)
+
+
+@require_POST
+@access.reviewer
+def change(request: access.DeskRequest, agent_id: UUID, session_id: UUID, comment_id: UUID) -> HttpResponse:
+    """``do``: edit (with ``text``), delete, resolve or reopen."""
+    session = session_at(request, agent_id, session_id)
+    comment, words = _comment(request, session, str(comment_id)), request.POST.get("text", "")
+    member, by = request.member, access.actor(request)
+    try:
+        match request.POST.get("do"):
+            case "edit":
+                comments.edit(comment, member, words, by=by)
+            case "delete":
+                comments.delete(comment, member, by=by)
+            case "resolve" | "reopen" as what:
+                comments.resolve(comment, member, resolved=what == "resolve", by=by)
+            case other:
+                raise Http404(f'There is no "{other}" of a comment.')
+    except NotAllowed as refused:
+        raise PermissionDenied(f"{refused}.") from None
+    except Refused as refused:
+        return show(request, session, Entered({"comment": str(refused)}, comment=words, parent=str(comment.pk)), 422)
+    return after(request, session)
+
+
+def _event(value: str) -> int | None:
+    """The number of an event; None where nothing was entered. Raises ``Refused``."""
+    if not value.strip():
+        return None
+    found = number(value.strip())
+    if found is None:
+        raise Refused("first_seq", f'"{value[:20]}" is no number of an event')
+    return found
+
+
+def _comment(request: access.DeskRequest, session: Session, id_: str) -> Comment:
+    """A comment on this session; 404 otherwise."""
+    try:
+        found = access.one(Comment.objects.select_related("parent"), request, UUID(id_))
+    except ValueError:
+        found = None
+    if found is None or found.session_id != session.pk:
+        raise Http404("There is no such comment on this session.")
+    return found

@@ -1,0 +1,192 @@
+"""The review box: verdicts, assignment, reading and comments on a session's page, by those who may."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from sessions_app.models import Comment, Member, Mention, SeenMark, Session, TakenSession, Verdict
+from sessions_app.services import audit
+from sessions_app.services.reviews import queues, rubrics
+from tests.services.build import append, user
+
+from ..build import session_of, words
+from ..session.build import path_of
+
+HTMX = {"HTTP_HX_REQUEST": "true"}
+
+
+@pytest.fixture
+def read(agent) -> Session:
+    """A session of two events."""
+    return session_of(agent)
+
+
+def post(client, session, what, form=None, **headers):
+    return client.post(f"{path_of(session)}/{what}", form or {}, **headers)
+
+
+def member(name: str) -> Member:
+    return Member.objects.get(user__first_name=name)
+
+
+def test_the_page_has_the_box_and_asks_for_it(reviewer, read):
+    page = reviewer.get(f"{path_of(read)}?queue=%22%3E").content.decode()
+    assert f'hx-get="{path_of(read)}/review?queue=%22%3E"' in page
+    assert "Not reviewed yet" in words(reviewer.get(f"{path_of(read)}/review"))
+
+
+def test_a_verdict_is_given_changed_and_withdrawn(reviewer, read):
+    answer = post(reviewer, read, "verdict", {"verdict": "fail", "note": "It *lied*.", "last_seq": "2"}, **HTMX)
+    assert "<em>lied</em>" in answer.content.decode() and "Your verdict" in words(answer)
+    assert "fail Rosa" in words(answer)
+    answer = post(reviewer, read, "verdict", {"verdict": "pass", "last_seq": "2"}, **HTMX)
+    assert "Earlier verdicts (1)" in words(answer)
+    assert "Not reviewed yet" in words(post(reviewer, read, "verdict/withdraw", **HTMX))
+    assert Session.objects.get(pk=read.pk).verdict == ""
+
+
+def test_without_javascript_a_verdict_leads_back_to_the_page(reviewer, read):
+    answer = post(reviewer, read, "verdict", {"verdict": "pass"})
+    assert (answer.status_code, answer.url) == (302, f"{path_of(read)}#review")
+
+
+def test_a_verdict_about_less_than_there_is_now_says_so(reviewer, read):
+    post(reviewer, read, "verdict", {"verdict": "pass", "last_seq": "2"})
+    append(read, user("One more thing"))
+    assert "about the first 2 events; 1 newer" in words(reviewer.get(f"{path_of(read)}/review"))
+
+
+def test_what_was_entered_stays_when_it_is_refused(reviewer, admin, read):
+    tone = rubrics.add(member("Ada"), "Tone", "scale", by=audit.COMMAND)
+    form = {"note": "half a thought", f"score-{tone.pk}": "9", "verdict": "pass"}
+    answer = post(reviewer, read, "verdict", form, **HTMX)
+    assert answer.status_code == 422
+    assert "is scored from 1 to 5" in words(answer) and "half a thought" in answer.content.decode()
+    answer = post(reviewer, read, "verdict", {"note": "no choice"}, **HTMX)
+    assert "Choose pass, fail or unsure." in words(answer)
+    assert not Verdict.objects.exists()
+
+
+@pytest.mark.parametrize("what", ["verdict", "verdict/withdraw", "assign", "comments"])
+def test_a_viewer_reads_and_says_nothing(viewer, read, what):
+    assert post(viewer, read, what, {"verdict": "pass", "text": "x"}).status_code == 403
+    page = viewer.get(f"{path_of(read)}/review").content.decode().split("<main", 1)[1]
+    assert "<form" not in page
+
+
+@pytest.mark.parametrize("what", ["review", "verdict", "assign", "comments", "seen"])
+def test_a_session_of_another_workspace_is_not_there(charlie, read, what):
+    method = charlie.get if what == "review" else charlie.post
+    assert method(f"{path_of(read)}/{what}").status_code == 404
+
+
+def test_it_is_assigned_to_a_reviewer_of_this_workspace(reviewer, viewer, charlie, read):
+    post(reviewer, read, "assign", {"assignee": str(member("Rosa").pk)})
+    assert Session.objects.get(pk=read.pk).assignee == member("Rosa")
+    for nobody, why in (("Vito", "is a viewer"), ("Charlie", "choose a member of this workspace")):
+        answer = post(reviewer, read, "assign", {"assignee": str(member(nobody).pk)}, **HTMX)
+        assert answer.status_code == 422 and why in words(answer)
+    post(reviewer, read, "assign", {"assignee": ""})
+    assert Session.objects.get(pk=read.pk).assignee is None
+
+
+def test_how_far_one_has_read_only_grows_and_ends_with_the_session(viewer, read):
+    for seq in ("1", "2", "1", "999", "x"):
+        assert post(viewer, read, "seen", {"seq": seq}).status_code == 204
+    assert [mark.seq for mark in SeenMark.objects.all()] == [read.last_seq]
+    append(read, user("More"))
+    assert "Vito up to event 2 of 3" in words(viewer.get(f"{path_of(read)}/review"))
+
+
+def test_comments_are_said_answered_edited_resolved_and_deleted(reviewer, admin, read):
+    page = post(reviewer, read, "comments", {"text": "Why **this**? @ada", "first_seq": "1", "last_seq": "2"}, **HTMX)
+    assert "<strong>this</strong>" in page.content.decode() and "event 1–2" in words(page)
+    assert 'data-comments="{&quot;1&quot;: 1}"' in page.content.decode()
+    comment = Comment.objects.get()
+    post(admin, read, "comments", {"text": "Because.", "parent": str(comment.pk)})
+    assert Comment.objects.get(parent=comment).first_seq == 1
+    change = f"comments/{comment.pk}"
+    assert "Why *not*? edited" not in words(post(reviewer, read, change, {"do": "edit", "text": "Why *not*?"}, **HTMX))
+    assert "edited" in words(reviewer.get(f"{path_of(read)}/review"))
+    assert "Resolved (1)" in words(post(admin, read, change, {"do": "resolve"}, **HTMX))
+    assert "Comments (1)" in words(post(reviewer, read, change, {"do": "reopen"}, **HTMX))
+    assert "This comment was deleted." in words(post(reviewer, read, change, {"do": "delete"}, **HTMX))
+    assert Comment.objects.get(pk=comment.pk).text == ""
+
+
+def test_who_is_named_finds_it_until_they_look(reviewer, admin, read):
+    post(reviewer, read, "comments", {"text": "Look, @Ada: @rosa@example.org and @nobody wonder"})
+    assert [mention.member for mention in Mention.objects.all()] == [member("Ada")]
+    assert "You are mentioned Rosa in Order 4711" in words(admin.get("/reviews/"))
+    assert "You are mentioned" not in words(reviewer.get("/reviews/"))
+    admin.get(f"{path_of(read)}/review")
+    assert "You are mentioned" not in words(admin.get("/reviews/"))
+
+
+def test_a_comment_is_changed_by_its_author_and_deleted_by_an_admin_as_well(reviewer, admin, read):
+    post(reviewer, read, "comments", {"text": "Mine"})
+    change = f"comments/{Comment.objects.get().pk}"
+    assert post(admin, read, change, {"do": "edit", "text": "Yours"}).status_code == 403
+    assert Comment.objects.get().text == "Mine"
+    assert post(admin, read, change, {"do": "delete"}).status_code == 302
+    assert post(reviewer, read, change, {"do": "edit", "text": "Back"}, **HTMX).status_code == 422
+    assert post(reviewer, read, change, {"do": "shout"}).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("first", "last"), [("0", "1"), ("2", "1"), ("1", "99"), ("x", ""), ("-1", ""), ("99999999999", "")]
+)
+def test_a_comment_is_on_events_that_there_are(reviewer, read, first, last):
+    answer = post(reviewer, read, "comments", {"text": "Here", "first_seq": first, "last_seq": last}, **HTMX)
+    assert answer.status_code == 422 and "no number of an event" in words(answer) or "are no events" in words(answer)
+    assert "Here" in answer.content.decode() and not Comment.objects.exists()
+
+
+def test_an_answer_stays_on_the_session_of_its_comment(reviewer, agent, read):
+    post(reviewer, read, "comments", {"text": "There"})
+    other, id_ = session_of(agent), str(Comment.objects.get().pk)
+    for parent in (id_, "x"):
+        assert post(reviewer, other, "comments", {"text": "Here", "parent": parent}).status_code == 404
+    assert post(reviewer, other, f"comments/{id_}", {"do": "delete"}).status_code == 404
+
+
+def test_hostile_words_run_nothing(reviewer, read):
+    bad = "<script>alert(1)</script> <img src=x onerror=alert(1)> [x](javascript:alert(1)) \u202egnp.exe"
+    post(reviewer, read, "comments", {"text": bad})
+    page = post(reviewer, read, "verdict", {"verdict": "fail", "note": bad}, **HTMX).content.decode()
+    shown = page.replace("&lt;", "").split("<textarea")
+    assert not any("<script" in part or "<img" in part or 'href="javascript' in part for part in shown)
+
+
+def test_queries_do_not_grow_with_what_was_said(reviewer, admin, read):
+    def count() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            reviewer.get(f"{path_of(read)}/review")
+        return len(captured)
+
+    post(reviewer, read, "comments", {"text": "One", "first_seq": "1"})
+    post(reviewer, read, "verdict", {"verdict": "pass"})
+    post(reviewer, read, "seen", {"seq": "1"})
+    before = count()
+    for number in range(5):
+        post(admin, read, "comments", {"text": f"More {number}", "first_seq": "2"})
+    post(admin, read, "verdict", {"verdict": "fail"})
+    post(admin, read, "seen", {"seq": "2"})
+    assert count() <= before <= 16
+
+
+def test_save_and_next_goes_through_a_queue_to_its_end(reviewer, agent):
+    first, second = (session_of(agent, title=title) for title in ("First", "Second"))
+    queue = queues.make(member("Rosa"), queues.Rules("All"), by=audit.COMMAND)
+    taken = reviewer.post(f"/reviews/queues/{queue.pk}/next")
+    assert taken.url == f"{path_of(first)}?queue={queue.pk}"
+    box = reviewer.get(f"{path_of(first)}/review?queue={queue.pk}")
+    assert "Save and next in All" in words(box)
+    answer = post(reviewer, first, "verdict", {"verdict": "pass", "queue": str(queue.pk), "then": "next"}, **HTMX)
+    assert answer["HX-Redirect"] == f"{path_of(second)}?queue={queue.pk}"
+    answer = post(reviewer, second, "verdict", {"verdict": "pass", "queue": str(queue.pk), "then": "next"})
+    assert answer.url == f"/reviews/queues/{queue.pk}/"
+    assert "Nothing is left for you in All." in words(reviewer.get(answer.url))
+    assert not TakenSession.objects.exists()
