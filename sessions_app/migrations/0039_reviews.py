@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
     """What people say of sessions, which are to be reviewed, and how each looks at the list of them."""
 
     dependencies = [
-        ("sessions_app", "0037_file_changes"),
+        ("sessions_app", "0038_approval_urgency"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

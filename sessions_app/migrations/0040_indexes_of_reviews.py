@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
     """Sessions by what reviewers say of them, and by who is to review them, in the order of the list."""
 
     atomic = False
-    dependencies = [("sessions_app", "0038_reviews")]
+    dependencies = [("sessions_app", "0039_reviews")]
 
     operations = [
         AddIndexConcurrently(
