@@ -16,7 +16,7 @@ def exact(number: int | None) -> str:
 
 
 def tokens(number: int | None, *, partial: bool = False) -> str:
-    """``812``, ``48.2 k``, ``212 k``, ``1.2 M``; with ``≥`` in front when some are not known."""
+    """``812``, ``48.2 k``, ``212 k``, ``1.2 M``, ``2.1 B``; with ``≥`` in front when some are not known."""
     if number is None:
         return UNKNOWN
     return f"{AT_LEAST if partial else ''}{_short(number)}"
@@ -67,12 +67,12 @@ def size(number: int | None) -> str:
     """Bytes: ``812 B``, ``48.2 kB``, ``1.2 MB``."""
     if number is None:
         return UNKNOWN
-    short = _short(number)
+    short = _short(number, "G")
     return f"{short}B" if " " in short else f"{short} B"
 
 
-def _short(number: int) -> str:
-    for unit, one in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+def _short(number: int, billion: str = "B") -> str:
+    for unit, one in ((billion, 10**9), ("M", 10**6), ("k", 10**3)):
         if number >= one * Decimal("0.9995"):
             value = Decimal(number) / one
             return f"{value:.0f} {unit}" if value >= Decimal("99.95") else f"{value:.1f} {unit}"

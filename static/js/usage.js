@@ -1,7 +1,7 @@
 // The chart over the usage table: a stacked bar a day, each leading to the day's sessions. The table has the numbers.
 // uPlot is no module: a script before this one makes it a global.
 
-const NAMES = [["ai", "AI wallet"], ["data", "data wallet"], ["elsewhere", "elsewhere"]];
+const NAMES = [["ai", "AI wallet"], ["data", "data wallet"], ["elsewhere", "external"]];
 const dark = matchMedia("(prefers-color-scheme: dark)");
 let drawn = null;
 

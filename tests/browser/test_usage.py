@@ -33,7 +33,7 @@ def test_a_bar_says_its_numbers_and_leads_to_its_sessions(open_page, agent_with_
     page.locator(CHART).wait_for()
     over_today(page)
     assert "1 session" in (tip := page.locator(".usage-tip").inner_text())
-    assert "AI wallet $0.50" in tip and "data wallet $0.020" in tip and "elsewhere —" in tip
+    assert "AI wallet $0.50" in tip and "data wallet $0.020" in tip and "external —" in tip
     box = page.locator(".u-over").bounding_box()
     page.mouse.click(box["x"] + box["width"] - 15, box["y"] + box["height"] - 20)
     page.wait_for_url(re.compile(r"/sessions/\?.*used_from="))

@@ -12,7 +12,7 @@ from sessions_app.rendering import numbers
 @pytest.mark.parametrize(
     ("count", "shown"),
     [(None, "—"), (0, "0"), (999, "999"), (1_000, "1.0 k"), (48_213, "48.2 k"), (99_949, "99.9 k"), (99_950, "100 k"),
-     (212_000, "212 k"), (999_499, "999 k"), (999_500, "1.0 M"), (1_234_567, "1.2 M"), (10**9, "1.0 G")],
+     (212_000, "212 k"), (999_499, "999 k"), (999_500, "1.0 M"), (1_234_567, "1.2 M"), (10**9, "1.0 B")],
 )  # fmt: skip
 def test_tokens_are_short(count: int | None, shown: str) -> None:
     assert numbers.tokens(count) == shown

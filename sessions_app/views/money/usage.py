@@ -20,6 +20,7 @@ from sessions_app.rendering import numbers
 from .. import access
 from ..pages import page_or_fragment
 from ..tables import csv_response
+from . import reconciling
 from .usage_filter import EVER, GROUPS, Asked, read
 
 NAMELESS = {"model": "no model stated", "tool": "no tool called"}
@@ -69,9 +70,12 @@ def _table_context(request: access.DeskRequest, asked: Asked) -> dict[str, Any]:
     period = _period_of(request, asked)
     days, _ = period.ranked("day", limit=ALL_ROWS)
     rows, count = _rows(period, asked, days)
+    total = period.total()
     return {
-        "rows": rows, "count": count, "total": period.total(), "chart": _chart(asked, days), "label": GROUPS[asked.by],
+        "rows": rows, "count": count, "total": total, "chart": _chart(asked, days), "label": GROUPS[asked.by],
         "has_runtime": asked.by not in NAMELESS, "all_sessions": asked.sessions_url(),
+        "outside": reconciling.outside(period, total), "ever": asked.query(to="", **{"from": EVER}),
+        "compared": reconciling.compared(request.member.workspace_id, asked.sessions_query(), total),
     }  # fmt: skip
 
 
@@ -140,7 +144,7 @@ def _periods(asked: Asked) -> list[tuple[str, bool, str]]:
     today = timezone.now().astimezone(UTC).date()
     starts = {
         "7 days": f"{today - timedelta(days=6)}", "30 days": "", "90 days": f"{today - timedelta(days=89)}",
-        "This month": f"{today.replace(day=1)}", "Ever": EVER,
+        "This month": f"{today.replace(day=1)}", "All time": EVER,
     }  # fmt: skip
     here = (asked.values["from"], asked.values["to"])
     return [(text, here == (start, ""), asked.query(to="", **{"from": start})) for text, start in starts.items()]
@@ -152,7 +156,11 @@ def _chart(asked: Asked, used: list[Used]) -> dict[str, Any]:
     days = _days(asked, sorted(by_day))
     dearest = max(used, key=lambda each: each.all_costs.cost_amount or 0, default=None)
     points = [_point(asked, f"{day}", by_day.get(f"{day}")) for day in days]
-    return {"days": json.dumps(points), "first": days[0], "last": days[-1], "count": len(days), "dearest": dearest}
+    found = {"days": json.dumps(points), "first": days[0], "last": days[-1], "count": len(days), "dearest": dearest}
+    if dearest:
+        day = dearest.name or ""
+        found |= {"dearest_day": date.fromisoformat(day), "dearest_url": asked.sessions_url(used_from=day, used_to=day)}
+    return found
 
 
 def _days(asked: Asked, used: list[str]) -> list[date]:

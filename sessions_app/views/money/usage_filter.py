@@ -48,13 +48,17 @@ class Asked:
                 query[name] = value
         return f"?{query.urlencode()}" if query else "?"
 
-    def sessions_url(self, **narrowed: str) -> str:
-        """The list of the sessions that the numbers are of."""
+    def sessions_query(self, **narrowed: str) -> QueryDict:
+        """The filter of the list of the sessions that the numbers are of."""
         query = QueryDict(mutable=True)
         same = {name: self.values[name] for name in ("agent", "origin", "tag")}
         period = {"used_from": self.first_day, "used_to": self.values["to"]}
         query.update({name: value for name, value in (same | period | narrowed).items() if value})
-        return f"{reverse('session-list')}?{query.urlencode()}"
+        return query
+
+    def sessions_url(self, **narrowed: str) -> str:
+        """The list of the sessions that the numbers are of."""
+        return f"{reverse('session-list')}?{self.sessions_query(**narrowed).urlencode()}"
 
 
 def read(query: QueryDict) -> Asked:

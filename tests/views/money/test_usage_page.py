@@ -17,7 +17,8 @@ from django.utils import timezone
 
 from sessions_app.models import ModelRequest, Turn, TurnInFlight
 from sessions_app.services import agents
-from sessions_app.services.log import turn_usage
+from sessions_app.services.log import events, links, turn_usage
+from tests.services.build import answer, user
 
 from ..build import words
 from ..test_strict_pages import HOSTILE, complaints
@@ -225,7 +226,7 @@ def test_queries_do_not_grow(viewer, agent):
             title=f"S{number}",
         )
     assert {by: count(by) for by in before} == before
-    assert max(before.values()) <= 12
+    assert max(before.values()) <= 13  # two of them: what lies outside the range, and what Sessions shows
 
 
 def test_a_long_table_says_how_many_rows_it_leaves_out(viewer, agent, monkeypatch):
@@ -238,3 +239,40 @@ def test_a_long_table_says_how_many_rows_it_leaves_out(viewer, agent, monkeypatc
     assert [row[0] for row in rows] == ["For 3", "For 2", "All 3"]
     assert rows[-1][-1] == "$6.00"
     assert len(table(viewer, "?by=session&all=1")) == 4
+
+
+def total_line(client, path: str) -> str:
+    return words(client.get(path))
+
+
+def test_what_lies_outside_the_range_is_told(viewer, agent):
+    ran(agent, "0.50", here=False)
+    ran(agent, "1173.40", here=False, at=timezone.now() - timedelta(days=90))
+    assert "… $1,173.40 outside this range, in 1 turn: show all" in total_line(viewer, "/usage/")
+    everything = total_line(viewer, "/usage/?from=ever")
+    assert "outside this range" not in everything and "$1,173.90 in all" in everything
+
+
+@pytest.mark.parametrize("query", ["", "agent=test-agent", "origin=import", "tag=night"])
+def test_usage_and_sessions_show_the_same_for_the_same_filter(viewer, agent, query):
+    ran(agent, "0.50", here=False, origin="import")
+    ran(agents.get_or_create_agent(agent.workspace_id, "Other"), "0.25", here=False)
+    usage = total_line(viewer, f"/usage/?from=ever&{query}")
+    sessions = total_line(viewer, f"/sessions/?{query}")
+    amount = re.search(r"([$][0-9.,]+|—) in all", usage).group(1)
+    assert f" tokens {amount}" in sessions or amount == "—"
+    assert "Sessions shows" not in usage
+
+
+def test_where_a_session_goes_beyond_the_range_the_difference_is_explained(viewer, agent):
+    began = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    session = ran(agent, "0.50", here=False, at=began)
+    events.append(
+        session.pk,
+        [user(at=began + timedelta(days=5)), answer("later", cost=Decimal("0.25"))],
+        origin=links.RUNTIME,
+    )
+    usage = total_line(viewer, "/usage/?from=2026-03-01&to=2026-03-02")
+    assert "$0.50 in all" in usage
+    assert "Sessions shows $0.75 for the same sessions" in usage
+    assert "whole sessions, with the turns that they had outside this range" in usage

@@ -1,0 +1,69 @@
+"""Why usage and the list of sessions show different amounts: what lies outside a range, and what a list leaves out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from uuid import UUID
+
+from django.http import QueryDict
+
+from sessions_app.queries.money.totals import Sums
+from sessions_app.queries.money.usage import Part, Period, Used
+from sessions_app.queries.sessions import session_list
+
+from .. import session_filter
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What was used before and after a range, under the same filters."""
+
+    costs: Part
+    tokens: int
+    turns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The total above the list of the same sessions. ``is_same`` as what turns cost in the range."""
+
+    sums: Sums
+    is_same: bool
+    has_data: bool
+    """Whether the range has money of the data wallet, which no session counts."""
+
+
+def outside(period: Period, total: Used) -> Outside | None:
+    """Usage that a period leaves out; None where it is whole, or leaves out nothing."""
+    if period.since is None and period.until is None:
+        return None
+    ever = Period(period.workspace_id, agent=period.agent, origin=period.origin, tag=period.tag).total()
+    both = (ever.all_costs, total.all_costs)
+    found = Outside(
+        Part(
+            cost_recorded=_less(both[0].cost_recorded, both[1].cost_recorded),
+            cost_priced=_less(both[0].cost_priced, both[1].cost_priced),
+            unpriced_tokens=both[0].unpriced_tokens - both[1].unpriced_tokens,
+            under_reported=both[0].under_reported - both[1].under_reported,
+        ),
+        (ever.total_tokens or 0) - (total.total_tokens or 0),
+        ever.turns - total.turns,
+    )
+    return found if found.turns or found.tokens or found.costs.cost_amount else None
+
+
+def _less(whole: Decimal | None, part: Decimal | None) -> Decimal | None:
+    rest = (whole or Decimal(0)) - (part or Decimal(0))
+    return rest if rest or whole is not None and part is None else None
+
+
+def compared(workspace_id: UUID, query: QueryDict, total: Used) -> Compared | None:
+    """The total of the list that a filter leads to; None where it is of too many sessions to be added up unasked."""
+    found = session_list.filtered(workspace_id, session_filter.read(query).wanted)
+    row = session_list.totals(found, session_list.SUMMED)
+    if row is None:
+        return None
+    sums = Sums.from_row(row)
+    is_same = (sums.cost_amount, sums.total_tokens) == (total.cost_amount, total.total_tokens)
+    return Compared(sums, is_same, has_data=bool(total.data))
