@@ -1,0 +1,82 @@
+"""Where things stand on a screen: the transcript near the top, one left edge, nothing wider than the screen."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from sessions_app.models import Session
+from tests.views.session.build import asked, call, path_of, result, said, session_with
+
+from .test_desk import PAGES
+
+STRIP = 32
+"""Pixels of the strip of the whole run, where a session has one."""
+FIRST_EVENT = {(1440, 900): 160, (1920, 1080): 160, (768, 1024): 160, (375, 812): 200, (720, 450): 200}
+"""Pixels from the top of the screen at most; (720, 450) is 1440x900 at 200 % zoom."""
+WIDTHS = (320, 768, 899, 1440, 3840)
+
+
+@pytest.fixture
+def edited_session(agent) -> Session:
+    edit = {"file_path": "/src/billing/invoices.py", "old_string": "vat = 19", "new_string": "vat = rate(customer)"}
+    session = session_with(agent, [
+        asked("p1", "Mend the invoices of customers without VAT. " * 20),
+        said("m1", "I look first"),
+        call("c1", "Edit", edit), result("c1", "ok"),
+        *(said(f"n{number}", f"Line {number}") for number in range(60)),
+    ])  # fmt: skip
+    Session.objects.filter(pk=session.pk).update(phase="completed", title="A long title " * 12)
+    return session
+
+
+def wider(page: Page) -> int:
+    return page.evaluate("document.documentElement.scrollWidth - innerWidth")
+
+
+def test_the_first_event_is_near_the_top_of_every_screen(open_page, edited_session):
+    page = open_page(path_of(edited_session))
+    for (width, height), most in FIRST_EVENT.items():
+        page.set_viewport_size({"width": width, "height": height})
+        top = page.locator("#timeline .event").first.bounding_box()["y"]
+        strip = page.evaluate("document.querySelector('.strip')?.offsetHeight ?? 0")
+        assert 0 < top + STRIP - min(strip, STRIP) <= most, (width, height)
+        assert wider(page) <= 0, (width, height)
+    page.set_viewport_size({"width": 1440, "height": 900})
+    timeline, composer, side = (page.locator(of).bounding_box() for of in ("#timeline", "#composer", "#side"))
+    assert (composer["x"], composer["width"]) == (timeline["x"], timeline["width"])
+    assert composer["y"] + composer["height"] == 900 <= side["y"] + side["height"]
+
+
+def test_the_third_column_shows_one_thing_and_below_1280_the_overview_is_a_sheet(open_page, edited_session):
+    page = open_page(path_of(edited_session))
+    expect(page.locator("#overview")).to_be_visible()
+    page.locator("#e-2").focus()
+    page.keyboard.press("i")
+    expect(page.locator("#inspector")).to_contain_text("Event 2")
+    expect(page.locator("#overview")).to_be_hidden()
+    page.locator("#side .files-link").click()
+    page.locator("#side-files .files-row", has_text="invoices.py").wait_for()
+    page.locator("#side").get_by_text("Overview").click()
+    expect(page.locator("#overview")).to_be_visible()
+    page.set_viewport_size({"width": 768, "height": 1024})
+    expect(page.locator("#overview")).to_be_hidden()
+    page.get_by_role("button", name="Overview").click()
+    expect(page.locator("#overview")).to_be_in_viewport()
+    assert wider(page) <= 0
+    page.keyboard.press("Escape")
+    expect(page.locator("#overview")).to_be_hidden()
+
+
+def test_every_page_begins_at_one_edge_and_is_no_wider_than_its_screen(open_page, edited_session):
+    page = open_page("/")
+    for path in (*(path for path in PAGES if path != "/audit/"), path_of(edited_session)):
+        page.goto(path)
+        edges = {}
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            assert wider(page) <= 0, (path, width)
+            heading = page.locator("main h1:not(.hidden), .inbox-title").first
+            if heading.count():
+                edges[width] = heading.bounding_box()["x"]
+        assert {x for width, x in edges.items() if width >= 768} <= {24}, path
