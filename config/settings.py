@@ -246,6 +246,7 @@ LOOKS = {
     "sessions_app.tasks.sweep_turns": SWEEP_SECONDS,
     "sessions_app.tasks.sweep_search_rows": SWEEP_SECONDS,
     "sessions_app.tasks.keep_totals": SWEEP_SECONDS,
+    "sessions_app.tasks.fill_in_run_summaries": SWEEP_SECONDS,
     "sessions_app.tasks.sweep_slack": SWEEP_SECONDS,
     "sessions_app.tasks.sweep_notices": SWEEP_SECONDS,
     "sessions_app.tasks.fire_schedules": 1,

@@ -12,7 +12,7 @@ from .runtimes.managed import upkeep
 from .services import agent_days, fair_queue
 from .services.approvals import delivery, effects, endings
 from .services.escalations import steps
-from .services.log import search_index
+from .services.log import run_summaries, search_index
 from .services.money import totals
 from .services.notices import choices, outbox, outgoing_messages, sending
 from .services.stops import carrying_out
@@ -80,6 +80,12 @@ def sweep_search_rows() -> int:
 def keep_totals() -> int:
     """Called every 5 s by the scheduler: take what changed into what is kept, of older sessions for the first time."""
     return totals.fill_in() + totals.fold() + agent_days.fold()
+
+
+@shared_task
+def fill_in_run_summaries() -> int:
+    """Called every 5 s by the scheduler: read sessions from before there were run summaries."""
+    return run_summaries.fill_in()
 
 
 @shared_task

@@ -243,3 +243,24 @@ class FileChange(models.Model):
 
     class Meta:
         indexes = [models.Index(fields=["session", "path", "seq", "number"], name="file_change_by_path")]
+
+
+class RunSummary(models.Model):
+    """The run summary of a session: a projection of its log, written in the transaction of each append."""
+
+    session = models.OneToOneField(
+        Session, models.DO_NOTHING, primary_key=True, related_name="run_summary", db_constraint=False
+    )
+    """The database deletes it with its session."""
+    seq = models.IntegerField()
+    """The last event that it tells of."""
+    told = models.JSONField()
+    """``summary.state.Summary.stored``: at most 16 KB."""
+
+
+class RunSummaryFillIn(models.Model):
+    """A row as long as sessions from before there were run summaries have none; see ``services.log.run_summaries``."""
+
+    id = models.SmallIntegerField(primary_key=True, default=1)
+    before = models.UUIDField(null=True)
+    """The last session that has one: the newest get theirs first."""

@@ -26,7 +26,7 @@ from sessions_app.queries.log import links as link_queries
 from sessions_app.queries.log.search_text import TEXT
 
 from .. import notify
-from . import links, projections, search_index
+from . import links, projections, run_summaries, search_index
 from .heads import Head, lock
 from .new_events import NewEvents
 from .sanitise import MAX_SMALLINT, identifier, json_text, plausible, text
@@ -49,10 +49,12 @@ SINGLE = 3
 KNOWN = Statement("""
 SELECT key, seq FROM sessions_app_event WHERE session_id = %(session)s AND key = ANY(%(keys)s::uuid[])
 """)
-# With the hash of the last link, which each append to a log needs that has events: one look and not two.
+# With the hash of the last link and the run summary, which each append to a log needs that has events: one look and not
+# three.
 KNOWN_AND_LINK = Statement("""
 SELECT key, seq, NULL AS hash FROM sessions_app_event WHERE session_id = %(session)s AND key = ANY(%(keys)s::uuid[])
 UNION ALL SELECT NULL, NULL, hash FROM sessions_app_eventlink WHERE session_id = %(session)s AND last_seq = %(last)s
+UNION ALL SELECT NULL, seq, convert_to(told::text, 'UTF8') FROM sessions_app_runsummary WHERE session_id = %(session)s
 """)
 
 
@@ -123,6 +125,7 @@ def _appended(head: Head, log: _Log, seen: int) -> Appended:
         counts.add("appends")
         counts.add("events", accepted)
         projections.project(head.session_id, head.last_seq, log.seq, log.new)
+        log.summary.write(log.seq)
         search_index.index_if_small(search_index.Indexed.of(head, log.seq), log.text)
         notify.session_changed(head.session_id, log.seq)
         for call in AFTER_APPEND if log.new.messages or log.new.results else ():
@@ -154,6 +157,7 @@ class _Log:
         self.turn = head.last_turn
         self.new = NewEvents()
         """What was written."""
+        self.summary = run_summaries.Kept(head.session_id, head.last_seq)
         self._seqs: OrderedDict[str, int] = OrderedDict()
         self._keys: set[str] = set()
         """Every key of the log, while they are as many as its events: of one that was empty, and is not too long."""
@@ -220,8 +224,9 @@ class _Log:
         if self._last_link is not None:
             return {key.hex: seq for key, seq in fetch(KNOWN, values)}
         found = fetch(KNOWN_AND_LINK, values)
-        self._last_link = next((bytes(link) for _, _, link in found if link is not None), None)
-        return {key.hex: seq for key, seq, link in found if link is None}
+        self._last_link = next((bytes(link) for _, seq, link in found if seq is None), None)
+        self.summary.found([(seq, bytes(told)) for key, seq, told in found if key is None and seq is not None])
+        return {key.hex: seq for key, seq, _ in found if key is not None}
 
     def _remember_parents(self, fresh: list[_Fresh]) -> None:
         """Give seqs to the new events, and fetch those of parents that are not in memory any more."""
@@ -242,10 +247,12 @@ class _Log:
         if event.kind == "user_message" and event.depth == 0:
             self.turn += 1
         self.new.note(event, from_file=self.document is not None)
+        parent_seq = self._parent_seq(new.parent)
+        self.summary.take(self.seq, parent_seq, event)
         at, cost, tool, usage = event.at, event.cost, event.tool, event.usage
         return (
             self.session_id, self.seq, id_, new.key, event.kind, at if at is None else str(at), self.turn,
-            min(event.depth, MAX_SMALLINT), self._parent_seq(new.parent), event.actor_kind,
+            min(event.depth, MAX_SMALLINT), parent_seq, event.actor_kind,
             text(event.actor_name), text(event.text),
             *((identifier(tool.call_id), text(tool.name), text(tool.server), text(tool.status),
                json_text(tool.arguments), json_text(tool.result)) if tool else NO_TOOL),

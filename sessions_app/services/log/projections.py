@@ -21,6 +21,7 @@ from sessions_app.models import (
     FileChange,
     FileScan,
     ModelRequest,
+    RunSummary,
     SearchBlock,
     Session,
     SessionUsage,
@@ -30,11 +31,13 @@ from sessions_app.models import (
 from sessions_app.prepared import Statement, fetch, run
 
 from ..approvals import imported
-from . import pricing, search_index, shared_responses, sums
+from . import pricing, run_summaries, search_index, shared_responses, sums
 from .new_events import ANYTHING, NewEvents
 from .sums import EVERYTHING, TOKENS
 
-PROJECTIONS = (ToolCall, ModelRequest, Turn, EventText, SearchBlock, SessionUsage, FileChange, ChangedFile, FileScan)
+PROJECTIONS = (
+    ToolCall, ModelRequest, Turn, EventText, SearchBlock, SessionUsage, FileChange, ChangedFile, FileScan, RunSummary,
+)  # fmt: skip
 """What is thrown away to be computed again; changes of files not before somebody asks for them."""
 MANY = 5_000
 """From so many new events on the planner is told more, see ``_Batch``."""
@@ -322,6 +325,7 @@ def rebuild(session_id: UUID) -> None:
     last_seq = Event.objects.filter(session_id=session_id).aggregate(last=Max("seq"))["last"]
     if last_seq:
         project(session_id, 0, last_seq, anew=True)
+        run_summaries.rebuild(session_id, last_seq)
         search_index.index(session_id)
     else:
         search_index.index_title(session_id)

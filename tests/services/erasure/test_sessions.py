@@ -167,7 +167,7 @@ def test_every_table_that_refers_to_sessions_is_thought_of(full):
         "EventText.session", "Export.session", "FileChange.session", "FileScan.session", "Grant.session",
         "ImportedSession.session", "LedgerEntry.session",
         "ModelRequest.counted_in", "ModelRequest.session", "QueuedMessage.session", "Redaction.session",
-        "SearchBacklog.session", "SearchBlock.session", "SeenMark.session",
+        "RunSummary.session", "SearchBacklog.session", "SearchBlock.session", "SeenMark.session",
         "Session.continues", "Session.parent",
         "SessionMeasures.session", "SessionUsage.session", "SlackReply.session",
         "TakenSession.session", "ToolCall.session",

@@ -1,0 +1,149 @@
+"""Run summaries: kept by each append from the events that it writes, and read from the log for older sessions.
+
+An append carries on what the one before has stored. Of a session whose row is not at the end of the log (from before
+there were run summaries; written by an older desk during an upgrade) little is caught up with at once, and much is left
+to ``fill_in``, which goes through all sessions once, the newest first.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from uuid import UUID
+
+import orjson
+from django.db import connection, transaction
+
+from sessions_app.drafts import EventDraft
+from sessions_app.models import RunSummaryFillIn, Session
+from sessions_app.prepared import Statement, fetch, run
+from sessions_app.queries.log import summary_events
+from sessions_app.summary.state import VERSION, Summary
+
+FILL_IN_SECONDS = 3.0
+"""Of one call."""
+AT_ONCE = 4_000
+"""Events of a session that one transaction of the fill-in reads: 0.3 s, for which an append to it waits."""
+CAUGHT_UP = 500
+"""So many events are read from the log by the append that finds them missing."""
+STORED = Statement("SELECT seq, told::text FROM sessions_app_runsummary WHERE session_id = %s")
+WRITE = Statement("""
+INSERT INTO sessions_app_runsummary (session_id, seq, told) VALUES (%s, %s, %s::jsonb)
+ON CONFLICT (session_id) DO UPDATE SET seq = excluded.seq, told = excluded.told
+""")
+
+
+class Kept:
+    """The run summary of a session while an append holds its log. None is kept where much of the log is missing."""
+
+    def __init__(self, session_id: UUID, last_seq: int) -> None:
+        self._session_id = session_id
+        self._last_seq = last_seq
+        self._stored: tuple[int, bytes] | None = None
+        self._summary: Summary | None = Summary() if last_seq == 0 else None
+        self._is_begun = last_seq == 0
+
+    def found(self, rows: Sequence[tuple[int, bytes]]) -> None:
+        """The row that the append before has stored, if any."""
+        self._stored = rows[0] if rows else None
+
+    def take(self, seq: int, parent_seq: int | None, event: EventDraft) -> None:
+        """The next event of the append."""
+        if event.kind not in summary_events.KINDS:
+            return
+        if not self._is_begun:
+            self._is_begun = True
+            self._summary = self._carried_on()
+        if self._summary is not None:
+            self._summary.take(seq, parent_seq, event)
+
+    def write(self, last_seq: int) -> None:
+        """Store it, up to the end of the log."""
+        if self._summary is not None:
+            write(self._session_id, last_seq, self._summary)
+        elif not self._is_begun:  # nothing came that it would tell of
+            run(MOVE_ON, [last_seq, self._session_id, self._last_seq])
+
+    def _carried_on(self) -> Summary | None:
+        seq, summary = _read(*self._stored) if self._stored else (0, Summary())
+        if self._last_seq - seq > CAUGHT_UP:
+            return None
+        for number, parent_seq, event in summary_events.read(self._session_id, seq, self._last_seq):
+            summary.take(number, parent_seq, event)
+        return summary
+
+
+MOVE_ON = Statement("UPDATE sessions_app_runsummary SET seq = %s WHERE session_id = %s AND seq = %s")
+
+
+def read(session_id: UUID) -> tuple[int, Summary]:
+    """How far a session was read, and what was kept; 0 and nothing where no row is there, or one of older rules."""
+    found = fetch(STORED, [session_id])
+    return _read(*found[0]) if found else (0, Summary())
+
+
+def _read(seq: int, told: str | bytes) -> tuple[int, Summary]:
+    stored = orjson.loads(told)
+    return (seq, Summary(stored)) if stored["version"] == VERSION else (0, Summary())
+
+
+def write(session_id: UUID, seq: int, summary: Summary) -> None:
+    """Store what is known after event ``seq``. The session is locked."""
+    run(WRITE, [session_id, seq, orjson.dumps(summary.stored()).decode()])
+
+
+def read_on(session_id: UUID, last_seq: int, most: int = AT_ONCE) -> bool:
+    """Read the next piece of a session, which is locked. Returns whether all of it is read now."""
+    seq, summary = read(session_id)
+    until = min(last_seq, seq + most)
+    for number, parent_seq, event in summary_events.read(session_id, seq, until):
+        summary.take(number, parent_seq, event)
+    if until > seq or last_seq == 0:
+        write(session_id, until, summary)
+    return until >= last_seq
+
+
+def rebuild(session_id: UUID, last_seq: int) -> None:
+    """Read a whole log. The session is locked, and what was kept of it is deleted."""
+    while not read_on(session_id, last_seq):
+        pass
+
+
+def fill_in() -> int:
+    """Read some of the sessions that have no run summary; how many pieces. The next call goes on behind them."""
+    until, done = time.monotonic() + FILL_IN_SECONDS, 0
+    while time.monotonic() < until and _fill_in_one():
+        done += 1
+    return done
+
+
+@transaction.atomic
+def _fill_in_one() -> bool:
+    """Read a piece of the next session, or finish; False when there is nothing to do."""
+    row = RunSummaryFillIn.objects.select_for_update(skip_locked=True).first()
+    if row is None:
+        return False
+    left = Session.objects.all() if row.before is None else Session.objects.filter(pk__lt=row.before)
+    following = left.order_by("-pk").values_list("pk", flat=True).first()
+    if following is None:
+        row.delete()
+        return False
+    last_seq = _lock(following)
+    if last_seq is None or read_on(following, last_seq):
+        RunSummaryFillIn.objects.filter(pk=row.pk).update(before=following)
+    return True
+
+
+def _lock(session_id: UUID) -> int | None:
+    """The end of the log, to which nothing is added until the transaction ends; None for a session that is gone."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT last_seq FROM sessions_app_session WHERE id = %s FOR NO KEY UPDATE", [session_id])
+        found = cursor.fetchone()
+    return found[0] if found else None
+
+
+def notice() -> str | None:
+    """What a person who looks after the desk should know of run summaries."""
+    if RunSummaryFillIn.objects.exists():
+        return "older sessions are being read for what happened in them: until then their pages and lists do not say it"
+    return None

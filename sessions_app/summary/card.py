@@ -1,0 +1,182 @@
+"""The summary as a person reads it: a line each for what was asked, what was done, how it ended, what went wrong, and
+the last test run. Pieces that are ``quoted`` are words of the transcript; all others were counted by the desk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sessions_app.rendering import numbers
+
+from .failures import Failures, Group
+from .state import Summary
+
+Tone = Literal["", "wrong", "done", "quiet"]
+SHOWN = 5
+"""Kinds of failures on the card; the others are a number."""
+PROMPTS = 3
+DONE = (
+    ("command", "command", "commands"), ("agent", "sub-agent", "sub-agents"), ("page", "web page", "web pages"),
+    ("search", "web search", "web searches"), ("other", "other call", "other calls"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some words of a line, with the event that they lead to."""
+
+    text: str
+    seq: int | None = None
+    quoted: str = ""
+    """Words of the transcript behind those of the desk."""
+    tone: Tone = ""
+    more: str = ""
+    """Words of the desk behind what is quoted."""
+    is_files: bool = False
+    """Whether it leads to the files instead of an event."""
+
+    @property
+    def plain(self) -> str:
+        quoted = f"“{self.quoted}”" if self.quoted else ""
+        return " ".join(filter(None, (self.text, quoted, self.more)))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    label: str
+    pieces: list[Piece] = field(default_factory=list)
+
+    @property
+    def plain(self) -> str:
+        return f"{self.label}: {' · '.join(piece.plain for piece in self.pieces)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What is known beside the log of how a session stands."""
+
+    goes_on: bool = False
+    """An agent is at work in it, or something in it waits for a person."""
+    is_over: bool = True
+    """It was read from a file, or has ended: what has no result now will have none."""
+
+
+def lines_of(summary: Summary, ending: Ending, changed: tuple[int, int] | None = None) -> list[Line]:
+    """The lines of the card. ``changed``: lines added and removed in all files, where they were counted."""
+    lines = [
+        Line("Asked", list(_asked(summary))),
+        Line("Did", list(_did(summary, changed))),
+        Line("Ended", [_ended(summary, ending)]),
+        Line("Went wrong", list(_wrong(summary.failures))),
+        Line("Tests", [_tests(summary.tests)]),
+    ]
+    return lines
+
+
+def plain(lines: list[Line]) -> str:
+    """The card as text."""
+    return "\n".join(line.plain for line in lines)
+
+
+def _asked(summary: Summary) -> Iterator[Piece]:
+    shown = summary.prompts[:PROMPTS]
+    if not shown:
+        yield Piece("no prompt is recorded", tone="quiet")
+    for seq, said in shown:
+        yield Piece("", seq, quoted=said) if said else Piece("a message without text", seq)
+    last = summary.last_prompt
+    more = summary.asked - len(shown)
+    if more > 0 and last:
+        yield Piece(f"{_count(more)} more, the last:", last[0], quoted=last[1])
+
+
+def _did(summary: Summary, changed: tuple[int, int] | None) -> Iterator[Piece]:
+    edits, files = _edited(summary)
+    found = False
+    if files:
+        beyond = "more than " if summary.files_beyond else ""
+        lines = f" (+{_count(changed[0])} −{_count(changed[1])})" if changed else ""
+        yield Piece(f"{beyond}{_some(files, 'file', 'files')} edited{lines}", is_files=True)
+        found = True
+    kinds = [("edit", "edit", "edits"), *DONE] if not files else DONE
+    for kind, one, several in kinds:
+        if kind in summary.counts:
+            number, seq = summary.counts[kind]
+            yield Piece(_some(number, one, several), seq)
+            found = True
+    if not found:
+        yield Piece("no tool calls are recorded", tone="quiet")
+
+
+def _edited(summary: Summary) -> tuple[int, int]:
+    """Edits and files, with those of calls that have no result."""
+    files = set(summary.files).union(*(call.files for call in summary.open))
+    return summary.edits + sum(bool(call.files) for call in summary.open), len(files)
+
+
+def _ended(summary: Summary, ending: Ending) -> Piece:
+    said = summary.said[0] if summary.said else 0
+    prompt = summary.last_prompt[0] if summary.last_prompt else 0
+    left = [call for call in summary.open if not call.depth and call.seq > max(said, prompt)]
+    if left and (summary.results or left[-1].seq == summary.last):
+        call = left[-1]
+        what = " ".join(filter(None, (call.tool or "a call", call.named())))
+        if ending.goes_on:
+            return Piece("now at", call.seq, quoted=what)
+        words = "broke off in the middle of" if ending.is_over else "no result yet of"
+        return Piece(words, call.seq, quoted=what, tone="wrong" if ending.is_over else "")
+    if summary.broken:
+        return Piece("with an error:", summary.broken[0], quoted=summary.broken[1], tone="wrong")
+    if prompt > said and not ending.goes_on and prompt == summary.last:
+        return Piece("no reply to the last prompt", prompt, tone="wrong" if ending.is_over else "")
+    if summary.said:
+        return Piece("so far:" if ending.goes_on else "", said, quoted=summary.said[1])
+    return Piece("without a message of the agent", summary.last or None, tone="quiet")
+
+
+def _wrong(failures: Failures) -> Iterator[Piece]:
+    groups = sorted(failures.groups, key=_order)
+    if not groups:
+        yield Piece("no errors", tone="quiet")
+    for group in groups[:SHOWN]:
+        yield piece_of(group)
+    if rest := groups[SHOWN:]:
+        yield Piece(
+            f"{_some(sum(group.count for group in rest), 'more error', 'more errors')} of other kinds", rest[0].last
+        )
+
+
+def _order(group: Group) -> tuple[int, int]:
+    return {False: 0, None: 1, True: 2}[group.is_recovered], -group.count
+
+
+def piece_of(group: Group) -> Piece:
+    """One kind of failures: its tool, its reason, how often, and whether it was recovered from."""
+    if group.tool is None:
+        return Piece("errors of other kinds", group.last, more=f"×{_count(group.count)}")
+    times = f"×{_count(group.count)}" if group.count > 1 else ""
+    recovered = ", recovered" if group.is_recovered else ""
+    said = f"{group.tool}: {group.line}" if group.tool and group.line else group.tool or group.line
+    return Piece(
+        "", group.last, quoted=said, tone="quiet" if group.is_recovered else "wrong",
+        more=f"{times}{recovered}".removeprefix(", "),
+    )  # fmt: skip
+
+
+def _tests(tests: dict[str, Any] | None) -> Piece:
+    if not tests:
+        return Piece("no test run seen", tone="quiet")
+    outcome = tests["outcome"]
+    tone: Tone = "done" if outcome == "passed" else "wrong" if outcome == "failed" else ""
+    runs = f"the last of {_count(tests['runs'])} runs" if tests["runs"] > 1 else ""
+    words = "outcome unknown" if outcome == "unknown" else outcome
+    return Piece(f"{tests['with']}: {words}", tests["seq"], quoted=tests["line"], tone=tone, more=runs)
+
+
+def _some(number: int, one: str, several: str) -> str:
+    return f"{_count(number)} {one if number == 1 else several}"
+
+
+def _count(number: int) -> str:
+    return numbers.exact(number)

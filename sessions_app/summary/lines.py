@@ -1,0 +1,109 @@
+"""The one line of a text that says most: the first sentence of a prompt, the reason of a failure."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import orjson
+
+from sessions_app.rendering.text import clean
+
+HEAD, TAIL = 4_000, 2_000
+"""Characters at both ends of a text that are looked at; whoever reads texts from the log need not read more."""
+MOST_LINES = 80
+MARKUP = " \t\r#*->`"
+"""What Markdown has at both ends of a line."""
+_LETTERS = re.compile(r"[^\W\d_]")
+_TAG = re.compile(r"</?[A-Za-z][\w.:-]{0,60}(?: [^<>]{0,200})?>")
+_BLOCK = re.compile(r"\s*<([A-Za-z][\w.:-]{0,60})>.*?</\1>\s*", re.DOTALL)
+_ESCAPE = re.compile(r'\\(?:[nrt"\\/]|u[0-9a-fA-F]{4})')
+_SENTENCE = re.compile(r"(?<=[.!?])\s|(?<=[。！？])")
+_TELLING = re.compile(
+    r"\b(?:error|fatal|failed|failure|exception|denied|not found|no such|cannot|refused|panic)\b"
+    r"|\w(?:Error|Exception)\b",
+    re.IGNORECASE,
+)
+_RAISED = re.compile(r"[A-Za-z_][\w.]{0,100}(?:Error|Exception|Exit|Interrupt|Warning)(?::|\s*$)")
+_EXIT = re.compile(r"\W*(?:exit(?:ed)?(?: with)?(?: code)?|exit status|return code)\W*\d+\W*", re.IGNORECASE)
+_VARIES = re.compile(
+    r"'[^'\n]{1,200}'|\"[^\"\n]{1,200}\"|`[^`\n]{1,200}`|(?:[\w.~-]{0,100}/)[\w./~-]{1,300}|\d[\w.:-]{0,60}"
+)
+
+
+def ends(text: str) -> str:
+    """A text without its middle."""
+    return text if len(text) <= HEAD + TAIL else f"{text[:HEAD]}{text[-TAIL:]}"
+
+
+def cut(text: str, most: int) -> str:
+    """The beginning of a cleaned text in one line, of at most ``most`` bytes of UTF-8."""
+    line = " ".join(clean(text[: most * 4].replace("\0", "\ufffd")).split())  # as the log stores it
+    encoded = line.encode("utf-8", "replace")
+    if len(encoded) <= most:
+        return line
+    return encoded[: most - 3].decode("utf-8", "ignore").rstrip() + "…"
+
+
+def unescaped(text: str) -> str:
+    """A text that its recorder wrote as JSON twice (``"Look at\\nthis"``), as it was; any other one as it is."""
+    if "\\n" not in text or "\n" in text.strip():
+        return text
+    return _ESCAPE.sub(_escaped, text.strip().removeprefix('"').removesuffix('"'))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    try:
+        found = orjson.loads(f'"{match[0]}"')
+    except orjson.JSONDecodeError:  # half of a pair of surrogates
+        return match[0]
+    return found if isinstance(found, str) else match[0]
+
+
+def first_sentence(text: str, most: int) -> str:
+    """The first sentence of a prompt, without what a program has put before it in tags of its own."""
+    shown = unescaped(text[:HEAD])
+    rest = shown
+    while (block := _BLOCK.match(rest)) and _LETTERS.search(_TAG.sub("", rest[block.end() :])):
+        rest = rest[block.end() :]
+    lines = [_TAG.sub("", line).strip() for line in rest.split("\n", MOST_LINES)[:MOST_LINES]]
+    lines = [line for line in lines if _LETTERS.search(line)]
+    said = next((line for line in lines if not _is_heading(line)), lines[0] if lines else shown)
+    return cut(_SENTENCE.split(said.strip(MARKUP), maxsplit=1)[0], most)
+
+
+def _is_heading(line: str) -> bool:
+    """Whether a line only names what follows: ``# Task``, ``1. CONTEXT``, ``Context:``."""
+    return line.startswith("#") or line.isupper() or line.endswith(":") and line.count(" ") < 3
+
+
+def first_lines(text: str, count: int, most: int) -> str:
+    """The first lines of a message that say something, together."""
+    lines = [line.strip(MARKUP) for line in unescaped(text[:HEAD]).split("\n", MOST_LINES)[:MOST_LINES]]
+    return cut(" ".join([line for line in lines if _LETTERS.search(line)][:count]) or text, most)
+
+
+def reason(text: str, result: Any, most: int) -> str:
+    """The line of a failed result that says why: with letters, one that names an error before others, and of a Python
+    traceback what was raised."""
+    lines = [_TAG.sub("", line).strip(" \t\r│┃║|╭╰─=") for line in _told(text, result).split("\n")[: 4 * MOST_LINES]]
+    saying = [line for line in lines if _LETTERS.search(line)]
+    if any(line.startswith("Traceback (most recent") for line in saying):
+        raised = next((line for line in reversed(saying) if _RAISED.match(line)), "")
+        if raised:
+            return cut(raised, most)
+    beyond = [line for line in saying if not _EXIT.fullmatch(line)]
+    return cut(next(filter(_TELLING.search, beyond), (beyond or saying or [""])[0]), most)
+
+
+def _told(text: str, result: Any) -> str:
+    """What a result says; where it has no text, what its structure has under the usual names."""
+    if text.strip() or not isinstance(result, dict):
+        return ends(text)
+    found = (result.get(key) for key in ("stderr", "error", "message", "output", "stdout", "content"))
+    return ends(next((value for value in found if isinstance(value, str) and value.strip()), ""))
+
+
+def alike(line: str) -> str:
+    """A line without what differs from one failure to the next: names in quotes, paths, numbers."""
+    return _VARIES.sub("…", line).casefold()

@@ -1,0 +1,240 @@
+"""The summary of a session while its events come in, one after the other."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from zlib import crc32
+
+from sessions_app.drafts import EventDraft, ToolDraft
+
+from . import commands, outcomes
+from .calls import CallKind, command_of, edited, kind_of, subject_of
+from .failures import LINE, TOOL, Failures
+from .lines import cut, ends, first_lines, first_sentence, reason
+
+VERSION = 1
+PROMPTS = 5
+"""Prompts of which the first sentence is kept, and the last one besides."""
+PROMPT, MESSAGE = 200, 400
+"""Bytes."""
+OPEN = 12
+"""Calls without a result that are remembered."""
+FILES = 256
+"""Edited files that are told apart."""
+ID = 24
+"""Characters at the end of a call's id, by which its result is known."""
+PATHS = 8
+"""Edited files of one call."""
+
+
+@dataclass(slots=True)
+class OpenCall:
+    """A call that has no result yet. ``subject``: None as long as nobody asked for it, and ``arguments`` are there."""
+
+    seq: int
+    call_id: str
+    tool: str
+    kind: CallKind
+    depth: int
+    subject: str | None
+    files: list[str]
+    piped: bool = False
+    arguments: Any = None
+
+    def named(self) -> str:
+        if self.subject is None:
+            self.subject = subject_of(self.tool, self.arguments, self.kind)
+        return self.subject
+
+    def stored(self) -> list[Any]:
+        return [
+            self.seq,
+            self.call_id,
+            cut(self.tool, TOOL),
+            self.kind,
+            self.depth,
+            self.named(),
+            self.files,
+            self.piped,
+        ]
+
+
+class Summary:
+    """What happened until now. ``take`` is told of each event in the order of the log."""
+
+    def __init__(self, stored: dict[str, Any] | None = None) -> None:
+        found = stored or {}
+        self.prompts: list[list[Any]] = found.get("prompts", [])
+        """``[seq, first sentence]`` of the first ``PROMPTS``."""
+        self.last_prompt: list[Any] | None = found.get("last_prompt")
+        self.asked: int = found.get("asked", 0)
+        self.counts: dict[str, list[int]] = found.get("counts", {})
+        """``[how many, the first event]`` of each kind of call."""
+        self.edits: int = found.get("edits", 0)
+        files = found.get("files", "")
+        self.files: dict[str, None] = dict.fromkeys(files[at : at + 6] for at in range(0, len(files), 6))
+        """Checksums of the paths of edited files."""
+        self.files_beyond: bool = found.get("files_beyond", False)
+        self._said: list[Any] | None = found.get("said")
+        self._message: tuple[int, str] | None = None
+        """A later one, whole: which of them is the last is known when somebody asks."""
+        self.broken: list[Any] | None = found.get("broken")
+        """``[seq, line]`` of an error after which nothing came."""
+        self.tests: dict[str, Any] | None = found.get("tests")
+        self.results: int = found.get("results", 0)
+        self.last: int = found.get("last", 0)
+        """The last event in which anything was said or done."""
+        self.failures = Failures.read(found.get("failures", []))
+        self._open: OrderedDict[int, OpenCall] = OrderedDict()
+        self._by_id: dict[str, int] = {}
+        for row in found.get("open", []):
+            self._remember(OpenCall(*row))
+
+    @property
+    def open(self) -> list[OpenCall]:
+        """Calls without a result, the latest last."""
+        return list(self._open.values())
+
+    @property
+    def said(self) -> list[Any] | None:
+        """``[seq, first two lines]`` of the last message of the main agent."""
+        if self._message:
+            seq, text = self._message
+            self._said, self._message = [seq, first_lines(text, 2, MESSAGE)], None
+        return self._said
+
+    def take(self, seq: int, parent_seq: int | None, event: EventDraft) -> None:
+        """The next event of the log."""
+        kind = event.kind
+        if kind == "tool_call":
+            self._call(seq, event)
+        elif kind == "tool_result":
+            self._result(seq, parent_seq, event)
+        elif kind == "agent_message":
+            self._answer(seq, event)
+        elif kind == "user_message":
+            self._prompt(seq, event)
+        elif kind == "error":
+            self._error(seq, event)
+
+    def _prompt(self, seq: int, event: EventDraft) -> None:
+        if event.depth:
+            return
+        self.asked += 1
+        self.last = seq
+        said = [seq, first_sentence(event.text, PROMPT)]
+        if len(self.prompts) < PROMPTS:
+            self.prompts.append(said)
+        self.last_prompt = said
+
+    def _answer(self, seq: int, event: EventDraft) -> None:
+        self._goes_on(seq)
+        if not event.depth and event.text.strip():
+            self._message = seq, event.text
+
+    def _error(self, seq: int, event: EventDraft) -> None:
+        line = reason(event.text, event.data, LINE)
+        self.failures.add(seq, "", line or "error", "")
+        self.last, self.broken = seq, [seq, line]
+
+    def _goes_on(self, seq: int) -> None:
+        """Something was said or done: earlier errors have not ended the run."""
+        self.last, self.broken = seq, None
+        if self.failures.may_recover(""):
+            self.failures.succeed("", "")
+
+    def _call(self, seq: int, event: EventDraft) -> None:
+        self.last = seq
+        tool = event.tool or ToolDraft()
+        name = tool.name or ""
+        kind, short = _known(name)
+        counted = self.counts.setdefault(kind, [0, seq])
+        counted[0] += 1
+        command = command_of(name, tool.arguments) if kind == "command" else ""
+        if tool.status == "error":
+            self.failures.add(
+                seq, cut(name, TOOL), reason(event.text, None, LINE), subject_of(name, tool.arguments, kind)
+            )
+            return
+        files = [_checksum(path) for path in edited(name, tool.arguments, kind, command)[:PATHS]]
+        piped = False
+        if command and (runner := commands.runner(command)):
+            piped = commands.is_piped(command)
+            runs = self.tests["runs"] if self.tests else 0
+            self.tests = {"seq": seq, "with": runner, "command": cut(command, 160), "runs": runs + 1,
+                          "result": None, "outcome": "no result", "line": ""}  # fmt: skip
+        self._remember(
+            OpenCall(seq, (tool.call_id or "")[-ID:], short, kind, event.depth, None, files, piped, tool.arguments)
+        )  # fmt: skip
+
+    def _remember(self, call: OpenCall) -> None:
+        self._open[call.seq] = call
+        if call.call_id:
+            self._by_id[call.call_id] = call.seq
+        while len(self._open) > OPEN:
+            _, forgotten = self._open.popitem(last=False)
+            self._edited(forgotten)
+            if self._by_id.get(forgotten.call_id) == forgotten.seq:
+                del self._by_id[forgotten.call_id]
+
+    def _result(self, seq: int, parent_seq: int | None, event: EventDraft) -> None:
+        tool = event.tool or ToolDraft()
+        found = parent_seq if parent_seq in self._open else self._by_id.get((tool.call_id or "")[-ID:])
+        call = self._open.pop(found, None) if found is not None else None
+        if call is None:
+            return
+        if self._by_id.get(call.call_id) == call.seq:
+            del self._by_id[call.call_id]
+        self.results += 1
+        if self.tests and self.tests["seq"] == call.seq:
+            text = event.text or _output(tool.result)
+            outcome, line = outcomes.outcome(text, tool.status, exit_code_is_its_own=not call.piped)
+            self.tests |= {"result": seq, "outcome": outcome, "line": line}
+        if tool.status == "error":
+            self.last = seq
+            self.failures.add(call.seq, call.tool, reason(event.text, tool.result, LINE), call.named())
+            return
+        self._goes_on(seq)
+        if tool.status in ("denied", "cancelled"):
+            return
+        self._edited(call)
+        if self.failures.may_recover(call.tool):
+            self.failures.succeed(call.tool, call.named())
+
+    def _edited(self, call: OpenCall) -> None:
+        self.edits += bool(call.files)
+        for file in call.files:
+            if file in self.files or len(self.files) < FILES:
+                self.files[file] = None
+            else:
+                self.files_beyond = True
+
+    def stored(self) -> dict[str, Any]:
+        """Everything as JSON, of at most 16 KB."""
+        return {
+            "version": VERSION, "prompts": self.prompts, "last_prompt": self.last_prompt, "asked": self.asked,
+            "counts": self.counts, "edits": self.edits, "files": "".join(self.files), "files_beyond": self.files_beyond,
+            "said": self.said, "broken": self.broken, "tests": self.tests, "results": self.results, "last": self.last,
+            "failures": self.failures.stored(), "open": [call.stored() for call in self._open.values()],
+        }  # fmt: skip
+
+
+@lru_cache(maxsize=512)
+def _known(name: str) -> tuple[CallKind, str]:
+    """What calls of a tool are, and its name as it is kept."""
+    return kind_of(name), cut(name, TOOL)
+
+
+def _checksum(path: str) -> str:
+    return f"{crc32(path.encode('utf-8', 'surrogatepass')) & 0xFFFFFF:06x}"
+
+
+def _output(result: Any) -> str:
+    """What a command printed, where its result is a structure."""
+    if isinstance(result, str):
+        return ends(result)
+    found = (result.get(key) for key in ("output", "stdout", "content")) if isinstance(result, dict) else ()
+    return ends(next((text for text in found if isinstance(text, str) and text.strip()), ""))

@@ -1,0 +1,107 @@
+"""Run summaries in the database: as an append leaves them, as a rebuild and the fill-in make them, and when they go."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+
+from sessions_app.models import RunSummary, RunSummaryFillIn, Session
+from sessions_app.services.log import events, links, projections, run_summaries
+from tests.views.session.build import BOT, asked, call, other, result, said, session_with
+from vcon_app.services.erasure import erasing
+
+pytestmark = pytest.mark.django_db
+
+RUN = [
+    asked("p", "Mend the gate"), call("a", "Bash", {"command": "pytest"}), other("n", "note", "words"),
+    result("a", "===== 1 failed in 1s =====", "error"), call("b", "Edit", {"file_path": "/a", "content": "b"}),
+    result("b"), other("e", "error", "overloaded", data={"message": "a\0b"}), call("c", "Bash", {"command": "pytest"}),
+    result("c", "x" * 9_000 + "\n===== 2 passed in 1s =====", value={"stdout": "\ud800"}),
+    said("m", "Done\0.\n\nAll of it."),
+]  # fmt: skip
+
+
+def kept(session: Session) -> dict:
+    row = RunSummary.objects.get(session=session)
+    session.refresh_from_db()
+    assert row.seq == session.last_seq
+    return row.told
+
+
+def test_one_append_or_many_and_a_rebuild_tell_the_same(agent):
+    whole, pieces = session_with(agent, RUN), session_with(agent, [])
+    for event in RUN:
+        events.append(pieces.pk, [event], origin=links.RUNTIME)
+    assert kept(whole) == kept(pieces)
+    assert kept(whole)["tests"]["outcome"] == "passed" and kept(whole)["asked"] == 1
+    before = kept(whole)
+    projections.rebuild(whole.pk)
+    assert kept(whole) == before
+
+
+def test_a_repeated_event_is_told_once(agent):
+    session = session_with(agent, RUN)
+    before = kept(session)
+    events.append(session.pk, [*RUN, asked("q", "Again")], origin=links.RUNTIME)
+    assert kept(session)["asked"] == before["asked"] + 1
+
+
+def test_the_size_of_a_row_is_bounded(agent):
+    texts = [f"{'門' * 400}{number} '{number}'" for number in range(60)]
+    runs = [
+        (call(f"k{n}", f"{text[-50:]}", {"command": text, "file_path": text}), result(f"k{n}", text, "error"))
+        for n, text in enumerate(texts)
+    ]
+    session = session_with(agent, [*(asked(f"p{n}", text) for n, text in enumerate(texts)), *sum(runs, ())])
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT octet_length(told::text) FROM sessions_app_runsummary WHERE session_id = %s", [session.pk]
+        )
+        assert cursor.fetchone()[0] <= 16 * 1024
+
+
+def test_older_sessions_are_filled_in_and_then_no_more(agent, monkeypatch):
+    sessions = [session_with(agent, RUN) for _ in range(2)]
+    before = [kept(session) for session in sessions]
+    RunSummary.objects.all().delete()
+    assert run_summaries.notice() is None and run_summaries.fill_in() == 0
+    RunSummaryFillIn.objects.create()
+    assert run_summaries.notice() is not None
+    monkeypatch.setattr(run_summaries, "AT_ONCE", 4)
+    monkeypatch.setattr(run_summaries, "FILL_IN_SECONDS", 60.0)
+    assert run_summaries._fill_in_one(), "killed within the first session, it goes on there"
+    run_summaries.fill_in()
+    assert [kept(session) for session in sessions] == before
+    assert run_summaries.notice() is None and not RunSummaryFillIn.objects.exists()
+
+
+def test_an_append_to_an_older_session_reads_what_is_missing(agent, monkeypatch):
+    session, other_one = session_with(agent, RUN), session_with(agent, [*RUN, asked("q", "Again")])
+    RunSummary.objects.filter(session=session).delete()
+    events.append(session.pk, [asked("q", "Again")], origin=links.RUNTIME)
+    assert kept(session) == kept(other_one)
+    monkeypatch.setattr(run_summaries, "CAUGHT_UP", 3)
+    RunSummary.objects.filter(session=session).update(seq=2)
+    events.append(session.pk, [asked("r", "And again")], origin=links.RUNTIME)
+    assert RunSummary.objects.get(session=session).seq == 2, "too much is missing: that is left to the fill-in"
+
+
+def test_what_tells_nothing_moves_it_on(agent):
+    session = session_with(agent, RUN)
+    before = kept(session)
+    events.append(session.pk, [other("n2", "note", "words")], origin=links.RUNTIME)
+    assert kept(session) == before
+
+
+def test_a_row_of_older_rules_is_read_anew(agent):
+    session = session_with(agent, RUN)
+    before = kept(session)
+    RunSummary.objects.filter(session=session).update(told={"version": 0})
+    events.append(session.pk, [other("n2", "agent_message", "")], origin=links.RUNTIME)
+    assert kept(session)["tests"] == before["tests"]
+
+
+def test_it_goes_with_its_session(agent, document_storage):
+    session = session_with(agent, RUN)
+    erasing.erase_session(session, by=BOT)
+    assert not RunSummary.objects.filter(session_id=session.pk).exists()
