@@ -37,6 +37,7 @@ session_urls = [
     path(f"{PAGE}/files/link", files.link, name="session-files-link"),
     path(f"{PAGE}/find", page.find, name="session-find"),
     path(f"{PAGE}/next", page.next_mark, name="session-next"),
+    path(f"{PAGE}/marks", page.marked, name="session-marks"),
     path(f"{PAGE}/archive", page.archive, name="session-archive"),
     path(f"{PAGE}/standing", chat.turn_state, name="session-turn-state"),
     path(f"{PAGE}/message", chat.message, name="session-message"),

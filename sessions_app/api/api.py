@@ -41,7 +41,7 @@ from . import (
     waiting,
     wallets,
 )
-from .log import cost, files
+from .log import cost, files, summary
 from .notices import outgoing_webhooks
 from .parsing import BodyParser
 from .problems import Problem, invalid
@@ -120,6 +120,7 @@ def build() -> NinjaAPI:
         oversight,
         files,
         cost,
+        summary,
     ):
         api.add_router(ROOT, noun.router)
     for noun in (sessions, events, waiting):

@@ -92,7 +92,7 @@ def _asked(summary: Summary) -> Iterator[Piece]:
 
 
 def _did(summary: Summary, changed: tuple[int, int] | None) -> Iterator[Piece]:
-    edits, files = _edited(summary)
+    _, files = summary.edited()
     found = False
     if files:
         beyond = "more than " if summary.files_beyond else ""
@@ -107,12 +107,6 @@ def _did(summary: Summary, changed: tuple[int, int] | None) -> Iterator[Piece]:
             found = True
     if not found:
         yield Piece("no tool calls are recorded", tone="quiet")
-
-
-def _edited(summary: Summary) -> tuple[int, int]:
-    """Edits and files, with those of calls that have no result."""
-    files = set(summary.files).union(*(call.files for call in summary.open))
-    return summary.edits + sum(bool(call.files) for call in summary.open), len(files)
 
 
 def _ended(summary: Summary, ending: Ending) -> Piece:
@@ -136,7 +130,7 @@ def _ended(summary: Summary, ending: Ending) -> Piece:
 
 
 def _wrong(failures: Failures) -> Iterator[Piece]:
-    groups = sorted(failures.groups, key=_order)
+    groups = failures.in_order()
     if not groups:
         yield Piece("no errors", tone="quiet")
     for group in groups[:SHOWN]:
@@ -145,10 +139,6 @@ def _wrong(failures: Failures) -> Iterator[Piece]:
         yield Piece(
             f"{_some(sum(group.count for group in rest), 'more error', 'more errors')} of other kinds", rest[0].last
         )
-
-
-def _order(group: Group) -> tuple[int, int]:
-    return {False: 0, None: 1, True: 2}[group.is_recovered], -group.count
 
 
 def piece_of(group: Group) -> Piece:

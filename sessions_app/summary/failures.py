@@ -79,6 +79,11 @@ class Failures:
             self.groups.append(self._by_key[key])
         return self._by_key[key]
 
+    def in_order(self) -> list[Group]:
+        """Kinds of failures: what was not recovered first, the most frequent first."""
+        ranks = {False: 0, None: 1, True: 2}
+        return sorted(self.groups, key=lambda group: (ranks[group.is_recovered], -group.count))
+
     def may_recover(self, tool: str) -> bool:
         """Whether a success of a tool could be one that follows a failure."""
         return tool in self._waiting

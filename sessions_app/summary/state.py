@@ -204,6 +204,11 @@ class Summary:
         if self.failures.may_recover(call.tool):
             self.failures.succeed(call.tool, call.named())
 
+    def edited(self) -> tuple[int, int]:
+        """Edits, and files that they are of, with those of calls that have no result."""
+        files = set(self.files).union(*(call.files for call in self.open))
+        return self.edits + sum(bool(call.files) for call in self.open), len(files)
+
     def _edited(self, call: OpenCall) -> None:
         self.edits += bool(call.files)
         for file in call.files:

@@ -13,6 +13,7 @@ from sessions_app.models import Agent, Session
 from sessions_app.queries.money.totals import Sums
 from sessions_app.queries.sessions import said, session_filter
 from sessions_app.queries.sessions import session_list as queries
+from sessions_app.queries.sessions.run_summaries import note_summaries
 
 from . import access
 from .pages import page_or_fragment, wants_fragment
@@ -53,6 +54,7 @@ def _found(request: access.DeskRequest, read: session_filter.ReadFilter) -> dict
         read.errors[bad.field] = str(bad)
     if read.errors:
         return {}
+    note_summaries(page.items)
     more = {"page": page, "more": read.query(cursor=page.next_cursor)}
     if wants_fragment(request) and request.GET.get("cursor"):
         return more  # further rows of a table whose totals stand above it already

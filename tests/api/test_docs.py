@@ -30,6 +30,7 @@ LITERALLY = {
     "/api/v1/sessions/{session_id}/turns": {"get"},
     "/api/v1/sessions/{session_id}/cost": {"get"},
     "/api/v1/sessions/{session_id}/files": {"get"},
+    "/api/v1/sessions/{session_id}/summary": {"get"},
     "/api/v1/sessions/{session_id}/files/diff": {"get"},
     "/api/v1/sessions/{session_id}/continue": {"post"},
     "/api/v1/sessions/{session_id}/events": {"get", "post"},

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import F, Max, QuerySet
 from django.db.models.functions import Coalesce, Left
 
-from sessions_app.models import Approval, Event, ToolCall, Turn
+from sessions_app.models import Approval, Turn
 
 PAGE = 24
 """Turns of the outline that come with the page; others are fetched ``MORE`` at a time as it is scrolled."""
@@ -121,31 +121,3 @@ def pending_seqs(session_id: UUID) -> list[int]:
     """Events of the pending approvals of a session, in order."""
     waiting = Approval.objects.filter(session_id=session_id, status=Approval.Status.PENDING, event_seq__isnull=False)
     return sorted(seq for seq in waiting.values_list("event_seq", flat=True) if seq is not None)
-
-
-def next_error(session_id: UUID, seq: int) -> int | None:
-    """The first error after ``seq``, else the first of all: an error event, or a tool call that failed.
-
-    Looked for in the turns that count errors, of which there is an index, and not in the log.
-    """
-    here = Event.objects.filter(session_id=session_id, seq=seq).values_list("turn", flat=True).first() or 0
-    failing = Turn.objects.filter(session_id=session_id, errors__gt=0).order_by("index").values_list("index", flat=True)
-    for least, turns in ((seq, failing.filter(index__gte=here)[:2]), (0, failing[:1])):
-        for turn in turns:  # of the turn that ``seq`` is in, all errors may be before it
-            if (found := _first_error(session_id, turn, least)) is not None:
-                return found
-    return None
-
-
-def _first_error(session_id: UUID, turn: int, seq: int) -> int | None:
-    """The first error of a turn after ``seq``."""
-    errors = Event.objects.filter(session_id=session_id, turn=turn, kind="error")
-    calls = ToolCall.objects.filter(session_id=session_id, turn=turn, status="error")
-    found = [rows.filter(seq__gt=seq).order_by("seq").values_list("seq", flat=True).first() for rows in (errors, calls)]
-    return min((one for one in found if one is not None), default=None)
-
-
-def next_approval(session_id: UUID, seq: int) -> int | None:
-    """Event of the first pending approval after ``seq``, else of the first one of all."""
-    waiting = pending_seqs(session_id)
-    return next((one for one in waiting if one > seq), waiting[0] if waiting else None)

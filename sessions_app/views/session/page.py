@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app import extensions
 from sessions_app.models import Role, Session
 from sessions_app.queries import approvals
-from sessions_app.queries.log import event_detail, outline, search
+from sessions_app.queries.log import event_detail, marks, outline, search
 from sessions_app.queries.log.timeline import DEPTHS, Timeline, Window
 from sessions_app.queries.money import budgets
 from sessions_app.queries.sessions import provenance
+from sessions_app.queries.sessions.run_summaries import happened_in
 from sessions_app.rendering import text, usage_words
 from sessions_app.services import sessions
 
@@ -47,8 +48,10 @@ def page(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
     context = at(session, place, shown=shown, opened=_opened(session, place), **_missing(place, shown))
     if not wants_fragment(request):
         context |= _around_the_timeline(request, session, place, shown)
+        head = head_of(request, session, window.origins.get(1))
         context |= {
-            "head": head_of(request, session, window.origins.get(1)),
+            "head": head,
+            "happened": happened_in(session, head.files),
             "composer": composer.composer_of(session, request.member),
         }
     return page_or_fragment(request, "sessions/session.html", "sessions/_timeline.html", context)
@@ -181,7 +184,8 @@ def head(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
 def overview(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
     """What stands beside the timeline: what the session comes to, as it is now."""
     session = session_at(request, agent_id, session_id)
-    context = {"session": session, "head": head_of(request, session)}
+    head = head_of(request, session)
+    context = {"session": session, "head": head, "happened": happened_in(session, head.files)}
     return fragment(request, "sessions/side/_overview.html", context, "Overview")
 
 
@@ -236,11 +240,26 @@ def find(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
 @require_safe
 @access.viewer
 def next_mark(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
-    """On to the next ``?what=error`` or ``?what=approval`` behind ``?after=SEQ``."""
+    """On to the next ``?what=error`` or ``?what=approval`` behind ``?after=SEQ``, or the one before ``?before=SEQ``."""
     session = session_at(request, agent_id, session_id)
-    seq = number(request.GET.get("after")) or 0
-    step = outline.next_approval if request.GET.get("what") == "approval" else outline.next_error
-    return redirect(event_url(session, step(session.pk, seq), request.GET.get("show", "")))
+    before = number(request.GET.get("before")) if "before" in request.GET else None
+    seq = (number(request.GET.get("after")) or 0) if before is None else before
+    found = marks.step(session.pk, _what(request), seq, back=before is not None)
+    return redirect(event_url(session, found, request.GET.get("show", "")))
+
+
+@require_safe
+@access.viewer
+def marked(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
+    """The numbers of all events with an error (``?what=error``) or a pending approval, for who goes through them."""
+    session = session_at(request, agent_id, session_id)
+    what = _what(request)
+    count = session.pending_approvals if what == "approval" else session.error_count
+    return JsonResponse({"count": count, "seqs": marks.seqs(session.pk, what)})
+
+
+def _what(request: access.DeskRequest) -> str:
+    return "approval" if request.GET.get("what") == "approval" else "error"
 
 
 @require_POST

@@ -2,9 +2,10 @@
 
 import { CHOICES, chooseOnCard, closeChoice, isTyping } from "../keyboard.js";
 import { isRead, underBars } from "./frame.js";
-import { base, closeInspector, closeSearch, go, jump, reveal } from "./navigation.js";
+import { step as walk, walkedTo } from "./marks.js";
+import { base, closeInspector, closeSearch, go } from "./navigation.js";
 import { commentOn } from "./reviews.js";
-import { awayBetween, bringBack, isAwayBetween, openedAway } from "./windows.js";
+import { awayBetween, bringBack, openedAway } from "./windows.js";
 
 const stops = () => [...document.querySelectorAll("#timeline [data-seq], #timeline .group, #timeline .nested")].filter((one) => one.checkVisibility());
 const current = () => {
@@ -52,17 +53,6 @@ function turn(by) {
 }
 
 const seqHere = () => Number(current()?.dataset.seq ?? current()?.querySelector("[data-seq]")?.dataset.seq ?? stops()[inSight()]?.dataset.seq ?? 0);
-
-function next(what) {
-  const marks = [...document.querySelectorAll(what === "error" ? "#timeline [data-error]" : "#timeline [data-waits]")];
-  const after = seqHere();
-  const mark = marks.find((one) => Number(one.dataset.seq) > after);
-  const isAll = what === "approval" && marks.length === Number(document.getElementById("live").dataset.known.split(",")[2]);
-  const isNext = mark && !isAwayBetween(after, Number(mark.dataset.seq));
-  if (isNext || (isAll && marks.length)) return reveal(mark ?? marks[0]); // after the last one the first comes again
-  const link = document.querySelector(`a[data-next=${what}]`);
-  if (link) { const address = new URL(link.href); address.searchParams.set("after", after); jump(address.href); }
-}
 
 function fold() {
   for (const one of [...document.querySelectorAll("#timeline details[open]"), ...openedAway()]) one.open = false;
@@ -115,7 +105,8 @@ function escape() {
 
 const keys = {
   j: () => step(1), k: () => step(-1), "]": () => turn(1), "[": () => turn(-1), J: () => turn(1), K: () => turn(-1),
-  w: () => next("approval"), x: () => next("error"),
+  w: () => walk("approval", 1, seqHere()), W: () => walk("approval", -1, seqHere()),
+  x: () => walk("error", 1, seqHere()), X: () => walk("error", -1, seqHere()),
   o: () => current()?.closest("details")?.querySelector("summary").click(), ".": fold,
   i: () => linkHere()?.click(), c: copy, n: () => hit(1), N: () => hit(-1),
   g: () => end("start"), G: () => end("end"), f: () => document.querySelector("[data-follow-toggle]")?.click(),
@@ -139,7 +130,10 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("click", (event) => {
   if (event.target.closest("[data-fold]")) fold();
   if (event.target.closest("[data-help]")) document.getElementById("help").showModal();
-  const jump = event.target.closest("a[data-next]");
-  if (jump && !event.ctrlKey && !event.metaKey) { event.preventDefault(); next(jump.dataset.next); }
+  const onward = event.target.closest(".walk a[data-step]");
+  if (!onward || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  const { walk: what } = onward.parentElement.dataset;
+  walk(what, Number(onward.dataset.step), walkedTo(what) ?? seqHere()); // the link has the focus now, not the row
 });
 for (const button of document.querySelectorAll("[data-fold], [data-help]")) button.hidden = false;

@@ -1,0 +1,87 @@
+// Errors and pending approvals, gone through one by one. Which of how many one is at ("3 of 160") is known of all of
+// them, not of those that are loaded: their numbers come once, and again when the session has gone on.
+
+import { base, jump, reveal } from "./navigation.js";
+import { isAwayBetween } from "./windows.js";
+
+const live = document.getElementById("live");
+const said = document.getElementById("walk-said");
+const walkOf = (what) => document.querySelector(`.walk[data-walk="${what}"]`);
+const known = new Map(); // what -> { seqs, count, at } of the session as it stood then
+
+async function marksOf(what) {
+  const stood = live.dataset.known;
+  if (known.get(what)?.stood === stood) return known.get(what);
+  const answer = await fetch(walkOf(what).dataset.marks);
+  if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
+  const marks = { ...(await answer.json()), stood };
+  known.set(what, marks);
+  return marks;
+}
+
+function show(what, marks, seq) {
+  const place = walkOf(what).querySelector(".walk-place");
+  const at = marks.seqs.indexOf(seq) + 1;
+  const words = marks.count === 1 ? place.dataset.one : place.dataset.several;
+  place.textContent = at ? `${at.toLocaleString("en")} of ${marks.count.toLocaleString("en")}` : `${marks.count.toLocaleString("en")} ${words}`;
+}
+
+// The one that was gone to last, while it can still be seen.
+const walked = new Map();
+export function walkedTo(what) {
+  const row = document.getElementById(`e-${walked.get(what)}`);
+  const { top, bottom } = row?.getBoundingClientRect() ?? {};
+  return row && bottom > 0 && top < innerHeight ? walked.get(what) : undefined;
+}
+
+// by: 1 to the next one behind "here", -1 to the one before.
+export async function step(what, by, here) {
+  const walk = walkOf(what);
+  if (!walk || walk.hidden) return;
+  let marks;
+  try {
+    marks = await marksOf(what);
+  } catch (error) {
+    document.dispatchEvent(new CustomEvent("trouble", { detail: `The ${what}s could not be fetched. ${error.message}` }));
+    return;
+  }
+  const { seqs } = marks;
+  if (!seqs.length) return;
+  const found = by > 0 ? seqs.find((seq) => seq > here) : seqs.findLast((seq) => seq < here);
+  const seq = found ?? seqs.at(by > 0 ? 0 : -1);
+  show(what, marks, seq);
+  walked.set(what, seq);
+  const again = found !== undefined ? "" : by > 0 ? ", the first again" : ", the last again";
+  said.textContent = `${walk.querySelector(".walk-place").dataset.one} ${seqs.indexOf(seq) + 1} of ${marks.count}${again}`;
+  walk.classList.toggle("is-again", Boolean(again));
+  await goTo(seq, here);
+}
+
+async function goTo(seq, here = seq) {
+  const row = document.getElementById(`e-${seq}`);
+  if (row && !isAwayBetween(Math.min(here, seq), Math.max(here, seq))) return reveal(row);
+  const show = document.querySelector(".depths a[aria-current]")?.search ?? "";
+  const kept = new URLSearchParams(show).get("show");
+  await jump(`${base()}?event=${seq}${kept ? `&show=${kept}` : ""}`);
+}
+
+// A row that is one of them says which when it gets the focus, however it was reached.
+document.addEventListener("focusin", (event) => {
+  const row = event.target.closest("#timeline [data-seq]");
+  for (const [what, marks] of known) if (row && marks.seqs.includes(Number(row.dataset.seq))) show(what, marks, Number(row.dataset.seq));
+});
+
+document.addEventListener("click", (event) => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+  const mark = event.target.closest("a[data-mark]");
+  if (!mark) return;
+  event.preventDefault();
+  mark.closest("[popover]:popover-open")?.hidePopover();
+  goTo(Number(mark.dataset.mark));
+});
+
+// The head is fetched anew when the session goes on, and says whether there are errors by now.
+document.addEventListener("htmx:afterSettle", () => {
+  const walk = walkOf("error");
+  if (walk?.hidden && document.querySelector("#s-head .s-errors.is-wrong")) walk.hidden = false;
+});
