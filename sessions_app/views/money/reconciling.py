@@ -10,9 +10,7 @@ from django.http import QueryDict
 
 from sessions_app.queries.money.totals import Sums
 from sessions_app.queries.money.usage import Part, Period, Used
-from sessions_app.queries.sessions import session_list
-
-from .. import session_filter
+from sessions_app.queries.sessions import session_filter, session_list
 
 
 @dataclass(frozen=True, slots=True)
