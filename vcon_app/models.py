@@ -69,10 +69,18 @@ class Import(Job):
     signature = models.JSONField(default=dict)
     checked_against = models.CharField(max_length=64, blank=True, default="")
     """Which trust anchors the signature was checked with; empty where there is nothing to check."""
+    batch_id = models.UUIDField(null=True)
+    """Shared by the files that were dropped or chosen at once."""
+    folder = models.TextField(blank=True, default="", db_default="")
+    """Where the file lay in the folder that was dropped, as the browser says."""
 
     class Meta:
         indexes = [
             models.Index(fields=["workspace", "-id"], name="import_newest"),
+            models.Index(
+                fields=["workspace", "batch_id", "-id"], condition=models.Q(batch_id__isnull=False), name="import_batch"
+            ),
+            models.Index(fields=["workspace", "-id"], condition=models.Q(status="failed"), name="import_failed"),
             models.Index(fields=["status"], condition=models.Q(status__in=["queued", "running"]), name="import_open"),
             models.Index(
                 fields=["workspace", "checked_against"], condition=~models.Q(checked_against=""), name="import_signed"

@@ -8,6 +8,7 @@ from .views import demo, erasure, evidence, exports, imports, receipts, redacted
 
 import_urls = [
     path("imports/", imports.index, name="import-list"),
+    path("imports/batches/<uuid:batch_id>/", imports.batch, name="import-batch"),
     path("imports/<uuid:import_id>/", imports.detail, name="import-detail"),
     path("imports/<uuid:import_id>/document", imports.document, name="import-document"),
 ]

@@ -1,102 +1,134 @@
-// Files go off one after the other as they are chosen or dropped, each with its progress.
-// Without this file the same form sends them all at once.
+// Files that are chosen or dropped go off one after the other, with their progress; folders give all their files.
+// What was dropped at once is one batch: the list of imports adds it up. Without this file the form sends at once.
+// On a page without the form a drop works too, and is shown in a corner.
+
+import { filesOf } from "./upload/folders.js";
+import { bytes, corner, failed, lineAbove, sending } from "./upload/rows.js";
 
 const form = document.getElementById("drop");
-const input = document.getElementById("files");
-const uploads = document.getElementById("uploads");
-const limit = Number(form.dataset.limit);
+const address = form?.action ?? document.body.dataset.imports;
+const limit = Number(form?.dataset.limit ?? Infinity);
+let uploads = document.getElementById("uploads");
+let line = null;
 const queue = [];
-let busy = false;
-let sent = 0;
+const count = { all: 0, sent: 0, failed: 0 }; // a file that failed is one of all
+let now = null;
 
-form.classList.add("live");
-input.required = false;
-input.addEventListener("change", () => { add(input.files); input.value = ""; });
-form.addEventListener("submit", (event) => event.preventDefault());
+if (form) {
+  form.classList.add("live");
+  for (const input of form.querySelectorAll("input[type=file]")) {
+    input.required = false;
+    input.addEventListener("change", () => {
+      add([...input.files].map((file) => ({ file, path: file.webkitRelativePath })));
+      input.value = "";
+    });
+  }
+  form.addEventListener("submit", (event) => event.preventDefault());
+}
 
 let depth = 0; // dragenter and dragleave come for every child too
 addEventListener("dragenter", (event) => { if (hasFiles(event)) { depth += 1; document.body.classList.add("dropping"); } });
 addEventListener("dragleave", (event) => { if (hasFiles(event) && --depth <= 0) endDrag(); });
 addEventListener("dragover", (event) => { if (hasFiles(event)) event.preventDefault(); });
-addEventListener("drop", (event) => {
+addEventListener("drop", async (event) => {
   if (!hasFiles(event)) return;
   event.preventDefault();
   endDrag();
-  add(event.dataTransfer.files);
+  const { files, unread } = await filesOf(event.dataTransfer);
+  prepare();
+  for (const name of unread) fail(name, "cannot be read on your machine; nothing of it was sent");
+  if (!files.length && !unread.length) fail("The folder", "has no files");
+  add(files);
 });
-addEventListener("beforeunload", (event) => { if (busy) event.preventDefault(); });
+addEventListener("beforeunload", (event) => { if (now) event.preventDefault(); });
+
+function prepare() {
+  uploads ??= corner(address);
+  line ??= lineAbove(uploads, stop);
+}
 
 function hasFiles(event) { return [...event.dataTransfer.types].includes("Files"); }
 function endDrag() { depth = 0; document.body.classList.remove("dropping"); }
 
 function add(files) {
-  for (const file of files) {
-    const row = makeRow(file);
-    uploads.append(row.element);
-    if (file.size > limit) fail(row, `the file has ${bytes(file.size)}, the limit is ${bytes(limit)}; ask an admin to raise COUNTERSIGN_MAX_UPLOAD_BYTES`);
-    else queue.push(row);
+  prepare();
+  const batch = randomId();
+  for (const { file, path } of files) {
+    if (file.size > limit) {
+      fail(path || file.name, `the file has ${bytes(file.size)}, the limit is ${bytes(limit)}; ask an admin to raise COUNTERSIGN_MAX_UPLOAD_BYTES`);
+    } else {
+      queue.push({ file, path, batch });
+      count.all += 1;
+    }
   }
   next();
 }
 
-function makeRow(file) {
-  const element = document.createElement("li");
-  const name = document.createElement("span");
-  name.className = "one-line untrusted";
-  name.textContent = file.name;
-  const progress = document.createElement("progress");
-  progress.max = 1;
-  progress.value = 0;
-  progress.setAttribute("aria-label", `sent of ${file.name}`);
-  const share = document.createElement("span");
-  share.className = "quiet small";
-  share.textContent = "waits";
-  const cancel = button("Cancel");
-  element.append(name, progress, share, cancel);
-  const row = { file, element, progress, share, request: null };
-  cancel.addEventListener("click", () => {
-    if (row.request) row.request.abort();
-    else { queue.splice(queue.indexOf(row), 1); element.remove(); }
-  });
-  return row;
-}
-
 function next() {
-  if (busy) return;
-  if (!queue.length) return showListOfImports();
-  busy = true;
-  send(queue.shift(), () => { busy = false; next(); });
+  if (!now && queue.length) send(now = queue.shift());
+  else if (!now) showListOfImports();
+  tell();
 }
 
 // On a page without the list of imports: to the page that has it, once everything is sent and nothing failed.
 function showListOfImports() {
-  if (sent && !document.getElementById("imports") && !uploads.children.length) location.assign(form.action);
+  if (count.sent && form && !document.getElementById("imports") && !count.failed) location.assign(address);
 }
 
-function send(row, done) {
-  const body = new FormData(form);
-  body.delete("file");
-  body.append("file", row.file);
-  const request = row.request = new XMLHttpRequest();
-  request.upload.addEventListener("progress", (event) => {
-    row.progress.value = event.loaded / event.total;
-    row.share.textContent = event.loaded < event.total ? `${Math.floor(100 * event.loaded / event.total)} %` : "stored …";
-  });
+function send({ file, path, batch }) {
+  const name = path || file.name;
+  const request = new XMLHttpRequest();
+  const row = sending(name, () => request.abort());
+  const end = () => { row.element.remove(); now = null; next(); };
+  uploads.append(row.element);
+  request.upload.addEventListener("progress", (event) => row.progress(event.loaded, event.total));
   request.addEventListener("load", () => {
-    if (request.status === 200) { row.element.remove(); sent += 1; show(request.responseText); }
-    else fail(row, reason(request));
-    done();
+    if (request.status === 200) { count.sent += 1; show(request.responseText); }
+    else fail(name, reason(request));
+    end();
   });
-  request.addEventListener("error", () => { fail(row, "the connection broke; nothing was stored, drop the file again"); done(); });
-  request.addEventListener("abort", () => { row.element.remove(); done(); });
-  request.open("POST", form.action);
+  request.addEventListener("error", () => {
+    fail(name, "the connection broke; nothing was stored, drop the file again");
+    end();
+  });
+  request.addEventListener("abort", () => { count.all -= 1; end(); });
+  request.open("POST", address);
   request.setRequestHeader("HX-Request", "true");
-  request.send(body);
+  if (!form) request.setRequestHeader("X-CSRFToken", JSON.parse(document.body.getAttribute("hx-headers"))["x-csrftoken"]);
+  request.send(bodyOf(file, path, batch));
+}
+
+function bodyOf(file, path, batch) {
+  const body = form ? new FormData(form) : new FormData();
+  body.delete("file");
+  body.append("file", file);
+  body.append("batch", batch);
+  body.append("folder", path.slice(0, Math.max(0, path.lastIndexOf("/"))));
+  return body;
+}
+
+function fail(name, why) {
+  count.failed += 1;
+  uploads.append(failed(name, why));
+}
+
+// "12 of 40 sent · 2 failed", and a way to stop; for one file its row says enough.
+function tell() {
+  line.hidden = count.all + count.failed < 2 && Boolean(form);
+  const parts = [`${count.sent} of ${count.all} sent`];
+  if (count.failed) parts.push(`${count.failed} failed`);
+  line.querySelector("span").textContent = parts.join(" · ");
+  line.querySelector("button").hidden = !queue.length;
+}
+
+function stop() {
+  count.all -= queue.length;
+  queue.length = 0;
+  tell();
 }
 
 function show(html) {
-  if (!document.getElementById("imports")) return;
-  htmx.swap("#imports", html, { swapStyle: "outerHTML" });
+  if (document.getElementById("imports")) htmx.swap("#imports", html, { swapStyle: "outerHTML" });
 }
 
 // The server answers a refusal with the list and its sentence on top, or with problem details.
@@ -106,28 +138,8 @@ function reason(request) {
   return notice ? notice.textContent : `the server answered ${request.status}; nothing was stored`;
 }
 
-function fail(row, why) {
-  row.element.className = "failed";
-  const text = document.createElement("span");
-  text.className = "why is-wrong untrusted";
-  text.setAttribute("role", "alert");
-  text.textContent = why.startsWith(row.file.name) ? why : `${row.file.name}: ${why}`;
-  const close = button("Close");
-  close.addEventListener("click", () => row.element.remove());
-  row.element.replaceChildren(text, close);
-}
-
-function button(text) {
-  const made = document.createElement("button");
-  made.type = "button";
-  made.className = "link small";
-  made.textContent = text;
-  return made;
-}
-
-function bytes(number) {
-  const units = ["B", "kB", "MB", "GB", "TB"];
-  const step = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, number)) / 3));
-  const value = number / 1000 ** step;
-  return `${step ? value.toPrecision(3) : value} ${units[step]}`;
+// Not crypto.randomUUID: a desk in an office without TLS is no secure context, which that function asks for.
+function randomId() {
+  const digits = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return digits.replace(/^(.{8})(.{4}).(.{3}).(.{3})/, "$1-$2-4$3-8$4-");
 }

@@ -267,3 +267,28 @@ def test_the_key_that_is_shown_once_can_be_copied(open_page, admin_member):
     secret = page.locator("#secret").inner_text()
     assert wait_until(lambda: page.evaluate("navigator.clipboard.readText()") == secret, 60)
     assert api_keys.find_api_key(secret).name == "robot"
+
+
+FOLDER = """async ([name, files]) => {
+  const path = (file) => `/${name}/${file.name}`;
+  const entry = (file) => ({ name: file.name, fullPath: path(file), file: (take) => take(file) });
+  const some = files.map(([file, text]) => entry(new File([text], file)));
+  const pieces = [some.slice(0, 1), some.slice(1), []];
+  const reader = { readEntries: (take) => take(pieces.shift()) };
+  const folder = { isDirectory: true, name, fullPath: `/${name}`, createReader: () => reader };
+  const drop = new Event("drop", { cancelable: true });
+  drop.dataTransfer = { types: ["Files"], files: [], items: [{ webkitGetAsEntry: () => folder }] };
+  dispatchEvent(drop);
+}"""
+"""A folder as Chromium hands it over: in pieces. A page cannot make a real one."""
+
+
+def test_a_dropped_folder_gives_its_files_on_any_page(open_page, agent):
+    session_of(agent)
+    page = open_page("/agents/")
+    files = [["one.json", TRANSCRIPT.decode()], [".DS_Store", "x"], ["two.json", "{"]]
+    page.evaluate(FOLDER, ["week", files])
+    page.get_by_text("2 of 2 sent").wait_for()
+    page.get_by_role("link", name="Imports").last.click()
+    page.get_by_text("0 of 2 done").wait_for()
+    assert set(Import.objects.values_list("folder", "filename")) == {("week", "one.json"), ("week", "two.json")}

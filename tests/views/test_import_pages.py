@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import io
 import re
 import zipfile
@@ -209,3 +210,45 @@ def test_of_an_archive_the_page_says_which_file_gave_which_session(reviewer):
     assert "not recognised, left out milk.txt" in page
     session = Session.objects.get()
     assert "in it logs/shelf.json" in words(reviewer.get(reverse("session-facts", args=[session.agent_id, session.id])))
+
+
+BATCH = "0192f0c1-7aaa-4bbb-8ccc-0123456789ab"
+
+
+def test_files_that_came_at_once_are_added_up_and_lead_to_their_sessions(reviewer):
+    upload(reviewer, ("one.json", TRANSCRIPT), batch=BATCH, folder="week/monday")
+    upload(reviewer, ("two.json", b"{"), batch=BATCH)
+    assert "0 of 2 done" in words(reviewer.get("/imports/"))
+    read_all()
+    upload(reviewer, ("other.json", TRANSCRIPT.replace(b"Restock", b"Sweep")))
+    page = words(reviewer.get(f"/imports/?batch={BATCH}"))
+    assert "1 of 2 done 1 failed" in page and "week/monday/" in page and "other.json" not in page
+    sessions = reviewer.get(f"/imports/batches/{BATCH}/")
+    assert f"/chat/{Session.objects.get().id}" in sessions.content.decode()
+    assert "2 files came at once: 1 done, 1 failed" in words(sessions)
+
+
+def test_imports_are_filtered_by_how_they_stand(reviewer):
+    upload(reviewer, ("good.json", TRANSCRIPT), ("bad.json", b"{"))
+    read_all()
+    failed = words(reviewer.get("/imports/?status=failed"))
+    assert "bad.json" in failed and "good.json" not in failed
+    assert "No import passes this filter." in words(reviewer.get("/imports/?status=open"))
+    assert '"lost" is no status of an import; use one of open, done, failed' in words(
+        reviewer.get("/imports/?status=lost")
+    )
+
+
+def test_the_next_rows_keep_the_filter(reviewer, monkeypatch):
+    monkeypatch.setattr("vcon_app.views.imports.ROWS", 1)
+    upload(reviewer, ("bad.json", b"{"), ("worse.json", b"[{"))
+    read_all()
+    page = reviewer.get("/imports/?status=failed").content.decode()
+    further = re.search(r'href="(\?status=failed&amp;before=[^"]+)"', page)[1]
+    assert "bad.json" in words(reviewer.get(f"/imports/{html.unescape(further)}"))
+
+
+def test_a_batch_of_another_workspace_does_not_exist(reviewer, charlie):
+    upload(reviewer, ("one.json", TRANSCRIPT), batch=BATCH)
+    assert charlie.get(f"/imports/batches/{BATCH}/").status_code == 404
+    assert "No import passes this filter." in words(charlie.get(f"/imports/?batch={BATCH}"))

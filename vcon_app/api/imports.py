@@ -72,6 +72,8 @@ class Import(BaseModel):
         "between. null when it is not in line"
     )
     error: str | None
+    batch_id: UUID | None = Field(description="shared by files that were sent as one batch")
+    folder: str = Field(description="where the file lay in the folder that was sent; empty where none was told")
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
@@ -80,7 +82,7 @@ class Import(BaseModel):
     def from_row(cls, imported: models.Import, place: Place | None = None) -> Import:
         """Reads the document and ``session_links``: join and prefetch them for a list."""
         same = ("id", "status", "progress", "filename", "events", "findings", "error", "created_at", "started_at",
-                "finished_at")  # fmt: skip
+                "finished_at", "batch_id", "folder")  # fmt: skip
         links = sorted(imported.session_links.all(), key=lambda link: link.id)
         return cls(
             **{name: getattr(imported, name) for name in same},
@@ -103,12 +105,16 @@ def create_import(
     file: File[UploadedFile],
     agent: Form[str] = "",
     format: Form[str] = import_jobs.AUTO,
+    batch: Form[UUID | None] = None,
+    folder: Form[str] = "",
 ) -> HttpResponse:
     """Take a file in; a worker reads it. ``agent`` is a name or an id, ``format`` is recognised when left out.
 
+    Files that belong together are sent with the same ``batch`` (a UUID of yours): the page of imports adds them up.
+
     Bytes that were imported before are the same import again: ``duplicate_of`` names it.
     """
-    refuse_unknown_fields(request, "file", "agent", "format")
+    refuse_unknown_fields(request, "file", "agent", "format", "batch", "folder")
     workspace = request.auth.workspace
     if (sent := len(request.FILES.getlist("file"))) > 1:
         raise invalid("/file", f"{sent} files were sent and an import is of one; send each by itself, or a zip of them")
@@ -119,14 +125,23 @@ def create_import(
         by=request.auth.actor,
         agent=_agent(workspace, agent),
         format=format or import_jobs.AUTO,
+        batch=batch,
+        folder=folder,
     )
     return reply(_shown([_found(workspace).get(pk=imported.pk)])[0], 202)
 
 
 @router.get("/imports", auth=reader, response=Page[Import])
-def list_imports(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
-    """Imports of the workspace, the newest first."""
-    rows, next_cursor = keyset(_found(request.auth.workspace), "id", limit, cursor, UUID)
+def list_imports(
+    request: HttpRequest,
+    limit: Limit,
+    cursor: Cursor,
+    status: Literal["open", "done", "failed"] | None = None,
+    batch: UUID | None = None,
+) -> HttpResponse:
+    """Imports of the workspace, the newest first; ``open`` are those that are queued or running."""
+    wanted = queries.ImportFilter(status or "", batch)
+    rows, next_cursor = keyset(queries.passing(_found(request.auth.workspace), wanted), "id", limit, cursor, UUID)
     return reply(Page(items=_shown(rows), next_cursor=next_cursor))
 
 

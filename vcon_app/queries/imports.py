@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Count, Prefetch, Q, QuerySet
 
 from sessions_app.models import Session
 from sessions_app.queries import waiting
@@ -38,11 +38,70 @@ class Group:
         return self.places[PLACES:]
 
 
-def recent(workspace_id: UUID, *, limit: int, before: UUID | None = None) -> list[Import]:
+@dataclass(frozen=True, slots=True)
+class ImportFilter:
+    """Which imports a list shows; an empty value means all."""
+
+    status: str = ""
+    """``open`` (queued or running), ``done`` or ``failed``."""
+    batch: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchTotals:
+    """How far a batch is: files that came, and of those how many are read and how many failed."""
+
+    files: int
+    done: int
+    failed: int
+
+    @property
+    def ended(self) -> int:
+        return self.done + self.failed
+
+    @property
+    def open(self) -> int:
+        """Files that are not read yet."""
+        return self.files - self.ended
+
+
+STATUSES = {"open": ("queued", "running"), "done": ("done",), "failed": ("failed",)}
+
+
+def recent(
+    workspace_id: UUID, *, limit: int, before: UUID | None = None, wanted: ImportFilter = ImportFilter()
+) -> list[Import]:
     """With their document, their sessions and what they are a repeat of: three queries however many rows."""
-    found = complete(Import.objects.filter(workspace_id=workspace_id))
+    found = passing(complete(Import.objects.filter(workspace_id=workspace_id)), wanted)
     if before:
         found = found.filter(pk__lt=before)  # ids sort by time, to the millisecond
+    return list(found.order_by("-pk")[:limit])
+
+
+def passing(found: QuerySet[Import], wanted: ImportFilter) -> QuerySet[Import]:
+    """The imports that pass a filter."""
+    if wanted.status:
+        found = found.filter(status__in=STATUSES[wanted.status])
+    if wanted.batch:
+        found = found.filter(batch_id=wanted.batch)
+    return found
+
+
+def batch_totals(workspace_id: UUID, batch: UUID) -> BatchTotals:
+    """Of one batch; all zero when there is none of this id in the workspace."""
+    status = Import.Status
+    counts = Import.objects.filter(workspace_id=workspace_id, batch_id=batch).aggregate(
+        files=Count("pk"),
+        done=Count("pk", filter=Q(status=status.DONE)),
+        failed=Count("pk", filter=Q(status=status.FAILED)),
+    )
+    return BatchTotals(**counts)
+
+
+def batch_sessions(workspace_id: UUID, batch: UUID, limit: int) -> list[Session]:
+    """Sessions that the files of a batch made or added to, each once, the newest first."""
+    links = ImportedSession.objects.filter(imported__workspace_id=workspace_id, imported__batch_id=batch)
+    found = Session.objects.filter(pk__in=links.values("session_id")).select_related("agent").defer("source_record")
     return list(found.order_by("-pk")[:limit])
 
 

@@ -9,10 +9,11 @@ from uuid import UUID
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
-from django.http import HttpResponse, StreamingHttpResponse
-from django.shortcuts import redirect
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from sessions_app.ids import uuid7
 from sessions_app.models import Agent, Role, Session
 from sessions_app.queries.waiting import Place
 from sessions_app.rendering import numbers
@@ -28,6 +29,7 @@ from . import parts
 from .downloads import attachment
 
 ROWS = 30
+BATCH_SESSIONS = 200
 LINKED = 3
 """Sessions of an import that its row in the list names."""
 NO_FILE = "No file came with this. Choose one or more files, or drop them on the page."
@@ -61,12 +63,22 @@ def index(request: access.DeskRequest) -> HttpResponse:
 
 def _page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpResponse:
     before = _id(request.GET.get("before", ""))
-    rows = queries.recent(request.member.workspace_id, limit=ROWS + 1, before=before)
-    places = queries.places(request.member.workspace_id, rows)
+    workspace_id = request.member.workspace_id
+    wanted, problems = _filter(request)
+    rows = queries.recent(workspace_id, limit=ROWS + 1, before=before, wanted=wanted)
+    places = queries.places(workspace_id, rows)
+    batch = wanted.batch or (rows[0].batch_id if rows and not before else None)
+    totals = queries.batch_totals(workspace_id, batch) if batch and not before else None
+    more = rows[ROWS - 1].id if len(rows) > ROWS else None
     context = {
         "imports": [_shown(row, places) for row in rows[:ROWS]],
-        "more": rows[ROWS - 1].id if len(rows) > ROWS else None,
-        "poll": before is None and any(map(queries.is_open, rows[:ROWS])),
+        "more_url": _further(request, more) if more else None,
+        "poll": before is None and (any(map(queries.is_open, rows[:ROWS])) or bool(totals and totals.open)),
+        "wanted": wanted,
+        "statuses": queries.STATUSES,
+        "batch": batch,
+        "totals": totals,
+        "problems": problems,
         **shown,
     }
     if not wants_fragment(request) and request.member.role != Role.VIEWER:
@@ -75,15 +87,52 @@ def _page(request: access.DeskRequest, status: int = 200, **shown: Any) -> HttpR
     return page_or_fragment(request, "imports/index.html", fragment, context, status=status)
 
 
+def _further(request: access.DeskRequest, last: UUID) -> str:
+    """The address of the rows after ``last``, with the filter of these."""
+    query = request.GET.copy()
+    query["before"] = str(last)
+    return f"?{query.urlencode()}"
+
+
+def _filter(request: access.DeskRequest) -> tuple[queries.ImportFilter, list[str]]:
+    """What the address asks for, and what of it means nothing."""
+    status, batch = request.GET.get("status", ""), request.GET.get("batch", "")
+    problems = []
+    if status and status not in queries.STATUSES:
+        problems.append(f'"{status}" is no status of an import; use one of {", ".join(queries.STATUSES)}')
+        status = ""
+    if batch and not _id(batch):
+        problems.append(f'"{batch}" is no batch of files; its id stands in the links of this page')
+    return queries.ImportFilter(status, _id(batch)), problems
+
+
+@require_safe
+@access.viewer
+def batch(request: access.DeskRequest, batch_id: UUID) -> HttpResponse:
+    """The sessions that files which came at once led to."""
+    totals = queries.batch_totals(request.member.workspace_id, batch_id)
+    if not totals.files:
+        raise Http404
+    sessions = queries.batch_sessions(request.member.workspace_id, batch_id, BATCH_SESSIONS + 1)
+    context = {
+        "batch": batch_id,
+        "totals": totals,
+        "sessions": sessions[:BATCH_SESSIONS],
+        "more": len(sessions) > BATCH_SESSIONS,
+    }
+    return render(request, "imports/batch.html", context)
+
+
 def _upload(request: access.DeskRequest) -> HttpResponse:
     """Take in each file; one that is refused does not stop the others, and its reason names it."""
     access.require(request.member, Role.REVIEWER)
     files = request.FILES.getlist("file")
     problems = [] if files else [NO_FILE]
     agent = _agent(request)
+    batch = _id(request.POST.get("batch", "")) or uuid7()
     for file in files:
         try:
-            _take(request, file, agent)
+            _take(request, file, agent, batch)
         except (documents.TooLarge, import_jobs.UnknownFormat) as refused:
             problems.append(f"{import_jobs.clean_filename(file.name)}: {refused}")
     if problems:
@@ -91,7 +140,7 @@ def _upload(request: access.DeskRequest) -> HttpResponse:
     return _page(request) if wants_fragment(request) else redirect("import-list")
 
 
-def _take(request: access.DeskRequest, file: UploadedFile, agent: Agent | None) -> Import:
+def _take(request: access.DeskRequest, file: UploadedFile, agent: Agent | None, batch: UUID) -> Import:
     if file.size > settings.MAX_UPLOAD_BYTES:
         raise documents.TooLarge(
             f"the file has {numbers.size(file.size)}, the limit is {numbers.size(settings.MAX_UPLOAD_BYTES)}; "
@@ -104,6 +153,8 @@ def _take(request: access.DeskRequest, file: UploadedFile, agent: Agent | None) 
         by=access.actor(request),
         agent=agent,
         format=request.POST.get("format") or import_jobs.AUTO,
+        batch=batch,
+        folder=request.POST.get("folder", ""),
     )
 
 

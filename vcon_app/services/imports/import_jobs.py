@@ -53,8 +53,12 @@ def start_import(
     by: audit.Actor,
     agent: Agent | str | None = None,
     format: str = AUTO,
+    batch: UUID | None = None,
+    folder: str = "",
 ) -> Import:
     """Keep the bytes, write the row, enqueue its task. Raises ``documents.TooLarge``, ``UnknownFormat``.
+
+    ``batch`` is shared by files that came at once, ``folder`` says where the file lay among them.
 
     Bytes that were imported before are the same import: the row says so and nothing is read again. ``agent`` is one, or
     the name of one, which is made where there is none; None leaves it to the file.
@@ -72,6 +76,8 @@ def start_import(
         agent=agent,
         filename=clean_filename(filename),
         format_asked=format,
+        batch_id=batch,
+        folder=clean_folder(folder),
         requested_by=by.name,
         requester=fair_queue.person(by),
         big=_is_big(document.size, head),
@@ -99,6 +105,11 @@ def clean_filename(name: str) -> str:
     last = PurePosixPath(name.replace("\\", "/")).name
     shown = "".join(character for character in last if character.isprintable()).strip()[:255]
     return shown if shown.strip(".") else "unnamed"
+
+
+def clean_folder(path: str) -> str:
+    """The folders of a path, each as ``clean_filename`` gives it; for display, never to open a file."""
+    return "/".join(clean_filename(part) for part in path.split("/") if part)[:1_000]
 
 
 def _done_before(new: Import) -> Import | None:

@@ -1,0 +1,35 @@
+// The files of a drop, those in its folders too, each with its path.
+
+const OF_THE_SYSTEM = new Set([".DS_Store", "Thumbs.db", "desktop.ini"]);
+
+// The entries have to be taken before the first await: the browser empties the drop after it.
+export async function filesOf(transfer) {
+  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+  const files = [];
+  const unread = [];
+  if (!entries.length) return { files: [...transfer.files].map((file) => ({ file, path: "" })), unread };
+  while (entries.length) {
+    const entry = entries.shift();
+    const path = entry.fullPath.replace(/^\//, "");
+    try {
+      if (entry.isDirectory) entries.unshift(...await inFolder(entry));
+      else if (!OF_THE_SYSTEM.has(entry.name)) files.push({ file: await fileOf(entry), path: path.includes("/") ? path : "" });
+    } catch {
+      unread.push(path);
+    }
+  }
+  return { files, unread };
+}
+
+function fileOf(entry) { return new Promise((resolve, reject) => entry.file(resolve, reject)); }
+
+// A reader gives at most 100 entries at a time (Chromium), and none at the end.
+async function inFolder(folder) {
+  const reader = folder.createReader();
+  const all = [];
+  for (;;) {
+    const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+    if (!some.length) return all.sort((one, other) => one.name.localeCompare(other.name));
+    all.push(...some);
+  }
+}

@@ -1,0 +1,76 @@
+// What is shown of an upload: its row while it is sent, the reason when it failed, the line that adds up.
+
+export function sending(path, cancel) {
+  const element = document.createElement("li");
+  const progress = document.createElement("progress");
+  progress.max = 1;
+  progress.value = 0;
+  progress.setAttribute("aria-label", `sent of ${path}`);
+  const share = text("quiet small", "0 %");
+  element.append(text("one-line untrusted", path), progress, share, button("Cancel", cancel));
+  return {
+    element,
+    progress(loaded, total) {
+      progress.value = loaded / total;
+      share.textContent = loaded < total ? `${Math.floor(100 * loaded / total)} %` : "stored …";
+    },
+  };
+}
+
+export function failed(path, why) {
+  const element = document.createElement("li");
+  element.className = "failed";
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  const reason = text("why is-wrong untrusted", why.startsWith(name) ? why : `${path}: ${why}`);
+  reason.setAttribute("role", "alert");
+  element.append(reason, button("Close", () => element.remove()));
+  return element;
+}
+
+export function lineAbove(uploads, stop) {
+  const line = document.createElement("p");
+  line.className = "uploads-line small";
+  line.hidden = true;
+  line.append(text("", ""), button("Send no more", stop));
+  uploads.before(line);
+  return line;
+}
+
+// Where there is no form: a box in the corner, with the way to the list.
+export function corner(address) {
+  const box = document.createElement("aside");
+  box.className = "uploads-corner";
+  box.setAttribute("aria-label", "Files sent to Imports");
+  const list = document.createElement("a");
+  list.href = address;
+  list.textContent = "Imports";
+  const uploads = document.createElement("ul");
+  uploads.className = "uploads";
+  uploads.setAttribute("aria-live", "polite");
+  box.append(uploads, list);
+  document.body.append(box);
+  return uploads;
+}
+
+export function bytes(number) {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  const step = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, number)) / 3));
+  const value = number / 1000 ** step;
+  return `${step ? value.toPrecision(3) : value} ${units[step]}`;
+}
+
+function text(kind, words) {
+  const made = document.createElement("span");
+  made.className = kind;
+  made.textContent = words;
+  return made;
+}
+
+function button(words, act) {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.className = "link small";
+  made.textContent = words;
+  made.addEventListener("click", act);
+  return made;
+}
