@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -11,12 +12,23 @@ from sessions_app.rendering.text import clean
 
 HEAD, TAIL = 4_000, 2_000
 """Characters at both ends of a text that are looked at; whoever reads texts from the log need not read more."""
+PROMPT_HEAD = 16_000
+"""Characters of a prompt: what is asked may stand behind long instructions."""
 MOST_LINES = 80
 MARKUP = " \t\r#*->`"
 """What Markdown has at both ends of a line."""
 _LETTERS = re.compile(r"[^\W\d_]")
 _TAG = re.compile(r"</?[A-Za-z][\w.:-]{0,60}(?: [^<>]{0,200})?>")
-_BLOCK = re.compile(r"\s*<([A-Za-z][\w.:-]{0,60})>.*?</\1>\s*", re.DOTALL)
+_BLOCK = re.compile(
+    r"\s*<(system|(?:environment_|user_)?(?:context|instructions|details)|environment_details|system-reminder"
+    r"|ide_\w{1,40}|local-command-\w{1,40}|attachments?|files?|documents?)>.*?</\1>\s*",
+    re.DOTALL | re.IGNORECASE,
+)
+_TASK = re.compile(
+    r"<(task|issue|user_query|user_request|query|request|question|goal|objective|prompt)>(?P<said>.*?)(?:</\1>|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
+_LIST = re.compile(r"[-*#>|]|\d{1,3}[.)] ")
 _ESCAPE = re.compile(r'\\(?:[nrt"\\/]|u[0-9a-fA-F]{4})')
 _SENTENCE = re.compile(r"(?<=[.!?])\s|(?<=[。！？])")
 _TELLING = re.compile(
@@ -25,7 +37,13 @@ _TELLING = re.compile(
     re.IGNORECASE,
 )
 _RAISED = re.compile(r"[A-Za-z_][\w.]{0,100}(?:Error|Exception|Exit|Interrupt|Warning)(?::|\s*$)")
-_EXIT = re.compile(r"\W*(?:exit(?:ed)?(?: with)?(?: code)?|exit status|return code)\W*\d+\W*", re.IGNORECASE)
+_EXIT = re.compile(
+    r"\W*(?:process )?(?:exit(?:ed)?(?: with)?(?: code)?|exit status|return code)\W*\d+\W*", re.IGNORECASE
+)
+_NO_REASON = re.compile(
+    r"(?:Chunk ID|Wall time|Original token count|Total output lines):.*|Output:|% Total .*|Dload .*"
+)
+"""What recorders and ``curl`` put around the output of a command."""
 _VARIES = re.compile(
     r"'[^'\n]{1,200}'|\"[^\"\n]{1,200}\"|`[^`\n]{1,200}`|(?:[\w.~-]{0,100}/)[\w./~-]{1,300}|\d[\w.:-]{0,60}"
 )
@@ -61,15 +79,28 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def first_sentence(text: str, most: int) -> str:
-    """The first sentence of a prompt, without what a program has put before it in tags of its own."""
-    shown = unescaped(text[:HEAD])
-    rest = shown
+    """The first sentence of a prompt: of its task, where a program has put tags around that, else without the context
+    in tags before it."""
+    shown = rest = unescaped(text[:PROMPT_HEAD])
+    if (task := _TASK.search(shown)) and _LETTERS.search(task["said"]):
+        rest = task["said"]
     while (block := _BLOCK.match(rest)) and _LETTERS.search(_TAG.sub("", rest[block.end() :])):
         rest = rest[block.end() :]
     lines = [_TAG.sub("", line).strip() for line in rest.split("\n", MOST_LINES)[:MOST_LINES]]
-    lines = [line for line in lines if _LETTERS.search(line)]
-    said = next((line for line in lines if not _is_heading(line)), lines[0] if lines else shown)
-    return cut(_SENTENCE.split(said.strip(MARKUP), maxsplit=1)[0], most)
+    saying = [number for number, line in enumerate(lines) if _LETTERS.search(line)]
+    if not saying:
+        return cut(shown, most)
+    begin = next((number for number in saying if not _is_heading(lines[number])), saying[0])
+    said = " ".join([lines[begin], *_paragraph(lines[begin + 1 :])]).strip(MARKUP)
+    return cut(_SENTENCE.split(said, maxsplit=1)[0].replace("**", ""), most)
+
+
+def _paragraph(lines: list[str]) -> Iterator[str]:
+    """Lines that go on where one was broken."""
+    for line in lines:
+        if not line or _LIST.match(line):
+            return
+        yield line
 
 
 def _is_heading(line: str) -> bool:
@@ -80,14 +111,15 @@ def _is_heading(line: str) -> bool:
 def first_lines(text: str, count: int, most: int) -> str:
     """The first lines of a message that say something, together."""
     lines = [line.strip(MARKUP) for line in unescaped(text[:HEAD]).split("\n", MOST_LINES)[:MOST_LINES]]
-    return cut(" ".join([line for line in lines if _LETTERS.search(line)][:count]) or text, most)
+    said = " ".join([line for line in lines if _LETTERS.search(line)][:count]) or text
+    return cut(said.replace("**", ""), most)
 
 
 def reason(text: str, result: Any, most: int) -> str:
     """The line of a failed result that says why: with letters, one that names an error before others, and of a Python
     traceback what was raised."""
     lines = [_TAG.sub("", line).strip(" \t\r│┃║|╭╰─=") for line in _told(text, result).split("\n")[: 4 * MOST_LINES]]
-    saying = [line for line in lines if _LETTERS.search(line)]
+    saying = [line for line in lines if _LETTERS.search(line) and not _NO_REASON.fullmatch(line)]
     if any(line.startswith("Traceback (most recent") for line in saying):
         raised = next((line for line in reversed(saying) if _RAISED.match(line)), "")
         if raised:
@@ -100,7 +132,7 @@ def _told(text: str, result: Any) -> str:
     """What a result says; where it has no text, what its structure has under the usual names."""
     if text.strip() or not isinstance(result, dict):
         return ends(text)
-    found = (result.get(key) for key in ("stderr", "error", "message", "output", "stdout", "content"))
+    found = (result.get(key) for key in ("stderr", "error", "message", "output", "stdout", "content", "type"))
     return ends(next((value for value in found if isinstance(value, str) and value.strip()), ""))
 
 
