@@ -18,6 +18,7 @@ MOST_LINES = 80
 MARKUP = " \t\r#*->`"
 """What Markdown has at both ends of a line."""
 _LETTERS = re.compile(r"[^\W\d_]")
+_WORD = re.compile(r"[^\W\d_]{3}")
 _TAG = re.compile(r"</?[A-Za-z][\w.:-]{0,60}(?: [^<>]{0,200})?>")
 _BLOCK = re.compile(
     r"\s*<(system|(?:environment_|user_)?(?:context|instructions|details)|environment_details|system-reminder"
@@ -125,7 +126,8 @@ def reason(text: str, result: Any, most: int) -> str:
         if raised:
             return cut(raised, most)
     beyond = [line for line in saying if not _EXIT.fullmatch(line)]
-    return cut(next(filter(_TELLING.search, beyond), (beyond or saying or [""])[0]), most)
+    worded = [line for line in beyond if _WORD.search(line)]
+    return cut(next(filter(_TELLING.search, beyond), (worded or beyond or saying or [""])[0]), most)
 
 
 def _told(text: str, result: Any) -> str:

@@ -49,6 +49,7 @@ def test_a_text_with_real_line_breaks_is_not_unescaped():
         ("go\nTraceback (most recent call last):\n  File 'a.py', line 3\nValueError: no gate", "ValueError: no gate"),
         ("Chunk ID: a1\nWall time: 1 s\nProcess exited with code 127\nOutput:\nrg: not found", "rg: not found"),
         ("Chunk ID: a1\nProcess exited with code 1\nOutput:\n", "Process exited with code 1"),
+        ("% Total    % Received\n\r100 1306k  0 0\nthe gate is shut", "the gate is shut"),
         ("one\ntwo\nfatal: not a git repository", "fatal: not a git repository"),
         ("", ""),
     ],

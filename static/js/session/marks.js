@@ -34,6 +34,9 @@ export function walkedTo(what) {
   return row && bottom > 0 && top < innerHeight ? walked.get(what) : undefined;
 }
 
+// Where a walk is on its way to: who presses faster than rows load goes on from there.
+const heading = new Map();
+
 // by: 1 to the next one behind "here", -1 to the one before.
 export async function step(what, by, here) {
   const walk = walkOf(what);
@@ -46,6 +49,7 @@ export async function step(what, by, here) {
     return;
   }
   const { seqs } = marks;
+  here = heading.get(what) ?? here;
   if (!seqs.length) return;
   const found = by > 0 ? seqs.find((seq) => seq > here) : seqs.findLast((seq) => seq < here);
   const seq = found ?? seqs.at(by > 0 ? 0 : -1);
@@ -54,7 +58,9 @@ export async function step(what, by, here) {
   const again = found !== undefined ? "" : by > 0 ? ", the first again" : ", the last again";
   said.textContent = `${walk.querySelector(".walk-place").dataset.one} ${seqs.indexOf(seq) + 1} of ${marks.count}${again}`;
   walk.classList.toggle("is-again", Boolean(again));
+  heading.set(what, seq);
   await goTo(seq, here);
+  if (heading.get(what) === seq) heading.delete(what);
 }
 
 async function goTo(seq, here = seq) {

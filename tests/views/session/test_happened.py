@@ -81,7 +81,7 @@ def test_a_session_without_errors_has_nothing_to_go_to(reviewer, agent):
     session = session_with(agent, [asked("p", "Hello")])
     assert reviewer.get(f"{path_of(session)}/marks?what=error").json() == {"count": 0, "seqs": []}
     assert reviewer.get(f"{path_of(session)}/next?what=error&before=3").headers["Location"] == path_of(session)
-    (walk,) = [span for span in Page(reviewer.get(path_of(session)).content).all("span") if "data-walk" in span]
+    (walk,) = [div for div in Page(reviewer.get(path_of(session)).content).all("div") if "data-walk" in div]
     assert "hidden" in walk
 
 
