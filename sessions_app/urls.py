@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, path
 
-from .views import audit, home, oversight, session_list, sign_in, sign_in_links, stops
+from .views import audit, compare, home, oversight, session_list, sign_in, sign_in_links, stops
 from .views.agents import agents, forms, versions
 from .views.approvals import attention, batch, decisions, handling, inbox, reasons, stream
 from .views.money import tool_calls, usage, wallets
@@ -26,6 +26,7 @@ sign_in_urls = [
 PAGE = "dashboard/sub-agents/<uuid:agent_id>/chat/<uuid:session_id>"
 session_urls = [
     path("sessions/", session_list.index, name="session-list"),
+    path("sessions/compare/", compare.index, name="session-compare"),
     path(PAGE, page.page, name="session-detail"),
     path(f"{PAGE}/rows", page.rows, name="session-rows"),
     path(f"{PAGE}/outline", page.outline_rows, name="session-outline"),

@@ -1,0 +1,79 @@
+"""The page that shows sessions beside each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_safe
+
+from sessions_app.models import Session
+from sessions_app.queries.sessions import comparison
+from sessions_app.services.log import file_changes
+
+from . import access
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A side and where the page is without it."""
+
+    side: comparison.Side
+    without: str
+
+
+@require_safe
+@access.viewer
+def index(request: access.DeskRequest) -> HttpResponse:
+    """``?session=ID&session=ID``: two to four; with one, a choice of what to compare it with."""
+    ids, problems = _ids(request)
+    found = comparison.sessions(request.member.workspace_id, ids)
+    if len(found) < len(ids):
+        raise Http404
+    context: dict[str, Any] = {"problems": problems, "compared": found, "most": comparison.MOST}
+    if len(found) == 1:
+        context["candidates"] = [(one, _address([found[0], one])) for one in comparison.candidates(found[0])]
+    elif found:
+        context |= _compared(found)
+        if len(found) < comparison.MOST:
+            context["candidates"] = [
+                (one, _address([*found, one])) for one in comparison.candidates(found[0]) if one not in found
+            ]
+    return render(request, "compare/index.html", context, status=400 if problems else 200)
+
+
+def _compared(found: list[Session]) -> dict[str, Any]:
+    for session in found:
+        file_changes.read_on(session.pk)  # the next piece of at most 4,000 events; a longer log is said to be unread
+    sides = comparison.sides(found)
+    columns = [Column(side, _address([one for one in found if one is not side.session])) for side in sides]
+    return {
+        "columns": columns,
+        "lines": comparison.aligned(sides),
+        "tools": comparison.tools(sides),
+        "files": comparison.files(sides),
+    }
+
+
+def _ids(request: HttpRequest) -> tuple[list[UUID], list[str]]:
+    """The sessions asked for, each once, and what of the address means nothing."""
+    ids: dict[UUID, None] = {}
+    problems = []
+    for value in request.GET.getlist("session"):
+        text = value.strip().split("?")[0].rstrip("/").rsplit("/", 1)[-1]  # the address of a session will do
+        try:
+            ids[UUID(text)] = None
+        except ValueError:
+            problems.append(f'"{value}" is no session; paste its id or the address of its page')
+    if len(ids) > comparison.MOST:
+        problems.append(f"{len(ids)} sessions are too many beside each other; the first {comparison.MOST} are shown")
+    return list(ids)[: comparison.MOST], problems
+
+
+def _address(of: list[Session]) -> str:
+    return f"{reverse('session-compare')}?{urlencode([('session', one.pk) for one in of])}"

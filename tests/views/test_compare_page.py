@@ -1,0 +1,82 @@
+"""Sessions beside each other: aligned by prompt, with their tools, files and money."""
+
+from __future__ import annotations
+
+import re
+from uuid import uuid4
+
+from sessions_app.drafts import EventDraft, ToolDraft
+from sessions_app.models import Agent
+from sessions_app.services.log import events, links
+
+from .build import session_of, words
+
+
+def turns_of(agent: Agent, title: str, *prompts: str):
+    """A session with a turn for each prompt, in which one file is written."""
+    session = session_of(agent, title=title)
+    for number, prompt in enumerate(prompts):
+        arguments = {"file_path": f"/work/{number}.txt", "content": "one\ntwo\n"}
+        call = ToolDraft(call_id=f"call{number}", name="Write", arguments=arguments)
+        done = ToolDraft(call_id=f"call{number}", status="ok")
+        asked = EventDraft(kind="tool_call", key=f"c{number}", tool=call)
+        answered = EventDraft(kind="tool_result", key=f"r{number}", tool=done, parent=f"c{number}", text="ok")
+        message = EventDraft(kind="user_message", key=f"p{number}", text=prompt)
+        events.append(session.pk, [message, asked, answered], origin=links.RUNTIME)
+    return session
+
+
+def rows_of(response) -> list[str]:
+    return [words_of(row) for row in re.findall(r"<tr\b.*?</tr>", response.content.decode(), re.S)]
+
+
+def words_of(html: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+
+def test_turns_stand_beside_those_with_the_same_prompt(reviewer, agent):
+    one = turns_of(agent, "One", "Count the jars", "Send the list")
+    other = turns_of(agent, "Other", "Wipe shelf 7", "count the jars!", "Send the list")
+    page = reviewer.get(f"/sessions/compare/?session={one.pk}&session={other.pk}")
+    rows = rows_of(page)
+    jars = next(row for row in rows if row.startswith("Count the jars"))
+    shelf = next(row for row in rows if row.startswith("Wipe shelf 7"))
+    assert "turn 2" in jars and "turn 3" in jars and "Write ×1" in jars
+    assert shelf.count("turn") == 1 and "—" in shelf
+    assert any(re.match(r"Write 2 3", row) for row in rows)
+    assert f"?event={one.turns.get(index=2).first_seq}" in page.content.decode()
+
+
+def test_files_of_both_stand_in_one_line(reviewer, agent):
+    one, other = turns_of(agent, "One", "Count the jars"), turns_of(agent, "Other", "Count the jars", "Again")
+    page = reviewer.get(f"/sessions/compare/?session={one.pk}&session={other.pk}")
+    rows = rows_of(page)
+    assert any(re.match(r"/work/0\.txt \+2 −0 1 edit \+2 −0 1 edit", row) for row in rows), rows
+    assert any(re.match(r"/work/1\.txt — \+2 −0 1 edit", row) for row in rows)
+
+
+def test_one_session_is_offered_others_of_its_agent(reviewer, agent):
+    one, other = session_of(agent, title="One"), session_of(agent, title="Other")
+    page = reviewer.get(f"/sessions/compare/?session={one.pk}")
+    assert f"session={one.pk}&amp;session={other.pk}" in page.content.decode()
+    assert "Compare with" in words(page)
+
+
+def test_an_address_of_a_session_will_do_and_nonsense_is_named(reviewer, agent):
+    one = session_of(agent, title="One")
+    page = reviewer.get("/sessions/compare/", {"session": [str(one.pk), "the other"]})
+    assert page.status_code == 400 and '"the other" is no session' in words(page)
+    address = f"http://testserver/dashboard/sub-agents/{agent.pk}/chat/{one.pk}?event=3"
+    assert "Compare with" in words(reviewer.get("/sessions/compare/", {"session": address}))
+
+
+def test_sessions_of_another_workspace_do_not_exist(reviewer, charlie, agent):
+    one = session_of(agent, title="One")
+    assert charlie.get(f"/sessions/compare/?session={one.pk}").status_code == 404
+    assert reviewer.get(f"/sessions/compare/?session={one.pk}&session={uuid4()}").status_code == 404
+
+
+def test_what_a_session_says_is_shown_as_text(reviewer, agent):
+    one = turns_of(agent, "One", "<img src=x onerror=alert(1)>")
+    page = reviewer.get(f"/sessions/compare/?session={one.pk}&session={session_of(agent).pk}").content.decode()
+    assert "<img src=x" not in page and "&lt;img src=x" in page
