@@ -158,9 +158,10 @@ def files(compared: Sequence[Side]) -> list[Line]:
 
 
 def _turns(session_id: UUID) -> list[Turn]:
-    """Of a session with a cut prompt each; turn 0 only where something happened in it."""
+    """Of a session, each with the beginning of its prompt."""
     found = Turn.objects.filter(session_id=session_id).annotate(line=Left("prompt", PROMPT)).defer("prompt", "bought")
-    turns = list(found.order_by("index")[: TURNS + 1])
-    for turn in turns:
+    turns: list[Turn] = []
+    for turn in found.order_by("index")[: TURNS + 1]:
         turn.prompt = turn.line
+        turns.append(turn)
     return turns

@@ -8,8 +8,7 @@ from uuid import uuid4
 from sessions_app.drafts import EventDraft, ToolDraft
 from sessions_app.models import Agent
 from sessions_app.services.log import events, links
-
-from .build import session_of, words
+from tests.views.build import session_of, words
 
 
 def turns_of(agent: Agent, title: str, *prompts: str):
