@@ -11,7 +11,7 @@ from .views.money import tool_calls, usage, wallets
 from .views.policies import editor, grants
 from .views.policies import pages as policies
 from .views.reviews import box, comments, queues, rubrics
-from .views.session import chat, continuation, cost, event, files, page
+from .views.session import chat, continuation, cost, event, files, lenses, page
 from .views.settings import absences, notices, outgoing_webhooks, push, secrets, slack, workspace
 from .views.triggers import schedules, webhook_endpoints, webhook_receiver
 
@@ -27,7 +27,9 @@ PAGE = "dashboard/sub-agents/<uuid:agent_id>/chat/<uuid:session_id>"
 session_urls = [
     path("sessions/", session_list.index, name="session-list"),
     path("sessions/compare/", compare.index, name="session-compare"),
+    path("sessions/lens", lenses.choose, name="lens-choice"),
     path(PAGE, page.page, name="session-detail"),
+    path(f"{PAGE}/context", lenses.context, name="session-context"),
     path(f"{PAGE}/rows", page.rows, name="session-rows"),
     path(f"{PAGE}/outline", page.outline_rows, name="session-outline"),
     path(f"{PAGE}/head", page.head, name="session-head"),
@@ -55,6 +57,7 @@ session_urls = [
     path(f"{PAGE}/comments", comments.add, name="session-comment"),
     path(f"{PAGE}/comments/<uuid:comment_id>", comments.change, name="session-comment-change"),
     path(f"{PAGE}/events/<int:seq>", event.inspector, name="event-inspector"),
+    path(f"{PAGE}/events/<int:seq>/kept", event.kept, name="event-kept"),
     path(f"{PAGE}/events/<int:seq>/body", event.body, name="event-body"),
     path(f"{PAGE}/events/<int:seq>/whole", event.whole, name="event-whole"),
 ]

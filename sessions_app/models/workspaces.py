@@ -51,6 +51,8 @@ class Member(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role.of_members())
     created_at = models.DateTimeField(auto_now_add=True)
+    lens = models.CharField(max_length=10, default="", db_default="")
+    """By which they read sessions where an address names none; empty: they have chosen none."""
 
     class Meta:
         constraints = [

@@ -1,6 +1,7 @@
 // The session page. What these need of each other they import themselves.
 
 import "./session/navigation.js";
+import "./session/lenses.js";
 import "./session/keys.js";
 import "./session/live.js";
 import "./send-keys.js";

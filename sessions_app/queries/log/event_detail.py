@@ -105,6 +105,22 @@ def card(session_id: UUID, seq: int) -> dict[str, Any] | None:
     return found.annotate(**cut).values("kind", "tool_name", *cut).first()
 
 
+KEPT = tuple(
+    field.attname for field in Event._meta.concrete_fields
+    if field.attname not in ("session_id", "key", "text", *JSON)
+)  # fmt: skip
+
+
+def kept(session_id: UUID, seq: int) -> dict[str, Any] | None:
+    """The columns of an event that say something, long values cut as those of a card; None when there is none."""
+    found = Event.objects.filter(session_id=session_id, seq=seq)
+    cut = {"text_": Left("text", CARD), **{f"{name}_": Light(name, CARD) for name in JSON}}
+    row = found.annotate(**cut).values(*KEPT, *cut).first()
+    if row is None:
+        return None
+    return {name.removesuffix("_"): value for name, value in row.items() if value not in (None, "", {}, [])}
+
+
 def tool_counts(session_id: UUID) -> list[dict[str, Any]]:
     """Calls, failures and time of each tool of a session, the most used first; reads all of its calls."""
     took = ExpressionWrapper(F("ended_at") - F("started_at"), output_field=DurationField())

@@ -99,6 +99,11 @@ def find(session_id: UUID, words: str, after: int = 0) -> Found:
     return found
 
 
+def ranges(session_id: UUID, words: str) -> list[Range]:
+    """First and last ``seq`` of stretches of a session with events that may say what somebody typed, in order."""
+    return _ranges(session_id, typed.read(words), words, 0)
+
+
 def _ranges(session_id: UUID, query: Query, words: str, after: int) -> list[Range]:
     """First and last ``seq`` of stretches with events that may be hits, in order."""
     found: set[Range] = set()

@@ -6,6 +6,7 @@ the size of the session. Long values are cut by PostgreSQL, so the middle of an 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -21,6 +22,7 @@ from sessions_app.models import Approval, Event, ModelRequest, Session, ToolCall
 
 from . import links
 from .links import EventOrigin
+from .model_requests import RequestFacts
 
 ROWS = 36
 """With their results about 60 events: what a screen and a half of reading takes."""
@@ -80,7 +82,7 @@ class Light(Func):
         super().__init__(column, limit=limit)
 
 
-class _Bytes(Func):
+class Bytes(Func):
     """Bytes of a text; PostgreSQL knows them without reading it."""
 
     function = "octet_length"
@@ -103,7 +105,7 @@ PLAIN = (
 )  # fmt: skip
 CUT = {
     "head": Left("text", TEXT),
-    "text_size": _Bytes("text"),
+    "text_size": Bytes("text"),
     "lines": _Lines("text"),
     "light_arguments": Light("arguments"),
     "arguments_size": Size("arguments"),
@@ -195,6 +197,8 @@ class Window:
     nested: dict[int, Nested] = field(default_factory=dict)
     children: dict[str, Session] = field(default_factory=dict)
     """Sessions that a call of this one started, by the call's id or its seq (``#12``), and by their external id."""
+    facts: dict[int, RequestFacts] = field(default_factory=dict)
+    """Of model requests, where they are what is shown."""
     turns: dict[int, Turn] = field(default_factory=dict)
     origins: dict[int, EventOrigin] = field(default_factory=dict)
     """Of the rows, of the results that are shown with them, and of the first event of the session."""
@@ -229,31 +233,36 @@ class Timeline:
 
     def after(self, seq: int) -> Window:
         """The rows that follow ``seq``."""
-        entries, later = _limited(self.rows().filter(seq__gt=seq).order_by("seq"), ROWS)
+        entries, later = self._read(self.rows().filter(seq__gt=seq).order_by("seq"), ROWS)
         earlier = seq > 0 and self.rows().filter(seq__lte=seq).exists()
         return self._complete(Window(entries, 0, earlier, later))
 
     def between(self, seq: int, last: int) -> Window:
         """The rows that follow ``seq``, up to ``last``: those of a window that was here before."""
-        entries, more = _limited(self.rows().filter(seq__gt=seq, seq__lte=last).order_by("seq"), ROWS)
+        entries, more = self._read(self.rows().filter(seq__gt=seq, seq__lte=last).order_by("seq"), ROWS)
         earlier = seq > 0 and self.rows().filter(seq__lte=seq).exists()
         return self._complete(Window(entries, 0, earlier, more))
 
     def before(self, seq: int) -> Window:
         """The rows that end before ``seq``."""
-        entries, earlier = _limited(self.rows().filter(seq__lt=seq).order_by("-seq"), ROWS)
+        entries, earlier = self._read(self.rows().filter(seq__lt=seq).order_by("-seq"), ROWS)
         later = self.rows().filter(seq__gte=seq).exists()
         return self._complete(Window(entries[::-1], len(entries), earlier, later))
 
     def around(self, seq: int) -> Window:
         """The rows around ``seq``, with a few before it to read it in context."""
-        above, earlier = _limited(self.rows().filter(seq__lt=seq).order_by("-seq"), BEFORE)
-        below, later = _limited(self.rows().filter(seq__gte=seq).order_by("seq"), ROWS - len(above))
+        above, earlier = self._read(self.rows().filter(seq__lt=seq).order_by("-seq"), BEFORE)
+        below, later = self._read(self.rows().filter(seq__gte=seq).order_by("seq"), ROWS - len(above))
         return self._complete(Window(above[::-1] + below, len(above), earlier, later))
 
     def only(self, seq: int) -> Window:
         """Window of one row, read again as it is now."""
         return self._complete(Window(read(Event.objects.filter(session_id=self.session_id, seq=seq)), 0, False, False))
+
+    def _read(self, found: QuerySet[Event], limit: int) -> tuple[list[Entry], bool]:
+        """The first rows of those found, in their order, and whether there are more."""
+        taken = read(found[: limit + 1])
+        return taken[:limit], len(taken) > limit
 
     def _complete(self, window: Window) -> Window:
         """Add what belongs to the rows: one query for each kind of thing."""
@@ -261,10 +270,10 @@ class Timeline:
         seqs = [entry.seq for entry in window.entries]
         calls = [entry.seq for entry in window.entries if entry.kind == "tool_call"]
         turns = {entry.turn for entry in window.entries}
-        window.calls.update({call.seq: call for call in ToolCall.objects.filter(seq__in=calls, **own)})
-        window.results.update(_results(window.calls, **own))
+        window.calls.update({call.seq: call for call in self._calls_of(calls)})
+        window.results.update(self._results_of(window.calls))
         shown = [1, *seqs, *(entry.seq for entry in window.results.values())]
-        window.origins.update(links.origins(self.session_id, shown))
+        window.origins.update(self._origins_of(shown))
         window.requests.update({request.seq: request for request in ModelRequest.objects.filter(seq__in=seqs, **own)})
         asked = Approval.objects.filter(event_seq__in=seqs, **own)
         window.approvals.update({one.event_seq: one for one in asked if one.event_seq is not None})
@@ -274,18 +283,22 @@ class Timeline:
         window.rewinds.extend(_rewinds(self.session_id))
         return window
 
+    def _calls_of(self, seqs: list[int]) -> Iterable[ToolCall]:
+        return ToolCall.objects.filter(session_id=self.session_id, seq__in=seqs)
+
+    def _results_of(self, calls: dict[int, ToolCall]) -> dict[int, Entry]:
+        return results_of(calls, self.session_id)
+
+    def _origins_of(self, seqs: list[int]) -> dict[int, EventOrigin]:
+        return links.origins(self.session_id, seqs)
+
 
 def read(found: QuerySet[Event]) -> list[Entry]:
     """Events with their long values cut."""
     return [Entry(**row) for row in found.annotate(**CUT).values(*PLAIN, *CUT)]
 
 
-def _limited(found: QuerySet[Event], limit: int) -> tuple[list[Entry], bool]:
-    taken = read(found[: limit + 1])
-    return taken[:limit], len(taken) > limit
-
-
-def _results(calls: dict[int, ToolCall], session_id: UUID) -> dict[int, Entry]:
+def results_of(calls: dict[int, ToolCall], session_id: UUID) -> dict[int, Entry]:
     wanted = {call.result_seq: call.seq for call in calls.values() if call.result_seq}
     return {wanted[entry.seq]: entry for entry in read(Event.objects.filter(session_id=session_id, seq__in=wanted))}
 

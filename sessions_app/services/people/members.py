@@ -216,3 +216,8 @@ def membership(user: User, workspace_id: UUID | None = None) -> Member | None:
     """The person's membership in the given workspace, or in their first one."""
     members = Member.objects.select_related("workspace", "user").filter(user=user).order_by("created_at")
     return members.filter(workspace_id=workspace_id).first() if workspace_id else members.first()
+
+
+def choose_lens(member: Member, lens: str) -> None:
+    """How sessions open for a member from now on, where an address says nothing else."""
+    Member.objects.filter(pk=member.pk).update(lens=lens)

@@ -2,54 +2,99 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.http import Http404, HttpResponse, QueryDict
 from django.urls import reverse
 
 from sessions_app.models import Session
+from sessions_app.queries.log import lenses
 from sessions_app.queries.log.timeline import DEPTHS, hides, path_to
 
 from .. import access
 from ..pages import page_or_fragment, wants_fragment
 
-EVERYTHING = "everything"
+JOINED, EVERYTHING = "joined", "everything"
+"""How the story is shown: runs of calls and notes joined, or each step; the other ``DEPTHS`` leave steps out."""
 MOST = 2**31 - 1
 """The largest number that a column for ``seq`` holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Place that a URL names: how much to show, and where in the session.
+    """Place that a URL names: by which lens, how much of the story, and where in the session.
 
     ``path`` leads to ``event``; ``start`` and ``end`` bound a window for who turns the pages without JavaScript.
+    ``near`` is the event that was read under another lens; ``usual`` the lens where an address names none.
     """
 
+    lens: str
     show: str
     event: int | None
     turn: int | None
     start: int | None
     end: int | None
+    near: int | None
     words: str
     path: list[int]
+    calls: lenses.CallFilter = lenses.CallFilter()
+    usual: str = lenses.STORY
 
     @property
     def opened(self) -> frozenset[int]:
         return frozenset(self.path)
 
+    @property
+    def kept(self) -> str:
+        """What the links of a page say of its lens."""
+        if self.lens == lenses.STORY:
+            return f"&show={self.show}" if self.show != JOINED else "" if self.usual == self.lens else "&lens=story"
+        return "&" + urlencode({"lens": self.lens} | (asked_of(self.calls) if self.lens == lenses.TOOLS else {}))
 
-def place_in(session: Session, asked: QueryDict) -> Place:
+
+def place_in(session: Session, asked: QueryDict, usual: str = lenses.STORY) -> Place:
     """The place that an address names; what makes no sense in it is as good as absent."""
-    show = asked.get("show", EVERYTHING)
-    show = show if show in DEPTHS else EVERYTHING
+    show = asked.get("show", JOINED)
+    show = show if show in DEPTHS else JOINED
+    lens = asked.get("lens", lenses.STORY if "show" in asked else usual)
+    lens = lens if lens in lenses.LENSES else lenses.STORY
     event = number(asked.get("event"))
-    path = path_to(session.pk, event) if event else []
-    if path and hides(session.pk, show, path):
-        show = EVERYTHING  # a link to an event shows that event
-    turn, start, end = (number(asked.get(name)) for name in ("turn", "from", "until"))
-    return Place(show, event, turn, start, end, asked.get("q", "").strip()[:500], path)
+    if event and lens != lenses.STORY:
+        path = lenses.path_to(session.pk, lens, event)
+        lens = lens if path else lenses.STORY  # a link to an event shows that event
+    if event and lens == lenses.STORY:
+        path = path_to(session.pk, event)
+        if path and show != JOINED and hides(session.pk, show, path):
+            show = JOINED
+    turn, start, end, near = (number(asked.get(name)) for name in ("turn", "from", "until", "near"))
+    words = asked.get("q", "").strip()[:500]
+    return Place(lens, show, event, turn, start, end, near, words, path if event else [], calls_in(asked), usual)
+
+
+def calls_in(asked: QueryDict) -> lenses.CallFilter:
+    """Which tool calls an address asks for: ``?tool=Bash&is=failed&about=src/&took=5&cost=0.10``."""
+    name, words = (asked.get(key, "").replace("\0", "").strip()[:200] for key in ("tool", "about"))
+    took, cost = (_amount(asked.get(key, "")) for key in ("took", "cost"))
+    return lenses.CallFilter(name, asked.get("is") == "failed", words, took, cost)
+
+
+def asked_of(calls: lenses.CallFilter) -> dict[str, str]:
+    """The words of an address that asks for these calls."""
+    said = {
+        "tool": calls.name, "is": "failed" if calls.failed else "", "about": calls.words,
+        "took": calls.seconds, "cost": calls.dollars,
+    }  # fmt: skip
+    return {name: str(value) for name, value in said.items() if value not in ("", None)}
+
+
+def _amount(value: str) -> Decimal | None:
+    """A number of seconds or dollars of at most nine digits, or None for whatever else stands there."""
+    return Decimal(value) if re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,3})?", value) else None
 
 
 def number(value: str | None) -> int | None:
@@ -70,14 +115,13 @@ def at(session: Session, place: Place, **more: Any) -> dict[str, Any]:
 
     ``here`` is empty: on the page itself ``?event=87`` is address enough, and it stands there a hundred times.
     """
-    kept = f"&show={place.show}" if place.show != EVERYTHING else ""
-    return {"session": session, "place": place, "base": event_url(session, None), "here": "", "kept": kept, **more}
+    own = {"session": session, "place": place, "base": event_url(session, None), "here": "", "kept": place.kept}
+    return own | more
 
 
-def event_url(session: Session, seq: int | None, show: str = "", tab: str = "") -> str:
-    """The permanent address of an event, or of the session when there is none."""
+def event_url(session: Session, seq: int | None, kept: str = "", tab: str = "") -> str:
+    """The permanent address of an event, or of the session when there is none. ``kept`` is that of a ``Place``."""
     base = reverse("session-detail", args=[session.agent_id, session.pk])
-    kept = f"&show={show}" if show in DEPTHS and show != EVERYTHING else ""
     return f"{base}?event={seq}{kept}{f'&tab={tab}' if tab else ''}#e-{seq}" if seq else base
 
 

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 from sessions_app import extensions
 from sessions_app.models import Session
 from sessions_app.queries.log import event_detail
+from sessions_app.rendering import toolbody
 from sessions_app.rendering.unescape import unescaped
 
 from .. import access
@@ -20,6 +21,8 @@ from .timeline.rows import body_of, html_of
 
 SLOTS = {"source": extensions.EVENT_SOURCE, "raw": extensions.EVENT_RAW}
 """Tabs that show what another app knows of the event."""
+KEPT = 50_000
+"""Characters of an event as it is kept that a page shows."""
 TABS = ("arguments", "result", "text", "usage", "source", "raw")
 
 
@@ -127,3 +130,17 @@ def whole(request: access.DeskRequest, agent_id: UUID, session_id: UUID, seq: in
         session, place_in(session, request.GET), value=value, seq=seq, html=html, is_unescaped=meant is not None
     )
     return fragment(request, "sessions/inspector/_whole.html", context, f"Event {seq}")
+
+
+@require_safe
+@access.viewer
+def kept(request: access.DeskRequest, agent_id: UUID, session_id: UUID, seq: int) -> HttpResponse:
+    """An event as it is kept: its columns as JSON, of more than 50,000 characters the beginning."""
+    session = session_at(request, agent_id, session_id)
+    columns = event_detail.kept(session.pk, min(seq, MOST))
+    if columns is None:
+        raise Http404(f"There is no event {seq} in this session.")
+    json = toolbody.as_json(columns)
+    context = at(session, place_in(session, request.GET), seq=seq, json=json[:KEPT], characters=len(json))
+    context |= {"cut": len(json) > KEPT, "shown_characters": KEPT}
+    return fragment(request, "sessions/lenses/_kept.html", context, f"Event {seq}")

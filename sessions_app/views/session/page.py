@@ -13,7 +13,8 @@ from sessions_app import extensions
 from sessions_app.models import Role, Session
 from sessions_app.queries import approvals
 from sessions_app.queries.log import event_detail, marks, outline, search
-from sessions_app.queries.log.timeline import DEPTHS, Timeline, Window
+from sessions_app.queries.log import lenses as lens_queries
+from sessions_app.queries.log.timeline import Timeline, Window
 from sessions_app.queries.money import budgets
 from sessions_app.queries.sessions import provenance
 from sessions_app.queries.sessions.run_summaries import happened_in
@@ -22,7 +23,7 @@ from sessions_app.services import sessions
 
 from .. import access
 from ..pages import page_or_fragment, wants_fragment
-from . import composer
+from . import composer, lenses
 from .addresses import Place, at, event_url, fragment, number, place_in, session_at
 from .event import inspected_at
 from .head import head_of, runs_here, trigger_run_of
@@ -42,10 +43,12 @@ def page(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
     session = session_at(request, agent_id, session_id)
     if "at" in request.GET:
         return redirect(event_url(session, event_detail.seq_at(session.pk, request.GET["at"]), tab="source"))
-    place = place_in(session, request.GET)
-    window = _window(session, place)
-    shown = fitted(session, window, place)
+    place = place_in(session, request.GET, usual=request.member.lens or lens_queries.STORY)
+    covers = covered(session)
+    window = _window(session, place, lenses.rows_of(session, place, covers=covers))
+    shown = fitted(session, window, place, covers)
     context = at(session, place, shown=shown, opened=_opened(session, place), **_missing(place, shown))
+    context |= lenses.around(session, place, window)
     if not wants_fragment(request):
         context |= _around_the_timeline(request, session, place, shown)
         head = head_of(request, session, window.origins.get(1))
@@ -57,11 +60,12 @@ def page(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
     return page_or_fragment(request, "sessions/session.html", "sessions/_timeline.html", context)
 
 
-def _window(session: Session, place: Place) -> Window:
+def _window(session: Session, place: Place, timeline: Timeline) -> Window:
     """Where the page opens: at what the address names, at what waits, at the end of what runs, else at the start."""
-    timeline = Timeline(session.pk, place.show)
     if place.path:
         return timeline.around(place.path[0])
+    if place.near is not None:
+        return timeline.around(lenses.row_near(session, place, place.near))
     if place.turn is not None:
         return timeline.after((outline.first_seq(session.pk, place.turn) or session.last_seq) - 1)
     if place.start is not None:
@@ -75,36 +79,45 @@ def _window(session: Session, place: Place) -> Window:
     return timeline.after(0)
 
 
-def fitted(session: Session, window: Window, place: Place, *, whole: bool = False) -> layout.Fitted:
+def fitted(
+    session: Session, window: Window, place: Place, covers: lenses.Covers | None = None, *, whole: bool = False
+) -> layout.Fitted:
     """The rows of a window by turn, its cards with what they show of session and turn. ``whole``: see ``sections``."""
     turns = {entry.seq: window.turns.get(entry.turn) for entry in window.entries}
     for seq, approval in window.approvals.items():
         approval.session, approval.turn = session, turns[seq]
     approvals.note_people([*window.approvals.values()])
-    end = _signed_end(session, window, place)
-    return layout.sections(window, place.opened, said.marks_of(session, window), end, whole=whole)
+    end = _signed_end(session, window, place, covers)
+    marks = said.marks_of(session, window)
+    return layout.sections(window, place.opened, marks, end, whole=whole, form=lenses.form_of(place))
 
 
-def _signed_end(session: Session, window: Window, place: Place) -> layout.SignedEnd | None:
-    """Where among the rows of a window the events end that the signature of the session's file covers."""
+def covered(session: Session) -> lenses.Covers | None:
+    """First and last event that the signature of the session's file covers; None where it covers none."""
     if session.origin != Session.Origin.IMPORT:
         return None
     found = provenance.provenance_of([session.pk]).get(session.pk)
-    covers = found.signature.get("covers") if found else None
+    return found.signature.get("covers") if found else None
+
+
+def _signed_end(
+    session: Session, window: Window, place: Place, covers: lenses.Covers | None
+) -> layout.SignedEnd | None:
+    """Where among the rows of a window the events end that the signature of the session's file covers."""
     behind = [entry.seq for entry in window.entries if covers and entry.seq > covers["last_seq"] and not entry.depth]
     if not covers or not behind:
         return None
     is_first = behind[0] == window.entries[0].seq and window.earlier
     between = {"seq__gt": covers["last_seq"], "seq__lt": behind[0]}
-    if is_first and Timeline(session.pk, place.show).rows().filter(**between).exists():
+    if is_first and lenses.rows_of(session, place).rows().filter(**between).exists():
         return None  # it stands in the window before this one
-    return layout.SignedEnd(**covers, before=behind[0])
+    return layout.SignedEnd(first_seq=covers["first_seq"], last_seq=covers["last_seq"], before=behind[0])
 
 
 def _opened(session: Session, place: Place) -> dict[int, layout.Fitted]:
     """The windows of sub-agents that lie open because the event asked for is in them, by the row they lie under."""
     return {
-        under: fitted(session, Timeline(session.pk, place.show, under).around(seq), place)
+        under: fitted(session, lenses.rows_of(session, place, under).around(seq), place)
         for under, seq in zip(place.path, place.path[1:], strict=False)
     }
 
@@ -121,7 +134,7 @@ def _around_the_timeline(
     context: dict[str, Any] = {
         "outline": outline.around(session.pk, current),
         "current_turn": current,
-        "depths": DEPTHS,
+        "lenses": lenses.tabs(session),
     }
     if place.words:
         context["found"] = search.find(session.pk, place.words)
@@ -136,21 +149,26 @@ def rows(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpR
     """More of the timeline: ``?after=SEQ``, ``?before=SEQ`` or ``?only=SEQ``; with ``under=SEQ`` of a sub-agent.
 
     ``?after=SEQ&to=SEQ`` are rows that were on the page and left it; ``whole`` says that they begin with their turn.
+    ``?run=SEQ&to=SEQ`` are the rows of a run, each by itself.
     """
     session = session_at(request, agent_id, session_id)
     place = place_in(session, request.GET)
-    asked = {name: number(request.GET.get(name)) for name in ("after", "before", "only", "under", "to")}
-    tail = "tail" in request.GET
-    window = _asked_window(Timeline(session.pk, place.show, asked["under"]), asked)
+    names = ("after", "before", "only", "under", "to", "run")
+    asked = {name: number(request.GET.get(name)) for name in names}
+    tail, covers = "tail" in request.GET, covered(session)
+    window = _asked_window(lenses.rows_of(session, place, asked["under"], asked["run"], covers), asked)
     if (tail or asked["only"] is not None) and not window.entries:
         return HttpResponse(status=204)  # htmx leaves the page as it is and keeps listening
-    shown = fitted(session, window, place, whole="whole" in request.GET)
-    context = at(session, place, shown=shown, under=asked["under"], tail=tail)
-    context["direction"] = next((name for name in ("only", "before", "to") if asked[name] is not None), "after")
+    shown = fitted(session, window, place, covers, whole="whole" in request.GET)
+    context = at(session, place, shown=shown, under=asked["under"], run=asked["run"], to=asked["to"], tail=tail)
+    names = ("run", "only", "before", "to")
+    context["direction"] = next((name for name in names if asked[name] is not None), "after")
     return fragment(request, "sessions/_rows_of_session.html", context, "More of the session")
 
 
 def _asked_window(timeline: Timeline, asked: dict[str, int | None]) -> Window:
+    if asked["run"] is not None:
+        return timeline.between(asked["run"] - 1, asked["to"] or asked["run"])
     for name in ("only", "before"):
         if (seq := asked[name]) is not None:
             return getattr(timeline, name)(seq)
@@ -161,12 +179,16 @@ def _asked_window(timeline: Timeline, asked: dict[str, int | None]) -> Window:
 @require_safe
 @access.viewer
 def outline_rows(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> HttpResponse:
-    """More turns of the outline: ``?after=INDEX`` or ``?before=INDEX``."""
+    """More turns of the outline: ``?after=INDEX`` or ``?before=INDEX``; those around one: ``?around=INDEX``."""
     session = session_at(request, agent_id, session_id)
-    after, before = (number(request.GET.get(name)) for name in ("after", "before"))
-    start = -1 if after is None else after
-    found = outline.after(session.pk, start) if before is None else outline.before(session.pk, before)
-    context = at(session, place_in(session, request.GET), outline=found)
+    after, before, around = (number(request.GET.get(name)) for name in ("after", "before", "around"))
+    if around is not None:
+        found = outline.around(session.pk, around)
+    elif before is not None:
+        found = outline.before(session.pk, before)
+    else:
+        found = outline.after(session.pk, -1 if after is None else after)
+    context = at(session, place_in(session, request.GET), outline=found, current_turn=around)
     return fragment(request, "sessions/_outline_rows.html", context, "Outline")
 
 
@@ -245,7 +267,7 @@ def next_mark(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> 
     before = number(request.GET.get("before")) if "before" in request.GET else None
     seq = (number(request.GET.get("after")) or 0) if before is None else before
     found = marks.step(session.pk, _what(request), seq, back=before is not None)
-    return redirect(event_url(session, found, request.GET.get("show", "")))
+    return redirect(event_url(session, found, place_in(session, request.GET).kept))
 
 
 @require_safe

@@ -49,6 +49,12 @@ export function keepInPlace() {
   if (Math.abs(by) >= 0.5) window.scrollBy({ top: by, behavior: "instant" });
 }
 
+// Brings a row to a place on the screen, also while what is above it is still being laid out.
+export function holdAt(row, top, frames = 4) {
+  window.scrollBy({ top: row.getBoundingClientRect().top - top, behavior: "instant" });
+  if (frames) requestAnimationFrame(() => holdAt(row, top, frames - 1));
+}
+
 document.addEventListener("scroll", askFrame, { passive: true });
 window.addEventListener("resize", askFrame);
 document.addEventListener("htmx:afterSwap", askFrame);

@@ -2,8 +2,9 @@
 
 import { CHOICES, chooseOnCard, closeChoice, isTyping } from "../keyboard.js";
 import { isRead, underBars } from "./frame.js";
+import { choose, toggleFailed } from "./lenses.js";
 import { step as walk, walkedTo } from "./marks.js";
-import { base, closeInspector, closeSearch, go } from "./navigation.js";
+import { base, closeInspector, closeSearch, go, toTheEnd } from "./navigation.js";
 import { commentOn } from "./reviews.js";
 import { awayBetween, bringBack, openedAway } from "./windows.js";
 
@@ -73,10 +74,11 @@ function hit(by) {
   all[at < 0 ? 0 : at + by]?.click();
 }
 
-function end(which) {
+async function end(which) {
   const more = document.querySelector(`#timeline > .more.${which === "end" ? "after" : "before"}`);
-  if (more) go(`${base()}?${which === "end" ? "until=999999999" : "from=0"}`);
-  else window.scrollTo({ top: which === "end" ? document.documentElement.scrollHeight : 0 });
+  if (more) await go(`${base()}?${which === "end" ? "until=999999999" : "from=0"}${document.getElementById("timeline").dataset.kept}`);
+  if (which === "end") toTheEnd();
+  else window.scrollTo({ top: 0 });
 }
 
 // A key that leads somewhere never decides. A card that was reached is armed by Enter or by a click on it; then, and until
@@ -110,6 +112,7 @@ const keys = {
   o: () => current()?.closest("details")?.querySelector("summary").click(), ".": fold,
   i: () => linkHere()?.click(), c: copy, n: () => hit(1), N: () => hit(-1),
   g: () => end("start"), G: () => end("end"), f: () => document.querySelector("[data-follow-toggle]")?.click(),
+  0: () => choose(0), 1: () => choose(1), 2: () => choose(2), 3: () => choose(3), 4: () => choose(4), "!": toggleFailed,
   F: () => document.querySelector("a[data-files]")?.click(),
   C: () => commentOn(seqHere()),
   "?": () => document.getElementById("help").showModal(),

@@ -3,7 +3,7 @@
 
 import { isBeingFilledIn } from "../keyboard.js";
 import { askFrame } from "./frame.js";
-import { base, go } from "./navigation.js";
+import { base, go, toTheEnd as toTheEndOfRows } from "./navigation.js";
 import { fetchInPlace, refresh, refreshById } from "./pieces.js";
 import { addText, expectRow } from "./writing.js";
 
@@ -135,7 +135,7 @@ function refreshRow(seq) {
     return row?.closest(".line") ?? row;
   };
   const select = line()?.nextElementSibling?.matches(".below") ? ".line" : null;
-  refresh(`row ${seq}`, () => fetchInPlace(line, `${base()}/rows?only=${seq}`, select));
+  refresh(`row ${seq}`, () => fetchInPlace(line, `${base()}/rows?only=${seq}${document.getElementById("timeline").dataset.kept}`, select));
 }
 
 // A card that somebody types on stays: its newest state is in the answer of the server when they send it.
@@ -208,7 +208,7 @@ unread.addEventListener("click", () => {
   unread.hidden = true;
   unseen = 0;
   if (tail()) tail().scrollIntoView({ block: "end" });
-  else go(`${base()}?until=999999999`);
+  else go(`${base()}?until=999999999${document.getElementById("timeline").dataset.kept}`).then(() => toTheEndOfRows());
 });
 document.addEventListener("scroll", () => {
   if (!unread.hidden && tail() && !belowSight(tail())) { unread.hidden = true; unseen = 0; }

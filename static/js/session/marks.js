@@ -66,9 +66,7 @@ export async function step(what, by, here) {
 async function goTo(seq, here = seq) {
   const row = document.getElementById(`e-${seq}`);
   if (row && !isAwayBetween(Math.min(here, seq), Math.max(here, seq))) return reveal(row);
-  const show = document.querySelector(".depths a[aria-current]")?.search ?? "";
-  const kept = new URLSearchParams(show).get("show");
-  await jump(`${base()}?event=${seq}${kept ? `&show=${kept}` : ""}`);
+  await jump(`${base()}?event=${seq}${document.getElementById("timeline").dataset.kept}`);
 }
 
 // A row that is one of them says which when it gets the focus, however it was reached.

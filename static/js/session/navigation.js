@@ -30,12 +30,30 @@ eachFrame(() => {
   };
 });
 
+// The end of what is on the page, also while rows near it are laid out for the first time.
+export function toTheEnd(frames = 6) {
+  window.scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
+  if (frames) requestAnimationFrame(() => toTheEnd(frames - 1));
+}
+
+// Turns around the one that is read, where the outline has come to others.
+let outlined = null;
+async function outlineAround(turn) {
+  if (outlined === turn || byId("outline").matches(".htmx-request")) return;
+  outlined = turn;
+  const kept = byId("timeline").dataset.kept;
+  await htmx.ajax("GET", `${base()}/outline?around=${turn}${kept}`, { source: "#outline", target: "#outline", swap: "innerHTML" });
+  askFrame();
+}
+
 // The outline shows which turn is being read.
 eachFrame(() => {
   const turns = [...document.querySelectorAll("#timeline > .turn")];
   const here = turns.findLast(isRead) ?? turns[0];
   const mark = here && document.querySelector(`#outline li[data-turn="${here.dataset.turn}"]`);
+  if (here && !mark) return () => outlineAround(here.dataset.turn);
   if (!mark || mark.classList.contains("here")) return null;
+  outlined = null;
   const rail = byId("rail");
   const [top, bottom, height] = [mark.offsetTop, mark.offsetTop + mark.offsetHeight, rail.clientHeight];
   const isShown = top >= rail.scrollTop && bottom <= rail.scrollTop + height;
@@ -127,16 +145,11 @@ document.addEventListener("click", (event) => {
   if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
   const link = event.target.closest("a");
   if (!link) return;
-  const own = link.closest("#outline a[href*='turn='], .turn-no, a[data-hit], a[data-inspect], [data-close-inspector], [data-close-search], [data-open-facts], .depths a, .more > a");
+  const own = link.closest("#outline a[href*='turn='], .turn-no, a[data-hit], a[data-inspect], [data-close-inspector], [data-close-search], [data-open-facts], .more > a");
   if (!own) return;
   const address = new URL(link.href);
   const turn = address.searchParams.get("turn");
   const seq = address.searchParams.get("event");
-  if (link.matches(".depths a")) {
-    const here = document.querySelector("#outline .here")?.dataset.turn;
-    if (here) link.href = `${address.pathname}${address.search}&turn=${here}#t-${here}`;
-    return;
-  }
   event.preventDefault();
   if (link.matches(".more > a")) return; // htmx hears the click on what is around it
   if (link.matches("[data-inspect]")) inspect(link.dataset.inspect, link.href);
@@ -168,6 +181,7 @@ function showRequestedEvent() {
   const target = byId("timeline").dataset.target;
   const named = location.hash.match(/^#e-(\d{1,9})$/)?.[1];
   const row = rowOf(target || named);
+  if (byId("timeline").dataset.near) return;
   if (row) {
     reveal(row);
     if (target) row.classList.add("is-inspected");

@@ -36,13 +36,14 @@ function fill(spacer, parts) {
 const rowsIn = (piece) => [...piece.querySelectorAll("[data-seq]")].filter((row) => !row.parentElement.closest(".nested"));
 const chunksOf = (turn) => [...turn.querySelectorAll(":scope > .rows, :scope > .away")];
 const partsIn = (piece) => [...piece.querySelectorAll(".away")].flatMap((spacer) => partsOf.get(spacer));
-const seqsIn = (piece) => [...rowsIn(piece).map((row) => Number(row.dataset.seq)), ...partsIn(piece).flatMap(({ first, last }) => [first, last])];
+const seqsIn = (piece) => [...rowsIn(piece).flatMap(({ dataset }) => [Number(dataset.seq), Number(dataset.last ?? dataset.seq)]), ...partsIn(piece).flatMap(({ first, last }) => [first, last])];
 
 function partOf(piece, height) {
   const seqs = seqsIn(piece);
   const nodes = piece.querySelector("[data-opened], .away") ? [piece] : null;
   const whole = piece.matches(".turn:not(.continued)");
-  return { first: Math.min(...seqs), last: Math.max(...seqs), rows: seqs.length, height, whole, nodes };
+  const rows = rowsIn(piece).length + partsIn(piece).reduce((sum, part) => sum + part.rows, 0);
+  return { first: Math.min(...seqs), last: Math.max(...seqs), rows, height, whole, nodes };
 }
 
 // Small parts side by side come back in one request.

@@ -107,9 +107,12 @@ def test_many_tool_calls_in_a_row_are_folded_and_say_how_many_failed(viewer, age
         for event in (call(f"c{number}", "Read", {}), result(f"c{number}", status="error" if number == 3 else "ok"))
     ]
     session = session_with(agent, [asked("p", "Go"), *calls, call("e", "Edit", {}), result("e")])
-    page = Page(viewer.get(path_of(session)).content)
+    page = Page(viewer.get(f"{path_of(session)}?show=everything").content)
     assert "7 tool calls 6 Read, 1 Edit 1 failed" in page.text
     assert len(page.all("details", **{"class": "group has-failed"})) == 1
+    page = Page(viewer.get(path_of(session)).content)
+    assert "7 tool calls Read ×6, Edit ×1 1 failed" in page.text
+    assert len(page.all("details", **{"class": "group run has-failed"})) == 1 and page.seqs == [1, 2]
 
 
 def test_an_address_of_an_event_opens_the_page_there_and_inspects_it(viewer, agent):

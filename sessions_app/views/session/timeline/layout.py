@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sessions_app.models import Turn
+from sessions_app.queries.log.story import Run
 from sessions_app.queries.log.timeline import Window
 from sessions_app.rendering import text
 from sessions_app.rendering.titles import title_of_prompt
 
-from .row_kinds import Call, Message, Quiet, Row
+from .row_kinds import Call, Message, Quiet, Row, RunRow
 from .rows import row_of
 from .said import Said
 
@@ -20,6 +21,21 @@ BYTES = 150_000
 """HTML of the rows of one window. With the frame around it a first page stays below 300 KB."""
 RUN = 4
 """So many tool calls in a row are folded into one line; so many quiet rows, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How the rows of a lens are put together: what makes a row, whether runs are folded, how a turn looks."""
+
+    row_of: Callable[[Any, Window, Said | None], Row]
+    folds: bool = False
+    template: str = "sessions/_section.html"
+
+
+STEPS = Form(row_of, folds=True)
+"""Each row of the timeline, long runs of them folded."""
+JOINED = Form(lambda entry, *more: RunRow.of(entry) if isinstance(entry, Run) else row_of(entry, *more))
+"""The story: its runs are joined where it is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +93,7 @@ class Section:
     continued: bool
     head: Message | None
     items: list[Row | Group | SignedEnd]
+    template: str
     abandoned_by: int | None = None
     """The prompt for which a person went back to before this turn."""
     instead_of: int | None = None
@@ -105,40 +122,42 @@ def sections(
     signed_end: SignedEnd | None = None,
     *,
     whole: bool = False,
+    form: Form | None = None,
 ) -> Fitted:
     """The rows of a window that fit, by turn. A run that holds a seq of ``opened`` is shown unfolded.
 
     ``whole``: the window is known to begin where the rows of a turn do, which an event without a row may precede.
     """
-    rows, cut_above, cut_below = _fit(window, marks or {})
+    form = form or STEPS
+    rows, cut_above, cut_below = _fit(window, marks or {}, form)
     return Fitted(
         sections=[
-            _section(run, window, opened, signed_end, top=number == 0 and not whole)
+            _section(run, window, opened, signed_end, top=number == 0 and not whole, form=form)
             for number, run in enumerate(_by_turn(rows))
         ],
         first_seq=rows[0].entry.seq if rows else None,
-        last_seq=rows[-1].entry.seq if rows else None,
+        last_seq=rows[-1].last if rows else None,
         earlier=window.earlier or cut_above,
         later=window.later or cut_below,
     )
 
 
-def _fit(window: Window, marks: Mapping[int, Said]) -> tuple[list[Row], bool, bool]:
+def _fit(window: Window, marks: Mapping[int, Said], form: Form) -> tuple[list[Row], bool, bool]:
     """Rows from the anchor down and then from the anchor up, until the window is full; one always fits."""
     budget = BYTES
-    below, budget = _fill(window, marks, window.entries[window.anchor :], budget, least=1)
-    above, _ = _fill(window, marks, window.entries[: window.anchor][::-1], budget, least=0 if below else 1)
+    below, budget = _fill(form, window, marks, window.entries[window.anchor :], budget, least=1)
+    above, _ = _fill(form, window, marks, window.entries[: window.anchor][::-1], budget, least=0 if below else 1)
     cut_above = len(above) < window.anchor
     cut_below = len(below) < len(window.entries) - window.anchor
     return above[::-1] + below, cut_above, cut_below
 
 
 def _fill(
-    window: Window, marks: Mapping[int, Said], entries: Sequence, budget: int, least: int
+    form: Form, window: Window, marks: Mapping[int, Said], entries: Sequence, budget: int, least: int
 ) -> tuple[list[Row], int]:
     rows: list[Row] = []
     for entry in entries:
-        row = row_of(entry, window, marks.get(entry.seq))
+        row = form.row_of(entry, window, marks.get(entry.seq))
         if row.size > budget and len(rows) >= least:
             return rows, 0
         rows.append(row)
@@ -158,7 +177,13 @@ def _by_turn(rows: list[Row]) -> Iterable[list[Row]]:
 
 
 def _section(
-    rows: list[Row], window: Window, opened: frozenset[int], signed_end: SignedEnd | None, *, top: bool
+    rows: list[Row],
+    window: Window,
+    opened: frozenset[int],
+    signed_end: SignedEnd | None,
+    *,
+    top: bool,
+    form: Form,
 ) -> Section:
     first, turn = rows[0], window.turns.get(rows[0].entry.turn)
     continued = top and turn is not None and first.entry.seq > turn.first_seq
@@ -173,23 +198,25 @@ def _section(
         first.entry.turn,
         continued,
         head,
-        list(_with_end(rows[1:] if head else rows, opened, signed_end)),
+        list(_with_end(rows[1:] if head else rows, opened, signed_end, form)),
+        form.template,
         abandoned_by=None if first.entry.depth else window.abandoned_by(first.entry.seq),
         instead_of=None if continued else rewound.get(turn.first_seq) if turn else None,
     )
 
 
 def _with_end(
-    rows: list[Row], opened: frozenset[int], signed_end: SignedEnd | None
+    rows: list[Row], opened: frozenset[int], signed_end: SignedEnd | None, form: Form
 ) -> Iterable[Row | Group | SignedEnd]:
     """Rows, folded, with the end of what is signed between them where it is among them."""
+    folded = _folded if form.folds else lambda rows, _: rows
     places = [place for place, row in enumerate(rows) if signed_end and row.entry.seq == signed_end.before]
     if not signed_end or not places:
-        yield from _folded(rows, opened)
+        yield from folded(rows, opened)
         return
-    yield from _folded(rows[: places[0]], opened)
+    yield from folded(rows[: places[0]], opened)
     yield signed_end
-    yield from _folded(rows[places[0] :], opened)
+    yield from folded(rows[places[0] :], opened)
 
 
 def _folded(rows: list[Row], opened: frozenset[int]) -> Iterable[Row | Group]:

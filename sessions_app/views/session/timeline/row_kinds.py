@@ -5,18 +5,22 @@ Text of the transcript is in them as HTML of the sanitised renderer, or as plain
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.utils.safestring import SafeString
 
 from sessions_app.models import Approval, ModelRequest, Session
+from sessions_app.queries.log.story import Run
 from sessions_app.queries.log.timeline import Entry, Nested
 from sessions_app.rendering import marks, text, toolbody, toolline
 from sessions_app.views.approvals import cards
 
 from .said import Said
 
+NAMED = 5
+"""Tools that the line of a run names."""
 INLINE = 600
 """Bytes of arguments and result together up to which a card carries its body instead of fetching it when opened."""
 RESULT_ALONE = marks.Mark("result without its call")
@@ -48,11 +52,16 @@ class Row:
         """Bytes of HTML the row takes: hostile text grows twelvefold on its way there."""
         return self.base_size()
 
+    @property
+    def last(self) -> int:
+        """The last event that this row stands for."""
+        return self.entry.seq
+
     def base_size(self) -> int:
         """The part of ``size`` that rows of every form have."""
-        weight = len(self.html.encode()) if self.html else _weight(self.text)
-        said = 200 + _weight(self.mark.name, self.mark.title) if self.mark else 0
-        return self.frame + weight + _weight(self.label) + (600 if self.nested else 0) + said
+        own = len(self.html.encode()) if self.html else weight(self.text)
+        said = 200 + weight(self.mark.name, self.mark.title) if self.mark else 0
+        return self.frame + own + weight(self.label) + (600 if self.nested else 0) + said
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +85,7 @@ class Message(Row):
 
     @property
     def size(self) -> int:
-        return self.base_size() + sum(300 + _weight(one.name) for one in self.attachments)
+        return self.base_size() + sum(300 + weight(one.name) for one in self.attachments)
 
     @property
     def short(self) -> bool:
@@ -108,7 +117,7 @@ class Call(Row):
     @property
     def size(self) -> int:
         inline = 12 * INLINE if self.arguments is not None else 0
-        return self.base_size() + _weight(self.line.verb, self.line.subject, self.glance) + inline
+        return self.base_size() + weight(self.line.verb, self.line.subject, self.glance) + inline
 
     @property
     def failed(self) -> bool:
@@ -153,8 +162,8 @@ class Quiet(Row):
 
     @property
     def size(self) -> int:
-        facts = sum(250 + _weight(pair.key, pair.value.text) for pair in self.facts)
-        return self.base_size() + _weight(self.what, self.line) + facts
+        facts = sum(250 + weight(pair.key, pair.value.text) for pair in self.facts)
+        return self.base_size() + weight(self.what, self.line) + facts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,7 +207,7 @@ class Reported(Quiet):
 
     @property
     def size(self) -> int:
-        return Quiet.size.fget(self) + _weight(self.teller) + (cards.weight(self.approval) if self.approval else 0)
+        return Quiet.size.fget(self) + weight(self.teller) + (cards.weight(self.approval) if self.approval else 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,6 +222,33 @@ class ApprovalRow(Row):
         return self.base_size() + cards.weight(self.approval)
 
 
-def _weight(*texts: str) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow(Row):
+    """A run of calls, or of notes of the recorder, on one line; its rows come when it is opened."""
+
+    template = "sessions/lenses/_run.html"
+    run: Run
+
+    @classmethod
+    def of(cls, run: Run) -> RunRow:
+        shown: Any = run  # it has what rows ask of an entry
+        return cls(entry=shown, actor="tool" if run.calls else "system", label="", request=None, nested=None, run=run)
+
+    @property
+    def last(self) -> int:
+        return self.run.last
+
+    @property
+    def names(self) -> str:
+        """Names of the tools in it, the most frequent first: ``Read ×8, Edit ×3, 2 others``."""
+        counts: Counter[str] = Counter()
+        for name, count in self.run.tools.items():
+            counts[text.first_line(name or "unnamed", 30)] += count
+        shown = [f"{name} ×{count}" for name, count in counts.most_common(NAMED)]
+        others = sum(counts.values()) - sum(count for _, count in counts.most_common(NAMED))
+        return ", ".join(shown + ([f"{others} others"] if others else []))
+
+
+def weight(*texts: str) -> int:
     """Bytes of texts as HTML."""
     return sum(len(text.escape(one).encode()) for one in texts)

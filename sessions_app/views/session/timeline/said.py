@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -84,6 +84,11 @@ def own_source(session: Session, first: EventOrigin | None) -> EventOrigin | Non
         return EventOrigin(Kind.RUNTIME, "", "", None)
     is_reported = first is not None and first.kind == Kind.API and first.reported_by
     return first if is_reported else None
+
+
+def marker(session: Session) -> Callable[[Any, Mapping[int, EventOrigin]], bool]:
+    """Tells of a row, by the origins of some events, whether it has a mark. The first event is among the origins."""
+    return lambda row, origins: _mark(row, origins, own_source(session, origins.get(1))) is not None
 
 
 def marks_of(session: Session, window: Window) -> dict[int, Said]:
