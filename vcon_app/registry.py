@@ -112,7 +112,7 @@ def detect(source: str | Path | BinaryIO) -> tuple[str, Head]:
         raise Ambiguous(names)
     known = ", ".join(sorted(readers()))
     what = describe(head, complete=complete)
-    raise Unrecognised(f"This file is in none of the formats known here: {what}.{KNOWN}{known}.")
+    raise Unrecognised(f"Unsupported file format: {what}.{KNOWN}{known}.")
 
 
 def claims(head: Head, candidates: Mapping[str, Reader]) -> list[str]:

@@ -20,7 +20,7 @@ def no_tokens_of_session(copied: int, *, is_running: bool) -> NoTokens:
         return NoTokens("tokens, all counted elsewhere", "Every response stands in an earlier session as well", copied)
     if is_running:
         return NoTokens("no tokens yet")
-    return NoTokens("tokens and cost not stated", "The source does not say")
+    return NoTokens("tokens and cost not reported", "The source does not say")
 
 
 def no_tokens_of_turn(copied: int, *, is_running: bool) -> NoTokens:
@@ -30,16 +30,18 @@ def no_tokens_of_turn(copied: int, *, is_running: bool) -> NoTokens:
         return NoTokens(words, "A copy of another session, in which these tokens are counted", copied)
     if is_running:
         return NoTokens("no tokens yet")
-    return NoTokens("tokens and cost not stated", "The source states no tokens for this turn")
+    return NoTokens("tokens and cost not reported", "The source states no tokens for this turn")
 
 
 def recorder(*, runs_here: bool) -> str:
-    """Who states a cost that was not computed here."""
+    """Who reports a cost that was not estimated here."""
     return "its runtime" if runs_here else "the recorder"
 
 
 def source_of_cost(basis: str | None, *, runs_here: bool) -> str:
     """Where a session's cost comes from, behind the amount; ``basis`` is recorded, priced, mixed or empty."""
     if basis == "recorded":
-        return f"stated by {recorder(runs_here=runs_here)}"
-    return {"priced": "computed", "mixed": "partly computed"}.get(basis or "", "no price known")
+        return f"reported by {recorder(runs_here=runs_here)}"
+    return {"priced": "estimated from list prices", "mixed": "partly estimated from list prices"}.get(
+        basis or "", "no price known"
+    )

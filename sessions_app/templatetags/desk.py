@@ -129,9 +129,9 @@ def money(costs: Any) -> SafeString:
 
 def _basis(basis: str, amount: Decimal, unpriced: int, under: int) -> str:
     words = {
-        "recorded": "stated by the recorder",
-        "priced": "computed from the price table",
-        "mixed": "partly stated by the recorder, partly computed from the price table",
+        "recorded": "reported by the recorder",
+        "priced": "estimated from list prices",
+        "mixed": "partly reported by the recorder, partly estimated from list prices",
     }[basis]
     least = f"; at least, because {numbers.exact(unpriced)} tokens have no known price" if unpriced else ""
     short = f"; at least, because the recorder wrote down too few tokens of {numbers.exact(under)} responses"

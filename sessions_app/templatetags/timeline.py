@@ -78,7 +78,9 @@ def spent(request: ModelRequest) -> SafeString | str:
     amount = request.cost_recorded if request.cost_recorded is not None else request.cost_priced
     if amount is None:
         return ""
-    source = "stated by the recorder" if request.cost_recorded is not None else f"computed with {request.price_source}"
+    source = (
+        "reported by the recorder" if request.cost_recorded is not None else f"estimated with {request.price_source}"
+    )
     return format_html(
         '<span class="num" title="{}, {}">{}</span>', numbers.dollars(amount), source, numbers.money(amount)
     )

@@ -58,7 +58,7 @@ def test_a_dropped_file_gets_a_row_that_turns_from_queued_to_done_by_itself(open
     read_all()
     page.get_by_text("1 session, ").wait_for()
     page.get_by_role("link", name="shelf.json").click()
-    page.get_by_text("recognised by its content").wait_for()
+    page.get_by_text("detected automatically").wait_for()
 
 
 def test_several_chosen_files_come_in_and_a_hostile_name_runs_nothing(open_page):

@@ -84,12 +84,12 @@ def test_text_appears_as_it_is_written_and_its_row_takes_its_place(open_page, sc
     begin(page, STORY)
     expect(page.locator(".writing-row")).to_contain_text("You said: a story")
     before = len(page.locator(".writing-row .plain").inner_text())
-    expect(page.locator("#standing")).to_contain_text("A message waits behind this turn")
+    expect(page.locator("#standing")).to_contain_text("Your message will be sent after this turn")
     go_on.set()
     expect(page.locator(".writing-row .plain, #e-2")).to_contain_text(re.compile(f"You said: .{{{before},}}"))
     expect(page.locator("#e-2")).to_contain_text("You said: a story")
     expect(page.locator(".writing-row")).to_have_count(0)
-    expect(page.locator("#standing")).to_contain_text("A message is sent at once")
+    expect(page.locator("#standing")).to_contain_text("Your message is sent at once")
     expect(page.locator("#t-1 .turn-facts")).to_contain_text("$0.0")
 
 
@@ -115,7 +115,7 @@ def test_a_card_comes_in_and_its_approval_leads_to_the_result(open_page, scripte
     page = open_page("/agents/parrot/chat/")
     session = begin(page, '/tool shop/refund {"order": 4711}\nPaid')
     expect(page.locator(".card.is-open")).to_contain_text("refund")
-    expect(page.locator("#standing")).to_contain_text("waits for a decision")
+    expect(page.locator("#standing")).to_contain_text("needs approval")
     expect(page.locator("#outline .is-waits")).to_have_count(1)
     expect(page.get_by_role("button", name="Interrupt and send")).to_be_visible()
     page.get_by_role("button", name="Approve a").click()
@@ -148,7 +148,7 @@ def test_messages_wait_behind_the_turn_and_one_is_taken_back(open_page, scripted
     page.get_by_label("Message to the agent").press_sequentially("Second in line")  # while the first is on its way
     page.get_by_role("button", name="Send", exact=True).click()
     expect(page.locator(".queue li")).to_have_count(2)
-    page.get_by_role("button", name="Take back: Second in line").click()
+    page.get_by_role("button", name="Cancel: Second in line").click()
     expect(page.locator(".queue li")).to_have_count(1)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     go_on.set()
@@ -178,7 +178,7 @@ def test_without_javascript_a_session_is_begun_led_and_stopped(open_page, script
     page.get_by_label("Message to the agent").fill("Behind it")
     page.get_by_role("button", name="Send", exact=True).click()
     expect(page.locator(".queue")).to_contain_text("Behind it")
-    page.get_by_role("button", name="Take back: Behind it").click()
+    page.get_by_role("button", name="Cancel: Behind it").click()
     expect(page.locator(".queue")).to_have_count(0)
     page.get_by_role("button", name="Interrupt", exact=True).click()
     until = time.monotonic() + 60

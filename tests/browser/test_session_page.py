@@ -154,7 +154,7 @@ def test_the_inspector_opens_beside_and_has_the_address_of_the_event(open_page, 
     assert page.url.endswith(f"{path_of(completed_session)}?event=3#e-3")
     assert page.locator("#timeline").bounding_box()["x"] + 100 < page.locator("#inspector").bounding_box()["x"]
     page.locator(".tabs").get_by_text("usage").click()
-    expect(page.locator("#inspector")).to_contain_text("stated by the recorder")
+    expect(page.locator("#inspector")).to_contain_text("reported by the recorder")
     page.keyboard.press("Escape")
     expect(page.locator("#inspector > *")).to_have_count(0)
     page.go_back()

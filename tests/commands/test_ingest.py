@@ -146,6 +146,6 @@ def test_a_link_that_is_an_argument_is_refused(db, folder, capsys, name):
 def test_what_is_in_no_known_format_is_not_kept_for_others_to_read(db, folder, document_storage, capsys):
     (folder / "id_rsa").write_text("-----BEGIN OPENSSH PRIVATE KEY-----")
     assert run(folder / "id_rsa") == 1
-    assert "none of the formats known here" in capsys.readouterr().out
+    assert "Unsupported file format" in capsys.readouterr().out
     assert Import.objects.count() == SourceDocument.objects.count() == 0
     assert not document_storage.exists() or not any(path.is_file() for path in document_storage.rglob("*"))

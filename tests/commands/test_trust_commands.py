@@ -107,7 +107,7 @@ def test_another_key_does_not_verify_it(workspace, file, capsys):
 @pytest.mark.parametrize(
     ("content", "key", "says"),
     [
-        ("{", None, "none of the formats"),
+        ("{", None, "Unsupported file format"),
         (json.dumps(VCON), "nonsense", "not PEM"),
         (json.dumps(VCON), private_pem(rsa_key()), "private key"),
     ],

@@ -25,7 +25,7 @@ def test_with_once_it_imports_what_is_there_and_ends(tmp_path, capsys):
     call_command("watch", str(tmp_path), "--once", "--agent", "Night shift")
     assert capsys.readouterr().out.splitlines() == [
         f"done    {tmp_path / 'a.jsonl'}: 1 session, 4 events (claude-code)",
-        f"ignored {tmp_path / 'notes.txt'}: in none of the formats known here; ignored",
+        f"ignored {tmp_path / 'notes.txt'}: unsupported file format; ignored",
     ]
     assert Session.objects.get().agent.name == "Night shift"
 
@@ -60,7 +60,7 @@ def test_watch_follows_a_growing_file_until_interrupted(tmp_path, process_enviro
     try:
         assert process.stdout.readline().startswith("following ")
         file.write_bytes(whole[:half])
-        assert "1 session, 2 events, 1 remark: the last line is cut off" in process.stdout.readline()
+        assert "1 session, 2 events, 1 warning: the last line is cut off" in process.stdout.readline()
         file.write_bytes(whole)
         assert "1 session, 4 events (claude-code)" in process.stdout.readline()
         process.send_signal(signal.SIGINT)

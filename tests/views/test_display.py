@@ -39,8 +39,8 @@ def test_unknown_value_is_a_dash_with_its_reason():
 
 
 def test_money_says_where_it_comes_from():
-    assert "stated by the recorder" in desk.money(Sums(cost_recorded=1))
-    assert "computed from the price table" in desk.money(Sums(cost_priced=1))
+    assert "reported by the recorder" in desk.money(Sums(cost_recorded=1))
+    assert "estimated from list prices" in desk.money(Sums(cost_priced=1))
     partial = desk.money(Sums(cost_recorded=1, cost_priced=2, unpriced_tokens=1500))
     assert "≥ $3.00" in partial and "at least, because 1,500 tokens have no known price" in partial
 

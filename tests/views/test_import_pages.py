@@ -55,7 +55,7 @@ def test_a_file_becomes_a_session_and_the_page_says_so(reviewer, workspace):
     assert f"/chat/{session.id}" in page.content.decode()
     detail = words(reviewer.get(f"/imports/{Import.objects.get().id}/"))
     assert hashlib.sha256(TRANSCRIPT).hexdigest() in detail
-    assert "recognised by its content" in detail
+    assert "detected automatically" in detail
     assert "by Rosa" in detail
 
 
@@ -173,7 +173,7 @@ def test_remarks_are_told_in_the_sentence_and_listed_with_rule_and_place(reviewe
     places = [odd | {"path": f"/dialog/{number}"} for number in range(7)]
     bad = {"rule": "call.open", "severity": "warning", "path": "L3", "message": "a call has no <b>result</b>"}
     Import.objects.update(findings=[*places, bad])
-    assert "2 remarks: a call has no <b>result</b>; time made up" in words(reviewer.get("/imports/"))
+    assert "2 warnings: a call has no <b>result</b>; time made up" in words(reviewer.get("/imports/"))
     page = words(reviewer.get(f"/imports/{Import.objects.get().id}/"))
     assert page.index("call.open") < page.index("time.made"), "what is worse comes first"
     assert "2 more places" in page and "/dialog/6" in page
@@ -206,7 +206,7 @@ def test_of_an_archive_the_page_says_which_file_gave_which_session(reviewer):
     read_all()
     page = words(reviewer.get(f"/imports/{Import.objects.get().id}/"))
     assert re.search(r"\d+ events from logs/shelf\.json", page)
-    assert "Format zip archive, recognised by its content" in page
+    assert "Format zip archive, detected automatically" in page
     assert "not recognised, left out milk.txt" in page
     session = Session.objects.get()
     assert "in it logs/shelf.json" in words(reviewer.get(reverse("session-facts", args=[session.agent_id, session.id])))

@@ -66,7 +66,7 @@ def test_pages_before_the_sign_in_have_nothing_inline(workspace, path):
 def test_a_page_that_is_not_there_says_so_calmly(admin):
     answer = admin.get("/nowhere/at/all")
     assert answer.status_code == 404
-    assert "There is nothing here" in words(answer)
+    assert "Page not found" in words(answer)
     assert "Resolver404" not in words(answer)
     assert "Sessions Agents Approvals" in words(answer), "the way back is there"
 
@@ -79,7 +79,7 @@ def test_a_fault_of_ours_shows_no_traceback(admin, settings):
     admin.raise_request_exception = False
     answer = admin.get("/broken/")
     assert answer.status_code == 500
-    assert "A fault of ours" in words(answer)
+    assert "Something went wrong" in words(answer)
     assert "secret detail" not in answer.content.decode() and "Traceback" not in answer.content.decode()
     assert complaints(answer.content.decode()) == []
 

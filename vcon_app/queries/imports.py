@@ -133,7 +133,7 @@ def grouped(findings: Iterable[dict[str, Any]]) -> list[Group]:
 
 
 def sentence(imported: Import, place: Place | None = None) -> str:
-    """What came of the file: ``1 session, 1,204 events, 2 remarks: times are estimated; a call has no result``."""
+    """What came of the file: ``1 session, 1,204 events, 2 warnings: times are estimated; a call has no result``."""
     if imported.status == Import.Status.FAILED:
         return (imported.error or "no reason was stored").removeprefix(f"{imported.filename}: ")
     if imported.status == Import.Status.QUEUED:
@@ -145,7 +145,7 @@ def sentence(imported: Import, place: Place | None = None) -> str:
     if groups:
         shown = "; ".join(_short(group.message) for group in groups[:SHOWN_GROUPS])
         more = f"; and {len(groups) - SHOWN_GROUPS} more" if len(groups) > SHOWN_GROUPS else ""
-        parts.append(f"{_number(len(groups), 'remark')}: {shown}{more}")
+        parts.append(f"{_number(len(groups), 'warning')}: {shown}{more}")
     return ", ".join(parts)
 
 

@@ -47,6 +47,11 @@ class Question:
     """Its result is what a person answers: no rule and no grant can allow it."""
 
 
+def own_title(agent: Agent, question: Question) -> str:
+    """Title of a session that is made for one question: ``run_sql · warehouse``."""
+    return f"{question.tool} · {question.server or agent.name}"
+
+
 IsTold = Callable[[Approval], bool]
 
 
@@ -135,7 +140,7 @@ def request_in_own_session(
     elif question.client_id:
         session = _session_asked_in(agent, question.client_id, among or Q())
     if session is None:
-        title = title or f"May it run {question.tool}?"
+        title = title or own_title(agent, question)
         session = sessions.create(
             agent, by=by, origin=Session.Origin.API, title=title, external_id=external_id, for_question=True
         )

@@ -28,7 +28,7 @@ def plant(agent: Agent, question: requests.Question, *, by: Member) -> Approval:
         raise NotAllowed("only an admin can place a test call")
     doors.refuse_where_stopped(agent)
     asker = audit.Actor("agent", str(agent.pk), agent.name)
-    title = text(f"May it run {question.tool}?")
+    title = text(requests.own_title(agent, question))
     session = sessions.create(agent, by=asker, origin=Session.Origin.API, title=title, for_question=True)
     approval = requests.request(session, question, by=asker, planted_by=by)
     actor = audit.Actor("member", str(by.pk), str(by))

@@ -17,7 +17,7 @@ from .. import access
 AGENTS = 100
 SESSIONS = 25
 RUNTIMES = {
-    "external": "elsewhere: known here from its files and events",
+    "external": "external: known here from its files and events",
     "managed": "as a managed agent at its provider",
     "local": "here, in a loop of tools",
     "scripted": "by a script, without a model",

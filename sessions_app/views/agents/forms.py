@@ -23,8 +23,8 @@ from .versions import changes_between
 RUNTIMES = (
     ("managed", "Managed Agents at Anthropic", "Its tools run in a sandbox there. Needs an API key for them."),
     ("local", "Here", "A loop of tools on the Messages API, with MCP servers and Python tools. Needs an API key."),
-    ("scripted", "A script", "No model and no key: it does what a message says. To try the desk out."),
-    ("external", "Elsewhere", "It reports what it does over the API. Nothing is run here."),
+    ("scripted", "Scripted (for testing)", "No model and no key: it does what a message says."),
+    ("external", "External", "It reports what it does over the API. Nothing is run here."),
 )  # fmt: skip
 VERDICTS = (("allow", "allow"), ("ask", "ask a person"), ("deny", "deny"))
 STATUSES = {"active": "is at work again.", "paused": "is paused: it begins no turns.", "archived": "is archived."}

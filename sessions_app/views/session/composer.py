@@ -17,18 +17,18 @@ TAKE_MESSAGES = (EXTERNAL, WAITS, RUNNING, IDLE)
 MARKS = {
     ARCHIVED: Mark("archived", "quiet", "archived"),
     IMPORTED: Mark("imported", "quiet", "file"),
-    EXTERNAL: Mark("runs elsewhere", "quiet", "plug"),
-    WAITS: Mark("waits for a decision", "waits", "waits"),
+    EXTERNAL: Mark("external", "quiet", "plug"),
+    WAITS: Mark("needs approval", "waits", "waits"),
     RUNNING: Mark("running", "note", "running"),
     IDLE: Mark("idle", "quiet", "idle"),
 }
 STOPPING = Mark("stopping", "note", "running")
-NO_MONEY = Mark("no money for a turn", "waits", "waits")
+NO_MONEY = Mark("budget exceeded", "waits", "waits")
 ENDED_WITH_AN_ERROR = Mark("the last turn ended with an error", "wrong", "wrong")
 INTERRUPTED = Mark("the last turn was interrupted", "quiet", "close")
 CONTINUE = {
-    ARCHIVED: "Continue it as a new session…",
-    IMPORTED: "Continue it with an agent that is…",
+    ARCHIVED: "Continue in a new session…",
+    IMPORTED: "Continue in a new session…",
     STOPPED: "continue with another agent…",
 }
 """The words of the link to a new session, where this one takes no message."""
@@ -109,7 +109,7 @@ class Composer:
         """What follows from it for who would say something; empty where the hint says so."""
         return {
             ARCHIVED: "It can be read and exported, and no message reaches its agent.",
-            IMPORTED: "Its agent is not at work here.",
+            IMPORTED: "Read-only.",
             EXTERNAL: f"A message goes into the log; {self._agent_name} reads it there when it looks.",
             STOPPED: "It begins no turns.",
         }.get(self.mode, "")
@@ -125,10 +125,14 @@ class Composer:
         if not self.takes_messages or self.spent:
             return ""
         if self.mode == IDLE:
-            return "A message goes behind those that wait." if self.is_held_back else "A message is sent at once."
+            return (
+                "Your message will be sent after those that are queued."
+                if self.is_held_back
+                else "Your message is sent at once."
+            )
         return {
-            WAITS: "A message decides nothing: the card does. It waits until then.",
-            RUNNING: "A message waits behind this turn.",
+            WAITS: "Messages are queued until the approval is decided.",
+            RUNNING: "Your message will be sent after this turn.",
         }.get(self.mode, "")
 
     @property

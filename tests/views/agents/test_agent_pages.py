@@ -178,7 +178,7 @@ def test_a_session_that_cannot_begin_leaves_nothing_but_what_was_typed(admin, ag
     assert "the budget of Parrot is used up" in words(response) and "Hello there" in words(response)
     agents.change(agent_with_policy, {"status": "paused"}, by=ADA)
     assert admin.post("/agents/parrot/chat/", {"text": "Hello"}).status_code == 409
-    assert "runs elsewhere" in words(admin.get(f"/agents/{agent.slug}/chat/"))
+    assert "external agent" in words(admin.get(f"/agents/{agent.slug}/chat/"))
     assert not Session.objects.filter(agent=agent_with_policy).exists()
 
 

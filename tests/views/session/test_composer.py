@@ -56,7 +56,7 @@ def buttons(client: Client, session: Session) -> str:
 
 
 def test_an_idle_session_sends_at_once(reviewer, scripted_session):
-    assert "idle A message is sent at once" in foot(reviewer, scripted_session)
+    assert "idle Your message is sent at once" in foot(reviewer, scripted_session)
     response = reviewer.post(f"{path_of(scripted_session)}/message", {"text": " Hello "})
     assert response.headers["Location"] == path_of(scripted_session)
     assert Event.objects.get(session=scripted_session).text == "Hello"
@@ -68,7 +68,7 @@ def test_messages_wait_in_sight_behind_the_turn_and_are_taken_back(reviewer, scr
     reviewer.post(f"{path_of(scripted_session)}/message", {"text": "Where is the parcel?"})
     assert "running turn 1" in foot(reviewer, scripted_session)
     assert "next Where is the parcel? Rosa" in foot(reviewer, scripted_session)
-    assert "A message waits behind this turn" in foot(reviewer, scripted_session)
+    assert "Your message will be sent after this turn" in foot(reviewer, scripted_session)
     waiting = QueuedMessage.objects.get()
     taking = f"{path_of(scripted_session)}/queued/{waiting.pk}/take-back"
     assert taking in reviewer.get(path_of(scripted_session)).content.decode()
@@ -97,14 +97,14 @@ def test_an_error_is_said_with_the_way_on(reviewer, scripted_session):
     assert buttons(reviewer, scripted_session) == "retry"
     say(scripted_session, "two")
     over(scripted_session, EventDraft("agent_message", "m", text="fine"))
-    assert "idle A message" in foot(reviewer, scripted_session)
+    assert "idle Your message" in foot(reviewer, scripted_session)
     assert buttons(reviewer, scripted_session) == ""
 
 
 def test_a_session_that_waits_for_a_person_says_so_and_offers_to_interrupt(reviewer, scripted_session):
     say(scripted_session, "one")
     requests.request(scripted_session, requests.Question("refund", {"order": 4711}), by=BOT)
-    assert "waits for a decision" in foot(reviewer, scripted_session)
+    assert "needs approval" in foot(reviewer, scripted_session)
     page = reviewer.get(path_of(scripted_session)).content.decode()
     assert 'name="interrupt" value="1">Interrupt and send' in page
     reviewer.post(f"{path_of(scripted_session)}/message", {"text": "Stop", "interrupt": "1"})
@@ -127,11 +127,11 @@ def test_held_back_message_can_be_sent(reviewer, scripted_session, workspace):
     over(scripted_session, said("m", "fine"))
     assert scripted_session.status == "idle"
     assert "held back two" in foot(reviewer, scripted_session)
-    assert "no money for a turn the budget of Parrot is used up" in foot(reviewer, scripted_session)
+    assert "budget exceeded the budget of Parrot is used up" in foot(reviewer, scripted_session)
     assert 'href="/usage/wallets/#budgets"' in reviewer.get(path_of(scripted_session)).content.decode()
     assert reviewer.post(f"{path_of(scripted_session)}/go-on").status_code == 409
     budget.delete()
-    assert "Send what waits" in foot(reviewer, scripted_session)
+    assert "Send queued messages" in foot(reviewer, scripted_session)
     say(scripted_session, "three")
     assert list(QueuedMessage.objects.values_list("text", flat=True)) == ["three"]
     assert Event.objects.filter(session=scripted_session, kind="user_message").last().text == "two"
@@ -166,7 +166,7 @@ def imported(session: Session) -> None:
     [
         (pause, "Parrot is paused It begins no turns. Resume it"),
         (archive, "archived It can be read and exported"),
-        (imported, "imported Its agent is not at work here. Continue it"),
+        (imported, "imported Read-only. Continue in a new session"),
     ],
 )
 def test_a_session_that_takes_no_messages_says_why_and_what_now(
@@ -179,7 +179,7 @@ def test_a_session_that_takes_no_messages_says_why_and_what_now(
 
 def test_an_agent_elsewhere_reads_the_log(reviewer, agent):
     session = session_with(agent, [said("m", "hello")])
-    assert "runs elsewhere A message goes into the log" in foot(reviewer, session)
+    assert "external A message goes into the log" in foot(reviewer, session)
     reviewer.post(f"{path_of(session)}/message", {"text": "Hi"})
     assert Event.objects.filter(session=session).last().text == "Hi"
 
@@ -210,5 +210,5 @@ def test_the_page_costs_the_same_queries_however_much_waits(reviewer, scripted_s
 def test_the_version_that_a_session_runs_under_is_linked(reviewer, scripted_session):
     agents.change(scripted_session.agent, {"model": "m-2"}, by=ADA)
     page = reviewer.get(path_of(scripted_session))
-    assert "under version 1 (now 2)" in words(page)
+    assert "Agent v1 (latest v2)" in words(page)
     assert "/agents/parrot/versions/1/" in page.content.decode()

@@ -61,7 +61,7 @@ def test_a_stated_cost_is_not_divided(viewer, agent):
     usage = Usage(input_tokens=10, output_tokens=3)
     session = session_with(agent, [asked("p", "Go"), said("a", "Hi", request="1", cost=Decimal("0.25"), usage=usage)])
     page = shown(viewer, session)
-    assert "stated by the recorder" in page.text and "no division is made up here" in page.text
+    assert "reported by the recorder" in page.text and "no division is made up here" in page.text
 
 
 def test_a_session_without_tokens_is_not_free(viewer, agent):

@@ -146,13 +146,13 @@ def test_the_report_of_a_session_elsewhere_is_not_there(charlie, completed_sessi
 
 
 def test_earlier_exports_are_listed_with_the_facts_of_the_session(viewer, completed_session):
-    assert "Nobody took this session away yet." in page(viewer, completed_session)
+    assert "Not exported yet." in page(viewer, completed_session)
     by = audit.Actor("member", name="Ada <i>")
     for format, options in (("html", {}), ("vcon", {"bodies": "string", "signed": "true"})):
         export_jobs.start_export(completed_session, format, by=by, options=options)
-    assert "Taken away 2 times" in page(viewer, completed_session)
+    assert "Exported 2 times" in page(viewer, completed_session)
     facts = on_one_line(viewer.get(f"{path_of(completed_session)}/facts", **FETCHED))
-    listed = re.findall(r"<li>(.*?)</li>", facts.split("Taken away")[1], re.DOTALL)
+    listed = re.findall(r"<li>(.*?)</li>", facts.split("<h3>Exports</h3>")[1], re.DOTALL)
     assert [re.sub(r"<[^>]+>", "", row).split("just")[0].strip() for row in listed[:2]] == [
         "vcon, signed, bodies string",
         "html",

@@ -43,7 +43,7 @@ def test_the_head_says_what_it_is_how_it_stands_and_what_it_cost(viewer, refund_
         "43.4 k tokens",
         "90 % cached",
         "$0.031",
-        "stated by the recorder",
+        "reported by the recorder",
         "1 error",
     ):
         assert words in text
@@ -51,8 +51,8 @@ def test_the_head_says_what_it_is_how_it_stands_and_what_it_cost(viewer, refund_
 
 def test_each_turn_has_its_tokens_apart_and_its_cost(viewer, refund_session):
     text = Page(viewer.get(path_of(refund_session)).content).text
-    assert "1.2 k in 38.0 k cached 2.9 k written 1.2 k out $0.031" in text
-    assert "tokens and cost not stated" in text  # of the second turn: not 0
+    assert "1.2 k input 38.0 k cached 2.9 k cache write 1.2 k output $0.031" in text
+    assert "tokens and cost not reported" in text  # of the second turn: not 0
 
 
 def test_cost_with_an_unpriced_part_is_at_least_or_unknown(viewer, agent):
@@ -258,7 +258,7 @@ def test_the_next_error_and_the_next_approval_are_found_by_the_server(viewer, re
 
 def test_the_inspector_tells_tokens_and_cost_and_where_they_come_from(viewer, refund_session):
     text = Page(viewer.get(f"{path_of(refund_session)}/events/3?tab=usage", **FETCHED).content).text
-    assert "38,000" in text and "$0.0310000000 stated by the recorder" in text
+    assert "38,000" in text and "$0.0310000000 reported by the recorder" in text
     assert (
         "states no tokens" in Page(viewer.get(f"{path_of(refund_session)}/events/4?tab=usage", **FETCHED).content).text
     )
@@ -353,7 +353,7 @@ def test_what_a_runtime_here_states_is_not_said_of_a_recorder(viewer, workspace)
     session = session_with(
         parrot, [asked("p", "Go"), said("m", "1", **priced("0.01", input_tokens=9, output_tokens=5))]
     )
-    assert "stated by its runtime" in Page(viewer.get(path_of(session)).content).text
+    assert "reported by its runtime" in Page(viewer.get(path_of(session)).content).text
 
 
 def test_the_inspector_shows_no_empty_data(viewer, refund_session):

@@ -102,7 +102,7 @@ class Watch:
         try:
             is_ready = self._is_appended_to(path) or is_settled
         except registry.Unrecognised:
-            return self._no_import(path, file, "in none of the formats known here; ignored") if is_settled else None
+            return self._no_import(path, file, "unsupported file format; ignored") if is_settled else None
         return self._import(path, file, stamp) if is_ready else None
 
     def _import(self, path: Path, file: _File, stamp: Stamp) -> Outcome | None:

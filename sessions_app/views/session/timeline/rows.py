@@ -74,7 +74,7 @@ def _actor(entry: Entry) -> str:
     return entry.actor_kind if entry.actor_kind in ACTORS else "system"
 
 
-KINDS = {"user_message": "person", "agent_message": "agent", "tool_call": "tool", "tool_result": "tool"}
+KINDS = {"user_message": "user", "agent_message": "agent", "tool_call": "tool", "tool_result": "tool"}
 
 
 def _label(entry: Entry) -> str:
@@ -83,7 +83,7 @@ def _label(entry: Entry) -> str:
         return "sub-agent" if entry.actor_kind == "subagent" else "tool"
     if entry.kind in ("reasoning", "system", "injected_context", "model_request", "unknown", "approval"):
         return {"injected_context": "context", "model_request": "request"}.get(entry.kind, entry.kind)
-    return entry.actor_name or {"unknown": KINDS.get(entry.kind, ""), "subagent": "sub-agent"}.get(
+    return entry.actor_name or {"unknown": KINDS.get(entry.kind, ""), "subagent": "sub-agent", "person": "user"}.get(
         entry.actor_kind, entry.actor_kind
     )
 
