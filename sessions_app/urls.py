@@ -11,7 +11,7 @@ from .views.money import tool_calls, usage, wallets
 from .views.policies import editor, grants
 from .views.policies import pages as policies
 from .views.reviews import box, comments, queues, rubrics
-from .views.session import chat, continuation, cost, event, files, lenses, page
+from .views.session import chat, continuation, cost, event, files, lenses, page, strip, waterfall
 from .views.settings import absences, notices, outgoing_webhooks, push, secrets, slack, workspace
 from .views.triggers import schedules, webhook_endpoints, webhook_receiver
 
@@ -28,6 +28,7 @@ session_urls = [
     path("sessions/", session_list.index, name="session-list"),
     path("sessions/compare/", compare.index, name="session-compare"),
     path("sessions/lens", lenses.choose, name="lens-choice"),
+    path("sessions/strips", strip.small, name="session-strips"),
     path(PAGE, page.page, name="session-detail"),
     path(f"{PAGE}/context", lenses.context, name="session-context"),
     path(f"{PAGE}/rows", page.rows, name="session-rows"),
@@ -38,6 +39,8 @@ session_urls = [
     path(f"{PAGE}/cost", cost.index, name="session-cost"),
     path(f"{PAGE}/files", files.index, name="session-files"),
     path(f"{PAGE}/files/link", files.link, name="session-files-link"),
+    path(f"{PAGE}/strip", strip.index, name="session-strip"),
+    path(f"{PAGE}/waterfall", waterfall.index, name="session-waterfall"),
     path(f"{PAGE}/find", page.find, name="session-find"),
     path(f"{PAGE}/next", page.next_mark, name="session-next"),
     path(f"{PAGE}/marks", page.marked, name="session-marks"),

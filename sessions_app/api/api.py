@@ -41,7 +41,7 @@ from . import (
     waiting,
     wallets,
 )
-from .log import cost, files, summary
+from .log import cost, files, overview, summary
 from .notices import outgoing_webhooks
 from .parsing import BodyParser
 from .problems import Problem, invalid
@@ -121,6 +121,7 @@ def build() -> NinjaAPI:
         files,
         cost,
         summary,
+        overview,
     ):
         api.add_router(ROOT, noun.router)
     for noun in (sessions, events, waiting):

@@ -14,6 +14,7 @@ from .events import (
     RunSummaryFillIn,
     SearchBacklog,
     SearchBlock,
+    SessionOverview,
     ToolCall,
 )
 from .gate.approvals import Approval, Vote
@@ -111,6 +112,7 @@ __all__ = [
     "SeenMark",
     "Session",
     "SessionMeasures",
+    "SessionOverview",
     "SessionUsage",
     "SignInAttempts",
     "SignInLink",

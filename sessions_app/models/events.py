@@ -264,3 +264,20 @@ class RunSummaryFillIn(models.Model):
     id = models.SmallIntegerField(primary_key=True, default=1)
     before = models.UUIDField(null=True)
     """The last session that has one: the newest get theirs first."""
+
+
+class SessionOverview(models.Model):
+    """The run of a session in one band: its buckets (``rendering.overview.buckets``), and what is drawn of them.
+
+    Made when somebody asks, like ``FileScan``, and kept until the session is another.
+    """
+
+    session = models.OneToOneField(Session, models.DO_NOTHING, primary_key=True, related_name="+", db_constraint=False)
+    """The database deletes it with its session."""
+    seq = models.IntegerField(default=0)
+    version = models.SmallIntegerField(default=0)
+    """Of what draws it: an older one is made anew."""
+    totals = models.TextField(default="")
+    """Errors and cost of the session when it was drawn: both may change without an event."""
+    buckets = models.JSONField(default=dict)
+    pictures = models.JSONField(default=dict)

@@ -20,8 +20,9 @@ from .pages import page_or_fragment, wants_fragment
 
 ROWS = 50
 COLUMNS = (
-    ("title", "Session", ""), (None, "Agent", ""), ("started", "Started", ""), ("turns", "Turns", "right"),
-    ("tokens", "Tokens", "right"), ("cost", "Cost", "right"), ("errors", "Errors", "right"),
+    ("title", "Session", ""), (None, "Run", "cell-strip"), (None, "Agent", ""), ("started", "Started", ""),
+    ("turns", "Turns", "right"), ("tokens", "Tokens", "right"), ("cost", "Cost", "right"),
+    ("errors", "Errors", "right"),
 )  # fmt: skip
 QUICK = (
     ("needs_approval", "true", "Pending approvals"), ("has_errors", "true", "With errors"),

@@ -32,6 +32,8 @@ LITERALLY = {
     "/api/v1/sessions/{session_id}/files": {"get"},
     "/api/v1/sessions/{session_id}/summary": {"get"},
     "/api/v1/sessions/{session_id}/files/diff": {"get"},
+    "/api/v1/sessions/{session_id}/overview": {"get"},
+    "/api/v1/sessions/{session_id}/waterfall": {"get"},
     "/api/v1/sessions/{session_id}/continue": {"post"},
     "/api/v1/sessions/{session_id}/events": {"get", "post"},
     "/api/v1/sessions/{session_id}/stream": {"get"},

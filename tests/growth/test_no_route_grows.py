@@ -16,13 +16,13 @@ from django.utils import timezone
 
 from sessions_app import tasks
 from sessions_app.models import Approval, CallUsage, ReviewQueue, Role, SavedReason, Session, WebhookDelivery
-from sessions_app.queries.log import event_detail, outline
+from sessions_app.queries.log import event_detail, outline, waterfall
 from sessions_app.queries.money import ledger as ledger_queries
 from sessions_app.queries.reviews import queues as review_queues
 from sessions_app.queries.sessions import handover_transcript, session_list
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions, requests
-from sessions_app.services.log import file_changes
+from sessions_app.services.log import file_changes, overview
 from sessions_app.services.money import ledger
 from sessions_app.services.people import api_keys, members
 from tests.api.client import Api, ok
@@ -44,7 +44,8 @@ MOST = 2_000
 BOUNDS = (
     (session_list, "SUMMED", 100), (ledger_queries, "SUMMED", 100), (event_detail, "COUNTED", 10),
     (outline, "STRETCH", 50), (outline, "MORE", 40),
-    (file_changes, "EVENTS_AT_ONCE", 50), (handover_transcript, "EVENTS", 100), (handover_transcript, "PROMPTS", 20),
+    (file_changes, "EVENTS_AT_ONCE", 50), (overview, "EVENTS_AT_ONCE", 50), (waterfall, "EVENTS", 50),
+    (handover_transcript, "EVENTS", 100), (handover_transcript, "PROMPTS", 20),
     (review_queues, "COUNTED", 100), (review_queues, "COMPARED", 50),
 )  # fmt: skip
 """What is bounded has to be full at the smaller size, too."""

@@ -24,6 +24,7 @@ from sessions_app.models import (
     RunSummary,
     SearchBlock,
     Session,
+    SessionOverview,
     SessionUsage,
     ToolCall,
     Turn,
@@ -37,8 +38,9 @@ from .sums import EVERYTHING, TOKENS
 
 PROJECTIONS = (
     ToolCall, ModelRequest, Turn, EventText, SearchBlock, SessionUsage, FileChange, ChangedFile, FileScan, RunSummary,
+    SessionOverview,
 )  # fmt: skip
-"""What is thrown away to be computed again; changes of files not before somebody asks for them."""
+"""What is thrown away to be computed again; files and overviews not before somebody asks for them."""
 MANY = 5_000
 """From so many new events on the planner is told more, see ``_Batch``."""
 FEW = 500

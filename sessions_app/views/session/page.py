@@ -27,6 +27,7 @@ from . import composer, lenses
 from .addresses import Place, at, event_url, fragment, number, place_in, session_at
 from .event import inspected_at
 from .head import head_of, runs_here, trigger_run_of
+from .strip import strip_of
 from .timeline import layout, said
 
 TOOLS = 50
@@ -135,6 +136,7 @@ def _around_the_timeline(
         "outline": outline.around(session.pk, current),
         "current_turn": current,
         "lenses": lenses.tabs(session),
+        "strip": strip_of(session, request.GET),
     }
     if place.words:
         context["found"] = search.find(session.pk, place.words)

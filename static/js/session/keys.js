@@ -6,6 +6,7 @@ import { choose, toggleFailed } from "./lenses.js";
 import { step as walk, walkedTo } from "./marks.js";
 import { base, closeInspector, closeSearch, go, toTheEnd } from "./navigation.js";
 import { commentOn } from "./reviews.js";
+import { toggleStrip } from "./strip.js";
 import { awayBetween, bringBack, openedAway } from "./windows.js";
 
 const stops = () => [...document.querySelectorAll("#timeline [data-seq], #timeline .group, #timeline .nested")].filter((one) => one.checkVisibility());
@@ -115,6 +116,7 @@ const keys = {
   0: () => choose(0), 1: () => choose(1), 2: () => choose(2), 3: () => choose(3), 4: () => choose(4), "!": toggleFailed,
   F: () => document.querySelector("a[data-files]")?.click(),
   C: () => commentOn(seqHere()),
+  m: toggleStrip, W: () => document.querySelector("a[data-waterfall]")?.click(),
   "?": () => document.getElementById("help").showModal(),
 };
 

@@ -62,6 +62,7 @@ function addEvent(event) {
   if (["user_message", "approval", "error"].includes(event.kind)) refreshOutline(event.turn);
   refreshHead();
   refreshTurnState();
+  document.dispatchEvent(new Event("grew"));
 }
 
 // Turns that began or changed since the outline came; where it ends before them, its own link leads on to them.

@@ -169,7 +169,7 @@ def test_every_table_that_refers_to_sessions_is_thought_of(full):
         "ModelRequest.counted_in", "ModelRequest.session", "QueuedMessage.session", "Redaction.session",
         "RunSummary.session", "SearchBacklog.session", "SearchBlock.session", "SeenMark.session",
         "Session.continues", "Session.parent",
-        "SessionMeasures.session", "SessionUsage.session", "SlackReply.session",
+        "SessionMeasures.session", "SessionOverview.session", "SessionUsage.session", "SlackReply.session",
         "TakenSession.session", "ToolCall.session",
         "TriggerRun.session", "Turn.session", "TurnInFlight.session", "TurnUsage.session", "Verdict.session",
     }  # fmt: skip

@@ -1,0 +1,1 @@
+"""The whole run of a session in one band: what each stretch of it holds, and the picture of that."""
