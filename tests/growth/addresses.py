@@ -22,6 +22,7 @@ WITH_QUERY: dict[str, tuple[str, ...]] = {
     "session-list": (
         *SESSION_LIST, *(f"sort=-{name}" for name in session_list.SORTS), "agent=refund-agent&sort=-cost",
     ),
+    "import-list": ("status=open", "status=done", "status=failed"),
     "session-detail": ("turn=3", "event=20", "q=look"),
     "session-rows": ("after=20",),
     "session-outline": ("after=3",),

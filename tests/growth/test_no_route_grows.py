@@ -62,7 +62,7 @@ NOT_WALKED = {
     "/api/v1/sessions/{session_id}/export/report": "of the whole session", "export-report": "of the whole session",
     "import-document": "the file itself", "event-source": "a piece of the file itself",
     "sign-in-link": "for one link", "invitation": "for one link",
-    "redacted": "of one redaction", "tombstone": "one row", "/api/v1/tombstones/{subject_id}": "one row",
+    "import-batch": "of the files that came at once", "redacted": "of one redaction", "tombstone": "one row", "/api/v1/tombstones/{subject_id}": "one row",
     "approval-receipt": "of one decision",
     "/api/v1/approvals/{approval_id}/receipt": "of one decision",
     "/api/v1/policy/versions/{number}/changes": "of the sessions that the reader names",
