@@ -11,6 +11,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from sessions_app.models import Agent, AgentVersion
+from sessions_app.queries import agent_versions
 from sessions_app.rendering import diff
 from sessions_app.services import agents
 
@@ -50,6 +51,10 @@ def index(request: access.DeskRequest, slug: str) -> HttpResponse:
     context = {"agent": agent, "versions": _listed(rows), "old": old, "new": new}
     context["more"] = rows[VERSIONS - 1].version if len(rows) > VERSIONS else None
     context["changes"] = changes_between(agent, old, new) if old != new else []
+    if old != new:
+        tag = request.GET.get("tag", "").strip().replace("\0", "")[:200]
+        context |= {"compared": agent_versions.compare_versions(agent.pk, old, new, tag), "tag": tag}
+        context["looked_at"] = agent_versions.LOOKED_AT
     return render(request, "agents/versions.html", context)
 
 

@@ -193,6 +193,22 @@ def test_viewers_read_and_strangers_find_nothing(viewer, charlie, agent_with_pol
     assert viewer.post("/agents/parrot/status/", {"status": "paused"}).status_code == 403
 
 
+def test_sessions_of_two_versions_are_compared_and_few_are_said_to_be_few(reviewer, agent_with_policy):
+    reviewer.post("/agents/parrot/edit/", changed(agent_with_policy, instructions="Two"))
+    path = "/agents/parrot/versions/?from=1&to=2"
+    assert "there is nothing to compare" in words(reviewer.get(path))
+    for version in (1, 2):
+        Session.objects.create(
+            workspace_id=agent_with_policy.workspace_id,
+            agent=agent_with_policy,
+            agent_version=version,
+            turn_count=version,
+        )
+    page = words(reviewer.get(path))
+    assert "Turns 1.0 n=1 2.0 n=1 +1.0 too few sessions" in page
+    assert "there is nothing to compare" in words(reviewer.get(f"{path}&tag=eval"))
+
+
 def test_versions_cost_the_same_queries_however_many_there_are(admin, agent_with_policy):
     agents.change(agent_with_policy, {"model": "m"}, by=ADA)
     before = queries(admin, "/agents/parrot/versions/")

@@ -1,0 +1,58 @@
+"""What two versions of an agent come to, and how sure the difference is."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from sessions_app.models import Session
+from sessions_app.queries.agent_versions import compare_versions, mean_range, share_range
+
+
+def test_a_range_of_shares_is_that_of_the_paper():
+    """Newcombe 1998, table II, example (a) by method 10: 56/70 against 48/80 differ by 0.0524 to 0.3339."""
+    found = share_range([1.0] * 48 + [0.0] * 32, [1.0] * 56 + [0.0] * 14)
+    assert (found.low, found.high) == (pytest.approx(0.0524, abs=5e-5), pytest.approx(0.3339, abs=5e-5))
+    assert found.is_clear
+
+
+def test_shares_of_none_and_all_have_a_range():
+    found = share_range([0.0] * 10, [0.0] * 10)
+    assert found.low < 0 < found.high and not found.is_clear
+
+
+def test_a_range_of_means_is_twice_the_standard_error():
+    old, new = [1.0, 3.0] * 50, [2.0, 4.0] * 50  # variance 100/99 each
+    found = mean_range(old, new)
+    error = 1.959964 * (2 * (100 / 99) / 100) ** 0.5
+    assert (found.low, found.high) == (pytest.approx(1 - error), pytest.approx(1 + error))
+
+
+def test_of_few_sessions_no_range_is_told():
+    assert mean_range([1.0] * 9, [2.0] * 100) is None and share_range([1.0] * 100, [0.0] * 9) is None
+
+
+def ran(agent, version: int, minutes: int, **fields) -> Session:
+    since = timezone.now() - timedelta(hours=1)
+    until = since + timedelta(minutes=minutes)
+    return Session.objects.create(
+        workspace_id=agent.workspace_id, agent=agent, agent_version=version, started_at=since, ended_at=until, **fields
+    )
+
+
+def test_each_version_has_its_own_sessions(agent):
+    for errors in (0, 2):
+        ran(agent, 1, 10, error_count=errors, verdict="fail", tags=["eval"])
+    ran(agent, 2, 4, turn_count=3, verdict="pass", tags=["eval"])
+    ran(agent, 2, 4, turn_count=5, verdict="mixed")
+    ran(agent, 3, 999)
+    found = compare_versions(agent.pk, 1, 2)
+    by_name = {measure.name: measure for measure in found.measures}
+    assert (found.old_sessions, found.new_sessions) == (2, 2)
+    assert (by_name["Duration"].old, by_name["Duration"].new, by_name["Duration"].difference) == (600, 240, -360)
+    assert (by_name["Turns"].new, by_name["With errors"].old, by_name["With errors"].new) == (4, 0.5, 0)
+    assert (by_name["Passed review"].new, by_name["Passed review"].new_count) == (1, 1)
+    assert (by_name["Cost"].old, by_name["Cost"].old_count) == (None, 0)
+    assert compare_versions(agent.pk, 1, 2, tag="eval").new_sessions == 1
