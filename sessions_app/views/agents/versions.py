@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from sessions_app.models import Agent, AgentVersion
-from sessions_app.queries import agent_versions
+from sessions_app.queries.sessions import version_comparison
 from sessions_app.rendering import diff
 from sessions_app.services import agents
 
@@ -53,8 +53,8 @@ def index(request: access.DeskRequest, slug: str) -> HttpResponse:
     context["changes"] = changes_between(agent, old, new) if old != new else []
     if old != new:
         tag = request.GET.get("tag", "").strip().replace("\0", "")[:200]
-        context |= {"compared": agent_versions.compare_versions(agent.pk, old, new, tag), "tag": tag}
-        context["looked_at"] = agent_versions.LOOKED_AT
+        context |= {"compared": version_comparison.compare_versions(agent.pk, old, new, tag), "tag": tag}
+        context["looked_at"] = version_comparison.LOOKED_AT
     return render(request, "agents/versions.html", context)
 
 

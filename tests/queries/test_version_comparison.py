@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from sessions_app.models import Session
-from sessions_app.queries.agent_versions import compare_versions, mean_range, share_range
+from sessions_app.queries.sessions.version_comparison import compare_versions, mean_range, share_range
 
 
 def test_a_range_of_shares_is_that_of_the_paper():
