@@ -118,14 +118,14 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.middleware.content_security_policy",
     "sessions_app.api.problems.problem_details",
-    "django.middleware.security.SecurityMiddleware",
+    "config.web.hooks.Security",
     "config.middleware.release_database",
-    "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.common.CommonMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "config.web.hooks.Sessions",
+    "config.web.hooks.Common",
+    "config.web.hooks.Csrf",
+    "config.web.hooks.Authentication",
+    "config.web.hooks.Messages",
+    "config.web.hooks.FrameOptions",
     "django_htmx.middleware.HtmxMiddleware",
 ]
 ROOT_URLCONF = "config.urls"

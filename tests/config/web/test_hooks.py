@@ -1,0 +1,48 @@
+"""Hooks of Django's middleware in the event loop: they do under ASGI what they do under WSGI."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.test import AsyncClient
+
+from sessions_app.models import Role
+from sessions_app.services import audit
+from sessions_app.services.people import members
+
+pytestmark = pytest.mark.django_db(transaction=True)
+TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
+
+
+@pytest.fixture
+def browser(workspace) -> AsyncClient:
+    client = AsyncClient(enforce_csrf_checks=True)
+    member, _ = members.add_member(workspace, "ada@example.org", "Ada", Role.ADMIN, by=audit.COMMAND)
+    client.force_login(member.user)
+    return client
+
+
+def test_a_form_without_its_token_is_refused_and_one_with_it_is_taken(browser):
+    @async_to_sync
+    async def tried() -> list[int]:
+        page = await browser.get("/agents/+/")
+        token = TOKEN.search(page.content.decode())[1]
+        sent = {"name": "Made", "runtime": "external", "model": "m"}
+        refused = await browser.post("/agents/+/", sent)
+        forged = await browser.post("/agents/+/", sent | {"csrfmiddlewaretoken": token[:-1] + "?"})
+        taken = await browser.post("/agents/+/", sent | {"csrfmiddlewaretoken": token})
+        return [refused.status_code, forged.status_code, taken.status_code]
+
+    assert tried() == [403, 403, 422], "the third is read, and lacks fields"
+
+
+def test_headers_are_set(browser):
+    page = async_to_sync(browser.get)("/agents/")
+    assert page.headers["X-Frame-Options"] == "DENY" and page.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_an_address_of_a_page_without_its_slash_leads_there_and_one_of_the_api_does_not(client):
+    page, api = client.get("/agents"), client.get("/api/v1/nothing")
+    assert (page.status_code, page.headers["Location"], api.status_code) == (301, "/agents/", 404)
