@@ -2,7 +2,10 @@
 
 Reads by 1 and 2 web servers (events of a session by 8 clients, answers a second) and imports by 1 and 4 workers (files
 a second, until the last is done), each on an installation of its own that `up` runs. On cores that are there it should
-be 1.7 and 3 times as many; with fewer idle cores than processes it cannot be.
+be 1.7 and 3 times as many; with fewer idle cores than processes it cannot be. So it also tells what more cores would
+not change: the CPU of one answer or file in the parts and in the database, and which part of the time that backends
+were at work they waited for each other's locks (looked at every 20 ms). Where both are the same with more processes,
+the work of one does not hang on that of another.
 """
 
 from __future__ import annotations
@@ -19,20 +22,31 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import psutil
+import psycopg
+
 from bench import transcripts
+from bench.growth.writes import cpu, database_cpu
 from bench.measure import table
 from bench.places import ROOT
 from config import env
+from config.database.cluster import Cluster
 from config.processes.parts import usable_cores
 
 CLIENTS = 8
 READY = re.compile(r"ready http://127\.0\.0\.1:(\d+)/ ")
-HEAD = ("what", "processes", "a second", "ratio", "wanted")
+HEAD = ("what", "processes", "a second", "ratio", "wanted", "parts ms each", "database ms each", "lock waits")
 WANTED = {"reads": 1.7, "imports": 3.0}
+LOOK_SECONDS = 0.02
+AT_WORK = """
+SELECT wait_event_type FROM pg_stat_activity
+WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()
+"""
 LINES = 200
 """Of each file that is imported."""
 
@@ -49,15 +63,60 @@ def main() -> None:
     print(f"load {os.getloadavg()[0]:.1f} on {usable_cores()} cores: a ratio above the number of idle cores cannot be")
 
 
-def _rows(what: str, counts: tuple[int, int], rates: list[float]) -> Iterator[tuple[str, ...]]:
-    for count, rate in zip(counts, rates, strict=True):
-        ratio = "" if rate == rates[0] else f"{rate / rates[0]:.2f}"
-        yield what, str(count), f"{rate:.1f}", ratio, f"{WANTED[what]:.1f}" if ratio else ""
+@dataclass
+class Work:
+    """What was done in some seconds, and what of the machine it took."""
+
+    done: int = 0
+    seconds: float = 0
+    parts_cpu: float = 0
+    database_cpu: float = 0
+    at_work: int = 0
+    """Backends that were seen at work, over all looks."""
+    waiting: int = 0
+    """Those of them that waited for a lock."""
+
+    @property
+    def rate(self) -> float:
+        return self.done / self.seconds
+
+
+def _rows(what: str, counts: tuple[int, int], works: list[Work]) -> Iterator[tuple[str, ...]]:
+    for count, work in zip(counts, works, strict=True):
+        ratio = "" if work is works[0] else f"{work.rate / works[0].rate:.2f}"
+        costs = (f"{cpu / work.done * 1_000:.1f}" for cpu in (work.parts_cpu, work.database_cpu))
+        waits = f"{work.waiting / max(work.at_work, 1):.1%}"
+        yield what, str(count), f"{work.rate:.1f}", ratio, f"{WANTED[what]:.1f}" if ratio else "", *costs, waits
 
 
 @contextmanager
-def running(web: int, workers: int) -> Iterator[tuple[str, int, str]]:
-    """Data directory, port and an admin's API key of an installation that `up` runs."""
+def watched(data_dir: str, up: int) -> Iterator[Work]:
+    """The work that is done in a block, but for ``done``."""
+    work, ended = Work(), threading.Event()
+    family = [process for process in psutil.Process(up).children(recursive=True) if "postgres" not in process.name()]
+    began, parts, database = time.monotonic(), cpu(family), database_cpu(Path(data_dir))
+    looking = threading.Thread(target=_look, args=(data_dir, work, ended))
+    looking.start()
+    try:
+        yield work
+        work.seconds = time.monotonic() - began
+        work.parts_cpu, work.database_cpu = cpu(family) - parts, database_cpu(Path(data_dir)) - database
+    finally:
+        ended.set()
+        looking.join()
+
+
+def _look(data_dir: str, work: Work, ended: threading.Event) -> None:
+    with psycopg.connect(**Cluster(Path(data_dir)).parameters, autocommit=True) as connection:
+        while not ended.wait(LOOK_SECONDS):
+            for (kind,) in connection.execute(AT_WORK):
+                work.at_work += 1
+                work.waiting += kind == "Lock"
+
+
+@contextmanager
+def running(web: int, workers: int) -> Iterator[tuple[str, int, str, int]]:
+    """Data directory, port, an admin's API key and the process of an installation that `up` runs."""
     with tempfile.TemporaryDirectory(prefix="countersign-bench-") as data_dir:
         environment = os.environ | dict.fromkeys((*env.OURS, *env.COMMON), "") | {"COUNTERSIGN_DATA_DIR": data_dir}
         manage = [sys.executable, str(ROOT / "manage.py")]
@@ -71,15 +130,15 @@ def running(web: int, workers: int) -> Iterator[tuple[str, int, str]]:
             assert found, line
             made = [*manage, "apikey", "create", "--name", "bench", "--role", "admin"]
             key = subprocess.run(made, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
-            yield data_dir, int(found[1]), re.search(r"cs_\S+", key).group()  # type: ignore[union-attr]
+            yield data_dir, int(found[1]), re.search(r"cs_\S+", key).group(), up.pid  # type: ignore[union-attr]
         finally:
             up.terminate()
             up.wait(20)
 
 
-def _reads(web: int, seconds: float) -> float:
-    """Answers a second for the events of a session."""
-    with running(web, 1) as (_, port, key):
+def _reads(web: int, seconds: float) -> Work:
+    """Answers for the events of a session."""
+    with running(web, 1) as (data_dir, port, key, up):
         _send(port, key, transcripts.cached(LINES)[0], "first.jsonl")
         session = _wait_for_imports(port, key, 1)[0]["sessions"][0]
         until = time.monotonic() + seconds
@@ -92,22 +151,25 @@ def _reads(web: int, seconds: float) -> float:
                 counts[number] += 1
 
         threads = [threading.Thread(target=ask, args=(number,)) for number in range(CLIENTS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        return sum(counts) / seconds
+        with watched(data_dir, up) as work:
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        work.done = sum(counts)
+        return work
 
 
-def _imports(workers: int, files: int) -> float:
-    """Files a second, from the first one sent to the last one done."""
-    with running(1, workers) as (_, port, key):
+def _imports(workers: int, files: int) -> Work:
+    """Files, from the first one sent to the last one done."""
+    with running(1, workers) as (data_dir, port, key, up):
         source = transcripts.cached(LINES)[0]
-        began = time.monotonic()
-        with ThreadPoolExecutor(4) as threads:
-            list(threads.map(lambda number: _send(port, key, source, f"file-{number}.jsonl", number), range(files)))
-        _wait_for_imports(port, key, files)
-        return files / (time.monotonic() - began)
+        with watched(data_dir, up) as work:
+            with ThreadPoolExecutor(4) as threads:
+                list(threads.map(lambda number: _send(port, key, source, f"file-{number}.jsonl", number), range(files)))
+            _wait_for_imports(port, key, files)
+        work.done = files
+        return work
 
 
 def _send(port: int, key: str, source: Path, name: str, number: int = 0) -> None:
