@@ -26,6 +26,14 @@ Signature = dict[str, Any]
 """With state, signer and detail, as the API gives it."""
 
 
+FIRST = {
+    "html": ("Share a page", "one file that opens in any browser, offline"),
+    "bundle": ("Hand over", "a signed bundle that anyone can verify"),
+    export_options.ORIGINAL: ("Original file", "the bytes as they came in"),
+}
+"""What nearly everybody wants, in words; the other formats are behind these."""
+
+
 def export_menu(request: DeskRequest, session: Session) -> Part:
     """The ways to take a session away, what can be chosen for each, and whether its legal basis lets it go."""
     bases = legal_basis.bases_of(session, timezone.now())
@@ -33,7 +41,8 @@ def export_menu(request: DeskRequest, session: Session) -> Part:
     ways = [
         {
             "name": name,
-            "title": _title_of(name),
+            "words": FIRST.get(name, (name, ""))[0],
+            "title": FIRST[name][1] if name in FIRST else registry.get(name).SPEC.title,
             "is_signed": name in signed,
             "is_sealed": name in signed and name in sealed,
             "options": export_options.options_of(name),
@@ -44,7 +53,8 @@ def export_menu(request: DeskRequest, session: Session) -> Part:
         "sources/_export_menu.html",
         {
             "session": session,
-            "ways": ways,
+            "first": sorted((way for way in ways if way["name"] in FIRST), key=lambda way: [*FIRST].index(way["name"])),
+            "others": [way for way in ways if way["name"] not in FIRST],
             "recipients": recipients.candidates(session.workspace_id) if any(way["is_sealed"] for way in ways) else [],
             "goes_on": export_options.goes_on(session),
             "bases": bases,
@@ -53,10 +63,6 @@ def export_menu(request: DeskRequest, session: Session) -> Part:
             "may_redact": request.member.role != Role.VIEWER,
         },
     )
-
-
-def _title_of(format: str) -> str:
-    return "the file as it came in" if format == export_options.ORIGINAL else registry.get(format).SPEC.title
 
 
 def source_line(request: DeskRequest, session: Session, signature: Signature | None) -> Part | None:

@@ -53,7 +53,14 @@ def test_every_format_is_one_form_that_works_without_javascript(viewer, complete
     for format in export_options.formats_of(completed_session):
         form = way(html, format)
         assert f'<form method="get" action="/api/v1/sessions/{completed_session.pk}/export">' in form
-        assert f"<b>{format}</b>" in form
+        assert f"<b>{format}</b>" in form or format in ("html", "bundle", "original")
+
+
+def test_three_ways_stand_first_in_words_and_the_formats_behind_them(viewer, completed_session):
+    html = page(viewer, completed_session)
+    shown, behind = html.split('<details class="out-more">')
+    assert "<b>Share a page</b>" in shown and "<b>Hand over</b>" in shown
+    assert "<b>vcon</b>" not in shown and "<b>vcon</b>" in behind and "<b>Share a page</b>" not in behind
 
 
 def test_choices_stand_only_where_they_apply(viewer, completed_session):
