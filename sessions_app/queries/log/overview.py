@@ -19,7 +19,9 @@ def overview_of(session_id: UUID) -> SessionOverview | None:
 def sessions_of(workspace_id: UUID, ids: Iterable[UUID]) -> list[Session]:
     """Those of these sessions that are the workspace's."""
     found = Session.objects.filter(workspace_id=workspace_id, pk__in=list(ids)[:LISTED])
-    return list(found.only("id", "last_seq", "error_count", "cost_recorded", "cost_priced"))
+    return list(
+        found.only("id", "last_seq", "error_count", "cost_recorded", "cost_priced", "unpriced_tokens", "under_reported")
+    )
 
 
 def overviews_of(sessions: Iterable[Session]) -> dict[UUID, SessionOverview]:

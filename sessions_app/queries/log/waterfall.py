@@ -139,7 +139,7 @@ class _Page:
 
     def _turn(self, index: int, seq: int) -> Span:
         turn = self.turns.get(index)
-        name = f"Turn {index}" if index else "Before the first turn"
+        name = f"Turn {index}" if index else "Setup"
         span = Span("turn", seq, index, name)
         if turn:
             span.seq, span.subject = turn.first_seq, first_line(turn.prompt, 160)

@@ -64,14 +64,14 @@ class Columns:
         return len(self.first_seqs)
 
 
-def pictures(buckets: Buckets) -> Pictures:
-    """Everything that is kept as drawn."""
+def pictures(buckets: Buckets, *, is_least: bool = False) -> Pictures:
+    """Everything that is kept as drawn. ``is_least``: the cost is at least what is known of it."""
     columns, scale = by_events(buckets), time_scale(buckets)
     small = folded(columns, -(-max(1, len(columns)) // SMALL_COLUMNS))
     return {
         "events": _picture(columns), "time": _picture(by_time(buckets, scale)) if scale else None,
         "small": {"columns": len(small), "body": body(small, SMALL_BYTES, SMALL_NEEDLES), "slices": []},
-        "summary": summary(buckets),
+        "summary": summary(buckets, is_least=is_least),
     }  # fmt: skip
 
 
@@ -232,7 +232,7 @@ def slices(columns: Columns) -> list[list[int]]:
     return [[at, columns.first_seqs[at]] for at in range(0, len(columns), step)]
 
 
-def summary(buckets: Buckets) -> str:
+def summary(buckets: Buckets, *, is_least: bool = False) -> str:
     """What the picture shows, in a sentence or three."""
     number = sum(buckets.counts["errors"])
     turns = len({turn for turn in buckets.turns if turn})
@@ -244,7 +244,7 @@ def summary(buckets: Buckets) -> str:
         parts.append(_listed("compaction", cuts, buckets.compactions))
     cost = buckets.running_costs()[-1] if len(buckets) else None
     if cost is not None:
-        parts.append(f"Cost {money(cost)}.")
+        parts.append(f"Cost {money(cost, partial=is_least)}.")
     return " ".join(parts)
 
 

@@ -20,7 +20,7 @@ from sessions_app.rendering.overview import drawing
 from sessions_app.rendering.overview.buckets import NAMED, Buckets, Mark, lanes_of
 from sessions_app.rendering.text import first_line
 
-VERSION = 2
+VERSION = 3
 """Of the buckets and of what is drawn of them."""
 EVENTS_AT_ONCE = 100_000
 """Events that one request reads: about half a second."""
@@ -37,7 +37,8 @@ SELECT seq FROM sessions_app_toolcall WHERE session_id = %(session)s AND seq <= 
 ORDER BY seq
 """
 WORDS_OF = """
-SELECT e.seq, coalesce(nullif(btrim(left(r.text, 600)), ''), nullif(btrim(left(e.text, 600)), ''), e.tool_name, '')
+SELECT e.seq, coalesce(nullif(btrim(left(r.text, 600)), ''), nullif(btrim(left(e.text, 600)), ''),
+    left(e.data ->> 'subtype', 600), e.tool_name, '')
 FROM sessions_app_event e
 LEFT JOIN sessions_app_toolcall t ON t.session_id = %(session)s AND t.seq = e.seq
 LEFT JOIN sessions_app_event r ON r.session_id = %(session)s AND r.seq = t.result_seq
@@ -79,7 +80,13 @@ def is_current(overview: SessionOverview | None, session: Session) -> bool:
 
 
 def totals_of(session: Session) -> str:
-    return f"{session.error_count} {session.cost_recorded} {session.cost_priced}"
+    """What is shown of a session and may change without an event."""
+    return f"{session.error_count} {session.cost_recorded} {session.cost_priced} {is_least(session)}"
+
+
+def is_least(session: Session) -> bool:
+    """Whether the session cost at least what is known of it: some has no price, or was not counted to the end."""
+    return bool(session.unpriced_tokens or session.under_reported)
 
 
 @transaction.atomic
@@ -105,7 +112,7 @@ def read_on(session: Session) -> SessionOverview:
     _add_failed(buckets, asked, marks)
     _add_costs(buckets, asked)
     overview.seq, overview.version, overview.totals = buckets.seq, VERSION, totals_of(session)
-    overview.buckets, overview.pictures = buckets.kept(), drawing.pictures(buckets)
+    overview.buckets, overview.pictures = buckets.kept(), drawing.pictures(buckets, is_least=is_least(session))
     overview.save(force_update=True)
     return overview
 

@@ -22,6 +22,8 @@ from .addresses import number, session_at
 WIDTH = 1_000
 LEAST = 3
 """Width of a bar that could not be seen otherwise."""
+LONG = 1_800_000
+"""Milliseconds: who waits for a command or a person so long sees of the axis its beginning and its end."""
 INDENTED = 6
 """Levels that are indented; what lies deeper stands at the sixth."""
 
@@ -74,12 +76,15 @@ def index(request: access.DeskRequest, agent_id: UUID, session_id: UUID) -> Http
 
 
 def axis_of(spans: Iterable[Span]) -> Scale | None:
-    """The axis under some spans, with pauses in which nothing ran cut short; None where no times are known."""
-    busy = [
-        (_milliseconds(span.began), _milliseconds(span.ended))
-        for span in spans
-        if span.kind != "turn" and span.began and span.ended and span.milliseconds is not None
-    ]
+    """The axis under some spans, with pauses cut short in which nothing ran, or nothing but what took very long; None
+    where no times are known.
+    """
+    busy: list[tuple[int, int]] = []
+    for span in spans:
+        if span.kind == "turn" or not span.began or not span.ended or span.milliseconds is None:
+            continue
+        began, ended = _milliseconds(span.began), _milliseconds(span.ended)
+        busy += [(began, ended)] if ended - began <= LONG else [(began, began), (ended, ended)]
     return scale_of(busy)
 
 
