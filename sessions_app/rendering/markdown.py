@@ -46,10 +46,18 @@ def _safe_link(url: str) -> bool:
 
 
 def _lower_headings(state: StateCore) -> None:
-    """The page has h1 for the session and h2 for a turn; ``#`` in a message is h3."""
+    """The page has h1 for the session and h2 for a turn: the first heading of a message is h3, whatever it was.
+
+    No heading is more than one level below the one before it (axe-core, ``heading-order``).
+    """
+    above: list[str] = []
     for token in state.tokens:
+        if token.type == "heading_open":
+            while above and above[-1] >= token.tag:
+                above.pop()
+            above.append(token.tag)
         if token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{min(6, int(token.tag[1]) + 2)}"
+            token.tag = f"h{min(6, 2 + len(above))}"
 
 
 def _image(

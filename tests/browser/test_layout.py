@@ -59,6 +59,10 @@ def test_the_third_column_shows_one_thing_and_below_1280_the_overview_is_a_sheet
     page.locator("#side-files .files-row", has_text="invoices.py").wait_for()
     page.locator("#side").get_by_text("Overview").click()
     expect(page.locator("#overview")).to_be_visible()
+    assert page.locator("#outline a:not([tabindex='-1'])").count() == 1, "the outline is one stop, and arrows lead on"
+    page.locator("#outline a:not([tabindex='-1'])").focus()
+    page.keyboard.press("Home")
+    expect(page.locator("#outline a").first).to_be_focused()
     page.set_viewport_size({"width": 768, "height": 1024})
     expect(page.locator("#overview")).to_be_hidden()
     page.get_by_role("button", name="Overview").click()

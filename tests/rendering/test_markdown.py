@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 import pytest
@@ -118,3 +119,8 @@ def test_a_block_of_code_has_the_colours_of_its_language() -> None:
     assert "&lt;b&gt;" in html and "<b>" not in html
     assert html.count("t-word") == 1
     assert "<span" not in markdown.render(text)
+
+
+def test_headings_skip_no_level_whatever_a_message_begins_with():
+    levels = re.findall(r"<h(\d)", markdown.render("### a\n\n##### b\n\n### c\n\n# d\n\n## e\n\n###### f"))
+    assert levels == ["3", "4", "3", "3", "4", "5"]
