@@ -154,6 +154,12 @@ def test_tool_calls_are_filtered_in_the_address(mixed, viewer, query, shown):
     assert page.seqs == shown
 
 
+def test_the_numbers_of_the_facts_lead_to_their_calls(mixed, viewer):
+    page = Page(viewer.get(f"{path_of(mixed)}/facts", HTTP_HX_REQUEST="true").content)
+    assert page.all("a", href=f"{path_of(mixed)}?lens=tools&tool=Bash&is=failed")
+    assert page.all("a", href=f"{path_of(mixed)}?lens=tools&tool=Read")
+
+
 def test_filters_stay_in_the_links(mixed, viewer):
     page = Page(viewer.get(f"{path_of(mixed)}?lens=tools&tool=Bash&is=failed").content)
     assert page.all("a", href="?event=9&lens=tools&tool=Bash&is=failed#e-9")

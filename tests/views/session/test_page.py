@@ -112,7 +112,7 @@ def test_many_tool_calls_in_a_row_are_folded_and_say_how_many_failed(viewer, age
     assert len(page.all("details", **{"class": "group has-failed"})) == 1
     page = Page(viewer.get(path_of(session)).content)
     assert "7 tool calls Read ×6, Edit ×1 1 failed" in page.text
-    assert len(page.all("details", **{"class": "group run has-failed"})) == 1 and page.seqs == [1, 2]
+    assert len(page.all("details", **{"class": "group joined has-failed"})) == 1 and page.seqs == [1, 2]
 
 
 def test_an_address_of_an_event_opens_the_page_there_and_inspects_it(viewer, agent):
