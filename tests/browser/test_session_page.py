@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
+from config.database.postgres import wait_until
 from sessions_app.models import Approval, Role, Session
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions, requests
@@ -12,7 +13,7 @@ from sessions_app.services.log import events, links
 from tests.views.session.build import BOT, asked, call, other, path_of, priced, result, said, session_with
 from tests.views.session.test_hostile import ATTACK, hostile_session
 
-from .conftest import PHONE
+from .conftest import PATIENCE, PHONE
 
 __all__ = ["hostile_session"]
 
@@ -66,7 +67,7 @@ def test_keys_lead_through_events_turns_and_errors(open_page, completed_session)
     assert focused(page) == "8"
     page.keyboard.press("[")
     page.keyboard.press("x")
-    assert focused(page) == "6"
+    assert wait_until(lambda: focused(page) == "6", PATIENCE), "the numbers of the errors are fetched first"
     page.keyboard.press("?")
     expect(page.locator("#help")).to_be_visible()
     page.keyboard.press("Escape")
@@ -201,7 +202,7 @@ def test_a_decision_is_made_by_keys_and_the_page_follows(open_page, completed_se
     approval = ask(completed_session)
     page = open_page(path_of(completed_session))
     page.keyboard.press("w")
-    assert focused(page) == str(approval.event_seq)
+    assert wait_until(lambda: focused(page) == str(approval.event_seq), PATIENCE)
     page.keyboard.press("Enter")
     page.keyboard.press("d")
     page.keyboard.type("Ask the customer first")
