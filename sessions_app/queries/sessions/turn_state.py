@@ -11,6 +11,9 @@ from django.db.models import OuterRef
 
 from sessions_app.models import Event, QueuedMessage, Session, Turn, TurnInFlight
 
+from .. import waiting as waiting_places
+from ..waiting import Place
+
 SHOWN = 20
 """Queued messages that are listed; those beyond are only counted."""
 LOOKED_AT = 6
@@ -27,16 +30,23 @@ class TurnState:
     queued_count: int
     ended: str
     """error, interrupted, or empty when it went well."""
+    place: Place | None = None
+    """Where the turn in flight waits for a worker; None where one is at it, or it waits for a person."""
 
 
 def turn_state_of(session: Session) -> TurnState:
-    """State of the last turn, in at most four queries; ``said`` and ``state`` of the turn in flight are not loaded."""
+    """State of the last turn, in at most four queries, and two more while it waits for a worker; ``said`` and ``state``
+    of the turn in flight are not loaded.
+    """
     flight = TurnInFlight.objects.filter(session=session).defer("said", "state").first()
     turn = Turn.objects.filter(session=session, index=flight.turn).first() if flight else None
     waiting = QueuedMessage.objects.filter(session=session)
     queued = list(waiting.in_line()[: SHOWN + 1])
     count = waiting.count() if len(queued) > SHOWN else len(queued)
-    return TurnState(flight, turn, queued[:SHOWN], count, "" if flight else _ended(session))
+    place = None
+    if flight and not flight.worker and flight.rung_at:
+        place = waiting_places.places(session.workspace_id, [session.pk]).get(session.pk)
+    return TurnState(flight, turn, queued[:SHOWN], count, "" if flight else _ended(session), place)
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,11 @@ class Composer:
     @property
     def words(self) -> str:
         """What follows from it for who would say something; empty where the hint says so."""
+        if self.mode == RUNNING and (place := self.turn_state.place) and place.before:
+            number = f"{place.before:,}" if place.is_exact else f"at least {place.before:,}"
+            return (
+                f"Waits for a worker behind {number} {'other' if place.before == 1 else 'others'} of the same sender."
+            )
         return {
             ARCHIVED: "It can be read and exported, and no message reaches its agent.",
             IMPORTED: "Read-only.",

@@ -13,6 +13,7 @@ from django.utils import timezone
 from sessions_app.drafts import EventDraft
 from sessions_app.models import Budget, Event, QueuedMessage, Session, TurnInFlight
 from sessions_app.services import agents, audit, sessions
+from sessions_app.services import fair_queue as tasks_in_line
 from sessions_app.services import sessions as session_services
 from sessions_app.services.approvals import requests
 from sessions_app.services.log import links
@@ -61,6 +62,16 @@ def test_an_idle_session_sends_at_once(reviewer, scripted_session):
     assert response.headers["Location"] == path_of(scripted_session)
     assert Event.objects.get(session=scripted_session).text == "Hello"
     assert Session.objects.get(pk=scripted_session.pk).status == "running"
+
+
+def test_a_turn_that_waits_for_a_worker_says_behind_how_many(reviewer, scripted_session, scripted_agent):
+    others = [session_services.create(scripted_agent, by=ADA, origin="chat") for _ in range(2)]
+    for session in (*others, scripted_session):
+        say(session, "one")
+    assert "Waits for a worker behind 2 others of the same sender." in foot(reviewer, scripted_session)
+    assert "Waits for a worker" not in foot(reviewer, others[0]), "it is the next"
+    assert tasks_in_line.take("countersign_people").row_id == others[0].pk
+    assert "Waits for a worker behind 1 other of the same sender." in foot(reviewer, scripted_session)
 
 
 def test_messages_wait_in_sight_behind_the_turn_and_are_taken_back(reviewer, scripted_session):
