@@ -1,0 +1,101 @@
+// Ctrl + K on every page: go to a page, do what a menu of the page offers, or find a session by its words.
+
+import { isTyping } from "./keyboard.js";
+
+const dialog = document.getElementById("palette");
+const field = dialog.querySelector("input");
+const list = dialog.querySelector("ul");
+const MOST = 8; // sessions that are shown
+const PAUSE = 200; // ms without a key, before sessions are looked for
+let chosen = 0;
+let asking = null;
+let waiting = 0;
+
+document.addEventListener("keydown", (event) => {
+  if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
+    event.preventDefault();
+    if (dialog.open) dialog.close();
+    else open();
+  } else if (event.key === "?" && !isTyping(event.target) && !document.getElementById("help") && !document.querySelector("dialog[open]")) {
+    document.getElementById("page-keys").showModal();
+  }
+});
+
+function open() {
+  field.value = "";
+  dialog.showModal();
+  show(places(""));
+}
+
+field.addEventListener("input", () => {
+  const words = field.value.trim();
+  show(places(words));
+  clearTimeout(waiting);
+  asking?.abort();
+  if (words.length > 1) waiting = setTimeout(() => addSessions(words), PAUSE);
+});
+
+field.addEventListener("keydown", (event) => {
+  const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (by) choose((chosen + by + list.children.length) % (list.children.length || 1));
+  else if (event.key === "Enter") list.children[chosen]?.click();
+  else return;
+  event.preventDefault();
+});
+list.addEventListener("click", (event) => event.target.closest("li")?.act());
+dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+
+// Links and buttons of the bar and of the menus of the page, as they are called there.
+function places(words) {
+  const letters = words.toLowerCase();
+  const all = [...document.querySelectorAll(".nav a, .menu a, .menu button, .s-actions > a, [data-palette]")];
+  const named = new Map();
+  for (const one of all) {
+    const name = (one.dataset.palette || one.getAttribute("aria-label") || one.textContent).replace(/\s+/g, " ").trim();
+    if (name && !named.has(name) && name.toLowerCase().includes(letters)) named.set(name, one);
+  }
+  return [...named].map(([name, one]) => ({ name, kind: one.matches(".nav a") ? "page" : "action", act: () => { dialog.close(); one.click(); } }));
+}
+
+async function addSessions(words) {
+  asking = new AbortController();
+  try {
+    const answer = await fetch(`/api/v1/sessions?limit=${MOST}&q=${encodeURIComponent(words)}`, { signal: asking.signal });
+    if (!answer.ok) return; // words that are no search, like one quotation mark: the next key asks again
+    const { items } = await answer.json();
+    const found = items.map((one) => ({
+      name: one.title || "Session", kind: "session", act: () => location.assign(`/dashboard/sub-agents/${one.agent.id}/chat/${one.id}`),
+    }));
+    show([...places(words), ...found], chosen);
+  } catch (error) {
+    if (error.name !== "AbortError") document.dispatchEvent(new CustomEvent("trouble", { detail: "Sessions cannot be looked for: the server cannot be reached." }));
+  }
+}
+
+function show(entries, at = 0) {
+  list.replaceChildren(...entries.map(({ name, kind, act }, number) => {
+    const row = document.createElement("li");
+    row.id = `palette-${number}`;
+    row.setAttribute("role", "option");
+    row.act = act;
+    const text = document.createElement("span");
+    text.className = kind === "session" ? "one-line untrusted" : "one-line";
+    text.textContent = name;
+    const what = document.createElement("span");
+    what.className = "quiet small";
+    what.textContent = kind;
+    row.append(text, what);
+    return row;
+  }));
+  choose(Math.min(at, Math.max(0, entries.length - 1)));
+}
+
+function choose(number) {
+  list.children[chosen]?.removeAttribute("aria-selected");
+  chosen = number;
+  const row = list.children[number];
+  row?.setAttribute("aria-selected", "true");
+  row?.scrollIntoView({ block: "nearest" });
+  if (row) field.setAttribute("aria-activedescendant", row.id);
+  else field.removeAttribute("aria-activedescendant");
+}
