@@ -13,6 +13,7 @@ from typing import Any
 from ...drafts import Events, Losses, SessionDraft
 from ..contract import Spec
 from . import frame, parts
+from .happened import Happened, section
 from .pairs import paired
 from .totals import count, starts_turn
 
@@ -32,9 +33,11 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     ``options``: ``generated_at`` (datetime) and ``origin`` (URL) for the foot; ``costs``, the price of each
     turn where the desk knows better than the recorder: ``{turn: {"amount": "0.012"|None, "unpriced_tokens": 0}}``.
     """
-    total, turns = count(events, options.get("costs"))
+    told = Happened()
+    total, turns = count(told.through(events), options.get("costs"))
     yield frame.head(session).encode()
     yield frame.header(session, total, len(turns) - 1).encode()
+    yield section(told.lines(session)).encode() if total.events else b""
     yield frame.outline(turns).encode()
     yield b"<main>\n"
     open_turn = -1

@@ -11,10 +11,12 @@ from datetime import datetime
 from typing import Any
 
 from sessions_app.rendering import numbers
+from sessions_app.summary.card import Line
 
 from ...drafts import Events, Losses, SessionDraft
 from ..common.times import rfc3339
 from ..contract import Spec
+from ..html.happened import Happened
 from ..html.pairs import paired
 from ..html.parts import shows_all
 from ..html.totals import Tally, count, starts_turn
@@ -39,8 +41,10 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     ``options`` as of the page: ``generated_at`` (datetime), ``origin`` (URL), and ``costs`` of the turns as the
     desk priced them, ``{turn: {"amount": "0.012"|None, "unpriced_tokens": 0}}``.
     """
-    total, turns = count(events, options.get("costs"))
-    yield _bytes(_head(session, total, len(turns) - 1))
+    told = Happened()
+    total, turns = count(told.through(events), options.get("costs"))
+    happened = told.lines(session) if total.events else []
+    yield _bytes(_head(session, total, len(turns) - 1, happened))
     open_turn = -1
     number = 0
     for seq, event, result in paired(events):
@@ -62,12 +66,14 @@ def _bytes(lines: Iterator[str]) -> bytes:
     return "".join(f"{text}\n" for text in lines).encode("utf-8", "replace")
 
 
-def _head(session: SessionDraft, total: Tally, turns: int) -> Iterator[str]:
+def _head(session: SessionDraft, total: Tally, turns: int, happened: list[Line]) -> Iterator[str]:
     yield f"# {line(session.title, 300) or 'Session ' + line(session.external_id, 80)}"
     yield from ("", "| | |", "|---|---|")
     for name, value in _facts(session, total, turns):
         if value:
             yield f"| {name} | {value} |"
+    for each in happened:
+        yield f"| {each.label} | {' · '.join(line(piece.plain, 600) for piece in each.pieces)} |"
     yield ""
     if session.summary.strip():
         yield from (*quoted(prose(session.summary)), "")
