@@ -123,6 +123,7 @@ def test_earlier_rows_come_above_without_moving_what_is_read(open_page, agent):
 def test_an_open_inspector_follows_the_focus_and_a_jump_opens_none(open_page, completed_session):
     page = open_page(path_of(completed_session))
     page.keyboard.press("x")
+    assert wait_until(lambda: focused(page) == "6", PATIENCE), "the numbers of the errors are fetched first"
     page.wait_for_timeout(400)
     assert page.locator("#inspector > *").count() == 0 and "event=" not in page.url
     error = focused(page)
