@@ -28,7 +28,7 @@ async function places() {
   return told;
 }
 
-const lastSeq = () => Number(strip().dataset.seq);
+const lastSeq = () => Number(strip().dataset.lastSeq);
 const isByTime = () => strip().dataset.axis === "time";
 function stepOf() {
   if (isByTime()) return told?.step;

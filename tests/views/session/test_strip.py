@@ -48,7 +48,7 @@ def test_the_page_asks_for_the_band_and_then_has_it(viewer, session):
     again = Page(viewer.get(path_of(session)).content)
     (picture,) = again.all("svg", role="img")
     assert picture["aria-label"] == "20 events in 5 turns. 1 error, at event 10. Cost $1.25."
-    assert "hx-get" not in strip_in(again) and strip_in(again)["data-seq"] == "20"
+    assert "hx-get" not in strip_in(again) and strip_in(again)["data-last-seq"] == "20"
     assert {"?event=1", "?event=20"} <= {link.get("href") for link in again.all("a", tabindex="-1")}
 
 
