@@ -23,6 +23,7 @@ from sessions_app.views.approvals import cards
 from sessions_app.views.session.addresses import event_url
 
 register = template.Library()
+HEAT = (1, 3, 9, 27)
 register.simple_tag(event_url, name="event_url")
 register.filter(urgency_key)
 register.filter(standing)
@@ -84,6 +85,19 @@ def spent(request: ModelRequest) -> SafeString | str:
     return format_html(
         '<span class="num" title="{}, {}">{}</span>', numbers.dollars(amount), source, numbers.money(amount)
     )
+
+
+@register.filter
+def heat(request: ModelRequest | None, session: Session) -> str:
+    """``heat-1`` to ``heat-5`` by what a response cost beside the session's average event; empty where nobody knows.
+
+    Each step is three times the one before: under the average, up to 3, 9, 27 times, and more.
+    """
+    amount = request and (request.cost_priced if request.cost_recorded is None else request.cost_recorded)
+    if not amount or request is None or request.counted_in_id or not session.cost_amount or session.cost_amount < 0:
+        return ""
+    times = amount * session.event_count / session.cost_amount
+    return f"heat-{1 + sum(times >= least for least in HEAT)}"
 
 
 @register.filter

@@ -6,6 +6,7 @@ import "./session/keys.js";
 import "./session/rail.js";
 import "./session/live.js";
 import "./session/strip.js";
+import "./session/heat.js";
 import "./send-keys.js";
 import { watchCards } from "./attention.js";
 

@@ -7,7 +7,8 @@ from decimal import Decimal
 import pytest
 
 from sessions_app.drafts import Usage
-from sessions_app.models import Session
+from sessions_app.models import ModelRequest, Session
+from sessions_app.templatetags.timeline import heat
 
 from .build import Page, asked, call, path_of, result, said, session_with
 
@@ -74,3 +75,17 @@ def test_the_page_asks_as_often_for_many_requests_as_for_few(viewer, agent, djan
     session = session_with(agent, [said(f"a{n}", "Hi", request=f"{n}", model=OPUS, usage=usage) for n in range(60)])
     with django_assert_max_num_queries(16):
         shown(viewer, session)
+
+
+@pytest.mark.parametrize(
+    ("cost", "step"), [(None, ""), ("0.009", "heat-1"), ("0.01", "heat-2"), ("0.05", "heat-3"), ("0.9", "heat-5")]
+)
+def test_a_row_is_as_hot_as_its_response_is_dear_beside_the_average_event(cost, step):
+    request = ModelRequest(cost_priced=cost and Decimal(cost))
+    assert heat(request, Session(cost_priced=Decimal("1"), event_count=100)) == step
+    assert heat(request, Session(event_count=100)) == ""
+
+
+def test_rows_carry_their_heat(viewer, spent):
+    page = viewer.get(path_of(spent)).content.decode()
+    assert 'class="spent heat-2"' in page and "data-heat" in page
