@@ -1,7 +1,7 @@
-// The chart over the usage table: a stacked bar a day, each leading to the day's sessions. The table has the numbers.
+// The chart over the usage table: a stacked bar a day, each leading to the day's sessions. The tables have the numbers.
+// The server says which series there are, their colours, and how each amount reads.
 // uPlot is no module: a script before this one makes it a global.
 
-const NAMES = [["ai", "AI wallet"], ["data", "data wallet"], ["elsewhere", "external"]];
 const dark = matchMedia("(prefers-color-scheme: dark)");
 let drawn = null;
 
@@ -16,11 +16,12 @@ function colour(parent, property) {
 
 // Stacked: what is drawn first reaches highest, and the next ones are drawn over its lower part.
 function columns(days) {
-  const sums = days.map(({ amounts: [ai, data, elsewhere] }) => [ai + data + elsewhere, ai + data, ai]);
-  return [days.map((day) => Date.parse(day.day) / 1000), ...[0, 1, 2].map((n) => sums.map((sum) => sum[n] || null))];
+  const sums = days.map(({ amounts }) => amounts.map((_, n) => amounts.slice(0, n + 1).reduce((sum, one) => sum + one, 0)));
+  const count = days[0].amounts.length;
+  return [days.map((day) => Date.parse(day.day) / 1000), ...Array.from({ length: count }, (_, n) => sums.map((sum) => sum[count - 1 - n] || null))];
 }
 
-function tipFor(place, days) {
+function tipFor(place, days, names) {
   const tip = document.createElement("div");
   tip.className = "usage-tip";
   tip.hidden = true;
@@ -30,7 +31,7 @@ function tipFor(place, days) {
     tip.hidden = at == null || chart.cursor.left < 0;
     if (tip.hidden) return;
     const day = days[at];
-    const lines = NAMES.map(([name, words], n) => {
+    const lines = names.map(({ label: words, colour: name }, n) => {
       const line = document.createElement("span");
       line.className = `key key-${name}`;
       line.textContent = `${words} ${day.amounts[n] ? day.texts[n] : "—"}`;
@@ -46,12 +47,26 @@ function tipFor(place, days) {
   };
 }
 
-function options(place, days) {
+// 1200 -> "1.2 k": ticks of an axis are round numbers.
+function short(number, steps) {
+  const [size, unit] = steps.find(([least]) => number >= least) ?? [1, ""];
+  return `${+(number / size).toPrecision(3)}${unit && ` ${unit}`}`;
+}
+const THOUSANDS = [[1e9, "B"], [1e6, "M"], [1e3, "k"]];
+const TIMES = [[3_600_000, "h"], [60_000, "m"], [1_000, "s"]];
+const TICKS = {
+  usd: (amount) => `$${amount >= 1 || amount === 0 ? amount.toLocaleString("en") : amount.toPrecision(2).replace(/0+$/, "")}`,
+  tokens: (amount) => short(amount, THOUSANDS),
+  count: (amount) => short(amount, THOUSANDS),
+  ms: (amount) => short(amount, TIMES),
+};
+
+function options(place, days, names, unit) {
   const ink = colour(place, "--ink-2"), line = colour(place, "--line"), page = colour(place, "--page");
-  const bars = uPlot.paths.bars({ size: [0.7, 40], align: 0 });
-  const series = ["elsewhere", "data", "ai"].map((name) => {
+  const bars = uPlot.paths.bars({ size: [0.7, 40, 1], align: 0 });
+  const series = names.map((one) => one.colour).reverse().map((name) => {
     const fill = colour(place, `--chart-${name}`);
-    return { stroke: page, fill, width: 1, paths: bars, points: { show: false } };
+    return { stroke: page, fill, width: days.length * 4 > place.clientWidth ? 0 : 1, paths: bars, points: { show: false } };
   });
   const grid = { stroke: line, width: 1 };
   return {
@@ -62,9 +77,9 @@ function options(place, days) {
     series: [{}, ...series],
     axes: [
       { stroke: ink, grid: { show: false }, ticks: grid, incrs: [1, 2, 7, 14, 28, 91, 182, 365].map((n) => n * 86400), values: (chart, splits) => splits.map(label) },
-      { stroke: ink, grid, ticks: { show: false }, size: 64, values: (chart, splits) => splits.map((amount) => `$${amount >= 1 || amount === 0 ? amount.toLocaleString("en") : amount.toPrecision(2).replace(/0+$/, "")}`) },
+      { stroke: ink, grid, ticks: { show: false }, size: 64, values: (chart, splits) => splits.map(TICKS[unit]) },
     ],
-    hooks: { setCursor: [tipFor(place, days)] },
+    hooks: { setCursor: [tipFor(place, days, names)] },
   };
 }
 
@@ -81,7 +96,7 @@ function draw() {
   if (!days.some((day) => day.amounts.some(Boolean))) return;
   place.hidden = false;
   place.replaceChildren();
-  drawn = new uPlot(options(place, days), columns(days), place);
+  drawn = new uPlot(options(place, days, JSON.parse(place.dataset.series), place.dataset.unit), columns(days), place);
   drawn.over.addEventListener("click", () => {
     if (drawn.cursor.idx != null) location.href = days[drawn.cursor.idx].url;
   });

@@ -29,7 +29,7 @@ def over_today(page) -> None:
 
 
 def test_a_bar_says_its_numbers_and_leads_to_its_sessions(open_page, agent_with_usage):
-    page = open_page("/usage/?by=agent")
+    page = open_page("/usage/")
     page.locator(CHART).wait_for()
     over_today(page)
     assert "1 session" in (tip := page.locator(".usage-tip").inner_text())

@@ -114,6 +114,13 @@ class Period:
         rows = _reader().ranked(by, self._scope(limit=limit))
         return [Used.from_row(row[1:]) for row in rows], rows[0][0] if rows else 0
 
+    def by_day(self, by: str, names: list[str]) -> list[tuple[str, str, Used]]:
+        """Day, name ("" is none) and usage of some agents, models or tools; nothing while totals are filled in."""
+        if not is_kept():
+            return []
+        rows = usage_totals.by_day(by, self._scope(), names)
+        return [(row[0][:10], row[0][usage_totals.DAY :], Used.from_row(row)) for row in rows]
+
     def _scope(self, **more: Any) -> dict[str, Any]:
         return {
             "workspace": self.workspace_id, "from": self.since, "to": self.until, "agent": self.agent,

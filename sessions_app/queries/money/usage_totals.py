@@ -70,7 +70,12 @@ GROUPS = {
     ),
     "model": Group("model", "name"),
     "tool": Group("tool", "name", "nullif(calls, 0)::bigint"),
+    "day_agent": Group("turn", f"day::text || ' ' || coalesce({AGENT}, '')"),
+    "day_model": Group("model", "day::text || ' ' || coalesce(name, '')"),
+    "day_tool": Group("tool", "day::text || ' ' || coalesce(name, '')", "nullif(calls, 0)::bigint"),
 }
+DAY = len("2026-03-02 ")
+"""Characters of the name of a group by day, before what it is besides."""
 
 
 class _Statement:
@@ -84,6 +89,7 @@ class _Statement:
     ) -> None:
         self.only_erased, self.chosen = only_erased, chosen
         self.by, self.group = by, GROUPS[by]
+        self.by_day = by.startswith("day")
         self.parameters = scope | {"kind": self.group.kind}
         self.days = Days.of(scope["from"], scope["to"])
         self.filters = " AND workspace_id = %(workspace)s"
@@ -91,7 +97,7 @@ class _Statement:
         self.agents = f"ARRAY({ids} AND %(agent)s IN (id::text, slug))" if scope["agent"] else ""
         if self.agents:
             self.filters += f" AND agent = ANY({self.agents})"
-        elif by == "agent":
+        elif by in ("agent", "day_agent"):
             self.agents = f"ARRAY({ids} UNION ALL SELECT 'none')"
         if scope["origin"]:
             self.filters += " AND origin = %(origin)s"
@@ -132,7 +138,7 @@ class _Statement:
     def _totals(self) -> list[str]:
         """Totals of whole months and days."""
         name = self.group.name.replace("day", "start")
-        sessions = "sessions" if self.by == "day" else "first_sessions"
+        sessions = "sessions" if self.by_day else "first_sessions"
         agent = f"= ANY({self.agents})" if self.agents else "= ''"
         origin = "AND origin = ''" if self.only_erased else ""
         origin = "AND origin = %(origin)s" if self.parameters["origin"] else origin
@@ -141,12 +147,12 @@ class _Statement:
             f" FROM sessions_app_usagetotal WHERE workspace_id = %(workspace)s AND kind = %(kind)s"
             f" AND tag = countersign_usage_key(nullif(%(tag)s, '')) AND agent {agent}"
             f" AND span = '{span}'{self._within('start', first, end)} {origin}"
-            for span, first, end in self.days.spans(by_day=self.by == "day", by_tag=bool(self.parameters["tag"]))
+            for span, first, end in self.days.spans(by_day=self.by_day, by_tag=bool(self.parameters["tag"]))
         ]
 
     def _changes(self) -> str:
         """What changed on these days and is not in the totals yet."""
-        sessions = "sessions" if self.by == "day" else "first_sessions"
+        sessions = "sessions" if self.by_day else "first_sessions"
         return (
             f"SELECT {self.group.name} AS name, NULL::uuid AS session_id, {sessions} AS sessions, {NAMES}"
             f" FROM sessions_app_usagechange WHERE kind = %(kind)s{self.filters}"
@@ -155,7 +161,7 @@ class _Statement:
 
     def _carried(self) -> list[str]:
         """Sessions of these days that used it before them, too: totals count them there."""
-        if self.by == "day" or self.days.first is None or self.days.is_empty:
+        if self.by_day or self.days.first is None or self.days.is_empty:
             return []
         within = self._within("day", self.days.first, self.days.end)
         before = self._within("first_day", None, self.days.first)
@@ -176,7 +182,7 @@ class _Statement:
         """What was used on parts of days, from the turns of the sessions that were at work on them."""
         edges = " UNION ALL ".join(self._edge(since, until) for since, until in self.days.edges)
         counted = ""
-        if self.by not in ("day", "session"):
+        if self.by != "session" and not self.by_day:
             within = self._within("o.day", self.days.first, self.days.end)
             counted = (
                 " WHERE NOT EXISTS (SELECT FROM sessions_app_sessionusage o WHERE o.session_id = edge.session_id"
@@ -262,6 +268,13 @@ def ranked(by: str, scope: dict[str, Any]) -> list[tuple[Any, ...]]:
         f"SELECT number, name, {GROUPS[by].about}, {USED} FROM (SELECT *, count(*) OVER () AS number FROM summed"
         f" ORDER BY {order} LIMIT %(limit)s) AS summed ORDER BY {order}",
     )
+
+
+def by_day(by: str, scope: dict[str, Any], names: list[str]) -> list[tuple[Any, ...]]:
+    """Rows ``"DAY NAME", about, USED`` of some agents, models or tools by name on each day; "" is without a name."""
+    statement = _Statement(f"day_{by}", scope | {"names": names})
+    chosen = f"substr(name, {DAY + 1}) = ANY(%(names)s)"
+    return _read(statement, f"SELECT name, {statement.group.about}, {USED} FROM summed WHERE {chosen} ORDER BY name")
 
 
 def of_sessions(scope: dict[str, Any], chosen: list[UUID]) -> list[tuple[Any, ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import UTC, date, timedelta
 from typing import Any
@@ -15,21 +14,18 @@ from django.views.decorators.http import require_safe
 
 from sessions_app.models import Agent, Session
 from sessions_app.queries.money.usage import Period, Used
-from sessions_app.rendering import numbers
 
 from .. import access
 from ..pages import page_or_fragment
 from ..tables import csv_response
-from . import reconciling
-from .usage_filter import EVER, GROUPS, Asked, read
+from . import pictures, reconciling
+from .usage_filter import EVER, GROUPS, PICTURES, Asked, read
 
 NAMELESS = {"model": "no model stated", "tool": "no tool called"}
 ERASED = "deleted sessions"
 """Of a group by session: what they took from the wallets stays in the sums."""
 ROWS, ALL_ROWS = 200, 5_000
 """Of the table, and of it with ``all=1``; 5,000 are 6 MB. The API pages through any number."""
-MOST_DAYS = 1_100
-"""Of the picture: three years are 1 px a day."""
 HEAD = (
     "sessions", "turns", "input tokens", "cached input tokens", "cache write tokens", "output tokens", "runtime ms",
     "AI wallet USD", "data wallet USD", "elsewhere USD", "all USD", "all is at least",
@@ -43,6 +39,7 @@ class Row:
     label: str
     url: str
     used: Used
+    day: date | None = None
 
 
 @require_safe
@@ -51,7 +48,8 @@ def index(request: access.DeskRequest) -> HttpResponse:
     """The URL holds period, filters and grouping; ``all=1`` lifts the limit of rows."""
     asked = read(request.GET)
     context: dict[str, Any] = {
-        "asked": asked, "groups": _groups(asked), "periods": _periods(asked), "query": asked.query(),
+        "asked": asked, "groups": _groups(asked), "pictures": _pictures(asked), "periods": _periods(asked),
+        "query": asked.query(),
         "agents": agent_choices(request), "origins": Session.Origin.choices,
     }  # fmt: skip
     if not asked.errors:
@@ -72,7 +70,8 @@ def _table_context(request: access.DeskRequest, asked: Asked) -> dict[str, Any]:
     rows, count = _rows(period, asked, days)
     total = period.total()
     return {
-        "rows": rows, "count": count, "total": total, "chart": _chart(asked, days), "label": GROUPS[asked.by],
+        "rows": rows, "count": count, "total": total, "label": GROUPS[asked.by],
+        "chart": pictures.picture_of(asked, period, days, rows),
         "has_runtime": asked.by not in NAMELESS, "all_sessions": asked.sessions_url(),
         "outside": reconciling.outside(period, total), "ever": asked.query(to="", **{"from": EVER}),
         "compared": reconciling.compared(request.member.workspace_id, asked.sessions_query(), total),
@@ -118,7 +117,7 @@ def _row(asked: Asked, used: Used, urls: dict[str, str]) -> Row:
         label = used.about or f"Session {name[-6:]}" if name else ERASED
         return Row(label, urls.get(name, ""), used)
     if asked.by == "day":
-        return Row(name, asked.sessions_url(used_from=name, used_to=name), used)
+        return Row(name, asked.sessions_url(used_from=name, used_to=name), used, date.fromisoformat(name))
     narrowed = {asked.by: name} if name else {}
     label = used.about or "" if asked.by == "agent" else name or NAMELESS[asked.by]
     return Row(label, asked.sessions_url(**narrowed), used)
@@ -139,6 +138,12 @@ def _groups(asked: Asked) -> list[tuple[str, bool, str]]:
     return [(text, name == asked.by, asked.query(by=name)) for name, text in GROUPS.items()]
 
 
+def _pictures(asked: Asked) -> list[tuple[str, bool, str]]:
+    """Choices of what is drawn, in the same form."""
+    chosen = asked.values["picture"]
+    return [(text, name == chosen, asked.query(picture=name)) for name, text in PICTURES.items()]
+
+
 def _periods(asked: Asked) -> list[tuple[str, bool, str]]:
     """Periods that are one click away, in the same form."""
     today = timezone.now().astimezone(UTC).date()
@@ -148,40 +153,3 @@ def _periods(asked: Asked) -> list[tuple[str, bool, str]]:
     }  # fmt: skip
     here = (asked.values["from"], asked.values["to"])
     return [(text, here == (start, ""), asked.query(to="", **{"from": start})) for text, start in starts.items()]
-
-
-def _chart(asked: Asked, used: list[Used]) -> dict[str, Any]:
-    """Each day of the period with its money and sessions, as JSON for the picture; and the dearest, for words."""
-    by_day = {each.name: each for each in used}
-    days = _days(asked, sorted(by_day))
-    dearest = max(used, key=lambda each: each.all_costs.cost_amount or 0, default=None)
-    points = [_point(asked, f"{day}", by_day.get(f"{day}")) for day in days]
-    found = {"days": json.dumps(points), "first": days[0], "last": days[-1], "count": len(days), "dearest": dearest}
-    if dearest:
-        day = dearest.name or ""
-        found |= {"dearest_day": date.fromisoformat(day), "dearest_url": asked.sessions_url(used_from=day, used_to=day)}
-    return found
-
-
-def _days(asked: Asked, used: list[str]) -> list[date]:
-    """From the beginning of the period, or the first day with usage, to its end, today or the last with usage."""
-    today = timezone.now().astimezone(UTC).date()
-    last = (asked.until - timedelta(microseconds=1)).date() if asked.until else today
-    last = max([last, *map(date.fromisoformat, used[-1:])]) if not asked.until else last
-    first = asked.since.date() if asked.since else date.fromisoformat(used[0]) if used else last
-    count = min((last - first).days + 1, MOST_DAYS)
-    return [last - timedelta(days=back) for back in range(max(count, 1) - 1, -1, -1)]
-
-
-def _point(asked: Asked, day: str, used: Used | None) -> dict[str, Any]:
-    """Amounts as numbers, for heights only, and as people read them."""
-    parts = (used.here, used.elsewhere) if used else (None, None)
-    ai, elsewhere = (part.cost_amount if part else None for part in parts)
-    amounts = (ai, used.data if used else None, elsewhere)
-    partial = [bool(part and (part.unpriced_tokens or part.under_reported)) for part in parts]
-    least = (partial[0], False, partial[1])
-    return {
-        "day": day, "url": asked.sessions_url(used_from=day, used_to=day), "sessions": used.sessions if used else 0,
-        "amounts": [float(amount or 0) for amount in amounts],
-        "texts": [numbers.money(amount, partial=some) for amount, some in zip(amounts, least, strict=True)],
-    }  # fmt: skip

@@ -14,7 +14,12 @@ from sessions_app.queries.sessions import session_filter
 from sessions_app.queries.sessions.session_list import BadFilter
 
 GROUPS = {"day": "Day", "agent": "Agent", "model": "Model", "tool": "Tool", "session": "Session"}
-NAMES = ("by", "from", "to", "agent", "origin", "tag", "all")
+PICTURES = {
+    "cost": "Cost", "tokens": "Tokens", "savings": "Cache savings", "calls": "Tool calls", "errors": "Errors",
+    "runtime": "Runtime",
+}  # fmt: skip
+"""What can be drawn by day, and what it is called."""
+NAMES = ("by", "picture", "from", "to", "agent", "origin", "tag", "all")
 DAYS = 30
 EVER = "ever"
 """``?from=ever``: no beginning."""
@@ -44,7 +49,7 @@ class Asked:
         """The query string of this table with some values changed; "" takes one away."""
         query = QueryDict(mutable=True)
         for name, value in (self.values | {"all": ""} | changes).items():
-            if value and (name, value) != ("by", "day"):
+            if value and (name, value) not in (("by", "day"), ("picture", "cost")):
                 query[name] = value
         return f"?{query.urlencode()}" if query else "?"
 
@@ -65,6 +70,7 @@ def read(query: QueryDict) -> Asked:
     """Read the filter. Never raises: what cannot be understood is explained in ``errors``."""
     asked = Asked({name: query.get(name, "").strip() for name in NAMES})
     asked.values["by"] = asked.by or "day"
+    asked.values["picture"] = asked.values["picture"] or "cost"
     for name, value in asked.values.items():
         try:
             _check(name, value)
@@ -82,6 +88,8 @@ def _check(name: str, value: str) -> None:
         raise BadFilter(name, f"use at most {session_filter.MOST:,} characters, without NUL")
     if name == "by" and value not in GROUPS:
         raise BadFilter(name, f'"{value}" is no grouping; use one of {", ".join(GROUPS)}')
+    if name == "picture" and value not in PICTURES:
+        raise BadFilter(name, f'"{value}" is no picture; use one of {", ".join(PICTURES)}')
     if name == "origin" and value and value not in Session.Origin.values:
         raise BadFilter(name, f'"{value}" is no origin; use one of {", ".join(Session.Origin.values)}')
     if name in ("from", "to") and value not in ("", EVER):
