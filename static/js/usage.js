@@ -38,7 +38,7 @@ function tipFor(place, days, names) {
       return line;
     });
     const head = document.createElement("strong");
-    head.textContent = `${day.day}, ${day.sessions} session${day.sessions === 1 ? "" : "s"}`;
+    head.textContent = `${label(Date.parse(day.day) / 1000, "numeric")}, ${day.sessions} session${day.sessions === 1 ? "" : "s"}`;
     tip.replaceChildren(head, ...lines);
     const left = chart.bbox.left / devicePixelRatio + chart.cursor.left;
     const before = left > place.clientWidth / 2;
@@ -52,6 +52,7 @@ function short(number, steps) {
   const [size, unit] = steps.find(([least]) => number >= least) ?? [1, ""];
   return `${+(number / size).toPrecision(3)}${unit && ` ${unit}`}`;
 }
+const WHOLE = Array.from({ length: 28 }, (_, n) => [1, 2, 5][n % 3] * 10 ** Math.floor(n / 3));
 const THOUSANDS = [[1e9, "B"], [1e6, "M"], [1e3, "k"]];
 const TIMES = [[3_600_000, "h"], [60_000, "m"], [1_000, "s"]];
 const TICKS = {
@@ -76,15 +77,15 @@ function options(place, days, names, unit) {
     scales: { x: { range: (chart, low, high) => [low - 43200, high + 43200] }, y: { range: (chart, low, high) => [0, high > 0 ? high * 1.05 : 1] } },
     series: [{}, ...series],
     axes: [
-      { stroke: ink, grid: { show: false }, ticks: grid, incrs: [1, 2, 7, 14, 28, 91, 182, 365].map((n) => n * 86400), values: (chart, splits) => splits.map(label) },
-      { stroke: ink, grid, ticks: { show: false }, size: 64, values: (chart, splits) => splits.map(TICKS[unit]) },
+      { stroke: ink, grid: { show: false }, ticks: grid, incrs: [1, 2, 7, 14, 28, 91, 182, 365].map((n) => n * 86400), values: (chart, splits) => splits.map((at) => label(at)) },
+      { stroke: ink, grid, ticks: { show: false }, size: 64, ...(unit === "count" && { incrs: WHOLE }), values: (chart, splits) => splits.map(TICKS[unit]) },
     ],
     hooks: { setCursor: [tipFor(place, days, names)] },
   };
 }
 
-function label(at) {
-  return new Date(at * 1000).toLocaleDateString("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
+function label(at, year) {
+  return new Date(at * 1000).toLocaleDateString("en-GB", { day: "numeric", month: "short", year, timeZone: "UTC" });
 }
 
 function draw() {

@@ -71,11 +71,13 @@ def picture_of(asked: Asked, period: Period, used: list[Used], rows: list[Any]) 
     series = [
         {"label": label, "colour": colour} for label, colour in zip(drawn.labels, _colours(drawn), strict=True)
     ]  # fmt: skip
-    highest = max(filled, key=lambda point: sum(point["amounts"]), default=None)
+    highest = max(filled, key=lambda point: _height(drawn, point), default=None)
+    if highest and not _height(drawn, highest):
+        highest = None
     return Picture(
         PICTURES[name], json.dumps(points), json.dumps(series), drawn.unit, days[0], days[-1], drawn.note, drawn.labels,
         [point | {"date": date.fromisoformat(point["day"])} for point in reversed(filled)],
-        highest and highest | {"date": date.fromisoformat(highest["day"]), "total": _total(drawn.unit, highest)},
+        highest and highest | {"date": date.fromisoformat(highest["day"]), "total": _total(drawn, highest)},
         series if drawn.colours is not WALLETS and len(series) > 1 and filled else [],
     )  # fmt: skip
 
@@ -119,11 +121,16 @@ def _said(unit: str, amount: Decimal | int | None) -> str:
     return numbers.duration(whole) if unit == "ms" else numbers.exact(whole)
 
 
-def _total(unit: str, point: dict[str, Any]) -> str:
-    """The sum of a day's amounts; with one series what that says."""
+def _height(drawn: Drawn, point: dict[str, Any]) -> float:
+    """What makes a day the highest: the sum of its amounts, or the first where its sessions are narrowed to that."""
+    return float(point["amounts"][0] if drawn.narrowed else sum(point["amounts"]))
+
+
+def _total(drawn: Drawn, point: dict[str, Any]) -> str:
+    """The height of a day as people read it; of one series as that says it."""
     if len(point["texts"]) == 1:
         return str(point["texts"][0])
-    return _said(unit, Decimal(repr(sum(point["amounts"]))))
+    return _said(drawn.unit, Decimal(repr(_height(drawn, point))))
 
 
 def _cost(asked: Asked, period: Period, days: dict[str, Used], rows: list[Any], _: list[date]) -> Drawn:

@@ -316,6 +316,16 @@ def test_each_picture_says_the_numbers_of_its_day(viewer, agent, query, labels, 
     assert "The picture as a table" in words(page) and not complaints(page.content.decode())
 
 
+def test_the_day_with_most_errors_is_the_highest_not_the_one_with_most_sessions(viewer, agent):
+    yesterday = timezone.now() - timedelta(days=1)
+    for number in range(2):
+        ran(agent, title=f"S{number}")
+    assert "Highest" not in words(viewer.get("/usage/?picture=errors"))
+    failed = ran(agent, at=yesterday)
+    events.append(failed.pk, [event("error")], origin=links.RUNTIME)
+    assert f"Highest: {yesterday:%-d %b} , 1." in words(viewer.get("/usage/?picture=errors"))
+
+
 def test_a_picture_that_is_none_is_refused_by_name(viewer, workspace):
     answer = viewer.get("/usage/?picture=pie")
     assert answer.status_code == 400 and "&quot;pie&quot; is no picture" in answer.content.decode()
