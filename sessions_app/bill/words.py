@@ -17,7 +17,7 @@ CLASSES = {
     "output": ("Output", "What the model wrote, without reasoning where that is stated apart"),
     "reasoning": ("Reasoning", "Output that the model thought before it answered"),
     "request": ("Fee per request", "What the provider charges for a request whatever its size"),
-    "stated": ("Stated, not divided", "Amounts of the recorder, which does not say what they are for"),
+    "stated": ("Reported, not divided", "Amounts of the recorder, which does not say what they are for"),
     "other_table": ("Computed earlier, not divided", "Priced with another version of the price table"),
 }
 """Name and explanation of each class of a bill."""
@@ -44,7 +44,7 @@ def sentence(place: Place) -> Sentence:
             return _lost(place, tokens, name)
         case "context":
             each = numbers.money(place.amount / place.requests)
-            what = "is stated to cost" if place.reason else "pays for reading it"
+            what = "is reported to cost" if place.reason else "pays for reading it"
             return Sentence(f"Context of up to {tokens}: each of {times} {what} about {each}")
         case "result":
             return Sentence(f"Result of about {tokens} of ", name or "an unnamed tool", f" carried along for {times}")
@@ -55,9 +55,9 @@ def sentence(place: Place) -> Sentence:
         case "sub_agent":
             return Sentence("Sub-agent ", name or "without a name", f": {times}")
         case "stated" if place.reason:
-            return Sentence("Amount that the recorder states for this response and those before it")
+            return Sentence("Amount that the recorder reports for this response and those before it")
         case "stated":
-            return Sentence(f"Response of {tokens} in and out, at what the recorder states")
+            return Sentence(f"Response of {tokens} in and out, at what the recorder reports")
     return Sentence(f"Long answer: {tokens} of output")
 
 
