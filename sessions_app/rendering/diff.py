@@ -120,6 +120,12 @@ def from_unified(text: str) -> list[FileDiff]:
     return [_file(path, _hunks(lines)) for path, lines in files if any(line[:1] in ("+", "-") for line in lines)]
 
 
+def files_of_patch(text: str) -> list[str]:
+    """Names of the files of a patch, each once."""
+    found = (match[1] or match[2] for line in _lines(text) if (match := _FILE.match(line)))
+    return list(dict.fromkeys(found))
+
+
 def _lines(text: str) -> list[str]:
     """Split at ``\\n`` alone: ``splitlines`` also breaks at U+2028 and would hide it."""
     return text.removesuffix("\n").split("\n") if text else []

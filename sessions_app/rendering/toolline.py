@@ -22,6 +22,8 @@ class ToolLine:
     verb: str
     subject: str
     """The one argument a person would ask for; may be empty."""
+    path: str = ""
+    """The file that a call reads or writes, where that is what ``subject`` says."""
 
 
 # Names of the tools of Claude Code, Codex, Gemini CLI, Cursor, Copilot and SWE-agent, without case, "_" and "-".
@@ -62,7 +64,8 @@ def describe_call(name: str | None, arguments: Any, server: str | None = None) -
     if server or name.startswith("mcp__"):
         icon = "plug"
     verb = verb or first_line(_BETWEEN.sub(" › ", name.removeprefix("mcp__")), 60)
-    return ToolLine(icon, verb, _subject(arguments, keys))
+    path = _path(arguments, keys) if verb in ("read", "write", "edit") else ""
+    return ToolLine(icon, verb, first_line(path, MAX_SUBJECT) if path else _subject(arguments, keys), path)
 
 
 def question_of(name: str | None, arguments: Any, server: str | None = None) -> str:
@@ -89,6 +92,16 @@ def glance(
         lines = lines or text.strip().count("\n") + 1
         parts.append(f"{lines} lines" if lines > 1 else first_line(text, 60))
     return " · ".join(parts)
+
+
+def _path(arguments: Any, keys: list[str]) -> str:
+    """The path among arguments, or the file of a patch where it changes one."""
+    arguments = arguments if isinstance(arguments, dict) else {"patch": arguments}
+    named = next((arguments[key] for key in keys if isinstance(arguments.get(key), str) and arguments[key].strip()), "")
+    if named or not (patch := diff.patch_text(arguments)):
+        return named
+    found = diff.files_of_patch(patch[:20_000])
+    return found[0] if len(found) == 1 else ""
 
 
 def _subject(arguments: Any, keys: list[str]) -> str:

@@ -15,8 +15,8 @@ from sessions_app.changes.history import Hunk
 from sessions_app.models import Approval, ModelRequest, Session, Turn
 from sessions_app.queries.approvals import HIGH, standing, urgency_key
 from sessions_app.queries.log.outline import Outline
-from sessions_app.queries.log.timeline import Nested
-from sessions_app.rendering import code_html, marks, numbers, text, titles, toolbody, usage_words
+from sessions_app.queries.log.timeline import Entry, Nested
+from sessions_app.rendering import code_html, marks, numbers, paths, text, titles, toolbody, usage_words
 from sessions_app.rendering.arguments import secrets
 from sessions_app.rendering.toolline import ToolLine
 from sessions_app.views.approvals import cards
@@ -149,6 +149,19 @@ def masked_json(value: Any) -> str:
 
 
 @register.filter
+def value_html(value: str, column: str) -> SafeString:
+    """A long value as it was recorded: a text as it is, JSON in colours."""
+    html = text.escape(value) if column == "text" else code_html.html_of(value, "json")
+    return mark_safe(html)  # noqa: S308 - every text in it is escaped there
+
+
+@register.filter
+def size_of(entry: Entry, column: str) -> int | None:
+    """Bytes of a long value of an event."""
+    return {"arguments": entry.arguments_size, "result": entry.result_size}.get(column, entry.text_size)
+
+
+@register.filter
 def built(html: str) -> SafeString:
     """HTML that ``rendering.arguments`` has built, every text of strangers in it escaped there."""
     return mark_safe(html)  # noqa: S308 - see above
@@ -198,6 +211,36 @@ def dollars(amount: Any) -> str:
 @register.filter
 def elapsed(time: timedelta | None) -> str:
     return numbers.duration(time.total_seconds() * 1000 if time is not None else None)
+
+
+@register.filter
+def turn_span(turn: Turn) -> SafeString:
+    """How long a turn took; ``≤`` where some of its events have times from behind the next turn; — where all have one.
+
+    Who resumes a session writes its earlier records once more, some with the time at which it was resumed.
+    """
+    until, began_next = turn.ended_at, getattr(turn, "next_started_at", None)
+    if turn.started_at is None or until is None:
+        return _said(numbers.UNKNOWN, "the source does not say")
+    if until == turn.started_at and turn.event_count > 1:
+        return _said(numbers.UNKNOWN, "all its events have the same time")
+    is_late = began_next is not None and turn.started_at <= began_next < until
+    milliseconds = ((began_next if is_late else until) - turn.started_at).total_seconds() * 1000
+    if is_late:
+        return _said(f"≤ {numbers.duration(milliseconds)}", "until the next turn: some of its events have later times")
+    return _said(numbers.duration(milliseconds), f"{milliseconds / 1000:,.3f} s")
+
+
+def _said(short: str, title: str) -> SafeString:
+    return format_html('<span class="num" title="{}">{}</span>', title, short)
+
+
+@register.filter
+def path_of(session: Session, path: str) -> paths.ShownPath:
+    """A path of a call, from the working directory of its session on."""
+    environment = (session.metadata or {}).get("environment")
+    cwd = environment.get("cwd") if isinstance(environment, dict) else ""
+    return paths.shown_path(path, cwd if isinstance(cwd, str) else "")
 
 
 @register.filter

@@ -12,7 +12,11 @@ function showError(text) {
   hidingError = setTimeout(() => { line.hidden = true; }, 8000);
 }
 
-document.addEventListener("htmx:sendError", () => showError("The server cannot be reached. Nothing was changed; try again."));
+document.addEventListener("htmx:sendError", ({ detail }) => {
+  const isReading = detail.requestConfig.verb === "get";
+  if (isReading && document.body.classList.contains("is-lost")) return; // the page says so, and asks again by itself
+  showError(`The server cannot be reached. ${isReading ? "Try" : "Nothing was changed; try"} again.`);
+});
 document.addEventListener("htmx:responseError", (event) => {
   const status = event.detail.xhr.status;
   if (status === 403) showError("This was refused: your role is too low, or the page is too old. Load it again.");

@@ -12,10 +12,15 @@ from sessions_app.services.approvals import decisions, requests
 from sessions_app.services.log import events, links
 from tests.views.session.build import BOT, asked, call, other, path_of, priced, result, said, session_with
 from tests.views.session.test_hostile import ATTACK, hostile_session
+from tests.views.session.test_hostile_many import session_of
 
 from .conftest import PATIENCE, PHONE
 
 __all__ = ["hostile_session"]
+BEYOND = """() => document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll("body *")]
+  .filter((one) => one.getBoundingClientRect().right > innerWidth && one.checkVisibility())
+  .map((one) => `${one.tagName}.${one.className}`).slice(0, 20)"""
+"""Elements that reach beyond the right edge of a page that is wider than its window."""
 
 
 @pytest.fixture
@@ -281,16 +286,20 @@ def test_without_javascript_everything_reads_and_a_decision_can_be_made(open_pag
     assert approval.status == "denied"
 
 
-def test_a_hostile_transcript_runs_nothing_and_asks_nobody(open_page, hostile_session, address):
+def test_a_hostile_transcript_runs_nothing_asks_nobody_and_breaks_no_layout(open_page, hostile_session, agent, address):
     asked_for = []
+    places = [path_of(hostile_session) + place for place in ("", "?turn=1", "?event=3&tab=raw", "?q=alert")]
+    places += [path_of(session_of(agent, 0, 20)) + place for place in ("", "?turn=10")]
     page = open_page("/approvals/")
     page.on("request", lambda request: asked_for.append(request.url))
-    for place in ("", "?turn=1", "?event=3&tab=raw", "?q=alert"):
-        page.goto(path_of(hostile_session) + place)
+    for place in places:
+        page.goto(place)
         for row in page.locator("#timeline details").all():
             row.evaluate("row => { row.open = true }")
         page.wait_for_timeout(600)
-    assert ATTACK[:20] in page.locator("#timeline").inner_text()
+        if place == places[0]:
+            assert ATTACK[:20] in page.locator("#timeline").inner_text()
+        assert wait_until(lambda: page.evaluate(BEYOND) == [], 60), (place, page.evaluate(BEYOND))
     assert [url for url in asked_for if not url.startswith(address)] == []
     assert page.evaluate("document.querySelectorAll('#timeline img, #timeline script').length") == 0
 

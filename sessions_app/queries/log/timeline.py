@@ -33,6 +33,10 @@ TEXT = 8 * 1024
 SMALL = 16_000
 """Bytes of JSON that are read whole; of larger values the beginnings of their parts."""
 
+_next = Turn.objects.filter(session=OuterRef("session"), index=OuterRef("index") + 1)
+NEXT = {"next_started_at": Subquery(_next.values("started_at")[:1])}
+"""When the turn after it began: no turn goes on behind that, whatever time the recorder gave to its events."""
+
 PROMPTS = ("user_message",)
 CONVERSATION = (
     *PROMPTS,
@@ -279,7 +283,7 @@ class Timeline:
         window.approvals.update({one.event_seq: one for one in asked if one.event_seq is not None})
         window.nested.update(_nested(self.session_id, seqs))
         window.children.update(_children(self.session_id, window))
-        window.turns.update({turn.index: turn for turn in Turn.objects.filter(index__in=turns, **own)})
+        window.turns.update({turn.index: turn for turn in Turn.objects.filter(index__in=turns, **own).annotate(**NEXT)})
         window.rewinds.extend(_rewinds(self.session_id))
         return window
 

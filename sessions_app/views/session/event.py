@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 from sessions_app import extensions
 from sessions_app.models import Session
 from sessions_app.queries.log import event_detail
+from sessions_app.queries.log.timeline import Entry
 from sessions_app.rendering import toolbody
 from sessions_app.rendering.unescape import unescaped
 
@@ -23,6 +24,8 @@ SLOTS = {"source": extensions.EVENT_SOURCE, "raw": extensions.EVENT_RAW}
 """Tabs that show what another app knows of the event."""
 KEPT = 50_000
 """Characters of an event as it is kept that a page shows."""
+MOST_BESIDE = 400
+"""Characters of one argument in the inspector: it comes with the page, which has 300 KB for all."""
 TABS = ("arguments", "result", "text", "usage", "source", "raw")
 
 
@@ -56,14 +59,37 @@ def inspected_at(request: access.DeskRequest, session: Session, seq: int) -> dic
 
 def _tab(session: Session, inspected: event_detail.Inspected, tab: str) -> dict[str, Any]:
     """What a tab shows: pairs of a title, the event and column it stands in, and its beginning."""
+    if tab in ("arguments", "result"):
+        return _parts(session, inspected, tab)
     own, answer = inspected.entry.seq, inspected.result.seq if inspected.result else None
+    of_call = [("Arguments", own, "arguments"), ("Result", answer or own, "text"), ("Details", answer or own, "result")]
     wanted = {
-        "arguments": [("Arguments", own, "arguments")],
-        "result": [("Result", answer or own, "text"), ("Structured result", answer or own, "result")],
         "text": [("Text", own, "text"), ("Data", own, "data")],
+        "raw": of_call if inspected.call or inspected.entry.kind == "tool_result" else [],
     }.get(tab, [])
     values = [(title, seq, column, event_detail.value(session.pk, seq, column)) for title, seq, column in wanted]
     return {"values": [found for found in values if found[3] and found[3].characters and not _is_bare(*found[2:])]}
+
+
+def _parts(session: Session, inspected: event_detail.Inspected, tab: str) -> dict[str, Any]:
+    """Arguments or result as the row of the call shows them; their JSON stands under "raw"."""
+    bodies, result = _bodies(session, inspected, MOST_BESIDE)
+    parts = bodies["arguments" if tab == "arguments" else "results"]
+    return {"parts": parts, "parts_of": result if tab == "result" else inspected.entry}
+
+
+def _bodies(
+    session: Session, inspected: event_detail.Inspected, most: int = toolbody.VALUE
+) -> tuple[dict[str, Any], Entry]:
+    """The inside of the card of a call, and the event with its result: that of the call where there is none."""
+    seq = inspected.entry.seq
+    asked = event_detail.card(session.pk, seq) or {}
+    result_seq = inspected.call.result_seq if inspected.call else seq if asked["kind"] == "tool_result" else None
+    answer = asked if result_seq == seq else event_detail.card(session.pk, result_seq) if result_seq else None
+    failed = inspected.call is not None and inspected.call.status not in (None, "ok")
+    said, value = (answer["head"], answer["light_result"]) if answer else ("", None)
+    bodies = body_of(asked["tool_name"], asked["light_arguments"], said, value, failed=failed, most=most)
+    return bodies, inspected.result or inspected.entry
 
 
 def _is_bare(column: str, value: event_detail.Value) -> bool:
@@ -88,25 +114,10 @@ def body(request: access.DeskRequest, agent_id: UUID, session_id: UUID, seq: int
     """The inside of a tool card: arguments and result."""
     session = session_at(request, agent_id, session_id)
     inspected = event_detail.event(session.pk, min(seq, MOST))
-    asked = event_detail.card(session.pk, inspected.entry.seq) if inspected else None
-    if asked is None:
+    if inspected is None:
         raise Http404(f"There is no event {seq} in this session.")
-    result_seq = inspected.call.result_seq if inspected.call else seq if asked["kind"] == "tool_result" else None
-    answer = asked if result_seq == seq else event_detail.card(session.pk, result_seq) if result_seq else None
-    parts = body_of(
-        asked["tool_name"],
-        asked["light_arguments"],
-        answer["head"] if answer else "",
-        answer["light_result"] if answer else None,
-        failed=inspected.call is not None and inspected.call.status not in (None, "ok"),
-    )
-    context = at(
-        session,
-        place_in(session, request.GET),
-        entry=inspected.entry,
-        result=inspected.result or inspected.entry,
-        **parts,
-    )
+    parts, result = _bodies(session, inspected)
+    context = at(session, place_in(session, request.GET), entry=inspected.entry, result=result, **parts)
     return fragment(request, "sessions/rows/_body.html", context, f"Event {seq}")
 
 

@@ -2,6 +2,7 @@
 // moved.
 
 import { isBeingFilledIn } from "../keyboard.js";
+import { back, isLost, lost, pause } from "./connection.js";
 import { askFrame } from "./frame.js";
 import { base, go, toTheEnd as toTheEndOfRows } from "./navigation.js";
 import { fetchInPlace, refresh, refreshById } from "./pieces.js";
@@ -20,11 +21,14 @@ let overviewTimer = null;
 let turnStateTimer = null;
 let outlineTimer = null;
 let outlineFrom = Infinity;
+let reopening = null;
+const REOPEN = 3_000; // ms: what browsers wait themselves where an answer was no stream at all
 
 function open() {
   if (source || !live.dataset.stream || document.hidden) return;
   source = new EventSource(`${live.dataset.stream}?after=${after}`);
-  source.addEventListener("open", refreshAll); // what a request lost while the network was away
+  source.addEventListener("open", () => { back(); refreshAll(); }); // what a request lost while the network was away
+  source.addEventListener("error", reopen);
   source.addEventListener("event", (message) => {
     after = message.lastEventId || after;
     addEvent(JSON.parse(message.data));
@@ -48,9 +52,22 @@ function open() {
 
 // A browser opens six connections to a host: pages that nobody looks at give theirs back.
 function close() {
+  clearTimeout(reopening);
+  pause();
   source?.close();
   source = null;
 }
+
+// A browser tries again by itself where it had no answer, and never where it had another one than a stream.
+function reopen() {
+  lost(!navigator.onLine);
+  if (source?.readyState !== EventSource.CLOSED) return;
+  source = null;
+  clearTimeout(reopening);
+  reopening = setTimeout(open, REOPEN);
+}
+window.addEventListener("offline", () => { if (source) lost(true); });
+window.addEventListener("online", () => { if (source) { close(); open(); } }); // nobody knows whether the old one still lives
 document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
 
 function addEvent(event) {
@@ -193,7 +210,7 @@ function toTheEnd() {
 // Seconds that pass: how long a turn runs, and until when it is waited.
 const words = (seconds) => (seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} m ${seconds % 60} s`);
 function tick() {
-  for (const since of document.querySelectorAll("[data-since]")) {
+  for (const since of isLost() ? [] : document.querySelectorAll("[data-since]")) { // nobody knows that it goes on
     since.textContent = words(Math.max(0, Math.round((Date.now() - new Date(since.dataset.since)) / 1000)));
   }
   for (const until of document.querySelectorAll("[data-until]")) {

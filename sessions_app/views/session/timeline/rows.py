@@ -215,11 +215,11 @@ def _bodies(entry: Entry, result: Entry | None) -> dict[str, list[toolbody.Part]
 
 
 def body_of(
-    name: str | None, arguments: Any, said: str, result: Any, *, failed: bool
+    name: str | None, arguments: Any, said: str, result: Any, *, failed: bool, most: int = toolbody.VALUE
 ) -> dict[str, list[toolbody.Part] | None]:
     """The inside of a card: parts of its arguments and of its result. ``failed``: the result is no success."""
     return {
-        "arguments": toolbody.parts_of_arguments(name, arguments, result),
+        "arguments": toolbody.parts_of_arguments(name, arguments, result, most=most),
         "results": toolbody.parts_of_result(name, said, result, arguments, failed=failed),
     }
 

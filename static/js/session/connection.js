@@ -1,0 +1,44 @@
+// Whether the page hears of what happens: a lasting line while it does not, and a short one when it does again.
+
+const line = document.getElementById("connection");
+const GRACE = 2_000; // ms: a stream that is opened again at once is nobody's news
+const SAID = 4_000;
+let graceTimer = null;
+let hideTimer = null;
+
+export const isLost = () => document.body.classList.contains("is-lost");
+
+function say(words, seconds = 0) {
+  clearTimeout(hideTimer);
+  line.textContent = words;
+  line.hidden = false;
+  if (seconds) hideTimer = setTimeout(() => { line.hidden = true; }, seconds);
+}
+
+function lose() {
+  clearTimeout(graceTimer);
+  graceTimer = null;
+  if (isLost()) return;
+  document.body.classList.add("is-lost");
+  const time = new Date().toLocaleTimeString([], { hour12: false });
+  say(`Connection lost at ${time}, reconnecting… What is shown may have changed since.`);
+}
+
+export function lost(now = false) {
+  if (now) lose();
+  else graceTimer ??= setTimeout(lose, GRACE);
+}
+
+export function back() {
+  clearTimeout(graceTimer);
+  graceTimer = null;
+  if (!isLost()) return;
+  document.body.classList.remove("is-lost");
+  say("Back: what happened meanwhile is on the page.", SAID);
+}
+
+// Nobody looks, so nothing is heard: that is no loss.
+export function pause() {
+  clearTimeout(graceTimer);
+  graceTimer = null;
+}

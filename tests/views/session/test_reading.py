@@ -1,0 +1,142 @@
+"""How rows of a session are read: texts as they were meant, paths, faults, edits, and times that are true."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from .build import Page, asked, at, call, other, path_of, result, said, session_with
+
+FETCHED = {"HTTP_HX_REQUEST": "true"}
+WALL = json.dumps("<context>\nrepo x\n</context>\nMend the \u2192 fence.\n\n- First\n- Then\n" + "More words. " * 20)
+CWD = {"environment": {"cwd": "/home/kim/shop"}}
+EDIT = {"file_path": "/home/kim/shop/src/app.py", "old_string": "x = 1\n", "new_string": "x = 2\n"}
+
+
+def shown(client, session, tail: str = "") -> Page:
+    response = client.get(path_of(session) + tail, **(FETCHED if tail.startswith("/") else {}))
+    assert response.status_code == 200
+    return Page(response.content)
+
+
+def test_a_prompt_that_was_escaped_twice_is_shown_as_it_was_meant_with_a_note(viewer, agent):
+    session = session_with(agent, [asked("p", WALL), said("m", "Done")], title="")
+    page = shown(viewer, session)
+    assert "Shown unescaped" in page.text
+    assert "Mend the → fence." in page.text
+    assert "\\n- First" not in page.text
+    assert page.words.count("Mend the → fence.") >= 2, "title, turn head or outline"
+    whole = shown(viewer, session, "/events/1/whole?of=text&as=message").text
+    assert "Shown unescaped" in whole and "- First" not in whole
+    assert "\\n- First" in shown(viewer, session, "/events/1?tab=text").text, "the inspector shows what was recorded"
+
+
+def test_a_title_that_was_escaped_twice_is_readable_in_the_list(viewer, agent):
+    session_with(agent, [asked("p", "Go")], title=WALL[:120])
+    page = Page(viewer.get("/sessions/").content)
+    assert "Mend the → fence." in page.text
+    assert "\\n" not in page.text
+
+
+def test_a_long_prompt_is_folded_after_twelve_lines(viewer, agent):
+    session = session_with(agent, [asked("p", "\n".join(f"Line {n}." for n in range(1, 41)))])
+    text = shown(viewer, session).text
+    assert "Line 12." in text and "Line 13." not in text
+    assert "40 lines" in text
+
+
+@pytest.mark.parametrize(
+    ("said_by_tool", "fault"),
+    [
+        ("<tool_use_error>String not found</tool_use_error>", "String not found"),
+        ("╭──────────╮\n│ No such remote │\n╰──────────╯", "No such remote"),
+        ("Exit code 2\n======\n42\n\nfatal: not a repository", "exit 2: fatal: not a repository"),
+        ("----\n12\n", "----"),
+    ],
+)
+def test_the_fault_of_a_call_is_its_first_line_with_letters(viewer, agent, said_by_tool, fault):
+    session = session_with(
+        agent, [asked("p", "Go"), call("c", "Bash", {"command": "x"}), result("c", said_by_tool, "error")]
+    )
+    assert shown(viewer, session).all("span", **{"class": "fault untrusted"})
+    assert fault in shown(viewer, session).text
+
+
+def test_a_path_begins_at_the_working_directory_and_ends_with_its_name(viewer, agent):
+    session = session_with(agent, [asked("p", "Go"), call("c", "Read", {"file_path": EDIT["file_path"]})], metadata=CWD)
+    page = shown(viewer, session)
+    assert page.all("code", title="/home/kim/shop/src/app.py")
+    assert "src/" in page.words and "app.py" in page.words
+
+
+def test_an_edit_is_a_diff_in_the_row_and_in_the_inspector_and_its_answer_is_folded(viewer, agent):
+    answer = "The file has been updated. Here is the result:\n     1→x = 2\n"
+    session = session_with(agent, [asked("p", "Go"), call("c", "Edit", EDIT), result("c", answer)])
+    for tail in ("/events/2/body", "/events/2?tab=arguments"):
+        page = shown(viewer, session, tail)
+        assert len(page.all("mark")) == 2, tail
+        assert "no line numbers recorded" in page.text
+        assert "old_string" not in page.text
+    assert "What the tool answered" in shown(viewer, session, "/events/2/body").text
+    assert "old_string" in shown(viewer, session, "/events/2?tab=raw").text
+
+
+def test_a_failed_edit_shows_what_the_tool_said(viewer, agent):
+    session = session_with(agent, [asked("p", "Go"), call("c", "Edit", EDIT), result("c", "String not found", "error")])
+    assert "What the tool answered" not in shown(viewer, session, "/events/2/body").text
+
+
+def test_a_query_is_a_block_of_code_and_a_file_has_the_colours_of_its_name(viewer, agent):
+    new = [
+        asked("p", "Go"),
+        call("q", "run_sql", {"query": "SELECT id FROM orders WHERE total > 10", "database": "shop"}),
+        call("r", "Read", {"file_path": "a.py"}),
+        result("r", "     1→def f():\n     2→    return 1\n"),
+    ]
+    session = session_with(agent, new)
+    query = shown(viewer, session, "/events/2/body")
+    assert query.all("pre", **{"class": "code command untrusted"}) and "SELECT" in query.words
+    read = shown(viewer, session, "/events/3/body")
+    assert [attributes for tag, attributes in read.tags if attributes.get("class") == "t-word"]
+    assert "def" in read.words
+
+
+def test_output_of_a_terminal_keeps_its_colours_and_its_last_state(viewer, agent):
+    output = "\x1b[31mred\x1b[0m\n10 %\r90 %\r100 %\n"
+    session = session_with(agent, [asked("p", "Go"), call("c", "Bash", {"command": "make"}), result("c", output)])
+    page = shown(viewer, session, "/events/2/body")
+    assert page.all("span", **{"class": "a-red"})
+    assert "90 %" not in page.text and "100 %" in page.text
+    assert "2 states of lines that were written over are left out" in " ".join(page.text.split())
+
+
+def test_reasoning_is_markdown(viewer, agent):
+    session = session_with(agent, [asked("p", "Go"), other("r", "reasoning", "**Switching to grep**\n\nIt is faster.")])
+    page = shown(viewer, session)
+    assert page.all("strong") and "Switching to grep" in page.words
+
+
+def test_a_turn_does_not_last_beyond_the_next_one(viewer, agent):
+    new = [
+        asked("p1", "First", 0),
+        said("m1", "Answer", 20),
+        other("late", "system", data={"type": "resumed"}),
+        asked("p2", "Second", 120),
+        said("m2", "Answer", 130),
+    ]
+    new[2] = replace(new[2], at=at(18_000))
+    session = session_with(agent, new)
+    text = shown(viewer, session).text
+    assert "≤ 2 m" in text
+    assert "4 h" not in text.partition("Second")[0].rpartition("First")[2]
+
+
+def test_a_call_whose_times_are_all_the_same_has_no_duration(viewer, agent):
+    session = session_with(
+        agent, [asked("p", "Go"), call("c", "Bash", {"command": "x"}, 5), result("c", "ok", seconds=5)]
+    )
+    page = shown(viewer, session)
+    assert page.all("span", title="Call and result have the same time")
+    assert "0 ms" not in page.text
