@@ -10,7 +10,7 @@ from .views.approvals import attention, batch, decisions, handling, inbox, reaso
 from .views.money import tool_calls, usage, wallets
 from .views.policies import editor, grants
 from .views.policies import pages as policies
-from .views.reviews import box, comments, queues, rubrics
+from .views.reviews import box, comments, queues, rubrics, saved_views
 from .views.session import chat, continuation, cost, event, files, lenses, page, strip, waterfall
 from .views.settings import absences, notices, outgoing_webhooks, push, secrets, slack, workspace
 from .views.triggers import schedules, webhook_endpoints, webhook_receiver
@@ -29,6 +29,10 @@ session_urls = [
     path("sessions/compare/", compare.index, name="session-compare"),
     path("sessions/lens", lenses.choose, name="lens-choice"),
     path("sessions/strips", strip.small, name="session-strips"),
+    path("sessions/views/", saved_views.save, name="view-save"),
+    path("sessions/views/<uuid:view_id>/remove/", saved_views.remove, name="view-remove"),
+    path("sessions/columns/", saved_views.columns, name="list-columns"),
+    path("sessions/do/", saved_views.do, name="session-bulk"),
     path(PAGE, page.page, name="session-detail"),
     path(f"{PAGE}/context", lenses.context, name="session-context"),
     path(f"{PAGE}/rows", page.rows, name="session-rows"),

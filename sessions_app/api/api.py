@@ -19,6 +19,7 @@ from sessions_app.services import sessions as session_service
 from sessions_app.services.approvals import decisions as approval_service
 from sessions_app.services.escalations import absences as absence_service
 from sessions_app.services.money import budgets, ledger
+from sessions_app.services.reviews import problems as review_problems
 from sessions_app.services.stops import stops as stop_service
 from sessions_app.services.turns import messages
 from sessions_app.services.upkeep import disk
@@ -45,6 +46,7 @@ from .log import cost, files, overview, summary
 from .notices import outgoing_webhooks
 from .parsing import BodyParser
 from .problems import Problem, invalid
+from .reviews import reviews
 
 ROOT = "/api/v1"
 SEED_ROOT = "/dashboard/agents"
@@ -61,6 +63,8 @@ FAULTS: dict[type[Exception], Callable[[Any], Problem]] = {
     messages.NotActive: lambda error: Problem(409, str(error)),
     messages.TooLong: lambda error: invalid("/text", str(error)),
     budgets.Spent: lambda error: Problem(402, str(error)),
+    review_problems.Refused: lambda error: invalid(f"/{error.field}", str(error)),
+    review_problems.NotAllowed: lambda error: Problem(403, str(error)),
     stop_service.Refused: lambda error: invalid(f"/{error.field}", str(error)),
     stop_service.NotAllowed: lambda error: Problem(403, str(error)),
     stop_service.NotInForce: lambda error: Problem(409, str(error)),
@@ -119,6 +123,7 @@ def build() -> NinjaAPI:
         audit,
         oversight,
         files,
+        reviews,
         cost,
         summary,
         overview,

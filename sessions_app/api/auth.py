@@ -18,7 +18,9 @@ from sessions_app.models import (
     Budget,
     Grant,
     Member,
+    ReviewQueue,
     Role,
+    Rubric,
     Schedule,
     Session,
     Stop,
@@ -49,6 +51,8 @@ IN_PATHS: dict[str, type[Model]] = {
     "run_id": TriggerRun,
     "stop_id": Stop,
     "absence_id": Absence,
+    "queue_id": ReviewQueue,
+    "rubric_id": Rubric,
 }
 
 

@@ -9,28 +9,27 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
-from sessions_app.models import Agent, Session
+from sessions_app.models import Agent, Role, SavedView, Session
+from sessions_app.queries import members
 from sessions_app.queries.money.totals import Sums
+from sessions_app.queries.reviews import saved_views, seen
 from sessions_app.queries.sessions import said, session_filter
 from sessions_app.queries.sessions import session_list as queries
 from sessions_app.queries.sessions.run_summaries import note_summaries
 
-from . import access
+from . import access, list_columns
 from .pages import page_or_fragment, wants_fragment
 
 ROWS = 50
-COLUMNS = (
-    ("title", "Session", ""), (None, "Run", "cell-strip"), (None, "Agent", ""), ("started", "Started", ""),
-    ("turns", "Turns", "right"), ("tokens", "Tokens", "right"), ("cost", "Cost", "right"),
-    ("errors", "Errors", "right"),
-)  # fmt: skip
 QUICK = (
     ("needs_approval", "true", "Pending approvals"), ("has_errors", "true", "With errors"),
     ("status", "running", "Running"), ("status", "archived", "Archived"),
+    ("verdict", "none", "Not reviewed"), ("verdict", "fail", "Failed in review"), ("assignee", "me", "Assigned to me"),
 )  # fmt: skip
 NAMED = {
     "agent": "agent", "status": "status", "origin": "came by", "tag": "tag", "from": "from", "to": "to",
     "min_cost": "at least $", "model": "model", "tool": "tool", "used_from": "used from", "used_to": "used to",
+    "verdict": "verdict", "assignee": "assigned to",
 }  # fmt: skip
 
 
@@ -38,25 +37,56 @@ NAMED = {
 @access.viewer
 def index(request: access.DeskRequest) -> HttpResponse:
     """All sessions of the workspace; the URL holds filter, order and place."""
-    read = session_filter.read(request.GET)
-    context = {"read": read, "chips": _chips(read), "columns": _columns(read), **_choices(request)}
-    context |= _found(request, read)
+    read = session_filter.read(request.GET, request.member.pk)
+    names = list_columns.shown(saved_views.columns_of(request.member))
+    for name in session_filter.unknown(request.GET):
+        read.errors[name] = "the list has no filter of this name, or has it no more; take it out of the address"
+    may = Role(request.member.role).covers(Role.REVIEWER)
+    context: dict[str, Any] = {"read": read, "shown": names, "may_review": may}
+    if not (wants_fragment(request) and request.GET.get("cursor")):
+        context |= {"chips": _chips(read), "columns": list_columns.heads(read, names), **_choices(request)}
+        context |= _tools(request, read, names)
+    context |= _found(request, read, names)
     cursor = request.GET.get("cursor")
     fragment = "sessions/list/_rows.html" if cursor and not read.errors else "sessions/list/_list.html"
     return page_or_fragment(request, "sessions/list/index.html", fragment, context, status=400 if read.errors else 200)
 
 
-def _found(request: access.DeskRequest, read: session_filter.ReadFilter) -> dict[str, Any]:
+def _tools(request: access.DeskRequest, read: session_filter.ReadFilter, names: list[str]) -> dict[str, Any]:
+    """Saved views, columns to choose from, and who sessions can be assigned to."""
+    here, mine = read.query(), request.member.pk
+    views = saved_views.views_of(request.member)
+    return {
+        "views": [View(one, f"?{one.query}" == here, one.member_id == mine) for one in views],
+        "column_choices": list_columns.choices(names), "query": here,
+        "people": list(members.deciders(request.member.workspace_id)),
+        "verdicts": queries.VERDICTS,
+    }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class View:
+    """A saved view as the list shows it."""
+
+    view: SavedView
+    on: bool
+    is_mine: bool
+
+
+def _found(request: access.DeskRequest, read: session_filter.ReadFilter, names: list[str]) -> dict[str, Any]:
     """Rows and totals; a value that only the query can judge becomes an error of the form."""
     try:
         found = queries.filtered(request.member.workspace_id, read.wanted)
-        page = queries.page(found, read.wanted.sort, ROWS, request.GET.get("cursor"))
+        rows = found.select_related("assignee__user") if "assignee" in names else found
+        page = queries.page(rows, read.wanted.sort, ROWS, request.GET.get("cursor"))
     except queries.BadFilter as bad:
         read.errors[bad.field] = str(bad)
     if read.errors:
         return {}
     note_summaries(page.items)
-    more = {"page": page, "more": read.query(cursor=page.next_cursor)}
+    seen_to = seen.seen_by(request.member, [one.pk for one in page.items])
+    unseen = {pk: one.last_seq - seen_to[pk] for one in page.items if (pk := one.pk) in seen_to}
+    more = {"page": page, "more": read.query(cursor=page.next_cursor), "unseen": unseen}
     if wants_fragment(request) and request.GET.get("cursor"):
         return more  # further rows of a table whose totals stand above it already
     if read.wanted.q:
@@ -117,28 +147,3 @@ def _chips(read: session_filter.ReadFilter) -> list[Chip]:
         if read.values[name] and (name, read.values[name]) not in shown
     ]
     return quick + others
-
-
-@dataclass(frozen=True)
-class Column:
-    """A head of the table; ``url`` sorts by it, or the other way round when it is sorted by it already."""
-
-    text: str
-    css: str
-    url: str = ""
-    sorted: str = ""
-    """ascending, descending or nothing."""
-
-
-def _columns(read: session_filter.ReadFilter) -> list[Column]:
-    order = read.wanted.sort
-    made = []
-    for name, text, css in COLUMNS:
-        if name is None:
-            made.append(Column(text, css))
-            continue
-        direction = {name: "ascending", f"-{name}": "descending"}.get(order, "")
-        first = name if name == "title" else f"-{name}"
-        other = order.removeprefix("-") if order.startswith("-") else f"-{order}"
-        made.append(Column(text, css, read.query(sort=other if direction else first), direction))
-    return made

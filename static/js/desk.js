@@ -45,6 +45,8 @@ document.addEventListener("keydown", (event) => {
     if (search) { event.preventDefault(); search.focus(); search.select(); }
   } else if (event.key === "j" || event.key === "k") {
     step(event.key === "j" ? 1 : -1);
+  } else if (event.key === "x") {
+    choose();
   }
 });
 
@@ -64,6 +66,9 @@ function step(by) {
   rows[next].focus();
   rows[next].scrollIntoView({ block: "nearest" });
 }
+
+// x chooses the row, where rows can be chosen.
+const choose = () => document.activeElement.closest("[data-row]")?.closest("tr")?.querySelector("input[type=checkbox]")?.click();
 
 async function copyFrom(button) {
   const source = document.getElementById(button.dataset.copy);

@@ -8,7 +8,18 @@ from uuid import UUID, uuid4
 
 from django.utils import timezone
 
-from sessions_app.models import Absence, Agent, Budget, Grant, Role, Session, TriggerRun, WebhookDelivery
+from sessions_app.models import (
+    Absence,
+    Agent,
+    Budget,
+    Grant,
+    ReviewQueue,
+    Role,
+    Rubric,
+    Session,
+    TriggerRun,
+    WebhookDelivery,
+)
 from sessions_app.services import agents, audit
 from sessions_app.services.approvals import requests
 from sessions_app.services.money import budgets
@@ -64,6 +75,8 @@ def make_things(agent: Agent, session: Session) -> dict[str, UUID]:
         "redaction_id": uuid4(),
         "message_id": uuid4(),
         "subject_id": uuid4(),
+        "queue_id": ReviewQueue.objects.create(workspace_id=workspace_id, name="Queue", seed="s").pk,
+        "rubric_id": Rubric.objects.create(workspace_id=workspace_id, name="Tone", kind="scale").pk,
     }
 
 

@@ -18,7 +18,7 @@ from .build import asks, session_of, words
 
 
 def titles(response) -> list[str]:
-    return re.findall(r'data-row href="[^"]*/chat/[^"]*">([^<]*)</a>', response.content.decode())
+    return re.findall(r'data-row href="[^"]*/chat/[^"]*"[^>]*>([^<]*)</a>', response.content.decode())
 
 
 @pytest.fixture

@@ -30,6 +30,8 @@ class SessionQuery(BaseModel):
     min_cost: Decimal | None = Field(None, ge=0, le=10**9, decimal_places=10, description="US dollars")
     has_errors: bool | None = None
     needs_approval: bool | None = None
+    verdict: str = Field("", max_length=50, description=", ".join(queries.VERDICTS))
+    assignee: str = Field("", max_length=50, description="id of a member, or none")
     sort: str = Field(
         queries.DEFAULT_SORT, max_length=50, description=", ".join(queries.SORTS) + '; "-" in front reverses'
     )

@@ -37,7 +37,7 @@ function put(row, count) {
   mark.dataset.about = row.dataset.seq;
   mark.textContent = count;
   mark.title = mark.ariaLabel = `${count} comment${count === 1 ? "" : "s"}`;
-  (row.querySelector(".when") ?? row.lastElementChild ?? row).before(mark);
+  (row.querySelector(".who") ?? row.firstElementChild ?? row).append(" ", mark);
 }
 
 document.addEventListener("click", (event) => {

@@ -1,0 +1,204 @@
+"""Reviews: verdicts and comments of people, rubrics, queues.
+
+A verdict, a comment and a place in a queue are a person's: keys of whatever role read them, and give none (403).
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
+
+from sessions_app import models
+from sessions_app.queries.reviews import queues as queue_queries
+from sessions_app.queries.reviews import verdicts as queries
+from sessions_app.queries.sessions.session_list import BadFilter
+from sessions_app.services.reviews import assignments, comments, queues, rubrics, verdicts
+from sessions_app.services.reviews.comments import Range
+
+from ..auth import admin, reader, writer
+from ..idempotency import once
+from ..paging import Cursor, Limit, Page, keyset
+from ..parsing import reply
+from ..problems import Problem, invalid, not_found
+from ..schemas.common import NOTHING, NoBody
+from ..schemas.reviews import (
+    Agreement,
+    Assignment,
+    Comment,
+    NewComment,
+    NewQueue,
+    NewRubric,
+    NewVerdict,
+    Queue,
+    QueueProgress,
+    Review,
+    Rubric,
+    Verdict,
+)
+from ..schemas.sessions import Session as SessionSchema
+from ..sessions import session_read, session_schema
+
+router = Router(tags=["reviews"])
+PERSON = "a review is a person's: sign in to give it; a key reads reviews, of whatever role it is"
+
+
+def _member(request: HttpRequest) -> models.Member:
+    """The person who asks. Raises 403 for a key."""
+    if request.auth.member_id is None:
+        raise Problem(403, PERSON)
+    return models.Member.objects.select_related("user").get(pk=request.auth.member_id)
+
+
+@router.get("/reviews", auth=reader, response=Page[Verdict])
+def list_verdicts(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
+    """Current verdicts of the workspace, the newest first."""
+    found = models.Verdict.objects.filter(workspace=request.auth.workspace, is_current=True).exclude(says="")
+    rows, next_cursor = keyset(found, "id", limit, cursor, UUID)
+    return reply(Page(items=[Verdict.from_row(row) for row in rows], next_cursor=next_cursor))
+
+
+@router.get("/sessions/{uuid:session_id}/review", auth=reader, response=Review)
+def read_review(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """What people say of a session: verdicts, comments, and whether they agree."""
+    return reply(_review(session_read(request, session_id)))
+
+
+@router.post("/sessions/{uuid:session_id}/verdict", auth=writer, response=Verdict)
+def give_verdict(request: HttpRequest, session_id: UUID, new: NewVerdict) -> HttpResponse:
+    """Give one's verdict, in place of the one before. 403 for keys."""
+    session, member = session_read(request, session_id), _member(request)
+    said = verdicts.Said(new.verdict, new.scores, new.note, new.last_seq)
+    return reply(Verdict.from_row(verdicts.give(session.pk, member, said, by=request.auth.actor)))
+
+
+@router.delete("/sessions/{uuid:session_id}/verdict", auth=writer, response={204: None})
+def withdraw_verdict(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """Take one's verdict back; the history keeps it. 403 for keys."""
+    session, member = session_read(request, session_id), _member(request)
+    verdicts.withdraw(session.pk, member, by=request.auth.actor)
+    return HttpResponse(status=204)
+
+
+@router.post("/sessions/{uuid:session_id}/comments", auth=writer, response={201: Comment})
+@once
+def add_comment(request: HttpRequest, session_id: UUID, new: NewComment) -> HttpResponse:
+    """A comment on a session, on events of it, or in answer to another. 403 for keys."""
+    session, member = session_read(request, session_id), _member(request)
+    parent = models.Comment.objects.filter(session=session, pk=new.parent_id).select_related("parent").first()
+    if new.parent_id and parent is None:
+        raise invalid("/parent_id", "there is no such comment on this session")
+    about = Range(new.first_seq, new.last_seq)
+    made = comments.add(session.pk, member, new.text, about, parent, by=request.auth.actor)
+    return reply(Comment.from_row(made), 201)
+
+
+@router.post("/sessions/{uuid:session_id}/assign", auth=writer, response=SessionSchema)
+def assign(request: HttpRequest, session_id: UUID, new: Assignment) -> HttpResponse:
+    """Give a session to a reviewer, or to nobody. 403 for keys."""
+    session, member = session_read(request, session_id), _member(request)
+    here = models.Member.objects.filter(workspace=request.auth.workspace).select_related("user")
+    assignee = here.filter(pk=new.assignee_id).first()
+    if new.assignee_id and assignee is None:
+        raise invalid("/assignee_id", "there is no such member in this workspace")
+    assignments.assign([session.pk], assignee, member, by=request.auth.actor)
+    return reply(session_schema(session_read(request, session_id)))
+
+
+@router.get("/reviews/rubrics", auth=reader, response=Page[Rubric])
+def list_rubrics(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
+    """Rubrics in use, the newest first."""
+    rows, next_cursor = keyset(queries.rubrics_of(request.auth.workspace.id), "id", limit, cursor, UUID)
+    return reply(Page(items=[Rubric.from_row(row) for row in rows], next_cursor=next_cursor))
+
+
+@router.post("/reviews/rubrics", auth=admin, response={201: Rubric})
+@once
+def add_rubric(request: HttpRequest, new: NewRubric) -> HttpResponse:
+    """Something that reviewers score from now on. 403 for keys."""
+    made = rubrics.add(_member(request), new.name, new.kind, by=request.auth.actor)
+    return reply(Rubric.from_row(made), 201)
+
+
+@router.delete("/reviews/rubrics/{uuid:rubric_id}", auth=admin, response={204: None})
+def retire_rubric(request: HttpRequest, rubric_id: UUID) -> HttpResponse:
+    """Ask for it no more; scores that were given stay. 403 for keys."""
+    member = _member(request)
+    rubric = models.Rubric.objects.filter(workspace=request.auth.workspace, pk=rubric_id).first()
+    if rubric is None:
+        raise not_found("rubric")
+    rubrics.retire(rubric, member, by=request.auth.actor)
+    return HttpResponse(status=204)
+
+
+@router.get("/reviews/queues", auth=reader, response=Page[Queue])
+def list_queues(request: HttpRequest, limit: Limit, cursor: Cursor) -> HttpResponse:
+    """Queues that are open, the newest first."""
+    rows, next_cursor = keyset(queue_queries.open_queues(request.auth.workspace.id), "id", limit, cursor, UUID)
+    return reply(Page(items=[Queue.from_row(row) for row in rows], next_cursor=next_cursor))
+
+
+@router.post("/reviews/queues", auth=writer, response={201: Queue})
+@once
+def make_queue(request: HttpRequest, new: NewQueue) -> HttpResponse:
+    """A queue of the sessions that pass a filter, or of a share of them. 403 for keys."""
+    made = queues.make(_member(request), new.rules(), by=request.auth.actor)
+    return reply(Queue.from_row(made), 201)
+
+
+@router.get("/reviews/queues/{uuid:queue_id}", auth=reader, response=QueueProgress)
+def read_queue(request: HttpRequest, queue_id: UUID) -> HttpResponse:
+    """A queue, how far it is, and whether its reviewers agree. 409 where its filter means nothing any more."""
+    queue = _queue(request, queue_id)
+    try:
+        progress = queue_queries.progress_of(queue)
+        agreed = Agreement.from_value(queue_queries.agreement_in(queue))
+    except BadFilter as bad:
+        raise _stale(bad) from None
+    counted = {"sessions": progress.sessions, "left": progress.left, "more": progress.more}
+    return reply(QueueProgress.from_row(queue, agreement=agreed, **counted))
+
+
+@router.post("/reviews/queues/{uuid:queue_id}/next", auth=writer, response={200: SessionSchema, 204: None})
+def take_next(request: HttpRequest, queue_id: UUID, nothing: NoBody = NOTHING) -> HttpResponse:
+    """The next session for the caller, who has it for half an hour; 204 when none is left. 403 for keys."""
+    queue, member = _queue(request, queue_id), _member(request)
+    if queue.closed_at:
+        raise Problem(409, "this queue is closed")
+    try:
+        session = assignments.take_next(queue, member)
+    except BadFilter as bad:
+        raise _stale(bad) from None
+    return reply(session_schema(session_read(request, session.pk))) if session else HttpResponse(status=204)
+
+
+@router.post("/reviews/queues/{uuid:queue_id}/close", auth=writer, response=Queue)
+def close_queue(request: HttpRequest, queue_id: UUID, nothing: NoBody = NOTHING) -> HttpResponse:
+    """Give nothing out of it any more; a second time changes nothing. 403 for keys."""
+    queue = _queue(request, queue_id)
+    queues.close(queue, _member(request), by=request.auth.actor)
+    queue.refresh_from_db()
+    return reply(Queue.from_row(queue))
+
+
+def _queue(request: HttpRequest, queue_id: UUID) -> models.ReviewQueue:
+    queue = models.ReviewQueue.objects.filter(workspace=request.auth.workspace, pk=queue_id).first()
+    if queue is None:
+        raise not_found("queue")
+    return queue
+
+
+def _stale(bad: BadFilter) -> Problem:
+    return Problem(409, f"the filter of this queue cannot be understood: {bad.field}: {bad}")
+
+
+def _review(session: models.Session) -> Review:
+    found = queries.review_of(session)
+    said = models.Comment.objects.filter(session=session).order_by("id")[: comments.MOST]
+    return Review(
+        session_id=session.pk, verdict=session.verdict, assignee_id=session.assignee_id,
+        verdicts=[Verdict.from_row(one) for one in found.current],
+        earlier=[Verdict.from_row(one) for one in found.earlier],
+        agreement=Agreement.from_value(found.agreement), comments=[Comment.from_row(one) for one in said],
+    )  # fmt: skip

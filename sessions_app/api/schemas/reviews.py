@@ -1,0 +1,166 @@
+"""Verdicts, comments, rubrics and review queues: what is sent and what is answered."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, Field, StrictBool, StrictInt, StringConstraints
+
+from sessions_app import models
+from sessions_app.queries.reviews import agreement as agreement_queries
+from sessions_app.services.reviews import comments, queues, rubrics, verdicts
+
+from .common import Body
+
+Seq = Annotated[int, Field(ge=0, le=2**31 - 1)]
+
+
+class NewVerdict(Body):
+    verdict: Literal["pass", "fail", "unsure"]
+    scores: dict[str, StrictInt | StrictBool] = Field(
+        {}, description="by the name of the rubric: 1 to 5, or true or false"
+    )
+    note: Annotated[str, Field(max_length=verdicts.MOST_NOTE)] = ""
+    last_seq: Seq | None = Field(None, description="the last event that was looked at; null: the last there is")
+
+
+class Score(BaseModel):
+    name: str
+    kind: Literal["scale", "yes_no"]
+    value: int | bool
+
+
+class Verdict(BaseModel):
+    """What a person said of a session."""
+
+    id: UUID
+    session_id: UUID
+    by: str
+    verdict: Literal["pass", "fail", "unsure", "withdrawn"]
+    scores: list[Score]
+    note: str
+    last_seq: int = Field(description="what came after this event it says nothing of")
+    at: datetime
+    is_current: bool
+
+    @classmethod
+    def from_row(cls, row: models.Verdict) -> Verdict:
+        kept = ("id", "session_id", "by", "scores", "note", "last_seq", "at", "is_current")
+        return cls(verdict=row.says or "withdrawn", **{name: getattr(row, name) for name in kept})
+
+
+class Agreement(BaseModel):
+    """Between people who reviewed the same sessions."""
+
+    sessions: int = Field(description="those with two verdicts or more")
+    pairs: int
+    share: float | None = Field(description="of pairs of verdicts that agree")
+    kappa: float | None = Field(description="beyond chance; null where there is not enough to tell")
+    kind: Literal["Cohen", "Fleiss"]
+
+    @classmethod
+    def from_value(cls, value: agreement_queries.Agreement) -> Agreement:
+        return cls(**{name: getattr(value, name) for name in cls.model_fields})
+
+
+class Comment(BaseModel):
+    id: UUID
+    parent_id: UUID | None
+    by: str
+    text: str = Field(description="Markdown; empty where the comment was deleted")
+    first_seq: int | None
+    last_seq: int | None
+    made_at: datetime
+    edited_at: datetime | None
+    deleted_at: datetime | None
+    resolved_at: datetime | None
+    resolved_by: str
+
+    @classmethod
+    def from_row(cls, row: models.Comment) -> Comment:
+        return cls(**{name: getattr(row, name) for name in cls.model_fields})
+
+
+class NewComment(Body):
+    text: Annotated[str, StringConstraints(min_length=1, max_length=comments.MOST_TEXT, pattern=r"\S")]
+    first_seq: Seq | None = None
+    last_seq: Seq | None = None
+    parent_id: UUID | None = None
+
+
+class Review(BaseModel):
+    """Everything that people say of a session."""
+
+    session_id: UUID
+    verdict: Literal["pass", "fail", "unsure", "mixed", ""] = Field(description="of all; empty: nobody gave one")
+    assignee_id: UUID | None
+    verdicts: list[Verdict] = Field(description="current ones, one of each person")
+    earlier: list[Verdict] = Field(description="replaced and withdrawn ones, the newest first; at most 200")
+    agreement: Agreement
+    comments: list[Comment]
+
+
+class NewRubric(Body):
+    name: Annotated[str, Field(min_length=1, max_length=rubrics.MOST_NAME)]
+    kind: Literal["scale", "yes_no"]
+
+
+class Rubric(BaseModel):
+    id: UUID
+    name: str
+    kind: Literal["scale", "yes_no"]
+    made_by: str
+    made_at: datetime
+
+    @classmethod
+    def from_row(cls, row: models.Rubric) -> Rubric:
+        return cls(**{name: getattr(row, name) for name in cls.model_fields})
+
+
+class NewQueue(Body):
+    name: Annotated[str, Field(min_length=1, max_length=queues.MOST_NAME)]
+    filter: Annotated[str, Field(max_length=queues.MOST_FILTER)] = Field(
+        "", description="query string of the session list, as has_errors=true&agent=refunds"
+    )
+    percent: Annotated[Decimal, Field(gt=0, le=100, decimal_places=2)] = Decimal(100)
+    wanted: Annotated[int, Field(ge=1, le=queues.MOST_WANTED)] = 1
+    seed: Annotated[str, Field(max_length=queues.MOST_SEED)] = ""
+
+    def rules(self) -> queues.Rules:
+        return queues.Rules(**self.model_dump())
+
+
+class Queue(BaseModel):
+    """Sessions to review. The same filter, percent and seed are the same sessions, everywhere and ever after."""
+
+    id: UUID
+    name: str
+    filter: str
+    percent: Decimal
+    seed: str
+    wanted: int
+    made_by: str
+    made_at: datetime
+    closed_at: datetime | None
+
+    @classmethod
+    def from_row(cls, row: models.ReviewQueue, **more: Any) -> Queue:
+        return cls(**{name: getattr(row, name) for name in Queue.model_fields}, **more)
+
+
+class QueueProgress(Queue):
+    sessions: int
+    left: int
+    more: bool = Field(description="there are more than were counted")
+    agreement: Agreement
+
+    @classmethod
+    def from_row(cls, row: models.ReviewQueue, **more: Any) -> QueueProgress:
+        return cls(**{name: getattr(row, name) for name in Queue.model_fields}, **more)
+
+
+class Assignment(Body):
+    assignee_id: UUID | None = Field(description="id of a member; null: nobody")

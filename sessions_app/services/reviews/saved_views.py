@@ -1,0 +1,76 @@
+"""Saved views of the session list, and the columns that a member chose for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db import IntegrityError, transaction
+from django.http import QueryDict
+
+from sessions_app.models import ListColumns, Member, Role, SavedView
+
+from .. import audit
+from ..log.sanitise import text
+from .problems import NotAllowed, Refused, require
+
+MOST, MOST_NAME, MOST_QUERY = 100, 60, 2_000
+PLACES = ("cursor", "totals")
+"""Where somebody was in the list is no part of a view."""
+
+
+@transaction.atomic
+def save(member: Member, name: str, query: str, *, shared: bool, by: audit.Actor) -> SavedView:
+    """Keep a query string of the list under a name; under the name of an own view in its place.
+
+    Raises ``Refused``, and ``NotAllowed`` where a viewer would share one.
+    """
+    if shared:
+        require(member, Role.REVIEWER)
+    name = " ".join(text(name).split())
+    if not 0 < len(name) <= MOST_NAME:
+        raise Refused("name", f"the name has {len(name)} characters; use 1 to {MOST_NAME}")
+    kept = QueryDict(text(query).strip().removeprefix("?"), mutable=True)
+    for place in PLACES:
+        kept.pop(place, None)
+    if len(kept.urlencode()) > MOST_QUERY:
+        raise Refused("query", f"this view has more than {MOST_QUERY:,} characters; take filters away")
+    mine = SavedView.objects.filter(member=member)
+    before = mine.filter(name=name).first()
+    if before is None and mine.count() >= MOST:
+        raise Refused("name", f"you have {MOST} views already; remove one first")
+    try:
+        with transaction.atomic():
+            view, _ = mine.update_or_create(
+                workspace_id=member.workspace_id, member=member, name=name,
+                defaults={"query": kept.urlencode(), "is_shared": shared, "made_by": text(by.name)},
+            )  # fmt: skip
+    except IntegrityError:
+        raise Refused("name", f'a view "{name}" was saved at this moment; try again') from None
+    if shared or (before and before.is_shared):
+        audit.record(
+            member.workspace_id, by, "saved_view.shared" if shared else "saved_view.unshared",
+            subject=("saved_view", view.pk), name=name, query=view.query,
+        )  # fmt: skip
+    return view
+
+
+@transaction.atomic
+def remove(view: SavedView, member: Member, *, by: audit.Actor) -> None:
+    """Forget a view: one's own, or as an admin a shared one. Raises ``NotAllowed``."""
+    is_admin = view.is_shared and Role(member.role).covers(Role.ADMIN)
+    if view.member_id != member.pk and not is_admin:
+        raise NotAllowed("this view is somebody else's; they remove it, or an admin does")
+    if view.is_shared:
+        audit.record(
+            view.workspace_id, by, "saved_view.removed", subject=("saved_view", view.pk), name=view.name,
+            query=view.query,
+        )  # fmt: skip
+    view.delete()
+
+
+def choose_columns(member: Member, names: Sequence[str], known: Sequence[str]) -> None:
+    """The columns that the member sees, in the order of ``known``. Raises ``Refused`` for one that is not."""
+    if unknown := [name for name in names if name not in known]:
+        raise Refused("columns", f'"{unknown[0][:40]}" is no column; there are {", ".join(known)}')
+    chosen = [name for name in known if name in names]
+    ListColumns.objects.update_or_create(member=member, defaults={"names": chosen})

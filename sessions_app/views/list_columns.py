@@ -1,0 +1,74 @@
+"""Columns of the session list: which there are, and which a reader sees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sessions_app.queries.sessions.session_filter import ReadFilter
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A column that there is; one with an order can be sorted by."""
+
+    name: str
+    text: str
+    css: str = ""
+    order: str = ""
+
+
+KINDS = (
+    Kind("title", "Session", order="title"),
+    Kind("run", "Run", "cell-strip"),
+    Kind("agent", "Agent"),
+    Kind("started", "Started", order="started"),
+    Kind("turns", "Turns", "right", "turns"),
+    Kind("tokens", "Tokens", "right", "tokens"),
+    Kind("cost", "Cost", "right", "cost"),
+    Kind("errors", "Errors", "right", "errors"),
+    Kind("verdict", "Verdict"),
+    Kind("assignee", "Assigned to"),
+    Kind("tags", "Tags"),
+    Kind("origin", "Source"),
+)
+ALWAYS = ("title", "run")
+CHOICE = tuple(kind.name for kind in KINDS if kind.name not in ALWAYS)
+USUAL = ("agent", "started", "turns", "tokens", "cost", "errors", "verdict")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A head of the table; ``url`` sorts by it, or the other way round when it is sorted by it already."""
+
+    text: str
+    css: str
+    url: str = ""
+    sorted: str = ""
+    """ascending, descending or nothing."""
+
+
+def shown(chosen: Sequence[str] | None) -> list[str]:
+    """Names of the columns that are shown; one that a later version does not have is left out."""
+    names = USUAL if chosen is None else chosen
+    return [kind.name for kind in KINDS if kind.name in ALWAYS or kind.name in names]
+
+
+def choices(names: Sequence[str]) -> list[tuple[Kind, bool]]:
+    """The columns that can be chosen, each with whether it is."""
+    return [(kind, kind.name in names) for kind in KINDS if kind.name not in ALWAYS]
+
+
+def heads(read: ReadFilter, names: Sequence[str]) -> list[Column]:
+    """Heads of these columns."""
+    return [_head(read, kind) for kind in KINDS if kind.name in names]
+
+
+def _head(read: ReadFilter, kind: Kind) -> Column:
+    if not kind.order:
+        return Column(kind.text, kind.css)
+    order = read.wanted.sort
+    direction = {kind.order: "ascending", f"-{kind.order}": "descending"}.get(order, "")
+    first = kind.order if kind.order == "title" else f"-{kind.order}"
+    other = order.removeprefix("-") if order.startswith("-") else f"-{order}"
+    return Column(kind.text, kind.css, read.query(sort=other if direction else first), direction)

@@ -1,0 +1,163 @@
+"""Tools of the session list: saved views, columns, and what is done to many sessions at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from sessions_app.models import SavedView, Session
+from sessions_app.rendering import numbers
+from sessions_app.services.reviews import assignments, bulk, saved_views
+from sessions_app.services.reviews.problems import NotAllowed, Refused
+
+from .. import access, list_columns
+from ..tables import csv_response
+from .box import member_named
+
+HEAD = (
+    "session", "title", "agent", "status", "started at", "turns", "tokens", "cost USD", "errors", "verdict",
+    "assigned to", "tags",
+)  # fmt: skip
+
+
+@require_POST
+@access.viewer
+def save(request: access.DeskRequest) -> HttpResponse:
+    """Keep the list as it is shown under a name."""
+    query = request.POST.get("query", "")
+    try:
+        view = saved_views.save(
+            request.member, request.POST.get("name", ""), query, shared="shared" in request.POST,
+            by=access.actor(request),
+        )  # fmt: skip
+    except Refused as refused:
+        messages.error(request, f"The view was not saved: {refused}.")
+    except NotAllowed as refused:
+        raise PermissionDenied(f"{refused}.") from None
+    else:
+        messages.success(request, f"The view {view.name} is saved.")
+    return _back(query)
+
+
+@require_POST
+@access.viewer
+def remove(request: access.DeskRequest, view_id: UUID) -> HttpResponse:
+    """Forget a view."""
+    view = access.one(SavedView.objects.all(), request, view_id)
+    if not view.is_shared and view.member_id != request.member.pk:
+        raise PermissionDenied("This view is somebody else's.")
+    try:
+        saved_views.remove(view, request.member, by=access.actor(request))
+    except NotAllowed as refused:
+        raise PermissionDenied(f"{refused}.") from None
+    messages.success(request, f"The view {view.name} is removed.")
+    return _back(request.POST.get("query", ""))
+
+
+@require_POST
+@access.viewer
+def columns(request: access.DeskRequest) -> HttpResponse:
+    """The columns that the reader wants to see."""
+    try:
+        saved_views.choose_columns(request.member, request.POST.getlist("column"), list_columns.CHOICE)
+    except Refused as refused:
+        messages.error(request, f"The columns stay as they were: {refused}.")
+    return _back(request.POST.get("query", ""))
+
+
+@require_POST
+@access.viewer
+def do(request: access.DeskRequest) -> HttpResponse:
+    """What was chosen (``do``) with the sessions that are ticked; what is not there is told and left alone."""
+    ids = _ticked(request)
+    what, query = request.POST.get("do", ""), request.POST.get("query", "")
+    if not ids or len(ids) > bulk.MOST:
+        messages.error(request, f"Choose 1 to {bulk.MOST} sessions; {len(ids)} are chosen.")
+        return _back(query)
+    here = Session.objects.filter(workspace_id=request.member.workspace_id, pk__in=ids)
+    missing = len(ids) - here.count()
+    if missing:
+        messages.warning(request, f"{missing} of them are not there any more.")
+    if what == "csv":
+        return _csv(request, ids)
+    if what not in DEEDS:
+        messages.error(request, "Choose what to do with them.")
+        return _back(query)
+    try:
+        messages.success(request, DEEDS[what](request, ids))
+    except Refused as refused:
+        messages.error(request, f"Nothing was changed: {refused}.")
+    except NotAllowed as refused:
+        raise PermissionDenied(f"{refused}.") from None
+    return _back(query)
+
+
+def _ticked(request: access.DeskRequest) -> list[UUID]:
+    found: dict[UUID, None] = {}
+    for value in request.POST.getlist("session"):
+        try:
+            found[UUID(value)] = None
+        except ValueError:
+            raise PermissionDenied("A session that was chosen has no valid id.") from None
+    return list(found)
+
+
+def _tag(request: access.DeskRequest, ids: list[UUID]) -> str:
+    name = request.POST.get("tag", "")
+    return f"{_sessions(bulk.tag(ids, name, request.member, by=access.actor(request)))} tagged."
+
+
+def _untag(request: access.DeskRequest, ids: list[UUID]) -> str:
+    name = request.POST.get("tag", "")
+    changed = bulk.tag(ids, name, request.member, by=access.actor(request), remove=True)
+    return f"The tag was taken off {_sessions(changed)}."
+
+
+def _assign(request: access.DeskRequest, ids: list[UUID]) -> str:
+    to = member_named(request, request.POST.get("assignee", ""))
+    changed = assignments.assign(ids, to, request.member, by=access.actor(request))
+    return f"{_sessions(changed)} assigned to {to or 'nobody'}."
+
+
+def _archive(request: access.DeskRequest, ids: list[UUID]) -> str:
+    return f"{_sessions(bulk.archive(ids, request.member, by=access.actor(request)))} archived."
+
+
+DEEDS: dict[str, Callable[[access.DeskRequest, list[UUID]], str]] = {
+    "tag": _tag, "untag": _untag, "assign": _assign, "archive": _archive,
+}  # fmt: skip
+
+
+def _sessions(count: int) -> str:
+    return "1 session" if count == 1 else f"{count} sessions"
+
+
+def _csv(request: access.DeskRequest, ids: list[UUID]) -> HttpResponse:
+    here = Session.objects.filter(workspace_id=request.member.workspace_id, pk__in=ids)
+    rows = (
+        here.select_related("agent", "assignee__user").defer("source_record", "metadata").order_by("-started_at", "id")
+    )
+    return csv_response(
+        "sessions.csv", HEAD,
+        (
+            (
+                str(one.pk), str(one), one.agent.name, one.status, one.started_at, one.turn_count, one.total_tokens,
+                numbers.dollars(one.cost_amount).removeprefix("$") if one.cost_amount is not None else None,
+                one.error_count, one.verdict, str(one.assignee) if one.assignee else None, ", ".join(one.tags),
+            )
+            for one in rows
+        ),
+    )  # fmt: skip
+
+
+def _back(query: str) -> HttpResponse:
+    """To the list as it was: the query comes from a form, and nothing but a query is taken from it."""
+    query = query.removeprefix("?")
+    return redirect(f"{reverse('session-list')}?{query}" if query else reverse("session-list"))

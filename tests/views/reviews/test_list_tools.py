@@ -1,0 +1,158 @@
+"""Tools of the session list: saved views, columns, filters by review, and what is done to many sessions."""
+
+from __future__ import annotations
+
+import pytest
+
+from sessions_app.models import AuditEntry, Member, SavedView, Session
+from sessions_app.services import audit
+from sessions_app.services.reviews import seen, verdicts
+from tests.services.build import append, user
+
+from ..build import session_of, words
+
+
+def member(name: str) -> Member:
+    return Member.objects.get(user__first_name=name)
+
+
+def titles(client, query: str) -> set[str]:
+    page = words(client.get(f"/sessions/?{query}"))
+    return {title for title in ("First", "Second", "Third") if title in page}
+
+
+@pytest.fixture
+def three(agent) -> list[Session]:
+    return [session_of(agent, title=title) for title in ("First", "Second", "Third")]
+
+
+def test_the_list_is_filtered_by_verdict_and_by_who_is_to_review(reviewer, three):
+    first, second, _ = three
+    verdicts.give(first.pk, member("Rosa"), verdicts.Said("fail"), by=audit.COMMAND)
+    Session.objects.filter(pk=second.pk).update(assignee=member("Rosa"))
+    assert titles(reviewer, "verdict=fail") == titles(reviewer, "verdict=any") == {"First"}
+    assert titles(reviewer, "verdict=none") == {"Second", "Third"}
+    assert titles(reviewer, "assignee=me") == {"Second"}
+    assert titles(reviewer, f"assignee={member('Rosa').pk}") == {"Second"}
+    assert titles(reviewer, "assignee=none") == {"First", "Third"}
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("verdict=good", '"good" is no verdict'),
+        ("assignee=you", '"you" is nobody'),
+        ("mood=1", "no filter of this name"),
+    ],
+)
+def test_a_filter_that_means_nothing_is_told_by_name(reviewer, three, query, told):
+    answer = reviewer.get(f"/sessions/?{query}")
+    assert answer.status_code == 400 and told in words(answer)
+
+
+def test_a_view_is_saved_shared_replaced_and_removed(reviewer, viewer, three):
+    form = {"name": "Bad ones", "query": "?has_errors=true&cursor=abc", "shared": "on"}
+    assert reviewer.post("/sessions/views/", form).url == "/sessions/?has_errors=true&cursor=abc"
+    view = SavedView.objects.get()
+    assert (view.query, view.is_shared) == ("has_errors=true", True)
+    assert "Bad ones by Rosa" in words(viewer.get("/sessions/"))
+    assert (
+        'href="/sessions/?has_errors=true" aria-current="true"'
+        in reviewer.get("/sessions/?has_errors=true").content.decode()
+    )
+    reviewer.post("/sessions/views/", {"name": "Bad ones", "query": "status=idle"})
+    assert SavedView.objects.get().query == "status=idle"
+    assert "Bad ones" not in words(viewer.get("/sessions/")), "it is not shared any more"
+    assert viewer.post(f"/sessions/views/{view.pk}/remove/").status_code == 403
+    assert reviewer.post(f"/sessions/views/{view.pk}/remove/").status_code == 302
+    assert not SavedView.objects.exists()
+    assert [one.action for one in AuditEntry.objects.filter(subject_kind="saved_view").order_by("seq")] == [
+        "saved_view.shared", "saved_view.unshared",
+    ]  # fmt: skip
+
+
+def test_a_viewer_keeps_views_and_shares_none(viewer):
+    assert viewer.post("/sessions/views/", {"name": "Mine", "query": "?tag=vip"}).status_code == 302
+    assert viewer.post("/sessions/views/", {"name": "Ours", "query": "", "shared": "on"}).status_code == 403
+    assert [view.name for view in SavedView.objects.all()] == ["Mine"]
+
+
+def test_a_shared_view_stays_when_its_maker_leaves(reviewer, admin, three):
+    reviewer.post("/sessions/views/", {"name": "Ours", "query": "tag=vip", "shared": "on"})
+    member("Rosa").delete()
+    assert "Ours by Rosa" in words(admin.get("/sessions/"))
+    assert admin.post(f"/sessions/views/{SavedView.objects.get().pk}/remove/").status_code == 302
+
+
+def test_a_view_with_a_filter_of_another_version_names_it(reviewer, three):
+    rosa = member("Rosa")
+    SavedView.objects.create(workspace=rosa.workspace, member=rosa, name="Old", query="colour=red&has_errors=false")
+    answer = reviewer.get("/sessions/?colour=red&has_errors=false")
+    assert "Colour : the list has no filter of this name" in words(answer)
+    assert SavedView.objects.get().query == "colour=red&has_errors=false"
+
+
+def test_nobody_sees_or_removes_a_view_of_another_workspace(charlie, reviewer):
+    reviewer.post("/sessions/views/", {"name": "Ours", "query": "", "shared": "on"})
+    assert "Ours" not in words(charlie.get("/sessions/"))
+    assert charlie.post(f"/sessions/views/{SavedView.objects.get().pk}/remove/").status_code == 404
+
+
+def test_columns_are_each_members_own(reviewer, viewer, three):
+    Session.objects.filter(pk=three[0].pk).update(tags=["vip<b>"], assignee=member("Rosa"))
+    reviewer.post("/sessions/columns/", {"column": ["tags", "assignee"], "query": "?tag=vip%3Cb%3E"})
+    table = reviewer.get("/sessions/").content.decode().split("<table", 1)[1]
+    assert "vip&lt;b&gt;" in table and "Assigned to" in table and "cell-cost" not in table
+    assert "cell-cost" in viewer.get("/sessions/").content.decode()
+    reviewer.post("/sessions/columns/", {"column": ["password"]})
+    assert "is no column" in words(reviewer.get("/sessions/"))
+
+
+def test_what_came_since_one_read_is_told(reviewer, viewer, three):
+    seen.note(three[0], member("Rosa"), 2)
+    append(three[0], user("One"), user("Two"))
+    assert "2 new" in words(reviewer.get("/sessions/"))
+    assert "2 new" not in words(viewer.get("/sessions/"))
+
+
+def do(client, sessions, what, **form):
+    answer = client.post("/sessions/do/", {"session": [str(one.pk) for one in sessions], "do": what} | form)
+    return answer if answer.status_code != 302 else client.get(answer.url)
+
+
+def test_many_are_tagged_assigned_and_archived(reviewer, three):
+    assert "2 sessions tagged." in words(do(reviewer, three[:2], "tag", tag=" vip "))
+    assert "1 session tagged." in words(do(reviewer, three[1:], "tag", tag="vip"))
+    assert titles(reviewer, "tag=vip") == {"First", "Second", "Third"}
+    assert "taken off 1 session" in words(do(reviewer, three[:1], "untag", tag="vip"))
+    assert "3 sessions assigned to Rosa" in words(do(reviewer, three, "assign", assignee=str(member("Rosa").pk)))
+    assert "1 session archived." in words(do(reviewer, three[:1], "archive"))
+    assert Session.objects.get(pk=three[0].pk).status == "archived"
+    assert AuditEntry.objects.filter(action="session.tagged").count() == 3
+
+
+def test_the_chosen_ones_leave_as_a_table_that_runs_nothing(reviewer, three):
+    Session.objects.filter(pk=three[0].pk).update(title="=cmd()")
+    table = do(reviewer, three[:2], "csv").content.decode()
+    assert "'=cmd()" in table and len(table.splitlines()) == 3
+
+
+def test_sessions_of_others_are_told_and_left_alone(charlie, reviewer, three):
+    page = words(do(charlie, three, "tag", tag="mine"))
+    assert "3 of them are not there any more." in page and "0 sessions tagged." in page
+    assert all(not one.tags for one in Session.objects.all())
+    assert do(charlie, three, "csv").content.decode().count("\n") == 1
+
+
+@pytest.mark.parametrize("what", ["tag", "untag", "assign", "archive"])
+def test_a_viewer_changes_nothing(viewer, three, what):
+    assert do(viewer, three, what, tag="vip").status_code == 403
+    assert not Session.objects.filter(status="archived").exists()
+    assert 'form="bulk"' not in viewer.get("/sessions/").content.decode()
+
+
+def test_what_makes_no_sense_changes_nothing(reviewer, three):
+    assert "Choose 1 to 500 sessions; 0 are chosen." in words(do(reviewer, [], "tag", tag="vip"))
+    assert "Nothing was changed" in words(do(reviewer, three, "tag", tag=" "))
+    assert "Choose what to do" in words(do(reviewer, three, "explode"))
+    assert reviewer.post("/sessions/do/", {"session": "x", "do": "tag"}).status_code == 403
