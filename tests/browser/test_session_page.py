@@ -294,8 +294,7 @@ def test_a_hostile_transcript_runs_nothing_asks_nobody_and_breaks_no_layout(open
     page.on("request", lambda request: asked_for.append(request.url))
     for place in places:
         page.goto(place)
-        for row in page.locator("#timeline details").all():
-            row.evaluate("row => { row.open = true }")
+        page.evaluate("for (const row of document.querySelectorAll('#timeline details')) row.open = true")
         page.wait_for_timeout(600)
         if place == places[0]:
             assert ATTACK[:20] in page.locator("#timeline").inner_text()
