@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from sessions_app import tasks
 from sessions_app.models import Approval, CallUsage, ReviewQueue, Role, SavedReason, Session, WebhookDelivery
-from sessions_app.queries.log import event_detail, outline, waterfall
+from sessions_app.queries.log import event_detail, lenses, marks, outline, story, waterfall
 from sessions_app.queries.money import ledger as ledger_queries
 from sessions_app.queries.reviews import queues as review_queues
 from sessions_app.queries.sessions import handover_transcript, session_list
@@ -46,6 +46,7 @@ BOUNDS = (
     (outline, "STRETCH", 50), (outline, "MORE", 40),
     (file_changes, "EVENTS_AT_ONCE", 50), (overview, "EVENTS_AT_ONCE", 50), (waterfall, "EVENTS", 50),
     (handover_transcript, "EVENTS", 100), (handover_transcript, "PROMPTS", 20),
+    (story, "SPAN", 60), (marks, "MOST", 5), (lenses, "COUNTED", 20),
     (review_queues, "COUNTED", 100), (review_queues, "COMPARED", 50),
 )  # fmt: skip
 """What is bounded has to be full at the smaller size, too."""
@@ -62,6 +63,8 @@ NOT_WALKED = {
     "/api/v1/sessions/{session_id}/export/report": "of the whole session", "export-report": "of the whole session",
     "import-document": "the file itself", "event-source": "a piece of the file itself",
     "sign-in-link": "for one link", "invitation": "for one link",
+    "session-cost": "of the whole session, read once and kept",
+    "/api/v1/sessions/{session_id}/cost": "as the page of its cost",
     "import-batch": "of the files that came at once",
     "redacted": "of one redaction", "tombstone": "one row", "/api/v1/tombstones/{subject_id}": "one row",
     "approval-receipt": "of one decision",
@@ -74,7 +77,9 @@ NOT_WALKED = {
 }  # fmt: skip
 OF_DAYS = "reads each day of the period, of which there may be 365 a year"
 OF_FILE = "asks of all imports of one file, which these copies are, whether they would be deleted"
+OF_SESSION = "draws the context of all model requests of one session"
 KNOWN = {
+    "session-context": OF_SESSION,
     "/api/v1/usage": OF_DAYS,
     "import-delete": OF_FILE,
 }  # fmt: skip

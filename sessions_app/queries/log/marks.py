@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from django.db import connection
+
 from sessions_app.models import Event, ToolCall, Turn
 
 from .outline import pending_seqs
 
-MOST = 5_000
+MOST = 1_000
 """Errors whose places are told; of a session with more the first ones."""
+# Turn by turn, so that it ends where enough are found: PostgreSQL would else read the whole log for its order.
+ERRORS = """
+SELECT found.seq FROM sessions_app_turn t CROSS JOIN LATERAL (
+    SELECT seq FROM sessions_app_event
+    WHERE session_id = %(session)s AND seq BETWEEN t.first_seq AND t.last_seq AND kind = 'error'
+    UNION SELECT seq FROM sessions_app_toolcall
+    WHERE session_id = %(session)s AND seq BETWEEN t.first_seq AND t.last_seq AND status = 'error'
+) AS found
+WHERE t.session_id = %(session)s AND t.errors > 0
+ORDER BY t.index, found.seq LIMIT %(most)s
+"""
 KINDS = ("error", "approval")
 
 
@@ -18,13 +31,11 @@ def seqs(session_id: UUID, what: str) -> list[int]:
     return pending_seqs(session_id) if what == "approval" else error_seqs(session_id)
 
 
-def error_seqs(session_id: UUID, most: int = MOST) -> list[int]:
+def error_seqs(session_id: UUID, most: int | None = None) -> list[int]:
     """Error events and calls that failed, in order; read from turns that count some, not from the log."""
-    failing = Turn.objects.filter(session_id=session_id, errors__gt=0).order_by("index").values("index")
-    of_those = {"session_id": session_id, "turn__in": failing}
-    errors = Event.objects.filter(kind="error", **of_those).order_by("seq").values_list("seq", flat=True)[:most]
-    calls = ToolCall.objects.filter(status="error", **of_those).order_by("seq").values_list("seq", flat=True)[:most]
-    return sorted([*errors, *calls])[:most]
+    with connection.cursor() as cursor:
+        cursor.execute(ERRORS, {"session": session_id, "most": most or MOST})
+        return sorted({seq for (seq,) in cursor.fetchall()})
 
 
 def step(session_id: UUID, what: str, seq: int, *, back: bool) -> int | None:
