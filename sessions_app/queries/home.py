@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import F, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from sessions_app.models import Session
+from sessions_app.models import Session, Turn
 from sessions_app.models.session_order import STARTED
 
 from .money.usage import Period, Used
@@ -31,10 +31,17 @@ def running(workspace_id: UUID) -> QuerySet[Session]:
 
 
 def went_wrong(workspace_id: UUID) -> QuerySet[Session]:
-    """Sessions that were at work today and had errors or ended badly."""
+    """Sessions with a turn that had errors and ended today, and those that ended badly today.
+
+    A session that goes on today may have had its errors days ago.
+    """
+    since = midnight()
     bad = _sessions(workspace_id).filter(
-        measures__workspace=workspace_id, measures__is_bad=True, measures__last_day__gte=midnight().date()
+        measures__workspace=workspace_id, measures__is_bad=True, measures__last_day__gte=since.date()
     )
+    of_today = Turn.objects.filter(session=OuterRef("pk"), errors__gt=0, ended_at__gte=since)
+    ended_badly = Q(phase__in=(Session.Phase.CRASHED, Session.Phase.TIMED_OUT), ended_at__gte=since)
+    bad = bad.filter(Exists(of_today) | ended_badly)
     return bad.order_by(F("ended_at").desc(nulls_last=True), "-id")[:SHOWN]
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from sessions_app.models import Approval, Session
+from sessions_app.models import Approval, Session, Turn
 from sessions_app.queries import home
 
 from .build import asks, session_of, words
@@ -59,7 +59,10 @@ def test_each_session_stands_where_it_belongs(viewer, agent):
     yesterday = timezone.now() - timedelta(days=2)
     session_of(agent, "Old failure", errors=1)
     Session.objects.filter(title="Old failure").update(started_at=yesterday, ended_at=yesterday)
+    went_on = session_of(agent, "Went on", errors=1)
+    Turn.objects.filter(session=went_on).update(ended_at=yesterday)
     page = words(viewer.get("/"))
+    assert "Went on" not in section(page, "Errors today"), "it had them two days ago"
     assert "Runner" in section(page, "Running") and "Failure" not in section(page, "Running")
     assert "Asker" not in section(page, "Running"), "it stands above, with its card"
     wrong = section(page, "Errors today")
@@ -82,6 +85,6 @@ def test_money_of_today_is_at_least_when_a_model_has_no_price(viewer, agent):
 
 
 def test_navigation_bar_counts_pending_approvals(viewer, agent):
-    assert "Approvals Triggers" in words(viewer.get("/agents/"))
+    assert "Approvals Reviews Triggers" in words(viewer.get("/agents/"))
     asks(session_of(agent))
-    assert "Approvals 1 pending Triggers" in words(viewer.get("/agents/"))
+    assert "Approvals 1 pending Reviews Triggers" in words(viewer.get("/agents/"))

@@ -18,6 +18,7 @@ from django.db.models import Q
 
 from sessions_app.models import Event, Session, ToolCall, Turn
 from sessions_app.rendering.text import first_line
+from sessions_app.rendering.titles import title_of_prompt
 from sessions_app.rendering.toolline import describe_call
 
 from .timeline import Light
@@ -142,7 +143,7 @@ class _Page:
         name = f"Turn {index}" if index else "Setup"
         span = Span("turn", seq, index, name)
         if turn:
-            span.seq, span.subject = turn.first_seq, first_line(turn.prompt, 160)
+            span.seq, span.subject = turn.first_seq, title_of_prompt(turn.prompt, 160)
             span.began, span.ended = turn.started_at, turn.ended_at
         return span
 
