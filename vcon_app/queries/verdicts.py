@@ -1,22 +1,29 @@
-"""Verdicts of reviewers on a session here: their decisions with votes and reasons, and their notes."""
+"""What reviewers said of a session here: decisions with votes and reasons, verdicts on the session, comments, notes."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Any
 
-from sessions_app.models import Approval, Event, Session, Vote
+from django.db.models import Q
+
+from sessions_app.models import Approval, Comment, Event, Session, Verdict, Vote
 
 
 def verdicts_of(session: Session) -> dict[str, list[dict[str, Any]]]:
-    """``approvals`` decided here, not those a file tells of, and ``notes`` of people; ``seq`` is what each is about.
+    """``approvals`` decided here, not those a file tells of, ``verdicts`` in force, ``comments`` that were not deleted,
+    and ``notes`` of people; ``seq`` is what each is about, of a verdict the last event that it was given on.
 
     JSON, in the order in which it was asked and said. It names people: it leaves only when that is asked for.
     """
     decided = Approval.objects.filter(session=session, recorded=False).exclude(status=Approval.Status.PENDING)
     notes = Event.objects.filter(session=session, kind="note", actor_kind="person", document__isnull=True)
+    current = Q(session=session, is_current=True)
+    comments = Comment.objects.filter(session=session, deleted_at=None)
     return {
         "approvals": [_approval(one) for one in decided.order_by("requested_at", "pk").prefetch_related("votes")],
+        "verdicts": [_verdict(one) for one in Verdict.objects.filter(current).exclude(says="").order_by("pk")],
+        "comments": [_comment(one) for one in comments.order_by("pk")],
         "notes": [
             _without_empty({"seq": note.seq, "by": note.actor_name, "text": note.text, "at": _at(note.at)})
             for note in notes.order_by("seq").only("seq", "actor_name", "text", "at")
@@ -56,6 +63,27 @@ def _vote(vote: Vote) -> dict[str, Any]:
             "reason": vote.reason,
             "channel": vote.channel,
             "at": _at(vote.at),
+        }
+    )
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    told = {"seq": verdict.last_seq, "by": verdict.by, "verdict": verdict.says, "note": verdict.note}
+    return _without_empty({**told, "scores": verdict.scores or None, "at": _at(verdict.at)})
+
+
+def _comment(comment: Comment) -> dict[str, Any]:
+    return _without_empty(
+        {
+            "id": str(comment.pk),
+            "seq": comment.first_seq,
+            "last_seq": comment.last_seq if comment.last_seq != comment.first_seq else None,
+            "reply_to": str(comment.parent_id) if comment.parent_id else None,
+            "by": comment.by,
+            "text": comment.text,
+            "at": _at(comment.made_at),
+            "edited_at": _at(comment.edited_at),
+            "resolved_by": comment.resolved_by if comment.resolved_at else None,
         }
     )
 

@@ -6,10 +6,11 @@ import json
 
 import pytest
 
-from sessions_app.models import Approval, Role, Session
+from sessions_app.models import Approval, Role, Session, Verdict
 from sessions_app.services import audit
 from sessions_app.services.approvals import decisions, requests
 from sessions_app.services.people import members
+from sessions_app.services.reviews import comments
 from vcon_app.formats.vcon.writing.verdicts import SCHEMA
 from vcon_app.models import Export
 from vcon_app.queries import verdicts
@@ -17,6 +18,7 @@ from vcon_app.services.exports import export_jobs
 
 from ..build import append, call, event, user
 from ..imports.test_imports import BY, drop
+from ..reviews.test_verdicts import actor, give, someone
 from .test_exports import content, export
 
 
@@ -88,3 +90,20 @@ def test_export_with_verdicts_is_imported_with_the_report_kept(workspace, decide
 
 def test_a_report_of_what_is_lost_counts_nothing_for_the_verdicts(decided):
     assert export_jobs.report(decided, "vcon", {"verdicts": "true"}) == export_jobs.report(decided, "vcon")
+
+
+def test_verdicts_on_the_session_and_comments_go_out_with_what_they_are_about(workspace, decided):
+    ada = someone(workspace, "ada")
+    verdict = give(decided, ada, "pass", note="well done", last_seq=2)
+    comment = comments.add(decided.pk, ada, "Why so dear?", comments.Range(2, 3), by=actor(ada))
+    comments.add(decided.pk, ada, "It was the last one.", parent=comment, by=actor(ada))
+    comments.delete(comments.add(decided.pk, ada, "hush", by=actor(ada)), ada, by=actor(ada))
+    give(decided, ada, "fail", note="it was not", last_seq=2)
+    written = export(decided, "vcon", options={"verdicts": "true"})
+    body = verdicts_in(written)[0]["body"]
+    [said], [asked, reply] = body["verdicts"], body["comments"]
+    assert (said["verdict"], said["note"], said["by"]) == ("fail", "it was not", verdict.by)
+    assert said["event"] == asked["event"] != asked["last_event"], "event 2, and events 2 to 3"
+    assert (asked["text"], reply["reply_to"]) == ("Why so dear?", asked["id"])
+    back = drop(workspace, content(written), "back.vcon").session_links.get().session
+    assert not Verdict.objects.filter(session=back).exists() and back.verdict == "", "a file gives no verdict here"

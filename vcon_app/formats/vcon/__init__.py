@@ -28,7 +28,7 @@ OPTIONS = (
     Option(
         "verdicts",
         "With the verdicts of reviewers",
-        detail="Decisions, votes, reasons and notes, with the names of those who gave them: personal data.",
+        detail="Decisions, verdicts, comments and notes, with the names of those who gave them: personal data.",
     ),
 )
 

@@ -1,7 +1,8 @@
 """What reviewers said, as an analysis of type ``report`` (core s4.5): no extension is needed, and others may ignore it.
 
-The drafts have no word for a human approval. Body: ``session`` (its id in the trace), ``approvals`` and ``notes`` as
-``vcon_app.queries.verdicts`` gives them, each with ``event``: the id of the trace entry that it is about.
+The drafts have no word for a human approval. Body: ``session`` (its id in the trace), ``approvals``, ``verdicts``,
+``comments`` and ``notes`` as ``vcon_app.queries.verdicts`` gives them, each with ``event``: the id of the trace entry
+that it is about; of a comment on a range with ``last_event``, too.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from .plan import Plan
 from .trace import PRODUCT
 
 SCHEMA = "urn:countersign:review-verdicts:1"
-PARTS = ("approvals", "notes")
+PARTS = ("approvals", "verdicts", "comments", "notes")
 
 
 def verdicts(plan: Plan, events: Events) -> Iterator[bytes]:
@@ -28,7 +29,7 @@ def verdicts(plan: Plan, events: Events) -> Iterator[bytes]:
 
 
 def _item(plan: Plan, events: Events, review: dict[str, Any]) -> dict[str, Json]:
-    wanted = {one["seq"] for part in PARTS for one in review[part] if one.get("seq")}
+    wanted = {one[name] for part in PARTS for one in review[part] for name in ("seq", "last_seq") if one.get(name)}
     names = _names(plan, events, wanted)
     body = {
         "session": plan.session.external_id,
@@ -59,6 +60,6 @@ def _names(plan: Plan, events: Events, wanted: set[int]) -> dict[int, str]:
 
 
 def _about(one: dict[str, Any], names: dict[int, str]) -> dict[str, Json]:
-    told = {name: value for name, value in one.items() if name != "seq"}
-    event = names.get(one.get("seq", 0))
-    return {**({"event": event} if event else {}), **told}
+    told = {name: value for name, value in one.items() if name not in ("seq", "last_seq")}
+    places = {"event": names.get(one.get("seq", 0)), "last_event": names.get(one.get("last_seq", 0))}
+    return {**{name: event for name, event in places.items() if event}, **told}
