@@ -17,9 +17,21 @@ document.addEventListener("keydown", (event) => {
     if (dialog.open) dialog.close();
     else open();
   } else if (event.key === "?" && !isTyping(event.target) && !document.getElementById("help") && !document.querySelector("dialog[open]")) {
-    document.getElementById("page-keys").showModal();
+    openKeys();
   }
 });
+
+// Its button is made here: without a script nothing opens what it closes.
+function openKeys() {
+  const keys = document.getElementById("page-keys");
+  if (!keys.querySelector("button")) {
+    const close = document.createElement("button");
+    close.textContent = "Close";
+    close.addEventListener("click", () => keys.close());
+    keys.append(close);
+  }
+  keys.showModal();
+}
 
 function open() {
   field.value = "";

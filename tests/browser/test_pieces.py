@@ -105,7 +105,7 @@ def test_results_that_come_together_are_all_shown(open_page, scripted_session):
         origin=links.RUNTIME,
     )
     append(scripted_session.pk, [_of("tool_call", call) for call in calls], origin=links.RUNTIME)
-    page = open_page(path_of(scripted_session))
+    page = open_page(f"{path_of(scripted_session)}?show=everything")
     expect(page.locator("#timeline .call.is-none")).to_have_count(5)
     with held_back(page, ROWS, 2):
         append(scripted_session.pk, [_of("tool_result", call, "ok") for call in calls], origin=links.RUNTIME)

@@ -15,8 +15,8 @@ from sessions_app.rendering import toolline
         ("Bash", {"command": "git status\nls", "description": "look"}, ("terminal", "run", "git status")),
         ("shell", {"command": ["bash", "-lc", "ls -la"]}, ("terminal", "run", "ls -la")),
         ("exec_command", {"cmd": "make"}, ("terminal", "run", "make")),
-        ("Read", {"file_path": "/etc/hosts", "offset": 3}, ("file", "read", "/etc/hosts")),
-        ("str_replace_editor", {"command": "create", "path": "/a"}, ("pencil", "edit", "/a")),
+        ("Read", {"file_path": "/etc/hosts", "offset": 3}, ("file", "read", "/etc/hosts", "/etc/hosts")),
+        ("str_replace_editor", {"command": "create", "path": "/a"}, ("pencil", "edit", "/a", "/a")),
         ("Grep", {"path": "/src", "pattern": "TODO.*"}, ("search", "search", "TODO.*")),
         ("WebFetch", {"prompt": "sum up", "url": "https://a.example"}, ("globe", "fetch", "https://a.example")),
         ("WebSearch", {"query": "tea"}, ("globe", "search the web", "tea")),
@@ -28,7 +28,7 @@ from sessions_app.rendering import toolline
         (None, None, ("tool", "unnamed tool", "")),
     ],
 )  # fmt: skip
-def test_a_call_says_what_a_person_would_ask(name: str | None, arguments: Any, line: tuple[str, str, str]) -> None:
+def test_a_call_says_what_a_person_would_ask(name: str | None, arguments: Any, line: tuple[str, ...]) -> None:
     assert toolline.describe_call(name, arguments) == toolline.ToolLine(*line)
 
 

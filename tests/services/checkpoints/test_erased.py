@@ -15,7 +15,7 @@ from .test_checkpoints import checkpointed, faults, tampered
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("document_storage")]
 CUT = "DELETE FROM sessions_app_{} WHERE session_id = '{}'"
-LOG = ("event", "eventlink", "turn", "toolcall", "modelrequest", "eventtext", "searchblock", "approval")
+LOG = ("event", "eventlink", "turn", "toolcall", "modelrequest", "eventtext", "searchblock", "approval", "runsummary")
 
 
 @pytest.fixture

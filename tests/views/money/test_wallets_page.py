@@ -37,8 +37,8 @@ def test_balances_stand_by_source(viewer, workspace):
     put(workspace, "2", "trial")
     put(workspace, "7", kind="data")
     page = words(viewer.get("/usage/wallets/"))
-    assert "AI wallet $5.00 left Subscription $3.00 Purchased $0.00 Trial $2.00" in page
-    assert "Data wallet $7.00 left" in page
+    assert "AI wallet $5.00 balance Subscription $3.00 Purchased $0.00 Trial $2.00" in page
+    assert "Data wallet $7.00 balance" in page
 
 
 def test_money_is_put_in_once_after_a_question(admin, workspace):
