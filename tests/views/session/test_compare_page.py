@@ -15,7 +15,7 @@ def turns_of(agent: Agent, title: str, *prompts: str):
     """A session with a turn for each prompt, in which one file is written."""
     session = session_of(agent, title=title)
     for number, prompt in enumerate(prompts):
-        arguments = {"file_path": f"/work/{number}.txt", "content": "one\ntwo\n"}
+        arguments = {"file_path": f"/shop/{number}.txt", "content": "one\ntwo\n"}
         call = ToolDraft(call_id=f"call{number}", name="Write", arguments=arguments)
         done = ToolDraft(call_id=f"call{number}", status="ok")
         asked = EventDraft(kind="tool_call", key=f"c{number}", tool=call)
@@ -50,8 +50,8 @@ def test_files_of_both_stand_in_one_line(reviewer, agent):
     one, other = turns_of(agent, "One", "Count the jars"), turns_of(agent, "Other", "Count the jars", "Again")
     page = reviewer.get(f"/sessions/compare/?session={one.pk}&session={other.pk}")
     rows = rows_of(page)
-    assert any(re.match(r"/work/0\.txt \+2 −0 1 edit \+2 −0 1 edit", row) for row in rows), rows
-    assert any(re.match(r"/work/1\.txt — \+2 −0 1 edit", row) for row in rows)
+    assert any(re.match(r"/shop/0\.txt \+2 −0 1 edit \+2 −0 1 edit", row) for row in rows), rows
+    assert any(re.match(r"/shop/1\.txt — \+2 −0 1 edit", row) for row in rows)
 
 
 def test_one_session_is_offered_others_of_its_agent(reviewer, agent):
