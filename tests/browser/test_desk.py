@@ -261,6 +261,8 @@ def test_the_key_that_is_shown_once_can_be_copied(open_page, admin_member):
     page = open_page("/settings/", member=admin_member, permissions=["clipboard-read", "clipboard-write"])
     page.get_by_placeholder("refund agent, production").fill("robot")
     page.get_by_role("button", name="Make a key").click()
+    page.locator("#secret").wait_for()
+    page.wait_for_load_state()  # the script that copies comes after the button
     page.get_by_role("button", name="Copy").first.click()
     # Not for the word "Copied", which goes after 1.5 s: a browser that has to wait for its turn shows it too late.
     # Nor for any key: pages of one browser have one clipboard, and another test may have copied one before.

@@ -29,11 +29,11 @@ def verdicts(plan: Plan, events: Events) -> Iterator[bytes]:
 
 
 def _item(plan: Plan, events: Events, review: dict[str, Any]) -> dict[str, Json]:
-    wanted = {one[name] for part in PARTS for one in review[part] for name in ("seq", "last_seq") if one.get(name)}
+    wanted = {one[name] for part in PARTS for one in review.get(part, []) for name in ("seq", "last_seq") if one.get(name)}
     names = _names(plan, events, wanted)
     body = {
         "session": plan.session.external_id,
-        **{part: [_about(one, names) for one in review[part]] for part in PARTS},
+        **{part: [_about(one, names) for one in review.get(part, [])] for part in PARTS},
     }
     near = Before(plan, events)
     dialogs = {near.dialog(number + 1) for number in wanted} if plan.dialogs else set()
