@@ -29,7 +29,8 @@ def verdicts(plan: Plan, events: Events) -> Iterator[bytes]:
 
 
 def _item(plan: Plan, events: Events, review: dict[str, Any]) -> dict[str, Json]:
-    wanted = {one[name] for part in PARTS for one in review.get(part, []) for name in ("seq", "last_seq") if one.get(name)}
+    said = [one for part in PARTS for one in review.get(part, [])]
+    wanted = {one[name] for one in said for name in ("seq", "last_seq") if one.get(name)}
     names = _names(plan, events, wanted)
     body = {
         "session": plan.session.external_id,
