@@ -8,7 +8,7 @@ from sessions_app.models import AuditEntry, OutgoingWebhook
 
 from .client import ok, refused
 
-NEW = {"name": "ops", "url": "https://ops.example.com/in?key=abc", "events": ["approval.requested"]}
+NEW = {"name": "ops", "url": "https://ops.example.com/in?key=hushed", "events": ["approval.requested"]}
 
 
 def test_a_webhook_is_made_read_changed_and_removed(admin):
@@ -26,7 +26,7 @@ def test_a_webhook_is_made_read_changed_and_removed(admin):
     refused(admin.get(path), 404)
     actions = AuditEntry.objects.filter(action__startswith="outgoing_webhook.").order_by("seq")
     assert [one.action.partition(".")[2] for one in actions] == ["created", "changed", "secret_changed", "removed"]
-    assert "abc" not in str([one.details for one in actions]) and secret not in str([one.details for one in actions])
+    assert "hushed" not in str([one.details for one in actions]) and secret not in str([one.details for one in actions])
 
 
 def test_a_test_is_among_the_messages(admin):

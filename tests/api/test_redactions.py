@@ -49,7 +49,7 @@ def test_a_redacted_vcon_is_made_and_fetched(api, session_with_secret):
     assert answer.headers["Content-Type"].startswith("application/vcon")
     assert json.loads(answer.file)["redacted"]["type"] == "PII Redaction"
     assert json.loads(answer.file)["uuid"] == made["uuid"]
-    assert b"4711" not in answer.file
+    assert b"4711 0815" not in answer.file
     assert ok(api.get(f"sessions/{session_with_secret.pk}/redactions/{made['id']}")) == made
     assert api.all(f"sessions/{session_with_secret.pk}/redactions") == [made]
 

@@ -42,7 +42,7 @@ def test_a_planted_call_is_like_any_other_until_it_is_decided_and_then_is_told_k
         assert "planted" not in page and "test call" not in page
         told = re.sub(r"<option.*?</option>", "", page.split("<main", 1)[1], flags=re.S)  # whom it may be assigned to
         told = re.sub(r'name="csrfmiddlewaretoken" value="[^"]*"', "", told)  # letters at random
-        assert "ada" not in told
+        assert not re.search(r"\bada\b", told)
         assert "asked by" not in told, "no agent that asks for itself is said to be asked by somebody"
     form = {"verdict": "deny", "reason": "No", "version": approval.version, "digest": approval.digest}
     answer = reviewer.post(f"{card}decision", form, HTTP_HX_REQUEST="true")

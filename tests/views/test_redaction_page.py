@@ -102,7 +102,7 @@ def test_the_file_is_made_held_back_and_made_again_without_what_was_found(review
     ready = reviewer.post(f"{path}more/", follow=True)
     assert "Nothing that was removed stands in this file any more" in words(ready)
     again = Redaction.objects.order_by("-pk").first()
-    assert "4711" not in json.dumps(json.loads(redactions.open_file(again).read()))
+    assert "4711 0815" not in json.dumps(json.loads(redactions.open_file(again).read()))
 
 
 def test_a_reviewer_may_accept_what_was_found(reviewer, session_with_secret):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -145,9 +146,9 @@ def test_what_was_counted_goes_away_as_others_try(ada):
 
 def test_the_table_tells_nobody_who_signs_in_here(ada):
     attempt("wrong")
-    assert "ada" not in str(list(SignInAttempts.objects.values())) and "192.0.2" not in str(
-        list(SignInAttempts.objects.values())
-    )
+    kept = str(list(SignInAttempts.objects.values()))
+    assert "ada@" not in kept and "example" not in kept and "192.0.2" not in kept
+    assert not re.search(r"\bada\b", kept), "as a word: keyed hashes hold any three letters a to f"
 
 
 def test_an_operator_lets_somebody_in_again(ada, capsys):

@@ -109,13 +109,13 @@ def test_status_says_what_is_stopped_and_how_much_waits(slack, client, connected
 def test_pending_lists_the_most_urgent_first_with_links_and_no_arguments(slack, client, connected_session, member):
     member("Kim")
     asks(connected_session, tool="read", risk="low")
-    first = asks(connected_session, tool="drop`\u200b|table", risk="critical", arguments={"card": "4111"})
+    first = asks(connected_session, tool="drop`\u200b|table", risk="critical", arguments={"card": "PQ4111"})
     for number in range(10):
         requests.request(connected_session, requests.Question(f"tool_{number}", {}), by=audit.COMMAND)
     said = write(slack, client, "pending").splitlines()
     card = f"<https://desk.example.org/approvals/{first.pk}/|Parrot asks to run drop'⟨U+200B⟩¦table>"
     assert said[0].startswith(f"• {card}")
-    assert "risk critical, waits for 0 min" in said[0] and "4111" not in "".join(said)
+    assert "risk critical, waits for 0 min" in said[0] and "PQ4111" not in "".join(said)
     assert len(said) == 11 and said[-1] == "and <https://desk.example.org/approvals/|2 more>"
 
 

@@ -165,9 +165,9 @@ def test_redacted_parts_stay_removed_in_a_second_export():
 
 def test_copies_in_native_content_blocks_go_with_the_call():
     """An assistant entry may hold the call as a block, beside a child that tells it or instead of one."""
-    secret = {"order": "4711 and nothing else"}
+    secret = {"order": "PQ4711 and nothing else"}
     block = {"type": "tool_use", "id": "c1", "name": "find", "input": secret}
-    result = {"type": "tool_result", "tool_use_id": "c1", "content": "found 4711 at home"}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": "found PQ4711 at home"}
     child = {"type": "tool-call", "id": "a1.c", "call-id": "c1", "name": "find", "input": secret}
     for children in ([], [child]):
         entries = [
@@ -186,7 +186,7 @@ def test_copies_in_native_content_blocks_go_with_the_call():
         ((draft, held),) = sessions(drafts(document))
         kinds = [event.kind for event in held]
         prepared, data, _ = redacted(draft, held, Selection("PII", every=frozenset({"arguments", "result"})))
-        assert "4711" not in data.decode()
+        assert "PQ4711" not in data.decode()
         assert [event.kind for event in events(drafts(data))] == kinds
         assert prepared.counts == {"arguments": 1, "result": 1}
 

@@ -38,8 +38,8 @@ def test_a_transcript_says_it_in_its_table():
 
 def test_it_tells_nothing_that_the_written_events_do_not():
     for format_ in (html, markdown):
-        assert "4711" in written(format_, events("Refund order 4711."))
-        assert "4711" not in written(format_, events("Refund order ████."))
+        assert "PQ4711" in written(format_, events("Refund order PQ4711."))
+        assert "PQ4711" not in written(format_, events("Refund order ████."))
 
 
 def test_a_session_without_events_has_none():

@@ -8,7 +8,8 @@ import pytest
 
 from sessions_app.models import AuditEntry, Session
 from vcon_app.queries import legal_basis
-from vcon_app.services.exports import export_jobs
+from vcon_app.services.exports import export_jobs, handing_on
+from vcon_app.services.exports.export_options import CannotExport
 
 from ..build import append, user
 from ..imports.test_imports import BY
@@ -113,3 +114,31 @@ def test_export_without_a_grant_is_noted_in_the_audit_log(session):
         export_jobs.start_export(session, "jsonl", by=BY)
         entry = AuditEntry.objects.filter(action="session.exported").order_by("-seq").first()
         assert entry.details.get("redistribution") == said
+
+
+@pytest.mark.parametrize(("basis", "answer", "confirmed"), [
+    (NO, "", False), (NO, "confirmed", True), (OLD, "confirmed", True), (YES, "confirmed", False),
+    (YES, "check", False),
+])  # fmt: skip
+def test_only_what_nobody_granted_is_confirmed(basis, answer, confirmed):
+    assert handing_on.is_confirmed(Session(metadata={"lawful_basis": [basis]}), answer) is confirmed
+
+
+@pytest.mark.parametrize("basis", [NO, OLD])
+def test_who_asks_to_check_is_refused_without_a_grant(basis):
+    with pytest.raises(handing_on.NotGranted, match="redistribut"):
+        handing_on.is_confirmed(Session(metadata={"lawful_basis": [basis]}), "check")
+
+
+def test_an_answer_that_is_none_is_refused_by_name():
+    with pytest.raises(CannotExport, match="check, confirmed"):
+        handing_on.is_confirmed(Session(), "yes")
+
+
+def test_a_confirmed_export_says_so_in_the_audit_log(session):
+    append(session, user())
+    session.metadata = {"lawful_basis": [NO]}
+    session.save()
+    export_jobs.start_export(session, "jsonl", by=BY, handing_on_confirmed=True)
+    entry = AuditEntry.objects.filter(action="session.exported").order_by("-seq").first()
+    assert entry.details["redistribution"] == "denied" and entry.details["redistribution_confirmed"] is True
