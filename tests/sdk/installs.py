@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-SWITCH = "COUNTERSIGN_TEST_INSTALLS"
+SWITCH = "TEST_INSTALLS"
 
 
 def cache() -> Path:

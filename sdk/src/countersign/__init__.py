@@ -1,4 +1,4 @@
-"""Ask a Countersign desk before a tool call runs, from a program or from the hooks of a coding agent.
+"""Ask a Countersign desk before a tool call runs, and tell it what an agent does, from a program or from hooks.
 
 Names are imported when they are used: a hook is started for every call, and pays for each module that it loads.
 """
@@ -10,11 +10,16 @@ if TYPE_CHECKING:
     from .answers import Decision
     from .client import AsyncClient, Client, Denied, NotConfigured
     from .required import requires_approval
+    from .session import AsyncSession, DeskError, Session, SpoolFull
 
-__all__ = ["AsyncClient", "Client", "Decision", "Denied", "NotConfigured", "requires_approval"]
+__all__ = [
+    "AsyncClient", "AsyncSession", "Client", "Decision", "Denied", "DeskError", "NotConfigured", "Session",
+    "SpoolFull", "requires_approval",
+]  # fmt: skip
 
 _HOMES = {"Decision": "answers", "AsyncClient": "client", "Client": "client", "Denied": "client",
-          "NotConfigured": "client", "requires_approval": "required"}  # fmt: skip
+          "NotConfigured": "client", "requires_approval": "required", "AsyncSession": "session",
+          "DeskError": "session", "Session": "session", "SpoolFull": "session"}  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -26,6 +26,11 @@ PINNED = {
     "agent-framework": ["agent-framework-core==1.23.0", "agent-framework-openai==1.17.0"],
     "langchain": ["langgraph==1.2.22"],
     "ag-ui": ["pydantic-ai-slim==2.62.0", "starlette==1.10.0"],
+    "opentelemetry": [
+        "opentelemetry-sdk==1.45.2",
+        "opentelemetry-exporter-otlp-proto-http==1.45.2",
+        "anthropic==2.10.0",
+    ],
 }
 """What each page in docs/gate is run with."""
 AS_THEY_ARE = {"langchain": ["langchain==1.5.0", "langchain-core==1.8.2"], "ag-ui": ["ag-ui-protocol==1.0.0"]}
