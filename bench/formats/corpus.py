@@ -102,12 +102,13 @@ ONE_BY_ONE = ("claude-code", "opencode")
 """Formats that tell of each response to the model, and whose manifest counts them."""
 SUFFIXES = (".json", ".vcon", ".gz", ".cbor", ".jsonl", ".upg")
 FURTHER = "more-agents"
-"""Folder of files of further agents, most of them in formats that are not read here."""
+"""Folder of files of further agents."""
 IN_THE_SHAPE_OF = {
-    "copilot-vscode": "copilot-cli", "goose": "openai-chat", "grok": "openai-chat", "hermes": "openai-chat",
-    "iflow": "claude-code", "qoder": "claude-code", "vibe": "openai-chat",
+    "copilot-vscode": "copilot-cli", "droid-stream": "droid", "iflow": "claude-code", "kilo-code": "cline-classic",
+    "kiro-cli-sqlite": "kiro", "kiro-ide": "kiro", "openclaw": "pi", "qoder": "claude-code",
+    "roo-code": "cline-classic", "specstory-md": "specstory",
 }  # fmt: skip
-"""Agents among those that write, in part of their files, what another's format reads."""
+"""Agents among those whose files are read by the format of another."""
 LISTS = ("manifest.jsonl", "expected.json", "validator-results.json")
 """Files of the corpus about other files of it."""
 FRAGMENTS = tuple(f"spec-v2-{number}.json" for number in ("06", "08", "09", "10"))
@@ -233,7 +234,9 @@ def expected(entry: dict[str, Any]) -> dict[str, int]:
     counts = {name: entry[name] for name in names if name in entry} | entry.get("tokens", {})
     for difference in DIFFERENCES:
         if entry["file"].endswith(difference.file):
-            counts |= {name: counts[name] + more for name, more in difference.add.items() if name in counts}
+            counts |= {
+                name: counts[name] + more for name, more in difference.add.items() if counts.get(name) is not None
+            }
     if entry["format"] == "opencode":
         counts["output"] += counts["reasoning"]
     if entry["format"] == "ag-ui":

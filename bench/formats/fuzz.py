@@ -72,17 +72,20 @@ class Plan:
 
 
 def files(with_corpus: bool) -> Iterator[Original]:
-    """Our samples and the corpus, each with the format that it is in."""
+    """Our samples, stores made for tests, and the corpus, each with the format that it is in."""
+    from tests.formats.stores.made import STORES
     from vcon_app import registry
     from vcon_app.drafts import FormatError
 
+    for name, data in STORES.items():
+        yield Original(f"stores/{name}.db", name, data)
     for top in (SAMPLES, CORPUS) if with_corpus else (SAMPLES,):
         for path in sorted(top.rglob("*")):
             if path.is_file() and path.suffix != ".expected" and path.name not in OPAQUE:
-                name = None
+                found = None
                 with suppress(FormatError):
-                    name = registry.detect(path)[0]
-                yield Original(path.relative_to(top.parent).as_posix(), name, path.read_bytes())
+                    found = registry.detect(path)[0]
+                yield Original(path.relative_to(top.parent).as_posix(), found, path.read_bytes())
 
 
 # --- the worker ---

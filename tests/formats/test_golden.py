@@ -16,6 +16,7 @@ from vcon_app.formats.common.head import Head
 
 from .checks import check_growth
 from .golden import check_reading
+from .stores.made import STORES
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,33 @@ class Row:
     grows: tuple[str, ...] = ()
 
 
+AGENTS = (
+    Row("acp", ("log.jsonl",)),
+    Row("aider", ("aider.chat.history.md",)),
+    Row("amp", ("thread.json",)),
+    Row("antigravity", ("transcript.jsonl",), grows=("transcript.jsonl",)),
+    Row("cline", ("session.messages.json", "compaction.json")),
+    Row("cline-classic", ("ui_messages.json", "api_conversation_history.json")),
+    Row("continue", ("session.json",)),
+    Row("droid", ("session.jsonl", "stream.jsonl"), grows=("session.jsonl", "stream.jsonl")),
+    Row("goose", ("session.jsonl",), grows=("session.jsonl",)),
+    Row("gptme", ("conversation.jsonl",), grows=("conversation.jsonl",)),
+    Row("grok", ("chat_history.jsonl", "old.jsonl"), grows=("chat_history.jsonl",)),
+    Row("hermes", ("session.json", "session.jsonl")),
+    Row("kimi", ("wire.jsonl", "old-wire.jsonl", "context.jsonl"), grows=("wire.jsonl", "old-wire.jsonl")),
+    Row("kiro", ("cli.jsonl", "conversation.json", "ide.json"), grows=("cli.jsonl",)),
+    Row("openclaw-telemetry", ("telemetry.jsonl",), grows=("telemetry.jsonl",)),
+    Row("openhands", ("events.jsonl", "base_state.json"), grows=("events.jsonl",)),
+    Row("openhands-v0", ("output.jsonl", "trajectory.json")),
+    Row("pi", ("session.jsonl", "openclaw.jsonl"), grows=("session.jsonl", "openclaw.jsonl")),
+    Row("posit-assistant", ("lm-messages.jsonl",), grows=("lm-messages.jsonl",)),
+    Row("specstory", ("2026-01-16_boat.md",)),
+    Row("vibe", ("messages.jsonl", "meta.json"), grows=("messages.jsonl",)),
+    Row("windsurf", ("trajectory.jsonl",), grows=("trajectory.jsonl",)),
+)
+"""Coding agents of ``vcon_app.formats.agents``."""
 TABLE = (
+    *AGENTS,
     Row("ag-ui", ("thread.jsonl", "stream.sse", "scenarios.json")),
     Row("agnt5-jsonl", ("session.jsonl",)),
     Row("atif", ("trajectory.json",)),
@@ -111,12 +138,13 @@ def test_first_lines_of_a_growing_sample_give_the_first_events(format: str, name
 
 
 def test_every_sample_has_its_row() -> None:
-    kept = {path for path in SAMPLES.glob("*/*") if path.suffix not in (".expected", ".written", ".md")}
+    kept = {path for path in SAMPLES.glob("*/*") if path.suffix not in (".expected", ".written")}
+    kept = {path for path in kept if path.parent.name != "markdown"}  # only written
     assert kept == {SAMPLES / format / name for format, name in EVERY_SAMPLE}
 
 
 def test_every_format_that_reads_has_a_sample() -> None:
-    assert {row.format for row in TABLE} == registry.readers().keys()
+    assert {row.format for row in TABLE} | STORES.keys() == registry.readers().keys()
 
 
 def test_every_stored_expectation_belongs_to_a_sample() -> None:

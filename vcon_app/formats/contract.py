@@ -118,6 +118,15 @@ class CompanionReader(Reader, Protocol):
 
 
 @runtime_checkable
+class PlacedReader(Reader, Protocol):
+    """A format of which some files name no session: where they lie does."""
+
+    def session_in_path(self, path: str, /) -> str | None:
+        """The external id of the session that a file of this path is of; ``None`` where the path does not say."""
+        ...
+
+
+@runtime_checkable
 class Writer(Format, Protocol):
     """A format that sessions are exported to."""
 

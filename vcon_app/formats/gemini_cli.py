@@ -20,10 +20,11 @@ from ..drafts import Draft, EventDraft, Finding, FormatError, Kind, ToolDraft, U
 from .common.calls import Call, id_of
 from .common.documents import read_whole
 from .common.head import SIZES, Head, open_gzip
-from .common.jsonio import Unreadable, loads
+from .common.jsonio import Unreadable, dumps, loads
 from .common.lines import Actor, Item, Line, fingerprint, json_lines
 from .common.parts import REFUSED, STATUSES, answer_in, attachments_in, exit_code_in, parts_of, text_in
 from .common.reading import FactsReading, unknown_type
+from .common.records import listed
 from .common.streamed import items
 from .common.times import parse
 from .common.usage import uncached
@@ -52,7 +53,8 @@ def detect(head: Head) -> bool:
     if any(_is_record(line) for line in head.lines):
         return True
     shape = head.shape
-    return shape.get("messages") == "[" and isinstance(shape.get("sessionId"), str) and "projectHash" in shape
+    session = shape.get("messages") == "[" and isinstance(shape.get("sessionId"), str) and "projectHash" in shape
+    return session or _saved(head) is not None
 
 
 def read(source: BinaryIO) -> Iterator[Draft]:
@@ -64,6 +66,8 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     plain = open_gzip(source)
     head = Head(plain.read(SIZES[0]))
     plain.seek(0)
+    if (wrapper := _saved(head)) is not None:
+        return GeminiReading().run(_conversation(plain, wrapper))
     lines = any(_is_record(line) for line in head.lines) or head.shape.get("messages") != "["
     return GeminiReading().run(json_lines(plain, NAME, packed=plain is not source) if lines else _document(plain))
 
@@ -71,6 +75,29 @@ def read(source: BinaryIO) -> Iterator[Draft]:
 def _is_record(line: dict[str, Any]) -> bool:
     stated = isinstance(line.get("sessionId"), str) and isinstance(line.get("projectHash"), str)
     return stated or isinstance(line.get("$set"), dict) or isinstance(line.get("$rewindTo"), str)
+
+
+def _saved(head: Head) -> str | None:
+    """Where the contents of a saved conversation stand (``/chat save``, checkpoints); ``None`` for no such file.
+
+    They are the API's, ``{role, parts}``, in a list or in ``history``. Parts with a type are those of other tools.
+    """
+    for wrapper in ("", "history"):
+        item = f"{wrapper}.item" if wrapper else "item"
+        named = {key.removeprefix(f"{item}.") for key in head.shape if key.startswith(f"{item}.")}
+        ours = named.isdisjoint({"id", "parts.item.type"}) and head.shape.get(f"{item}.parts.item") == "{"
+        if ours and head.shape.get(wrapper) == "[" and head.shape.get(f"{item}.role") in ("user", "model"):
+            return wrapper
+    return None
+
+
+def _conversation(source: BinaryIO, wrapper: str) -> Iterator[Item]:
+    """The contents as the messages of one document. ``displayContent`` and ids are not saved with them."""
+    found = list(listed(source, NAME, wrapper))
+    values = [item.value for item in found if isinstance(item, Line)]
+    messages = [{"type": "gemini" if value.get("role") == "model" else "user"} | value for value in values]
+    yield from (item for item in found if isinstance(item, Finding))
+    yield Line({"messages": messages}, "", dumps(messages), None)
 
 
 def _document(source: BinaryIO) -> Iterator[Item]:

@@ -73,7 +73,7 @@ def _state(envelope: Envelope, anchors: Sequence[Anchor], at: datetime, detached
         return Signature("uncheckable", detail=f"The algorithm {str(label)[:40]} is not known here.")
     if payload is None:
         return Signature("uncheckable", detail="The record that was signed is not in it (detached payload).")
-    signed = b"\x84" + b"\x6aSignature1" + _bytes(envelope.protected) + b"\x40" + _bytes(payload)
+    signed = b"\x84" + b"\x6aSignature1" + byte_string(envelope.protected) + b"\x40" + byte_string(payload)
     if X5CHAIN in envelope.header or X5CHAIN in envelope.unprotected:
         return _by_chain(envelope, algorithm, signed, anchors, at)
     if found := one_signature.check_by_anchors(algorithm, envelope.value, signed, anchors, at):
@@ -98,7 +98,7 @@ def _claimed(envelope: Envelope) -> str:
     return f" It says it is of {issuer[:100]}." if isinstance(issuer, str) else ""
 
 
-def _bytes(data: bytes) -> bytes:
+def byte_string(data: bytes) -> bytes:
     """A CBOR byte string (RFC 8949 s3.1)."""
     size = len(data)
     if size < 24:

@@ -253,3 +253,13 @@ def test_any_part_of_a_file_may_be_anything() -> None:
     for value in mutants(SAMPLE):
         if isinstance(value, list):
             assert_sound(read(ag_ui, value))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "phase"),
+    [({"type": "success"}, "completed"), ({"type": "cancelled"}, "cancelled"), ("cancelled", "cancelled"),
+     ({"type": "error"}, "crashed"), ({"type": "interrupt", "interrupts": []}, "active"), (None, "completed")],
+)  # fmt: skip
+def test_a_run_ends_as_its_outcome_says(outcome: Any, phase: str) -> None:
+    found = drafts(START, *text("a", "Hi"), {**END, "outcome": outcome})
+    assert sessions(found)[-1].phase == phase

@@ -110,6 +110,53 @@ def test_embedded_trajectories_that_nothing_points_to_are_told_too() -> None:
     assert [(event.text, event.depth) for event in found] == [("Hi", 0), ("Alone.", 1), ("Alone.", 1)]
 
 
+def metrics(prompt: int, completion: int, cached: int = 0) -> dict[str, int]:
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "cached_tokens": cached}
+
+
+def totals(prompt: int, completion: int, cached: int = 0, cost: float = 0.5) -> dict[str, float]:
+    return {f"total_{name}": count for name, count in metrics(prompt, completion, cached).items()} | {
+        "total_cost_usd": cost
+    }
+
+
+COUNTED = trajectory(step("agent", "Nine.", metrics=metrics(40, 4, 10) | {"cost_usd": 0.2}), trajectory_id="inner")
+TOTALLED = trajectory(step("agent", "Nine."), trajectory_id="inner", final_metrics=totals(40, 4, 10, 0.2))
+
+
+@pytest.mark.parametrize("inner", [COUNTED, TOTALLED])
+@pytest.mark.parametrize("outer", [{}, {"metrics": metrics(60, 6, 20) | {"cost_usd": 0.3}}])
+def test_what_is_stated_of_steps_or_of_a_whole_is_counted_once(inner: dict[str, Any], outer: dict[str, Any]) -> None:
+    found = drafts(step("agent", "Done.", **outer), subagent_trajectories=[inner], final_metrics=totals(100, 10, 30))
+    counted = tokens(found)
+    assert (counted["input"], counted["cache_read"], counted["output"]) == (70, 30, 10)
+    assert sum(event.cost for event in events(found) if event.cost is not None) == Decimal("0.5")
+    assert [event.depth for event in events(found) if event.usage] in ([0, 1], [1, 0]) and not findings(found)
+
+
+def test_totals_that_sub_agents_add_up_to_are_not_counted_again() -> None:
+    found = drafts(step("agent", "Done."), subagent_trajectories=[COUNTED], final_metrics=totals(40, 4, 10, 0.2))
+    assert tokens(found)["output"] == 4 and not findings(found)
+
+
+def test_totals_below_those_of_the_sub_agents_are_told_and_not_counted() -> None:
+    found = drafts(step("agent", "Done."), subagent_trajectories=[COUNTED], final_metrics=totals(30, 4, 10, 0.2))
+    assert tokens(found)["output"] == 4 and findings(found).keys() == {"atif.totals-differ"}
+
+
+def test_a_sub_agent_that_stands_below_its_parent_and_beside_it_is_told_once() -> None:
+    middle = trajectory(step("agent", "Counting."), trajectory_id="middle", subagent_trajectories=[COUNTED])
+    found = drafts(step("agent", "Done."), subagent_trajectories=[middle, COUNTED])
+    assert [event.text for event in events(found)] == ["Done.", "Counting.", "Nine."]
+    assert tokens(found)["output"] == 4 and findings(found).keys() == {"atif.repeated-sub-agent"}
+
+
+def test_sub_agents_of_one_id_that_said_different_things_are_both_told() -> None:
+    other = trajectory(step("agent", "Ten."), trajectory_id="inner")
+    found = drafts(step("agent", "Done."), subagent_trajectories=[COUNTED, other])
+    assert [event.text for event in events(found)] == ["Done.", "Nine.", "Ten."]
+
+
 def test_steps_of_a_side_chain_stand_below_the_last_call_before_them() -> None:
     aside = {"extra": {"is_sidechain": True}}
     found = events(

@@ -12,7 +12,7 @@ from vcon_app.drafts import Draft, EventDraft, FormatError
 from vcon_app.formats import copilot_cli
 from vcon_app.formats.common.head import Head
 
-from ..checks import check_odd_documents, check_odd_values, drafts_of, events, jsonl, session
+from ..checks import check_odd_documents, check_odd_values, drafts_of, events, findings, jsonl, session
 
 START = {"type": "session.start", "id": "s", "data": {"sessionId": "c0ffee", "selectedModel": "claude-sonnet-4.6"}}
 
@@ -198,3 +198,23 @@ def test_unreadable_file_is_refused_with_a_reason(data: bytes) -> None:
 )
 def test_files_of_other_formats_are_not_claimed(value: dict[str, Any]) -> None:
     assert not copilot_cli.detect(Head(jsonl(value)))
+
+
+def test_a_call_that_only_its_completed_entry_tells_is_a_call_and_its_result() -> None:
+    done = {"type": "tool_call_completed", "callId": "c1", "name": "bash", "arguments": {"command": "ls"}}
+    entry = done | {"id": "e1", "timestamp": "2025-09-01T10:00:00Z", "result": {"type": "success", "log": "pear.txt"}}
+    requested = {"type": "tool_call_requested", "callId": "c1", "name": "bash", "arguments": {"command": "ls"}}
+    for timeline in ([entry], [requested, entry]):
+        data = json.dumps({"sessionId": "s", "timeline": timeline}).encode()
+        call, result = events(drafts_of(copilot_cli, data))
+        assert call.tool and (call.kind, call.tool.name, call.tool.arguments) == (
+            "tool_call", "bash", {"command": "ls"},
+        )  # fmt: skip
+        assert result.tool and (result.kind, result.parent, result.text) == ("tool_result", call.key, "pear.txt")
+        assert result.tool.status == "ok" and result.key != call.key
+
+
+def test_lines_named_after_hooks_have_milliseconds() -> None:
+    found = drafts_of(copilot_cli, jsonl({"type": "userPromptSubmitted", "prompt": "Go.", "timestamp": 1756720800000}))
+    (event,) = events(found)
+    assert event.at and event.at.isoformat() == "2025-09-01T10:00:00+00:00" and not findings(found)

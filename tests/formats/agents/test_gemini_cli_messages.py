@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
 import pytest
 
 from tests.places import SAMPLES
+from vcon_app import registry
 from vcon_app.drafts import EventDraft, FormatError, Usage
 from vcon_app.formats import gemini_cli
 from vcon_app.formats.common.head import Head
@@ -167,3 +169,37 @@ def test_a_document_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch
 )
 def test_files_of_other_formats_are_not_claimed(value: dict[str, Any]) -> None:
     assert not gemini_cli.detect(Head(jsonl(value)))
+
+
+CONTENTS: list[dict[str, Any]] = [
+    {"role": "user", "parts": [{"text": "Prune the pears."}]},
+    {"role": "model", "parts": [{"text": "Looking."}, {"functionCall": {"name": "ls", "args": {"path": "."}}}]},
+    {"role": "user", "parts": [{"functionResponse": {"name": "ls", "response": {"output": "pear.txt"}}}]},
+    {"role": "model", "parts": [{"text": "Done."}]},
+]
+
+
+@pytest.mark.parametrize("value", [
+    CONTENTS, {"history": CONTENTS, "authType": "oauth-personal"},
+    {"history": CONTENTS, "toolCall": {"name": "replace", "args": {}}, "commitHash": "abc"},
+])  # fmt: skip
+def test_a_conversation_that_was_saved_is_read(value: Any) -> None:
+    data = json.dumps(value).encode()
+    assert registry.detect(io.BytesIO(data))[0] == "gemini-cli"
+    found = drafts_of(gemini_cli, data)
+    assert [(event.kind, event.text) for event in events(found)] == [
+        ("user_message", "Prune the pears."), ("agent_message", "Looking."), ("tool_call", ""),
+        ("tool_result", "pear.txt"), ("agent_message", "Done."),
+    ]  # fmt: skip
+    assert session(found).external_id.startswith("gemini-cli-") and not findings(found)
+
+
+@pytest.mark.parametrize("value", [
+    [{"id": "1", "role": "user", "parts": [{"type": "text", "text": "Prune."}]}],
+    [{"role": "user", "parts": [{"type": "text", "text": "Prune."}]}],
+    [{"role": "user", "parts": []}], {"history": [{"role": "user", "content": "Prune."}]},
+    [{"sessionId": "s", "messageId": 0, "type": "user", "message": "Prune.", "timestamp": "2025-05-01T10:00:00Z"}],
+])  # fmt: skip
+def test_messages_of_others_and_the_log_of_prompts_are_no_conversation(value: Any) -> None:
+    with pytest.raises(registry.Unrecognised):
+        registry.detect(io.BytesIO(json.dumps(value).encode()))

@@ -87,8 +87,8 @@ def test_the_sessions_of_one_graph_come_together_again():
     data, losses = many(*sessions(SAMPLE.read_bytes()))
     made = json.loads(data)
     assert {node["id"] for node in made["nodes"]} == {node["id"] for node in old["nodes"]}
-    assert {edge["id"] for edge in made["edges"]} == {edge["id"] for edge in old["edges"]}
-    assert losses.rows() == []
+    assert {edge["id"] for edge in made["edges"]} == {edge["id"] for edge in old["edges"]} - {"e9"}
+    assert [edge["id"] for edge in made["x-found"]["edges"]] == ["e9"]  # it leads nowhere
     assert made["$upg"]["integrity"]["body"] == canon.sealed(
         {name: made[name] for name in ("product", "nodes", "edges")}
     )

@@ -169,3 +169,19 @@ def test_every_graph_with_a_run_gives_one():
     for path in EXAMPLES.iterdir():
         if path.suffix in (".upg", ".json") and b'"agent_session"' in path.read_bytes():
             assert any(isinstance(draft, SessionDraft) for draft in drafts(path.read_bytes())), path.name
+
+
+def test_the_date_of_a_decision_is_no_time_of_the_run():
+    """Else a decision of February would be the start of a session of March, here and in every export of it."""
+    document = of_one(properties={"session_start": "2026-03-01T10:00:00Z", "session_end": "2026-03-01T11:00:00Z"})
+    dates = {"early": "2026-02-01", "within": "2026-03-01T10:30:00Z", "late": "2026-05-01"}
+    for name, date in dates.items():
+        document["nodes"].append({"id": name, "type": "decision", "title": name, "properties": {"date": date}})
+        edge = {"id": f"e-{name}", "type": "agent_session_creates_decision", "source": "s", "target": name}
+        document["edges"].append(edge)
+    ((_, events),) = sessions(document)
+
+    timed = {event.text: event.at and event.at.isoformat() for event in events}
+    assert timed == {"early": None, "within": "2026-03-01T10:30:00+00:00", "late": None}
+    dated = {event.text: event.data.get("dated") for event in events}
+    assert dated == {"early": "2026-02-01T00:00:00Z", "within": None, "late": "2026-05-01T00:00:00Z"}

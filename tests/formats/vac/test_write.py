@@ -124,6 +124,34 @@ def test_members_that_the_cddl_forbids_are_moved_aside_and_reported():
     }
 
 
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("file-attribution", {"files": [{"path": "a.py"}]}),
+        ("file-attribution", {"files": [{"path": "a.py", "conversations": [{"ranges": []}], "operation": "edit"}]}),
+        ("vcs", {"type": "git", "revision": 7}),
+        ("recording-agent", {"name": "deck", "version": 3}),
+        ("created", "2026-13-40T25:00:00Z"),
+        ("session/environment", {"working-dir": "/srv", "sandboxes": "/tmp"}),
+        ("session/environment", {"working-dir": "/srv", "vcs": {"branch": "main"}}),
+        ("session/entries/0/token-usage", [1, 2]),
+        ("session/entries/0", {"type": "vendor-thing", "payload": 1}),
+        ("session/entries/0", {"type": "system-event", "event-type": "log", "data": "text"}),
+        ("session/entries/0", {"type": "assistant", "token-usage": {"input": 2**70}}),
+        ("session/entries/0", {"type": 7}),
+    ],
+)
+def test_what_the_cddl_does_not_allow_is_kept_under_another_name(place, value):
+    changed = record()
+    *places, last = place.split("/")
+    holder = changed
+    for name in places:
+        holder = holder[int(name)] if isinstance(holder, list) else holder[name]
+    holder[int(last) if isinstance(holder, list) else last] = value
+    made = json.loads(written(*session_and_events(changed)))
+    assert vac_faults(made) == []
+
+
 def test_whatever_a_record_holds_it_comes_out_valid():
     for changed in mutants(record()):
         try:

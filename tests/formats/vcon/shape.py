@@ -23,6 +23,10 @@ ENTRY_NEEDS = {
 }
 TEXTS = ("id", "parent-id", "call-id", "model-id", "status", "encrypted", "subject")
 COUNTS = ("input", "output", "cached", "reasoning", "total")
+CDDL_DATE = re.compile(
+    r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:(60|[0-5]\d)(\.\d+)?"
+    r"(Z|[+-]([01]\d|2[0-3]):[0-5]\d)"
+)
 
 
 def core_faults(vcon: dict[str, Any]) -> list[str]:
@@ -118,8 +122,24 @@ def _vac(record: dict[str, Any]) -> Iterator[str]:
         yield "no session-id"
     meta = session.get("agent-meta", {})
     yield from (f"no {name}" for name in ("model-id", "model-provider") if not isinstance(meta.get(name), str))
-    if "environment" in session and not isinstance(session["environment"].get("working-dir"), str):
+    environment = session.get("environment", {"working-dir": ""})
+    if not isinstance(environment.get("working-dir"), str):
         yield "environment without working-dir"
+    if (
+        not all(isinstance(one, str) for one in environment.get("sandboxes", []))
+        or "sandboxes" in environment
+        and not isinstance(environment["sandboxes"], list)
+    ):
+        yield "sandboxes"
+    if _vcs(record) or _vcs(environment):
+        yield "vcs"
+    if _no_time(record, "created"):
+        yield f"created {record['created']!r}"
+    if "file-attribution" in record and not _attribution(record["file-attribution"]):
+        yield "file-attribution"
+    recorder = record.get("recording-agent", {"name": ""})
+    if not isinstance(recorder.get("name"), str) or not isinstance(recorder.get("version", ""), str):
+        yield "recording-agent"
     yield from (f"{name} {session[name]!r}" for name in ("session-start", "session-end") if _no_time(session, name))
     for index, entry in enumerate(session["entries"]):
         yield from _entry(entry, f"entry {index}")
@@ -129,7 +149,32 @@ def _no_time(holder: dict[str, Any], name: str) -> bool:
     value = holder.get(name)
     if name not in holder or (type(value) is int and value >= 0):
         return False
-    return not (isinstance(value, str) and DATE.fullmatch(value))
+    return not (isinstance(value, str) and CDDL_DATE.fullmatch(value))
+
+
+def _vcs(holder: dict[str, Any]) -> bool:
+    """Is there a vcs-context, and is it none?"""
+    vcs = holder.get("vcs", {"type": ""})
+    members = ("type", "revision", "branch", "repository")
+    return (
+        not isinstance(vcs, dict)
+        or not all(isinstance(vcs.get(name, ""), str) for name in members)
+        or "type" not in vcs
+    )
+
+
+def _attribution(files: Any) -> bool:
+    """Closed maps (VAC s3.7), each with exactly these members or fewer."""
+    if not isinstance(files, dict) or files.keys() != {"files"}:
+        return False
+    talks = [
+        one for file in files["files"] if file.keys() == {"path", "conversations"} for one in file["conversations"]
+    ]
+    return all(file.keys() == {"path", "conversations"} for file in files["files"]) and all(
+        {"ranges"} <= talk.keys() <= {"ranges", "url", "contributor", "related"}
+        and all(type(one.get("start-line")) is int and type(one.get("end-line")) is int for one in talk["ranges"])
+        for talk in talks
+    )
 
 
 def _entry(entry: dict[str, Any], where: str) -> Iterator[str]:
@@ -143,7 +188,14 @@ def _entry(entry: dict[str, Any], where: str) -> Iterator[str]:
     yield from (f"{where}: {name} is no text" for name in TEXTS if name in entry and not isinstance(entry[name], str))
     if _no_time(entry, "timestamp"):
         yield f"{where}: timestamp {entry['timestamp']!r}"
-    usage = entry.get("token-usage", {})
-    yield from (f"{where}: {name}" for name in COUNTS if name in usage and type(usage[name]) is not int)
+    if not isinstance(usage := entry.get("token-usage", {}), dict):
+        yield f"{where}: token-usage {usage!r}"
+        usage = {}
+    counts = {name: usage[name] for name in COUNTS if name in usage}
+    yield from (
+        f"{where}: {name}" for name, count in counts.items() if type(count) is not int or not 0 <= count < 2**64
+    )
+    if entry["type"] == "system-event" and not isinstance(entry.get("data", {}), dict):
+        yield f"{where}: data"
     for index, child in enumerate(entry.get("children", [])):
         yield from _entry(child, f"{where}/{index}")

@@ -74,6 +74,9 @@ def test_a_translated_log_comes_out_as_it_went_in_but_for_ids_it_lacked(name):
 
     assert losses.rows() == []
     assert again["session"].pop("x-generated-ids", True) is True
+    stated = {"model-id": "m", "model-provider": "p"}  # by the party, where the trace says that it does not know
+    about = record["session"]["agent-meta"]
+    about |= {name: value for name, value in stated.items() if about.get(name) == "unknown"}
     assert _without_made_ids(again, record) == record
 
 

@@ -40,7 +40,7 @@ def one(entry, **session):
         ({"text": "in an object"}, "in an object"),
         (None, ""),
         (7, ""),
-        ([{"type": ["text"], "text": "x"}], ""),
+        ([{"type": ["text"], "text": "of a type not met yet"}], "of a type not met yet"),
     ],
 )
 def test_the_text_of_a_message_is_its_text_blocks(content, text):

@@ -196,3 +196,9 @@ def test_marks_of_removed_text_are_reported():
 
 def test_an_expired_basis_is_not_judged_by_the_clock_of_the_reader():
     assert findings(drafts(night(attachments__4__body__expiration="2026-03-02T06:10:01Z")), "R98") == []
+
+
+@pytest.mark.parametrize("name", ["WTF", "consent", "agent-session"])
+@pytest.mark.parametrize("member", ["critical", "must_support"])
+def test_an_earlier_name_of_what_is_supported_is_supported(member, name):
+    assert events(drafts(night(**{member: [name], "extensions": ["agent_session", name]})))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from ...drafts import EventDraft, Finding, Kind, ToolDraft
 from ..common.calls import ID_LIMIT, id_of
@@ -17,6 +17,10 @@ from .usage import usages_of
 
 COMMON = frozenset({"type", "timestamp", "rawEvent"})
 LISTED = 100
+ENDINGS: dict[str, Literal["cancelled", "crashed"]] = {
+    "cancelled": "cancelled", "canceled": "cancelled", "aborted": "cancelled", "error": "crashed", "failed": "crashed",
+}  # fmt: skip
+"""Outcomes of a run that are no success."""
 IDS: dict[What, str] = {"text": "messageId", "reasoning": "messageId", "call": "toolCallId"}
 THOUGHT = "thought"
 """Id of thoughts in recordings before 1.0, which had none."""
@@ -124,7 +128,8 @@ def run_finished(reading: Reading, line: Line) -> Iterator[EventDraft]:
     value, outcome = line.value, line.value.get("outcome")
     kind = text_of(dict_of(outcome).get("type")) or text_of(outcome)
     waiting = list_of(dict_of(outcome).get("interrupts")) or [value["interrupt"] for key in value if key == "interrupt"]
-    reading.facts.phase = "active" if kind == "interrupt" or waiting else "completed"
+    over = ENDINGS.get(kind.lower(), "completed")
+    reading.facts.phase = "active" if kind == "interrupt" or waiting else over
     reading.assign_key(line, "RUN_FINISHED")
     yield from _tokens(reading, line)
     data = {"type": "RUN_FINISHED"} | scalars_of({"runId": value.get("runId"), "outcome": kind})

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...drafts import EventDraft, Finding, Json, SessionDraft
+from ...drafts import PHASES, EventDraft, Finding, Json, SessionDraft
 from ..common.lines import Line
 from ..common.times import parse, rfc3339
 from ..common.values import dict_of, list_of, text_of
@@ -16,7 +16,6 @@ from ..llmfeed.entries import entry_of, event_of
 
 KEY = "countersign"
 TEXTS = ("title", "agent_name", "user_id", "summary")
-PHASES = ("active", "completed", "crashed", "timed_out")
 
 
 def session_member(session: SessionDraft) -> dict[str, Json]:

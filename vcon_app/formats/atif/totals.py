@@ -35,36 +35,48 @@ def usage_of(metrics: dict[str, Any], calls: Any) -> Usage | None:
     )
 
 
-def usage_of_final_metrics(stated: dict[str, Any]) -> Usage | None:
-    """``final_metrics`` as the usage of many responses."""
-    names = ("prompt_tokens", "completion_tokens", "cached_tokens")
-    return usage_of({name: stated.get(f"total_{name}") for name in names}, 2)
-
-
 @dataclass(slots=True)
 class Totals:
-    """Sums of tokens and cost over the events of a trajectory."""
+    """Sums of tokens and cost over the events of a trajectory and of the sub-agents inside of it."""
 
+    depth: int = 0
+    """That of the trajectory's own events."""
     prompt: int = 0
     completion: int = 0
+    cached: int = 0
     cost: Decimal = Decimal(0)
-    counted: bool = False
+    own: bool = False
+    """Whether a step of the trajectory itself states anything."""
 
     def add(self, event: EventDraft) -> None:
         """Count what the event states."""
         if usage := event.usage:
             self.prompt += (usage.input_tokens or 0) + (usage.cache_read_tokens or 0)
             self.completion += usage.output_tokens or 0
-            self.counted = True
+            self.cached += usage.cache_read_tokens or 0
         if event.cost is not None:
             self.cost += event.cost
-            self.counted = True
+        self.own |= event.depth == self.depth and (event.usage is not None or event.cost is not None)
 
     def event_of_stated_totals(self, line: Line, stated: dict[str, Any]) -> EventDraft | None:
-        """The stated totals as an event, where no step states anything. ``line`` is that of ``final_metrics``."""
-        usage, cost = usage_of_final_metrics(stated), dollars(stated.get("total_cost_usd"))
-        if self.counted or (usage is None and cost is None):
+        """What the totals state beyond the sub-agents, where no step of the trajectory itself states anything.
+
+        ``line`` is that of ``final_metrics``. ``None`` where nothing is left, and where the sub-agents have more.
+        """
+        counted = {"prompt": self.prompt, "completion": self.completion, "cached": self.cached}
+        totals = {what: count_of(stated.get(f"total_{what}_tokens")) for what in counted}
+        left = {what: None if total is None else total - counted[what] for what, total in totals.items()}
+        cost = dollars(stated.get("total_cost_usd"))
+        cost = None if cost is None else cost - self.cost
+        if self.own or any(count is not None and count < 0 for count in left.values()) or (cost or 0) <= -EXACT:
             return None
+        inside = any((*counted.values(), self.cost))
+        if inside and not any(left.values()) and (cost is None or cost < EXACT):
+            return None
+        usage = usage_of({f"{what}_tokens": count for what, count in left.items()}, 2)
+        if usage is None and cost is None:
+            return None
+        cost = None if cost is None else max(cost, Decimal(0))
         return line.event("model_request", actor=line.agent, usage=usage, cost=cost)
 
     def doubt(self, stated: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from ...drafts import Draft, EventDraft, SessionDraft
 from ..common.calls import ID_LIMIT, id_of
 from ..common.documents import Document
+from ..common.jsonio import dumps
 from ..common.lines import Line, digest
 from ..common.reading import Findings
 from ..common.times import parse
@@ -47,21 +48,27 @@ class Trajectory(Document):
         self._state = TrajectoryState(self.findings, self.calls)
         self._line = line
         self._id = id
+        self._told: set[tuple[str, str]] = set()
+        """Ids and contents of the sub-agents that were told."""
 
     def drafts(self) -> Iterator[Draft]:
         """The session, its events, and whether they add up to what the file states of the whole."""
-        totals = Totals()
         yield self._session()
-        for draft in self._steps(self._line, ""):
+        yield from self._whole(self._line, "")
+
+    def _whole(self, line: Line, prefix: str) -> Iterator[Draft]:
+        """The events of a trajectory, and what its totals state that no step does."""
+        totals = Totals(line.depth)
+        for draft in self._steps(line, prefix):
             if isinstance(draft, EventDraft):
                 totals.add(draft)
             yield draft
-        stated = dict_of(self._line.value.get("final_metrics"))
-        line = self.part(self._line, stated, "/final_metrics", "final_metrics")
-        if event := totals.event_of_stated_totals(line, stated):
+        stated = dict_of(line.value.get("final_metrics"))
+        last = self.part(line, stated, "/final_metrics", f"{prefix}final_metrics")
+        if event := totals.event_of_stated_totals(last, stated):
             yield event
         elif doubt := totals.doubt(stated):
-            yield from self.odd("totals-differ", line.pointer, doubt)
+            yield from self.odd("totals-differ", last.pointer, doubt)
 
     def _session(self) -> SessionDraft:
         value = self._line.value
@@ -122,5 +129,15 @@ class Trajectory(Document):
         line.parent, line.depth = parent, line.depth + 1
         if line.depth > MOST_LEVELS:
             yield unknown_event(self.findings, line, f"sub-agent more than {MOST_LEVELS} levels deep")
+        elif self._is_repeated(line):
+            message = f"the sub-agent {text_of(line.value.get('trajectory_id'))[:100]!r} stands in it again; told once"
+            yield from self.odd("repeated-sub-agent", line.pointer, message)
         else:
-            yield from self._steps(line, f"{line.key}/")
+            yield from self._whole(line, f"{line.key}/")
+
+    def _is_repeated(self, line: Line) -> bool:
+        """Whether the same was told: some writers list a sub-agent's own sub-agents beside it once more."""
+        known = text_of(line.value.get("trajectory_id")), digest(dumps(line.value.get("steps")))
+        repeated = bool(known[0]) and known in self._told
+        self._told.add(known)
+        return repeated

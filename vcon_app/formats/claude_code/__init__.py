@@ -66,6 +66,6 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     first = listed(head)
     own = "" if packed or first else last_session(plain)
     lines = web_lines(plain, "") if first else json_lines(plain, NAME, packed=packed)
-    if is_stream(first or head.lines):
+    if is_stream(first or head.lines or head.objects):
         return Reading(HANDLERS | stream_json.HANDLERS, own).run(stream_json.as_stored(lines))
     return Reading(HANDLERS, own).run(lines)

@@ -24,7 +24,7 @@ IDS = frozenset({"uuid", "parentUuid", "leafUuid", "isSidechain"})
 
 def detect(head: Head) -> bool:
     """Whether ``read`` of this module takes the file."""
-    return is_web(head) or _is_ours(head.lines) or bool(listed(head))
+    return is_web(head) or _is_ours(head.lines or head.objects) or bool(listed(head))
 
 
 def is_web(head: Head) -> bool:
@@ -76,6 +76,8 @@ def _is_of_others(line: dict[str, Any]) -> bool:
     qwen = "usageMetadata" in line or "systemPayload" in line or "parts" in dict_of(line.get("message"))
     if qwen or IDS & line.keys():  # a line of a type that is not known yet may hold whatever names others have, too
         return qwen
+    if isinstance(line.get("message"), str) and "messageId" in line:  # Gemini CLI's logs.json: prompts alone
+        return True
     others = {"processed_at", "projectHash", "$set", "$rewindTo", "sessionID", "payload"} & line.keys()
     return bool(others) or line.get("type") in ("session", "session_meta")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, BinaryIO, Literal
@@ -17,6 +18,8 @@ TAIL = 256 * 1024
 """Bytes at the end of the file that are searched for the session id."""
 ID_LIMIT = 200
 RECENT = 1024
+BETWEEN = re.compile(rb"(?<=\})\s*(?=\{)")
+"""Between objects that are glued together or indented, where no line is an object."""
 NAMED = 20
 """Other sessions in one file that are named; real ones hold one or two."""
 
@@ -207,9 +210,10 @@ def last_session(source: BinaryIO) -> str:
     source.seek(max(start, end - TAIL))
     tail = source.read(TAIL)
     source.seek(start)
-    for raw in reversed(tail.split(b"\n")):
-        if b"ession" in raw and (session := _session_in(raw)):
-            return session
+    for pieces in (tail.split(b"\n"), BETWEEN.split(tail)):
+        for raw in reversed(pieces):
+            if b"ession" in raw and (session := _session_in(raw)):
+                return session
     return ""
 
 

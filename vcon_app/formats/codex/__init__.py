@@ -1,5 +1,5 @@
-"""Codex CLI: rollout files below ``~/.codex/sessions``, those without an envelope (before about 0.44), and
-the output of ``codex exec --json``.
+"""Codex CLI: rollout files below ``~/.codex/sessions``, those without an envelope (before about 0.44), the documents
+of the first Codex, and the output of ``codex exec --json``.
 
 The types are those of Codex 0.169 (``codex-rs/protocol``); files of 0.42 to 0.169 were read.
 """
@@ -11,7 +11,10 @@ from typing import Any, BinaryIO
 
 from ...drafts import Draft
 from ..common.head import SIZES, Head, open_gzip
-from ..common.lines import json_lines
+from ..common.jsonio import dumps
+from ..common.lines import Item, Line, json_lines
+from ..common.records import listed
+from ..common.values import dict_of, list_of
 from ..contract import Spec
 from . import items
 from .exec_json import ExecReading, is_exec
@@ -29,12 +32,15 @@ TYPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg",
 BARE = frozenset({"id", "timestamp", "instructions"})
 """Keys of the first line of a file without an envelope."""
 
+ITEMS = frozenset({"message", "reasoning", "function_call", "function_call_output", "local_shell_call"})
+"""Types of items by which a file without envelopes is known."""
+
 
 def detect(head: Head) -> bool:
     """By an enveloped line, by the events of ``codex exec``, or by the first line of an old file."""
     lines, first = head.lines, head.shape  # two objects may be glued on the first line, which is then no line of JSON
     glued = first.get("type") in TYPES and first.get("payload") == "{"
-    return glued or any(map(_is_enveloped, lines)) or is_exec(lines) or (bool(lines) and _is_bare(lines[0]))
+    return glued or any(map(_is_enveloped, lines)) or is_exec(lines) or _is_bare(lines) or _is_document(head)
 
 
 def read(source: BinaryIO) -> Iterator[Draft]:
@@ -46,6 +52,8 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     plain = open_gzip(source)
     head = Head(plain.read(SIZES[0]))
     plain.seek(0)
+    if _is_document(head):
+        return RolloutReading(HANDLERS, items.HANDLERS).run(_document(plain))
     reading = ExecReading() if is_exec(head.lines) else RolloutReading(HANDLERS, items.HANDLERS)
     return reading.run(json_lines(plain, NAME, packed=plain is not source))
 
@@ -55,5 +63,35 @@ def _is_enveloped(line: dict[str, Any]) -> bool:
     return isinstance(kind, str) and kind in TYPES and isinstance(line.get("payload"), dict)
 
 
-def _is_bare(line: dict[str, Any]) -> bool:
-    return line.keys() >= BARE and "type" not in line and ("git" in line or line["instructions"] is None)
+def _is_bare(lines: list[dict[str, Any]]) -> bool:
+    """A first line that names the session only; where it could be anybody's, an item behind it says more."""
+    first = lines[0] if lines else {}
+    if "type" in first or not first.keys() >= {"id", "timestamp"}:
+        return False
+    ours = first.keys() >= BARE and ("git" in first or first["instructions"] is None)
+    return ours or any(map(_is_item, lines[1:]))
+
+
+def _is_item(line: dict[str, Any]) -> bool:
+    """An item of the Responses API by itself."""
+    if line.get("type") != "message":
+        return line.get("type") in ITEMS and not line.keys().isdisjoint({"call_id", "summary"})
+    return any(dict_of(part).get("type") in ("input_text", "output_text") for part in list_of(line.get("content")))
+
+
+def _is_document(head: Head) -> bool:
+    """One object of the session and its items: the first Codex, in TypeScript, until about June 2025."""
+    shape = head.shape
+    return (
+        shape.get("items") == "[" and shape.get("session") == "{" and isinstance(shape.get("session.id"), str)
+        and "session.timestamp" in shape and ("session.instructions" in shape or shape.get("items.item.type") in ITEMS)
+    )  # fmt: skip
+
+
+def _document(source: BinaryIO) -> Iterator[Item]:
+    """The session, then its items, as the lines of later versions."""
+    shape = Head(source.read(SIZES[1])).shape
+    session = {name: shape.get(f"session.{name}") for name in sorted(BARE)}
+    source.seek(0)
+    yield Line(session, "/session", dumps(session), None)
+    yield from listed(source, NAME, "items")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from ...drafts import EventDraft, Finding, SessionDraft
@@ -47,7 +48,7 @@ class RolloutReading(FactsReading):
         self.facts.note_line(line)
         kind, payload = self._split(line.value)
         if kind == "session_meta" and not self.facts.session:
-            self._claim(payload)
+            self._claim(payload, line.at)
         elif kind == "turn_context":
             self.facts.set_environment(cwd=payload.get("cwd"))
         return bool(self.facts.session)
@@ -65,7 +66,7 @@ class RolloutReading(FactsReading):
     def events(self, line: Line) -> Iterator[EventDraft]:
         kind, payload = self._split(line.value)
         handler = self._handlers.get(kind)
-        if self.replay.is_copied(kind, payload):
+        if self.replay.is_copied(kind, payload, line.at):
             yield self._replayed(line, kind, payload)
         elif handler:
             yield from handler(self, line, payload)
@@ -87,7 +88,7 @@ class RolloutReading(FactsReading):
             self.facts.more["final_total"] = self.totals.last
         return self.facts.draft(complete=complete)
 
-    def _claim(self, meta: dict[str, Any]) -> None:
+    def _claim(self, meta: dict[str, Any], at: datetime | None) -> None:
         """The first ``session_meta`` is the file's own; a fork repeats those of its parents below it."""
         facts = self.facts
         if self._id_is_fixed or not (own := text_of(meta.get("id") or meta.get("session_id"))):
@@ -101,9 +102,10 @@ class RolloutReading(FactsReading):
         facts.more |= scalars_of(
             {key: meta.get(key) for key in ("originator", "model_provider", "source", "agent_role")}
         )
-        self._parentage(meta)
+        self.replay.note_session(own)
+        self._parentage(meta, at)
 
-    def _parentage(self, meta: dict[str, Any]) -> None:
+    def _parentage(self, meta: dict[str, Any], at: datetime | None) -> None:
         source = dict_of(meta.get("source"))
         spawned = dict_of(dict_of(source.get("subagent")).get("thread_spawn"))
         parent = text_of(spawned.get("parent_thread_id") or meta.get("parent_thread_id"))
@@ -115,7 +117,7 @@ class RolloutReading(FactsReading):
         if forked:
             self.facts.more["forked_from"] = forked[:200]
         if forked or spawned:
-            self.replay.begin(self.facts.session, meta.get("timestamp"), forked or parent)
+            self.replay.begin(meta.get("timestamp"), forked or parent, at, whole=bool(forked))
 
     def _split(self, value: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """The envelope's type and its payload; a bare item of an old file is its own payload."""

@@ -52,6 +52,9 @@ def _of_data(head: Head, complete: bool) -> str:
     data = head.data
     if not data.strip():
         return "blank" if data else "empty"
+    if head.tables:
+        names = _listed("table", "tables", list(head.tables))
+        return f"a SQLite database with the {names}, which is no store of an agent that is known here"
     for magic, what in _MAGIC:
         if data.startswith(magic):
             return what
@@ -110,11 +113,13 @@ def _children(head: Head, prefix: str) -> list[str]:
 
 
 def _keys(names: list[str]) -> str:
-    if not names:
-        return "no keys"
+    return f"the {_listed('key', 'keys', names)}" if names else "no keys"
+
+
+def _listed(one: str, several: str, names: list[str]) -> str:
     shown = ", ".join(_printable(name.encode("utf-8", "replace"), 40) for name in names[:SHOWN_KEYS])
     more = f" and {len(names) - SHOWN_KEYS} more" if len(names) > SHOWN_KEYS else ""
-    return f"the {'keys' if len(names) > 1 else 'key'} {shown}{more}"
+    return f"{several if len(names) > 1 else one} {shown}{more}"
 
 
 def _scalar(value: object) -> str:

@@ -27,7 +27,7 @@ class Facts:
     title: str = ""
     model: str | None = None
     version: str = ""
-    phase: Literal["active", "completed", "crashed"] | None = None
+    phase: Literal["active", "completed", "cancelled", "crashed"] | None = None
     environment: dict[str, str] = field(default_factory=dict)
     more: dict[str, Any] = field(default_factory=dict)
     """Further metadata to show."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
+import re
 import zlib
 from functools import cached_property
 from typing import Any, BinaryIO, cast
@@ -11,12 +13,16 @@ from typing import Any, BinaryIO, cast
 import ijson
 
 from .jsonio import MAX_DEPTH, Unreadable, loads
+from .sqlite.opening import Tables, tables_in
 
 SIZES = (64 * 1024, 1024 * 1024, 16 * 1024 * 1024)
 """How much is looked at before giving up: a first line may be 27 KB long, an attachment megabytes."""
 
 ZIP = b"PK\x03\x04"
 SHAPE_LEVELS = 4
+OBJECTS = 50
+FOLLOWED = re.compile(rb"\}\s*\{")
+"""Where one object follows another; within JSON it can stand in a text only."""
 MARKS = {"start_map": "{", "start_array": "["}
 
 
@@ -30,17 +36,40 @@ class Head:
 
     @cached_property
     def lines(self) -> list[dict[str, Any]]:
-        """The JSON objects among the first 50 complete lines; empty when the file is one document, or an archive."""
+        """The JSON objects among the first 50 complete lines; empty when the file is one document, or an archive.
+
+        Where the first line is none, those that follow one another, if these are more.
+        """
         found: list[dict[str, Any]] = []
         if self.data.startswith(ZIP):  # stored members show their lines as they are
             return found
-        for line in self.data.removeprefix(b"\xef\xbb\xbf").split(b"\n", 51)[:50]:
+        first = True
+        for number, line in enumerate(self.data.removeprefix(b"\xef\xbb\xbf").split(b"\n", 51)[:50]):
             try:
                 value, _ = loads(line)
             except Unreadable:
+                first &= number > 0
                 continue
             if isinstance(value, dict):
                 found.append(value)
+        return found if first or len(self.objects) <= max(len(found), 1) else self.objects
+
+    @cached_property
+    def objects(self) -> list[dict[str, Any]]:
+        """The first 50 JSON objects that follow one another, glued together or indented over many lines."""
+        found: list[dict[str, Any]] = []
+        data = self.data[: SIZES[1]].removeprefix(b"\xef\xbb\xbf").lstrip()
+        # Every single document comes here: those of which most is missing are not parsed for nothing.
+        if not data.startswith(b"{") or (len(self.data) > SIZES[0] and not FOLLOWED.search(data)):
+            return found
+        text, at, decoder = data.decode(errors="replace"), 0, json.JSONDecoder()
+        while len(found) < OBJECTS and text.startswith("{", at):
+            try:
+                value, at = decoder.raw_decode(text, at)
+            except (ValueError, RecursionError):  # the head is cut off in the middle, or this is no JSON
+                break
+            found.append(value)
+            at = len(text) - len(text[at:].lstrip()) if text[at : at + 1].isspace() else at
         return found
 
     @cached_property
@@ -70,6 +99,15 @@ class Head:
         except (ijson.JSONError, UnicodeDecodeError):
             pass  # the head is cut off in the middle, or is no JSON: what came before still counts
         return shape
+
+    @cached_property
+    def tables(self) -> Tables:
+        """Tables and their columns where it is a SQLite database."""
+        return tables_in(self.raw)
+
+    def has_table(self, name: str, *columns: str) -> bool:
+        """Whether it is a SQLite database with such a table."""
+        return set(columns) <= set(self.tables[name]) if name in self.tables else False
 
     def _text(self) -> io.BytesIO:
         return io.BytesIO(self.data.removeprefix(b"\xef\xbb\xbf"))

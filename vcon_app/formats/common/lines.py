@@ -26,6 +26,10 @@ SHOWN = 200
 _BLANK = b" \t\r\n\0"
 GAPS = tuple(" \t\r\n\0")
 BOM = b"\xef\xbb\xbf"
+OPENING = 8
+"""Bytes of a line that may be nothing but the bracket of an indented object: byte order mark, bracket, break."""
+CONTINUING = (b" ", b"\t", b"}")
+"""How the lines of an indented object begin. Those of the next one begin with its bracket."""
 MAX_TRIES = 64
 """Lines that looked like the end of a document and were not, before it is given up."""
 _NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
@@ -83,6 +87,7 @@ def fingerprint(value: Any) -> str:
 def json_lines(source: BinaryIO, name: str, *, packed: bool = False) -> Iterator[Item]:
     """The objects of a JSON Lines stream; what cannot be read comes as an ``unknown`` event and a finding.
 
+    Some programs lay the lines out anew: several objects on one, or an object indented over many. Both are read.
     ``name`` is the format's, with which the rules of the findings begin. A last line without its line break
     that does not parse gives a finding only: the writer may be alive, and the next import of the grown file
     reads it whole. Lines of a ``packed`` source have no place in the document. Raises ``FormatError`` when
@@ -107,14 +112,16 @@ def named(name: str, items: Iterable[Item]) -> Iterator[Item]:
 
 
 def _lines(source: BinaryIO, packed: bool) -> Iterator[Item]:
-    offset, number = 0, 0
+    offset, number, ahead = 0, 0, b""
     # One byte more than allowed tells a line that is too long from one that just fits.
-    while raw := source.readline(MAX_LINE + 1):
-        number += 1
+    while raw := ahead or source.readline(MAX_LINE + 1):
+        number, ahead, more = number + 1, b"", 0
         if packed and offset > MAX_UNPACKED:
             raise FormatError(
                 f"unpacked it is larger than {MAX_UNPACKED // 1024**2:,} MB; unpack it and split it first"
             )
+        if len(raw) <= OPENING and raw.strip(_BLANK + BOM) == b"{":
+            raw, more, ahead = _indented(raw, source)
         size, pointer, place = len(raw), f"L{number}", None if packed else offset
         # Skipped in pieces, never held: the line may be as long as the file.
         if size > MAX_LINE and not raw.endswith(b"\n"):
@@ -122,7 +129,24 @@ def _lines(source: BinaryIO, packed: bool) -> Iterator[Item]:
             yield from _malformed(raw, pointer, place, size, f"longer than {MAX_LINE} bytes ({size}); not parsed")
         else:
             yield from _parse(raw, number, place)
-        offset += size
+        offset, number = offset + size, number + more
+
+
+def _indented(first: bytes, source: BinaryIO) -> tuple[bytes, int, bytes]:
+    """An object that is indented over many lines, behind its first: all of it, further lines, the line behind it.
+
+    It goes on while lines are indented, and ends with a bracket at the start of a line. The line behind one that ends
+    is not read (``b""``). Without its line break it is cut off: the file or ``MAX_LINE`` ended it.
+    """
+    buffer, count = bytearray(first), 0
+    while len(buffer) <= MAX_LINE and (raw := source.readline(MAX_LINE + 1)):
+        if raw[:1] not in CONTINUING:
+            return bytes(buffer), count, raw
+        buffer += raw
+        count += 1
+        if raw.startswith(b"}") and raw.rstrip(_BLANK).endswith(b"}"):
+            return bytes(buffer), count, b""
+    return bytes(buffer).rstrip(_BLANK), count, b""
 
 
 def _documents(source: BinaryIO, packed: bool) -> Iterator[Item]:

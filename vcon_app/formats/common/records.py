@@ -109,7 +109,7 @@ def _listed(source: BinaryIO, start: int, wrapper: str) -> Iterator[Item]:
     count = 0
     try:
         for value in items(source, wrapper):
-            yield from _record(value, f"{pointer}/{count}")
+            yield from record(value, f"{pointer}/{count}")
             count += 1
             if source.tell() > MAX_UNPACKED:
                 raise FormatError(f"it is larger than {MAX_UNPACKED // 1024**2:,} MB; split it first")
@@ -131,10 +131,11 @@ def _records_after_failure(source: BinaryIO, wrapper: str, count: int, why: str)
     if value is None:
         yield Finding("cut-off-document", "warning", f"{pointer}/{count}", f"it breaks off behind {count} items: {why}")
     for index, item in enumerate(list_of(dict_of(value).get(wrapper) if wrapper else value)[count:], count):
-        yield from _record(item, f"{pointer}/{index}")
+        yield from record(item, f"{pointer}/{index}")
 
 
-def _record(value: Any, pointer: str) -> Iterator[Item]:
+def record(value: Any, pointer: str) -> Iterator[Item]:
+    """A value as a record; what cannot be kept as it is (NUL, nesting) is repaired or told."""
     raw = dumps(value)  # of what is too deep it writes a note, which is then the value
     if isinstance(value, dict) and b"\\u0000" not in raw and not too_deep(value):
         yield Line(value, pointer, raw, None)

@@ -11,6 +11,7 @@ from ..common.calls import Call, id_of
 from ..common.facts import ID_LIMIT
 from ..common.lines import Actor, Line
 from ..common.reading import REMEMBERED, FactsReading, unknown_type
+from ..common.times import from_epoch
 from ..common.values import bounded, count_of, dict_of, list_of, scalars_of, text_of
 from .results import result_of
 from .timeline import parsed
@@ -55,6 +56,13 @@ class EventsReading(FactsReading):
         self.decided: str | None = None
         """The call that an answer was recorded for last; its result need not be read for one."""
         self._id_is_fixed = False
+
+    def timed(self, line: Line) -> Iterator[Finding]:
+        """Hooks are given milliseconds, so lines named after them may have these."""
+        if (at := from_epoch(line.value.get("timestamp"), 1000)) is not None:
+            line.at = at
+        else:
+            yield from super().timed(line)
 
     def note_session(self, line: Line) -> bool:
         self.facts.note_line(line)

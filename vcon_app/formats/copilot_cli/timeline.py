@@ -99,6 +99,9 @@ class TimelineReading(FactsReading):
             yield self._call(line, path, value.get("callId"), value.get("name"), value.get("arguments"))
         elif kind == "tool_call_completed":
             result = dict_of(value.get("result"))
+            if text_of(value.get("name")) and self.calls.get(value.get("callId")) is None:
+                asked = replace(line, key=f"{line.key}:call")  # the entry of the request was replaced by this one
+                yield self._call(asked, path, value.get("callId"), value.get("name"), value.get("arguments"))
             yield self._result(
                 line, path, value.get("callId"), text_of_entry(result), STATUSES.get(text_of(result.get("type")))
             )

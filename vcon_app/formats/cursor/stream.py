@@ -29,7 +29,12 @@ THOUGHT_LIMIT = 1024 * 1024
 
 def is_stream(lines: list[dict[str, Any]]) -> bool:
     """An ``init`` without a list of tools (Claude Code's has one), or a call in two stages."""
-    return any(_is_first_line(line) for line in lines)
+    return any(_is_first_line(line) for line in lines) and not any(_is_of_droid(line) for line in lines)
+
+
+def _is_of_droid(line: dict[str, Any]) -> bool:
+    """Droid's stream begins alike; its calls and its end do not look like Cursor's."""
+    return "toolName" in line or "finalText" in line
 
 
 def _is_first_line(line: dict[str, Any]) -> bool:

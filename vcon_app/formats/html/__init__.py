@@ -33,7 +33,7 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     ``options``: ``generated_at`` (datetime) and ``origin`` (URL) for the foot; ``costs``, the price of each
     turn where the desk knows better than the recorder: ``{turn: {"amount": "0.012"|None, "unpriced_tokens": 0}}``.
     """
-    told = Happened()
+    told = Happened(session)
     total, turns = count(told.through(events), options.get("costs"))
     yield frame.head(session).encode()
     yield frame.header(session, total, len(turns) - 1).encode()

@@ -17,8 +17,10 @@ SOURCE = "Counted from the events below; what stands in quotation marks is quote
 class Happened:
     """The summary of events that something else walks over."""
 
-    def __init__(self) -> None:
-        self._summary = Summary()
+    def __init__(self, session: SessionDraft) -> None:
+        environment = session.metadata.get("environment")
+        cwd = environment.get("cwd") if isinstance(environment, dict) else None
+        self._summary = Summary(cwd=cwd if isinstance(cwd, str) else "")
 
     def through(self, events: Iterable[EventDraft]) -> Iterator[EventDraft]:
         """The same events, taken in on their way."""

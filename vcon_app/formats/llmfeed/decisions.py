@@ -4,6 +4,9 @@ An item that we wrote holds the rest of its event under ``_event``: an entry as 
 ``position``, its number among all events of the file. One with ``repeats`` instead says again, for readers
 that know S1 alone, what the trace has under that key.
 
+What was decided on an approval is an event of the trace; it stands here too, with ``repeats``, for those who ask the
+feed which intents were resolved or rejected.
+
 ``resolved`` is a flag of the recorder and not an approval; nothing here decides anything.
 """
 
@@ -12,6 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...drafts import EventDraft, Finding, Json
+from ..common.times import rfc3339
 from ..common.values import first_text, text_of
 from .block_text import key_of
 from .entries import HOME, entry_of, event_of, unknown
@@ -20,7 +24,12 @@ from .portable import restored
 EXTRA = "_event"
 _TO_US = {"intent": "title", "used_prompt": "prompt", "decision": "title", "reasoning": "rationale"}
 _FROM_US = {"title": "intent", "prompt": "used_prompt"}
+RESOLVED = ("approved", "approved_edited", "auto_allowed", "answered", "approve", "answer")
+REJECTED = ("denied", "auto_denied", "expired", "cancelled", "deny")
+"""Words for what became of an approval; with others it still waits, or nobody knows."""
 TEXT_TYPE = "text/plain"
+MESSAGES = ("message", "text", "markdown", "answer", "code")
+"""Types of outputs that are no media types, and words of the agent (seed 002: "markdown, code, message")."""
 BINARY_TYPE = "application/octet-stream"
 
 
@@ -39,6 +48,45 @@ def repeats(item: Json) -> str | None:
 
 def is_decision(event: EventDraft) -> bool:
     return event.kind == "note" and isinstance(event.data.get("decision"), dict)
+
+
+class AnsweredApprovals:
+    """Items for approvals and questions that somebody answered, with the prompt that the agent worked at."""
+
+    def __init__(self) -> None:
+        self._prompt = ""
+
+    def item(self, event: EventDraft) -> dict[str, Json] | None:
+        """The item of an event; None for all that is no answer."""
+        if event.kind == "user_message" and event.depth == 0:
+            self._prompt = event.text
+        if event.kind not in ("approval", "escalation"):
+            return None
+        told = event.data.get("decision")
+        decision: dict[str, Json] = told if isinstance(told, dict) else {}
+        word = text_of(event.data.get("status")) or text_of(told) or text_of(decision.get("verdict"))
+        if word in RESOLVED or word in REJECTED:
+            return self._answered(event, word, decision)
+        return None
+
+    def _answered(self, event: EventDraft, word: str, decision: dict[str, Json]) -> dict[str, Json]:
+        tool = event.tool
+        by = text_of(decision.get("by")) or text_of(event.data.get("by")) or event.actor_name
+        reason = text_of(decision.get("reason")) or event.text
+        told: dict[str, Json] = {
+            "intent": (tool.name if tool else None) or event.text or event.kind,
+            "used_prompt": self._prompt,
+            "decision": word,
+            "reason": reason,
+            "answer": decision.get("answer"),
+            "arguments": decision.get("arguments"),
+            "by": by,
+            "by_kind": decision.get("by_kind"),
+            "timestamp": rfc3339(event.at) if event.at else None,
+            "planted": event.data.get("planted"),
+        }
+        item = {name: value for name, value in told.items() if value not in (None, "")}
+        return {**item, "resolved": word in RESOLVED, EXTRA: {"repeats": event.key}}
 
 
 def decision_item(event: EventDraft, position: int) -> dict[str, Json]:
@@ -85,7 +133,8 @@ def output_event(item: Json, pointer: str, findings: list[Finding]) -> EventDraf
         return unknown(item, pointer)
     item = restored(item)
     value = item.get("value")
-    text = value if isinstance(value, str) else ""
+    is_media = text_of(item.get("type")).startswith(("image/", "audio/", "video/"))
+    text = value if isinstance(value, str) and not is_media else ""
     entry = {"role": "system", "kind": "artifact", "content": text, "key": key_of(pointer, item), **_extra(item)}
     event = event_of(entry, pointer, findings)
     said = {} if EXTRA in item else _stated_members(item)
@@ -95,18 +144,15 @@ def output_event(item: Json, pointer: str, findings: list[Finding]) -> EventDraf
 
 def answer_of(item: Json, pointer: str, agent: str) -> EventDraft | None:
     """A text output of a foreign file as the agent's last message: S1 has no other place for it."""
-    if not isinstance(item, dict) or EXTRA in item or not isinstance(item.get("value"), str):
-        return None
-    if not first_text(item.get("type"), TEXT_TYPE).startswith("text/"):
+    value = item.get("value") if isinstance(item, dict) and EXTRA not in item else None
+    kind = first_text(item.get("type"), TEXT_TYPE).lower() if isinstance(item, dict) else ""
+    if isinstance(value, dict) and kind in MESSAGES:  # of a model's API
+        value = next((value[name] for name in ("content", "text", "message") if isinstance(value.get(name), str)), None)
+    if not isinstance(value, str) or not value or not (kind.startswith("text/") or kind in MESSAGES):
         return None
     place = f"{pointer}/value"
     return EventDraft(
-        "agent_message",
-        key_of(place, item["value"]),
-        actor_kind="agent",
-        actor_name=agent,
-        text=item["value"],
-        pointer=place,
+        "agent_message", key_of(place, value), actor_kind="agent", actor_name=agent, text=value, pointer=place
     )
 
 

@@ -14,6 +14,7 @@ from ...drafts import Finding, FormatError, Json
 from ..common.head import open_gzip
 from ..common.jsonio import MAX_DEPTH, Unreadable, loads
 from .block_text import kind_name
+from .schema import as_found
 
 MAX_BYTES = 32 * 1024 * 1024
 """A feed is one JSON object and is held in memory, at about five times its size. Published ones are below 30 KB."""
@@ -58,7 +59,7 @@ def load(source: BinaryIO) -> Feed:
     if _too_deep(value):
         raise FormatError(f"The file is nested deeper than {MAX_DEPTH} levels; nothing that is a session is.")
     findings = [Finding("L3", "warning", "", f"The JSON had to be repaired: {repair}.") for repair in repairs]
-    return Feed(value, sha256(data).hexdigest(), findings + _repeated_keys(text))
+    return Feed(as_found(value), sha256(data).hexdigest(), findings + _repeated_keys(text))
 
 
 def require_session(feed: Feed, *, anyway: bool) -> list[Finding]:

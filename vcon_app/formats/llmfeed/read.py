@@ -111,9 +111,10 @@ def _trace_with_items(feed: Feed, placed: dict[int, _Place], findings: list[Find
 def _foreign_items(feed: Feed, placed: set[_Place], agent: str, findings: list[Finding]) -> Iterator[EventDraft]:
     """Decisions and outputs that state no place: after the messages; a text output is an answer, too."""
     said = _texts_of_role(feed, "assistant")
+    told = {"decisions": bool(feed.list_at("conversation_trace")), "outputs": bool(said)}
     for name in _ITEMS:
         for index, item in enumerate(feed.list_at(name)):
-            if (name, index) in placed or (repeats(item) and said):
+            if (name, index) in placed or (repeats(item) and told[name]):
                 continue
             yield _item_event(feed, name, index, findings)
             answer = answer_of(item, f"/{name}/{index}", agent) if name == "outputs" else None

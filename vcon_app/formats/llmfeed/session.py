@@ -7,7 +7,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
-from ...drafts import Finding, Json, SessionDraft
+from ...drafts import PHASES, Finding, Json, SessionDraft
 from ..common.jsonio import dumps
 from ..common.times import parse, rfc3339
 from ..common.values import first_text, text_of
@@ -17,7 +17,6 @@ from .feed import Feed, layouts
 from .portable import restored
 
 FORMAT = "llmfeed"
-PHASES = ("active", "completed", "crashed", "timed_out")
 _CONSUMED = (
     "feed_type", "metadata", "context", "imports", "decisions", "outputs", "conversation_trace", "api_execution",
     "origin", "title", "description", "tags", "created", "created_at",
@@ -126,6 +125,7 @@ def kept_blocks(session: SessionDraft) -> list[tuple[str, str]]:
 
 _PHASE_OF_STATUS: dict[str, Any] = {
     "success": "completed", "completed": "completed", "error": "crashed", "failed": "crashed", "timeout": "timed_out",
+    "cancelled": "cancelled", "canceled": "cancelled", "aborted": "cancelled",
 }  # fmt: skip
 
 

@@ -15,9 +15,9 @@ from typing import Any
 from ...drafts import EventDraft, Events, Json, Losses, SessionDraft
 from ..common.jsonio import dumps
 from ..common.values import text_of
-from . import reserved, trust
+from . import reserved, schema, trust
 from .block_text import parsed
-from .decisions import EXTRA, decision_item, is_decision, output_item
+from .decisions import EXTRA, AnsweredApprovals, decision_item, is_decision, output_item
 from .entries import HOME, entry_of
 from .portable import Carrier, names_in
 from .session import FORMAT, kept_blocks, metadata_of, summary_of
@@ -37,18 +37,21 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     """
     carrier = Carrier(losses, mask=options.get("mask_secrets", True))
     kept = reserved.replayed_here(_kept(session, losses), options)
-    seen = _survey_events(events, set(kept))
+    homes = set(kept)
+    kept = schema.fitted_blocks(kept, losses)
+    seen = _survey_events(events, homes)
     for name in sorted(session.record.keys() - {FORMAT}):
         losses.lose(f"parts of the {name} file around its events", "llmfeed has no place for them")
 
     yield b'{"feed_type":"session"'
     origin, generated_at = options.get("origin") or ORIGIN, _generated_at(session, seen, options)
-    yield _block("metadata", carrier.carry(metadata_of(session, origin, generated_at)))
+    metadata = schema.fitted_members(metadata_of(session, origin, generated_at), schema.METADATA, "metadata", losses)
+    yield _block("metadata", carrier.carry(metadata))
     yield _block("context", carrier.carry_foreign(_context(session, seen, kept)))
     yield _block("imports", carrier.carry_foreign(_imports(session)))
     yield _block("session_summary", carrier.carry_foreign(_summary(session, kept)))
-    for name, pick in _LISTS.items():
-        yield from _list_block(name, _numbered(events, set(kept)), pick, carrier, seen)
+    for name, pick in _lists().items():
+        yield from _list_block(name, _numbered(events, homes), pick, carrier, seen)
     ours = FORMAT not in session.record
     for name, value in reserved.new_blocks(session, kept, seen.prompts, options, ours=ours).items():
         yield _block(name, carrier.carry_foreign(value))
@@ -108,17 +111,18 @@ def _entry(number: int, event: EventDraft) -> Json:
     return entry_of(event) if _is_entry(event) else None
 
 
-def _decision(number: int, event: EventDraft) -> Json:
-    return decision_item(event, number) if is_decision(event) else None
+def _decisions() -> Callable[[int, EventDraft], Json]:
+    """Picks the decisions of the log, and what people (or rules) decided on approvals, which the trace has, too."""
+    approvals = AnsweredApprovals()
+    return lambda number, event: decision_item(event, number) if is_decision(event) else approvals.item(event)
 
 
 def _output(number: int, event: EventDraft) -> Json:
     return output_item(event, number) if event.kind == "artifact" else None
 
 
-_LISTS: dict[str, Callable[[int, EventDraft], Json]] = {
-    "conversation_trace": _entry, "decisions": _decision, "outputs": _output,
-}  # fmt: skip
+def _lists() -> dict[str, Callable[[int, EventDraft], Json]]:
+    return {"conversation_trace": _entry, "decisions": _decisions(), "outputs": _output}
 
 
 def _list_block(

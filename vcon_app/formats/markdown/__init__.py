@@ -41,7 +41,7 @@ def write(session: SessionDraft, events: Events, losses: Losses, *, options: dic
     ``options`` as of the page: ``generated_at`` (datetime), ``origin`` (URL), and ``costs`` of the turns as the
     desk priced them, ``{turn: {"amount": "0.012"|None, "unpriced_tokens": 0}}``.
     """
-    told = Happened()
+    told = Happened(session)
     total, turns = count(told.through(events), options.get("costs"))
     happened = told.lines(session) if total.events else []
     yield _bytes(_head(session, total, len(turns) - 1, happened))

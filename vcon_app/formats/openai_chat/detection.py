@@ -12,6 +12,11 @@ from .shapes import ASKING, FOREIGN, ROLES, TRAINING, kind_of
 OBJECTS = ("chat.completion", "chat.completion.chunk", "response")
 MINI_SWE = (b"mswea", b"mini-swe", b"COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", b"MINI_SWE_AGENT_FINAL_OUTPUT")
 """Old trajectories of mini-swe-agent are bare lists of messages; their first one speaks of it, or of its protocol."""
+CLINE = (b"<environment_details>", b'"<task>')
+"""What Cline and its forks put around a prompt, in a list of messages of the Anthropic API."""
+OTHERS = frozenset({
+    "timestamp", "session_id", "message", "metadata", "id", "ts", "message_id", "model_id", "created", "injected",
+})  # fmt: skip
 ALONE = ("chunk", "event", "completion", "response", "request", "state", "entry")
 """Kinds of a record that no other tool writes on a line."""
 
@@ -34,15 +39,15 @@ def _are_ours(values: list[dict[str, Any]]) -> bool:
 
 
 def _is_others(value: dict[str, Any]) -> bool:
-    """Lines with a role and content that are not the API's: those have no time and no session."""
-    return bool({"timestamp", "session_id", "message", "metadata", "id", "ts"} & value.keys())
+    """Lines with a role and content that are not the API's: those have no time, no id, no session and no model."""
+    return bool(OTHERS & value.keys())
 
 
 def _is_list(head: Head, shape: dict[str, Any]) -> bool:
     item = frozenset(path[5:] for path in shape if path.startswith("item.") and path.count(".") == 1)
     if _is_object(shape, "item.", item):
         return True
-    if FOREIGN & item or "extra" in item or any(mark in head.data[:65536] for mark in MINI_SWE):
+    if FOREIGN & item or "extra" in item or any(mark in head.data[:65536] for mark in (*MINI_SWE, *CLINE)):
         return False
     if shape.get("item.type") in TYPES and isinstance(shape.get("item.type"), str):
         return "item.timestamp" not in shape

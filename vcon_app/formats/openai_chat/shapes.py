@@ -11,6 +11,7 @@ ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 FOREIGN = frozenset({
     "info", "trajectory_format", "trajectory", "history", "projectHash", "threadId", "sessionId", "sessionID", "eval",
     "vcon", "feed_type", "trace", "uuid", "schema_version", "requests", "parts", "mapping", "chat_messages",
+    "session_start",
 })  # fmt: skip
 """Keys of other formats that also have messages or an input."""
 TRAINING = frozenset({"messages", "tools", "functions", "parallel_tool_calls", "weight", "metadata"})

@@ -1,4 +1,4 @@
-"""OpenCode: ``opencode export``, the output of ``opencode run --format json``, and dumps of its storage folder.
+"""OpenCode: ``opencode export``, the output of ``opencode run --format json``, dumps of its folder, ``opencode.db``.
 
 A dump is one JSON document after the other (projects, sessions, messages, parts), maybe of many sessions; a
 part may stand before the message that says whose it is. So a file is read twice: first for what messages and
@@ -17,10 +17,13 @@ from typing import BinaryIO
 from ...drafts import Draft
 from ..common.head import Head, open_gzip
 from ..common.lines import Line, json_documents
+from ..common.sqlite.opening import MAGIC, is_sqlite, open_store
 from ..contract import Spec
 from .documents import is_ours
 from .others import HANDLERS
 from .reading import OpenCodeReading
+from .store import documents as rows
+from .store import is_store
 
 NAME = "opencode"
 SPEC = Spec(
@@ -36,7 +39,9 @@ LOOKED_AT = 40
 
 def detect(head: Head) -> bool:
     """By a session, message or part among the first documents; only OpenCode spells ``sessionID`` so."""
-    if b'"sessionID"' not in head.data:
+    if is_store(head):
+        return True
+    if b'"sessionID"' not in head.data or head.data.startswith(MAGIC):
         return False
     items = json_documents(io.BytesIO(head.data), NAME)
     documents = islice((item.value for item in items if isinstance(item, Line)), LOOKED_AT)
@@ -51,6 +56,9 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     ``source`` can be sought and may be compressed with gzip. Raises ``FormatError`` when nothing of a session is
     found in it.
     """
+    if is_sqlite(source):
+        yield from _read_store(source)
+        return
     plain = open_gzip(source)
     packed = plain is not source
     reading = OpenCodeReading(HANDLERS)
@@ -58,4 +66,13 @@ def read(source: BinaryIO) -> Iterator[Draft]:
         if isinstance(item, Line):
             reading.read_facts(item.value)
     plain.seek(0)
-    return reading.run(json_documents(plain, NAME, packed=packed))
+    yield from reading.run(json_documents(plain, NAME, packed=packed))
+
+
+def _read_store(source: BinaryIO) -> Iterator[Draft]:
+    reading = OpenCodeReading(HANDLERS)
+    with open_store(source) as store:
+        for item in rows(store):
+            if isinstance(item, Line):
+                reading.read_facts(item.value)
+        yield from reading.run(rows(store))

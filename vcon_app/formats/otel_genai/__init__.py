@@ -1,23 +1,30 @@
-"""Traces of agents as OpenTelemetry exports them: OTLP as JSON (one document or lines), spans as SDKs print them.
+"""Traces of agents as OpenTelemetry exports them: OTLP as JSON (one document or lines), spans as SDKs print them,
+and those that Copilot Chat keeps in SQLite.
 
 A session is a conversation, else a trace. Only requests to a model are counted, each once, for the spans around them
-repeat their tokens; of the history that each request repeats only what is new is told.
+repeat their tokens; of the history that each request repeats only what is new is told. Sessions are written as one OTLP
+document each (``write``).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
 from ...drafts import Draft, Finding, FormatError
-from ..common.head import Head
-from ..common.lines import Line
+from ..common.head import SIZES, Head
+from ..common.lines import Item, Line
 from ..common.reading import Findings
 from ..common.records import records
+from ..common.sqlite.opening import is_sqlite, open_store
 from ..common.values import list_of
 from ..contract import Spec
 from .reading import Conversation, Trace, findings_of
 from .span import RESOURCES, is_span, spans_of
+from .store import is_store
+from .store import spans as store_spans
+from .write import write
 
 NAME = "otel-genai"
 MAX_BYTES = 256 * 1024 * 1024
@@ -27,27 +34,38 @@ SPEC = Spec(
     title="OpenTelemetry GenAI spans",
     grows="lines",
     max_bytes=MAX_BYTES,
+    media_type="application/json",
+    suffix=".otlp.json",
 )
 
-PLACES = ("", "item.")
+__all__ = ["NAME", "SPEC", "detect", "read", "write"]
+
+WRAPPERS = ("spans", "data")
+"""Keys of an object that may hold a list of spans; ``data`` is that of Phoenix's API."""
+PLACES = ("", "item.", *(f"{name}.item." for name in WRAPPERS))
 IDS = (("traceId", "spanId"), ("trace_id", "span_id"), ("context.trace_id", "context.span_id"))
-MARKS = (b'"gen_ai.', b'"llm.', b'"openinference.', b'"traceloop.', b'"ai.operationId"')
-"""Beginnings of attributes; a span of anything else is not ours."""
+MARKS = re.compile(
+    rb'"(attributes\.)?((gen_ai|llm|openinference|traceloop)\.|ai\.operationId")'
+    rb'|"(gen_ai|llm|openinference|traceloop)"\s*:\s*\{'
+)
+"""Beginnings of attributes, also as a tree; a span of anything else is not ours."""
 
 
 def detect(head: Head) -> bool:
     """By OTLP's ``resourceSpans``, or by spans that have attributes of instrumentations for models."""
+    if is_store(head):
+        return True
     shape = head.shape
     if any(shape.get(f"{place}{name}") == "[" for place in PLACES for name in RESOURCES):
         return True
     spans = any(f"{place}{a}" in shape and f"{place}{b}" in shape for place in PLACES for a, b in IDS)
-    return spans and any(mark in head.data for mark in MARKS)
+    return spans and MARKS.search(head.data) is not None
 
 
 def read(source: BinaryIO) -> Iterator[Draft]:
     """Drafts of all sessions. Raises ``FormatError`` for what is no JSON, and for more than ``MAX_BYTES`` of it."""
     findings, trace, size = Findings(NAME), Trace(), 0
-    for order, item in enumerate(records(source, NAME)):
+    for order, item in enumerate(_items(source)):
         if isinstance(item, Finding):
             yield from findings.limit(item)
         elif isinstance(item, Line):
@@ -58,8 +76,23 @@ def read(source: BinaryIO) -> Iterator[Draft]:
     for finding in findings_of(trace):
         yield from findings.limit(finding)
     for id, spans in trace.sessions().items():
-        yield from Conversation(id, spans, findings).drafts()
+        yield from Conversation(id, findings).drafts(spans)
     yield from findings.close()
+
+
+def _items(source: BinaryIO) -> Iterator[Item]:
+    if is_sqlite(source):
+        with open_store(source) as store:
+            yield from store_spans(store)
+    else:
+        yield from records(source, NAME, _wrapper(source))
+
+
+def _wrapper(source: BinaryIO) -> str:
+    """The key under which an object holds the list of spans, ``""`` for a file of another shape."""
+    head = Head(source.read(SIZES[0]))
+    source.seek(0)
+    return next((name for name in WRAPPERS if head.shape.get(f"{name}.item") == "{"), "")
 
 
 def _take(trace: Trace, line: Line, order: int) -> Finding | None:

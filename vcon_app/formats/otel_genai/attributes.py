@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ..common.values import dict_of, list_of
@@ -12,12 +13,32 @@ MOST_ITEMS = 10_000
 """Of a list in names: an index beyond is nonsense."""
 
 
+SPACES = frozenset({
+    "agent", "ai", "gen_ai", "input", "llm", "openinference", "output", "session", "tool", "tool_call", "traceloop",
+    "user",
+})  # fmt: skip
+"""First parts of names that Phoenix turns into a tree of objects: ``{"llm": {"token_count": {"prompt": 9}}}``."""
+WHOLE = frozenset({"arguments", "invocation_parameters", "parameters", "result", "value"})
+"""Last parts of names whose values may be objects themselves."""
+
+
 def plain(attributes: Any) -> dict[str, Any]:
-    """``[{key, value: {stringValue}}]`` as a dict; exporters of SDKs write a dict at once."""
+    """``[{key, value: {stringValue}}]`` as a dict; exporters of SDKs write a dict at once, Phoenix a tree of them."""
     if isinstance(attributes, dict):
-        return attributes
+        if not any(name in SPACES and isinstance(value, dict) for name, value in attributes.items()):
+            return attributes
+        return {long: value for name, held in attributes.items() for long, value in _dotted(name, held, name in SPACES)}
     pairs = (item for item in list_of(attributes) if isinstance(item, dict) and isinstance(item.get("key"), str))
     return {item["key"]: _value(item.get("value"), 0) for item in pairs}
+
+
+def _dotted(name: str, value: Any, opens: bool, level: int = 0) -> Iterator[tuple[str, Any]]:
+    """The values in a tree of objects, by their whole names."""
+    if opens and isinstance(value, dict) and level < DEEPEST and name.rpartition(".")[2] not in WHOLE:
+        for key, inner in value.items():
+            yield from _dotted(f"{name}.{key}", inner, True, level + 1)
+    else:
+        yield name, value
 
 
 def _value(value: Any, level: int) -> Any:
@@ -44,13 +65,27 @@ def _integer(value: Any) -> Any:
 
 
 def listed(attributes: dict[str, Any], prefix: str) -> list[Any]:
-    """``<prefix>.0.role``, ``<prefix>.0.tool_calls.0.name`` … as a list of objects."""
+    """``<prefix>.0.role``, ``<prefix>.0.tool_calls.0.name`` … as a list of objects; Phoenix has the list itself."""
+    if isinstance(held := attributes.get(prefix), list):
+        return [_opened(item, 0) for item in held[:MOST_ITEMS]]
     root: dict[str, Any] = {}
     for name, value in attributes.items():
         if name.startswith(f"{prefix}."):
             _put_member(root, name[len(prefix) + 1 :].split(".", DEEPEST), value)
     found = _lists(root)
     return found if isinstance(found, list) else []
+
+
+def _opened(value: Any, level: int) -> Any:
+    """``{"message.role": …}`` and ``{"message": {"role": …}}`` as ``{"role": …}``, at all levels."""
+    if isinstance(value, list) and level < DEEPEST:
+        return [_opened(item, level + 1) for item in value]
+    if not isinstance(value, dict) or level >= DEEPEST:
+        return value
+    root: dict[str, Any] = {}
+    for name, inner in value.items():
+        _put_member(root, name.split(".", DEEPEST), inner if name in WHOLE else _opened(inner, level + 1))
+    return _unwrapped(root)
 
 
 def _put_member(holder: dict[str, Any], path: list[str], value: Any) -> None:

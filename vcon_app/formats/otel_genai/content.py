@@ -15,15 +15,11 @@ from ..common.spans.messages import Message, messages_of
 from ..common.usage import uncached_if_inside
 from ..common.values import count_of, text_of
 from .attributes import listed
-from .span import Span
+from .span import OPENINFERENCE, Span
 
 REQUESTS = ("chat", "text_completion", "generate_content")
 AGENTS = ("invoke_agent", "agent")
 STRUCTURE = ("create_agent", "invoke_workflow", "plan", "embeddings", "retrieval", "workflow", "task", "chain", "")
-OPENINFERENCE = {
-    "LLM": "chat", "TOOL": "execute_tool", "AGENT": "invoke_agent", "CHAIN": "chain", "EMBEDDING": "embeddings",
-    "RETRIEVER": "retrieval", "RERANKER": "retrieval", "GUARDRAIL": "chain", "EVALUATOR": "chain", "PROMPT": "chain",
-}  # fmt: skip
 OPENLLMETRY = {"workflow": "workflow", "agent": "invoke_agent", "task": "task", "tool": "execute_tool"}
 AI_SDK = {"ai.toolCall": "execute_tool", "ai.embed": "embeddings", "ai.embedMany": "embeddings"}
 INPUTS = (
@@ -36,7 +32,8 @@ GIVEN = (
     "tool.parameters",
 )  # fmt: skip
 BROUGHT = (
-    "gen_ai.tool.call.result", "ai.toolCall.result", "tool_response", "traceloop.entity.output", "output.value",
+    "gen_ai.tool.call.result", "anthropic.tool_result.content", "ai.toolCall.result", "tool_response",
+    "traceloop.entity.output", "output.value",
 )  # fmt: skip
 SPOKEN = ("gen_ai.system.message", "gen_ai.user.message", "gen_ai.assistant.message", "gen_ai.tool.message")
 
@@ -72,7 +69,9 @@ def usage_of(span: Span) -> Usage | None:
     if all(count is None for count in counts):
         return None
     request_messages, read, written, output, reasoning = counts
-    return Usage(uncached_if_inside(request_messages, read, written), read, written, output, reasoning)
+    kept_long = _count(span, "anthropic.usage.cache_creation.ephemeral_1h_input_tokens")
+    fresh = uncached_if_inside(request_messages, read, written)
+    return Usage(fresh, read, written, output, reasoning, cache_write_1h_tokens=kept_long)
 
 
 COUNTS = (
@@ -80,7 +79,8 @@ COUNTS = (
      "ai.usage.promptTokens"),
     ("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens", "ai.usage.cachedInputTokens",
      "llm.token_count.prompt_details.cache_read"),
-    ("gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_creation_input_tokens",
+    ("gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_write.input_tokens",
+     "gen_ai.usage.cache_creation_input_tokens",
      "llm.token_count.prompt_details.cache_write"),
     ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion",
      "ai.usage.outputTokens", "ai.usage.completionTokens"),
@@ -100,8 +100,9 @@ def _number(value: Any) -> Any:
 
 
 def cost_of(span: Span) -> Decimal | None:
-    """Cost that the instrumentation computed or was given; the conventions have no name for it."""
-    return dollars(span.attributes.get("gen_ai.usage.cost"))
+    """Cost that the instrumentation computed or was given; the conventions have no name for it, OpenInference has."""
+    costs = (dollars(span.attributes.get(name)) for name in ("gen_ai.usage.cost", "llm.cost.total"))
+    return next((cost for cost in costs if cost is not None), None)
 
 
 def request_messages(span: Span) -> list[Message]:

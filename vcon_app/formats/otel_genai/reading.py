@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from ...drafts import Draft, EventDraft, Finding, SessionDraft, ToolDraft
 from ..common.calls import ID_LIMIT, Call, Calls, id_of, server_of
+from ..common.lines import Line, digest
 from ..common.reading import Findings
 from ..common.spans.forest import MOST_LEVELS, Forest, Kind, Node
+from ..common.spans.messages import messages_of
 from ..common.spans.parts import parsed_if_json, readable
 from ..common.spans.telling import Teller
 from ..common.unknown import unknown_event
@@ -29,7 +32,11 @@ from .content import (
 from .span import Span
 
 FORMAT = "otel-genai"
+AGENT_NAMES = ("gen_ai.agent.name", "agent.name", "agent_name")
 CONVERSATION = ("gen_ai.conversation.id", "session.id", "langfuse.session.id")
+NAMES = (*AGENT_NAMES, *CONVERSATION)
+NOWHERE = Line({}, "", b"", None)
+"""Line of a span whose contents were told."""
 LATEST = datetime.max.replace(tzinfo=UTC)
 TOLD = (
     "gen_ai.input.", "gen_ai.output.", "gen_ai.prompt", "gen_ai.completion", "gen_ai.tool.call.", "llm.input_messages",
@@ -40,30 +47,30 @@ TOLD = (
 
 
 class Trace:
-    """All spans of a file, each once: of repeats the one that ended last."""
+    """Spans by their keys, each once: of repeats the one that ended last."""
 
     def __init__(self) -> None:
-        self._spans: dict[str, Span] = {}
+        self.spans: dict[str, Span] = {}
         self.repeated = 0
 
     def add(self, span: Span) -> None:
         """Take a span; collectors send some again, the first time before they ended."""
-        known = self._spans.get(span.key)
+        known = self.spans.get(span.key)
         if known is not None:
             self.repeated += 1
             if (known.end or known.start or LATEST) >= (span.end or span.start or LATEST):
                 return
             span.order = known.order
-        self._spans[span.key] = span
+        self.spans[span.key] = span
 
     def sessions(self) -> dict[str, list[Span]]:
         """Spans by session: the only conversation of their trace, else that of a span above, else the trace."""
         named: dict[str, set[str]] = {}
-        for span in self._spans.values():
+        for span in self.spans.values():
             if told := span.text(*CONVERSATION):
                 named.setdefault(span.trace, set()).add(told[:ID_LIMIT])
         found: dict[str, list[Span]] = {}
-        for span in self._spans.values():
+        for span in self.spans.values():
             known = named.get(span.trace, set())
             id = next(iter(known)) if len(known) == 1 else self._conversation(span) if known else ""
             found.setdefault(id or span.trace, []).append(span)
@@ -77,59 +84,127 @@ class Trace:
                 break
             if told := above.text(*CONVERSATION):
                 return told[:ID_LIMIT]
-            above = self._spans.get(f"{span.trace}:{above.parent}")
+            above = self.spans.get(f"{span.trace}:{above.parent}")
         return ""
 
 
-class Conversation:
-    """Events of the spans of one session, in their order."""
+def once_each(spans: Iterable[Span]) -> list[Span]:
+    """Spans without their repeats."""
+    trace = Trace()
+    for span in spans:
+        trace.add(span)
+    return list(trace.spans.values())
 
-    def __init__(self, id: str, spans: list[Span], findings: Findings) -> None:
+
+class Conversation:
+    """Events of the spans of one session, in their order. Spans may come in pieces: what was told stays as it was."""
+
+    def __init__(self, id: str, findings: Findings) -> None:
         self._id = id
         self._findings = findings
         self._calls = Calls()
-        self._spans = {span.key: span for span in spans}
-        self._kinds: dict[str, Kind] = {span.key: _kind(span) for span in spans}
-        nodes = [Node(s.key, f"{s.trace}:{s.parent}" if s.parent else None, self._kinds[s.key]) for s in spans]
-        self._forest = Forest(nodes)
-        self._starters = {span.key: self._forest.starters(span.key) for span in spans}
-        requests = [span for span in spans if self._kinds[span.key] == "request"]
-        self._outer = {key for span in requests for key in self._forest.requests_around(span.key)}
-        counted = (span for span in requests if usage_of(span))
-        self._repeating = {key for span in counted for key in self._forest.requests_around(span.key)}
+        self._spans: dict[str, Span] = {}
+        self._kinds: dict[str, Kind] = {}
+        self._forest = Forest()
+        self._starters: dict[str, list[str]] = {}
+        self._outer: set[str] = set()
+        self._repeating: set[str] = set()
         """Requests around one that states tokens: theirs are the same once more."""
+        self._billed: set[str] = set()
+        """Requests whose tokens were told."""
         self._keys: dict[str, str] = {}
         """Span -> key of the event that starts what runs inside of it."""
         self._called: set[str] = set()
         """Keys of the calls that were told by their own spans; the others were told by requests."""
+        self._open: set[str] = set()
+        """Traces without the span that all others run in."""
+        self._rooted: set[str] = set()
+        self._said: set[str] = set()
+        """Fingerprints of what agents said."""
         self._teller = Teller(self._calls, as_events=True)
 
-    def drafts(self) -> Iterator[Draft]:
-        """The session and its events."""
-        yield self._session()
-        for span, ended in self._ordered():
+    @property
+    def is_open(self) -> bool:
+        """Whether a trace goes on: the span that all of it runs in has not come, for it comes when it ends."""
+        return bool(self._open)
+
+    def is_rooted(self, key: str) -> bool:
+        """Whether a span was told, and all that it runs in."""
+        return key in self._spans and self._forest.is_rooted(key)
+
+    def __len__(self) -> int:
+        """Number of spans."""
+        return len(self._spans)
+
+    def drafts(self, spans: list[Span]) -> Iterator[Draft]:
+        """The session, and the events of those of the spans that were not told before."""
+        spans = [span for span in spans if span.key not in self._spans]
+        self._take(spans)
+        yield self._session(spans)
+        for span, ended in self._ordered(spans):
             self._place(span)
             if not ended:
-                yield from self._events(span)
-            elif self._keys.get(span.key) in self._called:
-                yield self._result(span)
+                made: Iterable[EventDraft] = self._events(span)
+            elif self._kinds[span.key] == "agent":
+                made = self._last_words(span)
+            else:
+                made = [self._result(span)] if self._keys.get(span.key) in self._called else []
+            for event in made:
+                if event.kind == "agent_message":
+                    self._said.add(_print(event.text))
+                yield event
 
-    def _ordered(self) -> list[tuple[Span, bool]]:
-        """Spans, and once more those of tools when they end: by line and time.
+    def _take(self, spans: list[Span]) -> None:
+        self._spans |= {span.key: span for span in spans}
+        self._kinds |= {span.key: _kind(span) for span in spans}
+        self._forest.add(node_of(span) for span in spans)
+        self._starters |= {span.key: self._forest.starters(span.key) for span in spans}
+        self._rooted |= {span.trace for span in spans if span.parent is None}
+        self._open = (self._open | {span.trace for span in spans}) - self._rooted
+        for span in spans:
+            if self._kinds[span.key] == "request":
+                around = self._forest.requests_around(span.key)
+                self._outer.update(around)
+                if usage_of(span):
+                    self._repeating.update(around)
+
+    def forget_contents(self) -> None:
+        """Keep of the spans that were told what those that come later may ask for, and no text."""
+        for key, span in self._spans.items():
+            if span.line is not NOWHERE:
+                kept = {name: value for name in NAMES if (value := span.attributes.get(name))}
+                self._spans[key] = replace(span, line=NOWHERE, attributes=kept, events=[], resource={}, message="")
+
+    def _ordered(self, spans: list[Span]) -> list[tuple[Span, bool]]:
+        """Spans, and once more those of tools and agents when they end: by line and time.
 
         What starts a sub-agent comes before all that runs in it, whenever it was sent.
         """
-        places = {key: (span.order, span.start or LATEST) for key, span in self._spans.items()}
+        places = {span.key: (span.order, span.start or LATEST) for span in spans}
         first = dict(places)
-        for key in self._spans:
+        for key in places:
             for starter in self._starters[key]:
-                first[starter] = min(first[starter], places[key])
-        found = [((*first[key], len(self._starters[key])), span, False) for key, span in self._spans.items()]
-        for key, span in self._spans.items():
-            if self._kinds[key] == "tool" and span.end:
+                if starter in first:
+                    first[starter] = min(first[starter], places[key])
+        found = [((*first[span.key], len(self._starters[span.key])), span, False) for span in spans]
+        ends = self._ends_of_agents(spans)
+        for span in spans:
+            if self._kinds[span.key] == "tool" and span.end:
                 took = span.start is None or span.end > span.start
-                found.append(((span.order, span.end, -1 if took else len(self._starters[key])), span, True))
+                found.append(((span.order, span.end, -1 if took else len(self._starters[span.key])), span, True))
+            elif span.key in ends:
+                found.append(((span.order, ends[span.key], MOST_LEVELS), span, True))
         return [(span, ended) for _, span, ended in sorted(found, key=lambda item: item[0])]
+
+    def _ends_of_agents(self, spans: list[Span]) -> dict[str, datetime]:
+        """When the runs of agents ended: not before a request in them, whatever their clocks say."""
+        ends = {span.key: span.end for span in spans if self._kinds[span.key] == "agent" and span.end}
+        for span in spans:
+            if self._kinds[span.key] == "request" and (at := span.end or span.start):
+                for above in self._forest.agents_around(span.key):
+                    if above in ends:
+                        ends[above] = max(ends[above], at)
+        return ends
 
     def _place(self, span: Span) -> None:
         line, starters = span.line, self._starters[span.key]
@@ -143,20 +218,21 @@ class Conversation:
         for _ in range(MOST_LEVELS):
             if above is None:
                 break
-            if told := above.text("gen_ai.agent.name", "agent_name"):
+            if told := above.text(*AGENT_NAMES):
                 return told[:ID_LIMIT]
             above = self._spans.get(f"{span.trace}:{above.parent}")
         return ""
 
-    def _session(self) -> SessionDraft:
-        spans = sorted(self._spans.values(), key=lambda span: (len(self._starters[span.key]), span.start or LATEST))
+    def _session(self, spans: list[Span]) -> SessionDraft:
+        spans = sorted(spans, key=lambda span: (len(self._starters[span.key]), span.start or LATEST))
         times = [at for span in spans for at in (span.start, span.end) if at]
-        agent = _first(spans, "gen_ai.agent.name", "agent_name", "service.name")
+        agent = _first(spans, *AGENT_NAMES, "service.name")
         service = next((span.resource for span in spans if span.resource), {})
         recorder = {"name": service.get("service.name") or FORMAT, "version": service.get("service.version")}
         place = {"deployment": service.get("deployment.environment.name"), "host": service.get("host.name")}
         return SessionDraft(
             external_id=self._id,
+            title=_first(spans, "countersign.session.title"),
             agent_name=agent or str(recorder["name"])[:ID_LIMIT],
             started_at=min(times, default=None),
             ended_at=max(times, default=None),
@@ -179,10 +255,13 @@ class Conversation:
             yield unknown_event(self._findings, span.line, f"operation {operation(span)[:100]!r}")
 
     def _request(self, span: Span) -> Iterator[EventDraft]:
-        repeating = span.key in self._repeating
+        around = self._billed.intersection(self._forest.requests_around(span.key))
+        repeating = span.key in self._repeating or bool(around)
         # A framework's span around the vendor's states the same tokens again; counting both doubles the bill.
         usage, cost = (None, None) if repeating else (usage_of(span), cost_of(span))
         counted = usage is not None or cost is not None
+        if usage is not None:
+            self._billed.add(span.key)
         request = (id_of(span.attributes.get("gen_ai.response.id")) or span.key) if counted else None
         messages = ([], []) if span.key in self._outer else (request_messages(span), answered(span))
         yield from self._teller.new_events(
@@ -237,6 +316,15 @@ class Conversation:
         self._keys[span.key] = event.key
         return event
 
+    def _last_words(self, span: Span) -> Iterator[EventDraft]:
+        """What an agent's run ended with, where no request in it said so: frameworks put answers together."""
+        line = span.line
+        line.at = span.end
+        for index, message in enumerate(messages_of(span.attributes.get("gen_ai.output.messages"), "assistant")):
+            text = "\n".join(part.text for part in message.parts if part.kind == "text")
+            if text and _print(text) not in self._said:
+                yield line.event("agent_message", text, part=f":w{index}", actor=line.agent, data=self._data(span))
+
     def _data(self, span: Span) -> dict[str, Any]:
         """Other facts of a span: its name, how long it took, short attributes."""
         rest = {name: value for name, value in span.attributes.items() if not name.startswith(TOLD)}
@@ -251,6 +339,15 @@ def findings_of(trace: Trace) -> Iterator[Finding]:
         yield Finding(f"{FORMAT}.repeated-spans", "info", "", message)
 
 
+def _print(text: str) -> str:
+    return digest(" ".join(text.split()).encode("utf-8", "replace"))
+
+
+def node_of(span: Span) -> Node:
+    """Its place in the tree."""
+    return Node(span.key, f"{span.trace}:{span.parent}" if span.parent else None, _kind(span))
+
+
 def _kind(span: Span) -> Kind:
     told = operation(span)
     if told in REQUESTS:
@@ -259,7 +356,7 @@ def _kind(span: Span) -> Kind:
 
 
 def _call_id(span: Span) -> str | None:
-    return id_of(span.text("gen_ai.tool.call.id", "ai.toolCall.id"))
+    return id_of(span.text("gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id", "tool.id"))
 
 
 def _tool_name(span: Span) -> str | None:

@@ -20,6 +20,11 @@ RESOURCES = ("resourceSpans", "resource_spans")
 SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
 FAILED = (2, "2", "STATUS_CODE_ERROR", "ERROR")
 NANOSECONDS = 10**9
+OPENINFERENCE = {
+    "LLM": "chat", "TOOL": "execute_tool", "AGENT": "invoke_agent", "CHAIN": "chain", "EMBEDDING": "embeddings",
+    "RETRIEVER": "retrieval", "RERANKER": "retrieval", "GUARDRAIL": "chain", "EVALUATOR": "chain", "PROMPT": "chain",
+}  # fmt: skip
+"""Kinds of span of OpenInference, and the operations of the conventions that they are."""
 
 
 @dataclass(slots=True)
@@ -55,7 +60,7 @@ class Span:
 
 def spans_of(line: Line, order: int) -> Iterator[Span]:
     """The spans of a record: an OTLP request, or a single span as an SDK prints it."""
-    value = line.value
+    value = unfolded(line.value)
     for name in RESOURCES:
         for index, held in enumerate(list_of(value.get(name))):
             yield from _of_resource(line, dict_of(held), f"/{name}/{index}", order)
@@ -65,8 +70,23 @@ def spans_of(line: Line, order: int) -> Iterator[Span]:
 
 def is_span(value: dict[str, Any]) -> bool:
     """Whether this is a span outside of an OTLP request."""
-    context = dict_of(value.get("context"))
+    context = dict_of(unfolded(value).get("context"))
     return bool(_id(_first(value, "spanId", "span_id") or _first(context, "span_id", "spanId")))
+
+
+def unfolded(value: dict[str, Any]) -> dict[str, Any]:
+    """A row of a table of spans (Phoenix's ``get_spans_dataframe``: ``context.span_id``, ``attributes.…``) as one."""
+    if "context.span_id" not in value:
+        return value
+    span: dict[str, Any] = {"context": {}, "attributes": {}}
+    for name, item in value.items():
+        place, _, rest = name.partition(".")
+        if rest and place in ("context", "attributes"):
+            if item is not None:  # a table has a cell for each column
+                span[place][rest] = item
+        else:
+            span[name] = item
+    return span
 
 
 def _of_resource(line: Line, record: dict[str, Any], path: str, order: int) -> Iterator[Span]:
@@ -81,7 +101,10 @@ def _of_resource(line: Line, record: dict[str, Any], path: str, order: int) -> I
 
 def _span(line: Line, value: dict[str, Any], resource: dict[str, Any], order: int) -> Span:
     context, status = dict_of(value.get("context")), dict_of(value.get("status"))
-    code = _first(status, "code", "status_code")
+    code = _first(status, "code", "status_code") or value.get("status_code")
+    attributes = plain(value.get("attributes"))
+    if (kind := text_of(value.get("span_kind"))) in OPENINFERENCE:  # Phoenix has it beside the attributes
+        attributes = {"openinference.span.kind": kind, **attributes}
     return Span(
         line=line,
         trace=_id(_first(value, "traceId", "trace_id") or _first(context, "trace_id", "traceId")) or "no-trace",
@@ -90,26 +113,28 @@ def _span(line: Line, value: dict[str, Any], resource: dict[str, Any], order: in
         name=text_of(value.get("name"))[:ID_LIMIT],
         start=_time(_first(value, "startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime")),
         end=_time(_first(value, "endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")),
-        attributes=plain(value.get("attributes")),
+        attributes=attributes,
         events=[
             {"event.name": text_of(event.get("name")), **plain(event.get("attributes"))}
             for event in list_of(value.get("events"))
             if isinstance(event, dict)
         ],
         failed=code in FAILED,
-        message=text_of(_first(status, "message", "description")),
+        message=text_of(_first(status, "message", "description") or value.get("status_message")),
         resource=resource,
         order=order,
     )
 
 
 def _time(value: Any) -> datetime | None:
-    """Nanoseconds since 1970 (text in JSON), or ISO 8601."""
+    """Nanoseconds since 1970 (text in JSON), milliseconds as pandas writes tables, or ISO 8601."""
     if isinstance(value, str) and value.isdecimal() and len(value) < 25:
         value = int(value)
     if isinstance(value, str):
         return parse(value)[0]
-    return from_epoch(value, NANOSECONDS)
+    # 1973 to 5138 in milliseconds; as nanoseconds it would be the first day of 1970.
+    in_milliseconds = isinstance(value, int) and 10**11 < value < 10**14
+    return from_epoch(value, 1000 if in_milliseconds else NANOSECONDS)
 
 
 def _id(value: Any) -> str | None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, BinaryIO, Literal, NamedTuple
 
-from ...drafts import Draft, EventDraft, Finding, FormatError, Json, SessionDraft, Usage
+from ...drafts import Draft, EventDraft, Finding, FormatError, Json, Phase, SessionDraft, Usage
 from ..common.documents import dollars, fingerprint
 from ..common.jsonio import dumps
-from ..common.times import parse
+from ..common.times import parse, rfc3339
 from ..common.values import count_of, list_of, number_of, text_of
 from . import canon
 from .gates import Gate, events_of, gates_of
@@ -18,15 +19,17 @@ from .graph import Graph, Node, open_graph
 from .rules import check
 from .split import Split
 
-Phase = Literal["active", "completed", "crashed", "timed_out"]
 PHASES: dict[str, Phase] = {
     "active": "active", "running": "active", "idle": "active", "completed": "completed", "finished": "completed",
     "crashed": "crashed", "errored": "crashed", "failed": "crashed", "timed_out": "timed_out",
+    "cancelled": "cancelled", "canceled": "cancelled", "aborted": "cancelled",
 }  # fmt: skip
 """Words of ``status`` and ``session_status``; a session crashes where its property says it errored."""
 NATIVE = "upg"
 """Under this name ``data`` and ``record`` keep what the writer needs: the id of the node, the graph around it."""
 MOST = 10**9
+DATED = "dated"
+"""In ``data``: the date of a decision that is no time of the run."""
 LAST = datetime.max.replace(tzinfo=UTC)
 """The order of nodes in a file means nothing: events come by time, those without one last."""
 
@@ -68,7 +71,7 @@ def read(source: BinaryIO) -> Iterator[Draft]:
         yield from [finding] if finding else ()
         yield _session(node, around[node.id], graph, record)
         yield from _unexpected_values(node)
-        yield from _events(node, around[node.id])
+        yield from _within(node, _events(node, around[node.id]))
 
 
 def _without_a_run(graph: Graph) -> Iterator[Draft]:
@@ -180,6 +183,19 @@ def _events(node: Node, around: Around) -> Iterator[EventDraft]:
     told = [*map(_decision, around.decisions), *map(_evidence, around.evidence)]
     told += [event for gate in around.gates for event in events_of(gate)]
     yield from sorted(told, key=lambda event: (event.at is None, event.at or LAST, event.key))
+
+
+def _within(session: Node, events: Iterator[EventDraft]) -> Iterator[EventDraft]:
+    """A decision may be dated before the run or long after it: such a date stays with it and is no time of the run."""
+    start, end = (parse(session.properties.get(name))[0] for name in ("session_start", "session_end"))
+    for event in events:
+        is_inside = start is not None and end is not None and event.at is not None and start <= event.at <= end
+        is_node = event.kind in ("note", "artifact")
+        yield (
+            replace(event, at=None, data={**event.data, DATED: rfc3339(event.at)})
+            if (is_node and event.at is not None and not is_inside)
+            else event
+        )
 
 
 def _total(node: Node, around: Around) -> EventDraft | None:

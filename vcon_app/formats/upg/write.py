@@ -17,6 +17,7 @@ from . import canon, gates
 from .gates import TOOL
 from .read import NATIVE, phase_of
 from .rules import LIFECYCLES, PROPERTIES
+from .sound import FOUND, sound_graph
 
 OPTIONS = (
     Option(
@@ -30,8 +31,11 @@ INVOKED = "agent_session_invoked_agent_skill"
 PRODUCT = {"id": TOOL, "title": "Agent sessions"}
 SPACE = UUID("6d8c1b1e-7c3a-5f0e-9a53-0f4f0f6c7b11")
 """Ids of nodes that have none yet are UUID v5 in this space, so that the same session gives the same graph."""
-STATUS = {"active": "active", "completed": "completed", "crashed": "errored", "timed_out": "timed_out"}
+STATUS = {"active": "active", "completed": "completed", "crashed": "errored", "timed_out": "timed_out",
+          "cancelled": "completed"}  # fmt: skip
 """``session_status`` of a lifecycle phase (U2): a crashed session errored."""
+LIFECYCLE = {"cancelled": "completed"}
+"""UPG has four phases: a run that somebody cancelled is over, and no more is said of it."""
 COUNTS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
 TITLE = 200
 
@@ -60,7 +64,10 @@ def write_many(
     for session, events, own in sessions:
         made.add_session(session, events, losses, {**options, **own})
     made.add_cross_edges(losses)
-    body = canon.canonical(made.product or PRODUCT, made.nodes, made.edges)
+    nodes, edges, found = sound_graph(made.nodes, made.edges, losses)
+    body = canon.canonical(made.product or PRODUCT, nodes, edges)
+    if found:
+        made.extra = {**made.extra, FOUND: found}
     extra = {name: value for name, value in sorted(made.extra.items()) if name not in body}
     document = {"$upg": _header(body, made.header, options), **body, **extra}
     yield canon.dump(document, 2).encode("utf-8", "replace") + b"\n"
@@ -268,7 +275,7 @@ def _updated(raw: dict[str, Any], session: SessionDraft) -> dict[str, Any]:
     if canon.in_order(session.tags) != canon.in_order(stated):
         node["tags"] = list(session.tags)
     if session.phase and session.phase != phase_of(raw):
-        node["status"], told["session_status"] = session.phase, STATUS[session.phase]
+        node["status"], told["session_status"] = LIFECYCLE.get(session.phase, session.phase), STATUS[session.phase]
     if session.summary != text_of(told.get("output_summary")):
         told["output_summary"] = session.summary
     for name, at in (("session_start", session.started_at), ("session_end", session.ended_at)):

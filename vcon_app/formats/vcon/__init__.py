@@ -30,6 +30,11 @@ OPTIONS = (
         "With the verdicts of reviewers",
         detail="Decisions, verdicts, comments and notes, with the names of those who gave them: personal data.",
     ),
+    Option(
+        "faithful",
+        "Values as they came",
+        detail="What core-04 does not allow is written all the same: for tools that write such values themselves.",
+    ),
 )
 
 SPEC = Spec(

@@ -6,6 +6,7 @@ JSON, ``vconz`` reads zip bundles. Nothing here knows what an agent session is.
 """
 
 from . import vconz
+from .as_found import ADDED, AS_FOUND, put_back, set_aside
 from .content import ENCODINGS, HASHES, Content, canonical, check_hash, digest_of, resolve
 from .duplicate_keys import report_in_cbor
 from .elide import LONG_STRING, Elided
@@ -31,10 +32,11 @@ from .typed import check_types
 from .uuid8 import uuid8
 
 __all__ = [
-    "ANALYSIS_MEMBERS", "ARRAYS", "ATTACHMENT_MEMBERS", "CRITICAL", "DEEPEST", "DIALOG_MEMBERS", "EMPTY", "ENCODINGS",
-    "HASHES", "LONG_STRING", "MARK", "PARTY_MEMBERS", "TOP", "UNREAD_ARRAYS", "Container", "Content", "Elided",
-    "NestedObjects", "Notes", "OpenedVcon", "Unzipped", "canonical", "check_hash", "check_types", "decode_base64",
-    "detect", "digest_of", "dumps", "encrypt", "in_large_pieces", "in_member_order", "indented_json", "json_array",
-    "json_string", "load_json", "mediatype", "normalise", "open_vcon", "parse_json", "parse_json_text", "point",
-    "report_in_cbor", "resolve", "shown", "sign", "signs_with", "unseal", "uuid8", "vconz", "verify",
+    "ADDED", "ANALYSIS_MEMBERS", "ARRAYS", "AS_FOUND", "ATTACHMENT_MEMBERS", "CRITICAL", "DEEPEST",
+    "DIALOG_MEMBERS", "EMPTY", "ENCODINGS", "HASHES", "LONG_STRING", "MARK", "PARTY_MEMBERS", "TOP",
+    "UNREAD_ARRAYS", "Container", "Content", "Elided", "NestedObjects", "Notes", "OpenedVcon", "Unzipped",
+    "canonical", "check_hash", "check_types", "decode_base64", "detect", "digest_of", "dumps", "encrypt",
+    "in_large_pieces", "in_member_order", "indented_json", "json_array", "json_string", "load_json", "mediatype",
+    "normalise", "open_vcon", "parse_json", "parse_json_text", "point", "put_back", "report_in_cbor", "resolve",
+    "set_aside", "shown", "sign", "signs_with", "unseal", "uuid8", "vconz", "verify",
 ]  # fmt: skip

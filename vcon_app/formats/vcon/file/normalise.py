@@ -12,6 +12,7 @@ from typing import Any
 
 from ....drafts import Json
 from ...common.values import dict_of, text_of
+from .as_found import put_back
 from .forms import ARRAYS
 from .notes import Notes, point, shown
 
@@ -110,7 +111,7 @@ def _objects(value: Json, name: str, pointer: str, notes: Notes) -> list[dict[st
                 f"This element of {name} is {shown(item)}, not an object; it keeps its place and is not read.",
                 name,
             )
-    return [item if isinstance(item, dict) else {} for item in value]
+    return put_back([item if isinstance(item, dict) else {} for item in value])
 
 
 def _fold(item: dict[str, Any], names: dict[str, str], renamed: dict[str, int]) -> dict[str, Any]:

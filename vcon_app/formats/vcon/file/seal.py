@@ -21,6 +21,7 @@ from ...common.head import SIZES, Head
 from ...common.jsonio import dumps
 from . import forms, tree
 from .notes import Notes
+from .receipts import receipt_findings
 
 COVERS = "It covers the whole vCon. When it was made cannot be told: there is no timestamp of a third party."
 MARKS = (b'"ciphertext"', b'"cyphertext"')
@@ -31,7 +32,7 @@ MEDIA_TYPE = "application/vcon"
 
 def verify(source: BinaryIO, anchors: Sequence[Anchor], at: datetime) -> tuple[Signature, list[Finding]]:
     """The state of a vCon's signature at a time. Of JWS in JWS the outer one counts (core s5.2.3), but an invalid one
-    inside is never outdone. Raises ``FormatError`` for what is no JSON.
+    inside is never outdone. Receipts of transparency services are findings. Raises ``FormatError`` for what is no JSON.
     """
     opened, notes = forms.OpenedVcon({}), Notes()
     value = forms.outermost(source, opened, notes)
@@ -46,8 +47,9 @@ def verify(source: BinaryIO, anchors: Sequence[Anchor], at: datetime) -> tuple[S
         left_out |= {*forms.members_beside_payload(value)}
         findings += found
         value = _signed_payload(value, opened, notes, signature)
+    findings += receipt_findings(value, opened.pointer, anchors, at)
     if not signatures:
-        return forms.encrypted(value) if forms.is_encrypted(value) else Signature(), []
+        return forms.encrypted(value) if forms.is_encrypted(value) else Signature(), findings
     overall = _overall(signatures)
     if not left_out:
         return overall, findings

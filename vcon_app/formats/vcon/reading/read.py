@@ -32,6 +32,7 @@ from ..trace import (
     Trace,
     TraceWalk,
     dialogs_of,
+    fill_gaps,
     find_traces,
     identify_parties,
     indices,
@@ -79,6 +80,8 @@ def read(source: BinaryIO) -> Iterator[Draft]:
         check_hash(item, content, f"{vcon.pointer}/analysis/{index}", notes)
     traces = find_traces(vcon, contents, notes)
     people = _people(vcon, traces)
+    for trace in traces:
+        fill_gaps(trace, vcon.analysis[trace.index], people)
     dialogs = dialogs_of(vcon, people, notes)
     extras = read_attachments(vcon, people, notes)
     facts = FileFacts(

@@ -31,6 +31,9 @@ _PLACES = frozenset(
 """Members that tell where a run took place, see ``environment``."""
 SHOWN_BYTES = 64 * 1024
 """Of one part of the metadata."""
+TOTALS = ("turns", "turn-count", "error-count", "total-tokens", "token-usage", "usage", "total-cost", "total-cost-usd",
+          "cost", "stats", "totals")  # fmt: skip
+"""Members of a session-trace or of its record that speak of the whole run."""
 NOT_KEPT = ("entries", "messages", "tool_calls", "recording-agent", "recording_agent")
 
 
@@ -64,7 +67,7 @@ def session_draft(
         agent_name=(agent.name if agent else "") or client,
         started_at=start,
         ended_at=end,
-        phase=_phase(steps, agent is not None),
+        phase=_phase(steps, agent is not None, told=bool(traces)),
         model=_model(trace, models, agent),
         user_id=(text_or_none(human.raw.get("mailto")) or human.name) if human else "",
         summary=_summary(facts),
@@ -99,13 +102,18 @@ def _times(trace: Trace | None, steps: list[Step]) -> tuple[datetime | None, dat
     return start or min(known, default=None), end or max(known, default=None)
 
 
-def _phase(steps: list[Step], is_agent: bool) -> Literal["completed", "crashed"] | None:
-    """Only for runs of an agent: a call that nobody answered is incomplete, too, and did not crash."""
+def _phase(steps: list[Step], is_agent: bool, *, told: bool) -> Literal["completed", "cancelled", "crashed"] | None:
+    """Only for runs of an agent: a call that nobody answered is incomplete, too, and did not crash.
+
+    ``told`` is whether a trace tells the run: then its end is what the trace says, and a missed call beside it is none.
+    """
     status_steps = [step for step in steps if step.kind in ("system", "status")]
     types = {text_of(step.data.get("event_type")) for step in status_steps if step.kind == "system"}
     failed = any(step.kind == "status" and step.for_writer.get("source") == "dialog" for step in status_steps)
-    if is_agent and (failed or "run-incomplete" in types):
+    if is_agent and ("run-incomplete" in types or (failed and not told)):
         return "crashed"
+    if types & {"run-cancelled", "session-cancelled"}:
+        return "cancelled"
     return "completed" if types & {"session-end", "session_end"} else None
 
 
@@ -131,6 +139,7 @@ def _metadata(dialect: str, trace: Trace | None, models: list[str], facts: FileF
         "parties": [party.summary() for party in shown_parties],
         **facts.grants,
         "evidence": facts.extras.evidence,
+        "stated": _stated(trace) if trace else None,
         "tools_offered": facts.extras.tools,
         "file_attribution": dict_of(member_of(trace.record, "file-attribution")).get("files") if trace else None,
         "analyses": [_analysis_facts(item) for item in vcon.analysis if item and item.get("type") != "agent_trace"],
@@ -139,6 +148,16 @@ def _metadata(dialect: str, trace: Trace | None, models: list[str], facts: FileF
     if len(dumps(metadata)) <= SHOWN_BYTES:  # one writing instead of one for each part: 2 µs of 200 for a small vCon
         return metadata
     return {key: _small(value) for key, value in metadata.items()}
+
+
+def _stated(trace: Trace) -> dict[str, Json]:
+    """Totals of the whole session as its trace states them; what is counted from the entries may be another number."""
+    found: dict[str, Json] = {}
+    for name in TOTALS:
+        for place in (trace.session, trace.record):
+            if (value := member_of(place, name)) is not None and not isinstance(value, (str, list)):
+                found.setdefault(name, value)
+    return found
 
 
 def _container_facts(dialect: str, facts: FileFacts) -> dict[str, Json]:

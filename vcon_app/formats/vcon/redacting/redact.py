@@ -17,8 +17,9 @@ from typing import Any
 
 from ....drafts import EventDraft, Events, Json, ToolDraft
 from ...common import origins
+from ...common.values import dict_of
 from ..rules import EVENT, shell_of
-from ..trace import NATIVE, blocks_of, extension, kept_by_reader
+from ..trace import HOLDING, NATIVE, blocks_of, extension, kept_by_reader
 from ..writing import ATTACHMENT_KINDS, HAD_WORDS, REMOVED_PARTS
 
 TEXT, ARGUMENTS, RESULT = "text", "arguments", "result"
@@ -172,7 +173,8 @@ def _outcome(event: EventDraft) -> dict[str, Json]:
 def _without_copies(event: EventDraft, level: int) -> EventDraft:
     """An event that stays. Messages hold copies of the calls and results beside them, as blocks: those go."""
     notes = kept_by_reader(event)
-    if not notes.keys() & {"content", "wrapper", "derived"}:
+    native = dict_of(notes.get("native"))
+    if not notes.keys() & {"content", "wrapper", "derived"} and HOLDING.isdisjoint(native):
         return event
     kept = {name: value for name, value in notes.items() if name != "derived"}
     if notes.get("derived"):
@@ -181,13 +183,15 @@ def _without_copies(event: EventDraft, level: int) -> EventDraft:
         kept["wrapper"] = _frame(notes["wrapper"])
     if isinstance(notes.get("content"), list):
         kept["content"] = _plain(notes["content"])
+    if native:
+        kept["native"] = {name: value for name, value in native.items() if name not in HOLDING}
     return replace(event, data=event.data | {NATIVE: kept})
 
 
 def _plain(content: list[Json]) -> list[Json]:
     """Content blocks but those that are events."""
     events = {block.place for block in blocks_of(content)}
-    return [block for place, block in enumerate(content) if place not in events]
+    return [block for place, block in enumerate(content) if f"content/{place}" not in events]
 
 
 def _frame(wrapper: dict[str, Json]) -> dict[str, Json]:

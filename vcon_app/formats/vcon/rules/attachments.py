@@ -49,6 +49,7 @@ def read_attachments(vcon: Container, parties: Parties, notes: Notes) -> Attachm
         step.at = clock.date(stated, point(pointer, "start")).at
         step.actor = _actor(step, item, parties)
         step.for_writer = {"source": "attachment", "attachment": _kept(index, item, step)}
+        extension.restore_attachment(step, dict_of(item.get("meta")))
         if told := origins.in_file(dict_of(item.get("meta")).get(extension.ORIGIN)):
             step.data[origins.REPORTED] = told
         found.steps.append((next(iter(indices(item.get("dialog"), len(vcon.dialog))), -1), step))
@@ -138,8 +139,11 @@ def insert_attachments(steps: list[Step], attachments: list[tuple[int, Step]]) -
         if step.kind == "injected_context":
             before.setdefault(floor, []).append(step)
             continue
-        entry = entries.get(_entry_before(step))
-        if entry is not None:
+        before_all, after = _entry_before(step)
+        entry = entries.get(after)
+        if before_all:
+            pass
+        elif entry is not None:
             floor = max(floor, entry + 1)
         else:
             floor = max(floor, index_after(steps, anchors[dialog]) if dialog in anchors else len(steps))
@@ -147,6 +151,8 @@ def insert_attachments(steps: list[Step], attachments: list[tuple[int, Step]]) -
     return with_steps_before(steps, before)
 
 
-def _entry_before(step: Step) -> str:
+def _entry_before(step: Step) -> tuple[bool, str]:
+    """Whether it is known to stand before all entries, else the id of the one that it follows."""
     item = dict_of(dict_of(step.for_writer.get("attachment")).get("item"))
-    return text_or_none(dict_of(item.get("meta")).get(extension.AFTER)) or ""
+    after = dict_of(item.get("meta")).get(extension.AFTER)
+    return after == "", text_or_none(after) or ""

@@ -14,6 +14,8 @@ from .lineage import check_hash_form, check_lineage, check_link
 
 SUPPORTED = ("agent_session", "lawful_basis", "mcp_session", "wtf_transcription", "CC")
 """Extensions this reader knows; names are case sensitive (core s2.5)."""
+EARLIER = frozenset({"WTF", "wtf", "wtf-transcription", "agent-session", "mcp-session", "lawful-basis", "consent"})
+"""Names of these from before: files of the 0.0.x years demand ``WTF``, and drafts were named with hyphens."""
 DIALOG_TYPES = ("recording", "recording-set", "text", "transfer", "incomplete")
 DISPOSITIONS = ("no-answer", "congestion", "failed", "busy", "hung-up", "voicemail-no-message")
 _CONTENT = ("body", "url", "encoding", "content_hash", "mediatype", "filename")
@@ -62,12 +64,16 @@ def refuse_critical(vcon: Container) -> None:
     """Raise ``FormatError`` when an unsupported extension is critical: such a vCon MUST NOT be read (core s2.5)."""
     if vcon.top.keys().isdisjoint(CRITICAL):
         return
-    unknown = [name for member in CRITICAL for name in vcon.names(member) if name not in SUPPORTED]
+    unknown = [name for member in CRITICAL for name in vcon.names(member) if not _is_supported(name)]
     if unknown:
         raise FormatError(
             f"This vCon says that it must not be processed without the extension {', '.join(map(shown, unknown))}, "
             "which this reader does not support (critical, core s2.5). Nothing of it was read."
         )
+
+
+def _is_supported(name: str) -> bool:
+    return name in SUPPORTED or name in EARLIER
 
 
 def check_vcon(vcon: Container, notes: Notes) -> None:
@@ -133,7 +139,7 @@ def _check_identity(vcon: Container, notes: Notes) -> None:
 
 def _check_extensions(vcon: Container, notes: Notes) -> None:
     for name in vcon.names("extensions"):
-        if name not in SUPPORTED:
+        if not _is_supported(name):
             notes.info(
                 "R6",
                 vcon.at("extensions"),

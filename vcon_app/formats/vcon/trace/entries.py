@@ -1,4 +1,4 @@
-"""One entry of a trace: its members under the names of VAC, its text, and the blocks inside its content."""
+"""One entry of a trace: its text, its outcome, and the blocks inside its content."""
 
 from __future__ import annotations
 
@@ -6,52 +6,19 @@ from typing import Any, NamedTuple
 
 from ....drafts import Json
 from ...common.jsonio import Unreadable, loads
-from ...common.values import text_of
+from ...common.values import dict_of, scalars_of, text_of
 from ..file import Elided
+from .names import COMMON, INNER_CALLS, MEMBERS
 
-TYPES = frozenset({"user", "assistant", "tool-call", "tool-result", "reasoning", "system-event"})
-"""The discriminators of VAC s3.8; anything else is an unknown entry."""
-NEEDED = {
-    **dict.fromkeys(TYPES, "type"), "tool-call": "input", "tool-result": "output", "system-event": "event-type"
-}  # fmt: skip
-"""A member that an entry of each type has when its members have VAC's names."""
-COMMON = frozenset({"type", "id", "timestamp", "parent-id", "children", "token-usage", "model-id", "agent-id"})
-MEMBERS = {
-    "user": COMMON | {"content"},
-    "assistant": COMMON | {"content"},
-    "tool-call": COMMON | {"name", "input", "call-id"},
-    "tool-result": COMMON | {"name", "output", "call-id", "status", "is-error"},
-    "reasoning": COMMON | {"content", "encrypted", "subject"},
-    "system-event": COMMON | {"event-type", "data"},
-}
-ALL_MEMBERS = frozenset().union(*MEMBERS.values())
-SYNONYMS = {
-    "entry-id": "id",
-    "kind": "type",
-    "tool-use-id": "call-id",
-    "tool-call-id": "call-id",
-    "tool-name": "name",
-    "arguments": "input",
-    "tool-input": "input",
-    "result": "output",
-    "tool-output": "output",
-    "text": "content",
-    "time": "timestamp",
-    "usage": "token-usage",
-}
-KINDS = {
-    "event": "system-event",
-    "thinking": "reasoning",
-    "tool-use": "tool-call",
-    "function-call": "tool-call",
-    "function-call-output": "tool-result",
-    "human": "user",
-}
-ROLES = {"user": "user", "human": "user", "assistant": "assistant", "agent": "assistant", "model": "assistant"}
-TEXTS = frozenset({"text", "input_text", "output_text", "summary_text", "reasoning_text", "refusal"})
-CALLS = frozenset({"tool_use", "tool_call", "server_tool_use", "mcp_tool_use"})
-RESULTS = frozenset({"tool_result", "mcp_tool_result"})
+CALLS = frozenset({"tool_use", "tool_call", "server_tool_use", "mcp_tool_use", "function_call", "function"})
+RESULTS = frozenset({"tool_result", "mcp_tool_result", "function_call_output"})
 THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning"})
+NOT_WORDS = CALLS | RESULTS | THOUGHTS
+"""Blocks that are events of their own."""
+OWN_RESULT = ("output", "result", "tool-output", "tool_output", "toolOutput")
+"""Where a call holds what it gave."""
+HOLDING = INNER_CALLS.union(OWN_RESULT)
+"""Members of a message or a call that are events of their own."""
 
 OUTCOMES = {
     **dict.fromkeys(("error", "failed", "failure"), "error"),
@@ -63,30 +30,11 @@ OUTCOMES = {
 
 
 class Block(NamedTuple):
-    """A native content block that is an event of its own unless ``children`` hold it already."""
+    """What stands inside an entry and is an event of its own, unless ``children`` hold it already."""
 
     entry: dict[str, Any]
-    place: int
-
-
-def fold(raw: dict[str, Any]) -> dict[str, Any]:
-    """The entry with VAC's member names; the same object when it has them already."""
-    kind = raw.get("type")
-    if type(kind) is str and NEEDED.get(kind) in raw:
-        return raw
-    folded: dict[str, Any] = {}
-    for key, value in raw.items():
-        name = key.lower().replace("_", "-")
-        name = SYNONYMS.get(name, name)
-        folded.setdefault(name if name in ALL_MEMBERS else key, value)
-    kind = text_of(folded.get("type")).lower().replace("_", "-")
-    kind = ROLES.get(text_of(folded.pop("role", "")), kind) if kind == "message" else KINDS.get(kind, kind)
-    if kind not in TYPES:
-        return raw if "type" in raw else {**raw, "type": raw.get("kind")}
-    folded["type"] = kind
-    if kind == "tool-result" and "output" not in folded and "content" in folded:
-        folded["output"] = folded.pop("content")
-    return folded
+    place: str
+    """A JSON pointer from the entry."""
 
 
 def unknown_members(entry: dict[str, Any]) -> dict[str, Any]:
@@ -113,11 +61,19 @@ def visible_text(content: Json) -> str:
 
 
 def _block_text(block: Json) -> str:
+    """Words of a block, whatever it calls itself: a refusal, a citation, a paragraph of a dialect not met yet."""
     if isinstance(block, str):
         return block
-    if isinstance(block, dict) and (text_of(block.get("type")) in TEXTS or "type" not in block):
-        value = block.get("text")
-        return value if isinstance(value, str) else ""
+    if not isinstance(block, dict) or text_of(block.get("type")) in NOT_WORDS:
+        return ""
+    for name in ("text", "refusal", "content", "value"):
+        value = block.get(name)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, dict) and isinstance(inner := value.get("value") or value.get("text"), str):
+            return inner
+        if name == "content" and isinstance(value, list):
+            return visible_text(value)
     return ""
 
 
@@ -149,13 +105,23 @@ def arguments(value: Json) -> tuple[Json, bool]:
     return value, False
 
 
+MEDIA = ("image", "input_image", "document", "file", "input_file", "audio", "input_audio", "image_url")
+PAYLOADS = frozenset({"data", "base64", "body", "content", "blob", "file_data", "image_url", "url", "text"})
+
+
 def has_media(content: Json) -> bool:
     """Does the message carry an image or a file?"""
-    return isinstance(content, list) and any(
-        isinstance(block, dict)
-        and block.get("type") in ("image", "input_image", "document", "file", "input_file", "audio")
-        for block in content
-    )
+    return isinstance(content, list) and any(map(_is_media, content))
+
+
+def media_in(content: list[Json]) -> list[dict[str, Any]]:
+    """The images and files of a message, each called by what is said of it, without its bytes."""
+    blocks = [block for block in content if isinstance(block, dict) and _is_media(block)]
+    return [scalars_of(block, PAYLOADS) | scalars_of(dict_of(block.get("source")), PAYLOADS) for block in blocks[:50]]
+
+
+def _is_media(block: Json) -> bool:
+    return isinstance(block, dict) and text_of(block.get("type")) in MEDIA
 
 
 def blocks_of(content: Json) -> list[Block]:
@@ -163,25 +129,58 @@ def blocks_of(content: Json) -> list[Block]:
     if not isinstance(content, list):
         return []
     entries = [(place, _block_entry(block)) for place, block in enumerate(content) if isinstance(block, dict)]
-    return [Block(entry, place) for place, entry in entries if entry]
+    return [Block(entry, f"content/{place}") for place, entry in entries if entry]
+
+
+def inner_blocks(entry: dict[str, Any]) -> list[Block]:
+    """Those of its content; the calls that a message lists beside its words, the result that a call holds."""
+    if not _is_call(entry):
+        listed = [
+            Block(_listed_call(call), f"{name}/{place}")
+            for name in INNER_CALLS.intersection(entry)
+            if isinstance(calls := entry[name], list)
+            for place, call in enumerate(calls)
+            if isinstance(call, dict)
+        ]
+        return blocks_of(entry.get("content")) + listed
+    name = next((name for name in OWN_RESULT if entry.get(name) is not None), None)
+    if name is None:
+        return []
+    told = {key: entry[key] for key in ("status", "is-error", "is_error") if key in entry}
+    return [Block({"type": "tool-result", "call-id": entry.get("call-id"), "output": entry[name], **told}, name)]
+
+
+def _is_call(entry: dict[str, Any]) -> bool:
+    return entry["type"] == "tool-call"
+
+
+def _listed_call(call: dict[str, Any]) -> dict[str, Any]:
+    """An item of ``tool_calls``, with its function inside or flat."""
+    function = dict_of(call.get("function")) or call
+    given = next((function[name] for name in ("arguments", "args", "input") if name in function), None)
+    return {
+        "type": "tool-call", "name": function.get("name"), "input": given,
+        "call-id": call.get("id") or call.get("call_id"),
+    }  # fmt: skip
 
 
 def _block_entry(block: dict[str, Any]) -> dict[str, Any] | None:
     kind = text_of(block.get("type"))
     if kind in CALLS:
-        return {"type": "tool-call", "name": block.get("name"), "input": block.get("input"), "call-id": block.get("id")}
+        return _listed_call(block)
     if kind in RESULTS:
         return {
             "type": "tool-result",
-            "call-id": block.get("tool_use_id"),
-            "output": block.get("content"),
+            "call-id": block.get("tool_use_id") or block.get("call_id"),
+            "output": block.get("content") if "content" in block else block.get("output"),
             **({"is-error": True} if block.get("is_error") is True else {}),
         }
     if kind in THOUGHTS:
         secret = block.get("signature") if not block.get("thinking") else block.get("data")
+        words = next((block[name] for name in ("thinking", "text", "reasoning", "content") if block.get(name)), "")
         return {
             "type": "reasoning",
-            "content": block.get("thinking") or block.get("text") or "",
+            "content": words or visible_text(block.get("summary")),
             **({"encrypted": secret} if isinstance(secret, str) else {}),
         }
     for name, made in (("functionCall", "tool-call"), ("functionResponse", "tool-result")):

@@ -9,7 +9,8 @@ from ....drafts import ActorKind, Json, ToolDraft
 from ...common.values import text_of, text_or_none
 from ..file import Elided
 from . import extension
-from .entries import MEMBERS, arguments, outcome, output_text, unknown_members, visible_text
+from .entries import arguments, media_in, outcome, output_text, unknown_members, visible_text
+from .names import MEMBERS, TEXTS
 from .parties import Parties
 from .steps import Step
 from .turns import user_kind
@@ -48,6 +49,8 @@ def make(step: Step, entry: dict[str, Any], above: Step | None, parties: Parties
         native["agent-id"] = agent_id
     if native:
         step.for_writer["native"] = native
+        if (took := native.get("duration-ms", native.get("duration_ms"))) is not None and step.tool is not None:
+            step.data.setdefault("duration_ms", took)
 
 
 def _nest(step: Step, native: dict[str, Json], above: Step | None, named: Step | None, sub: Any) -> None:
@@ -103,6 +106,8 @@ def _message(step: Step, entry: dict[str, Any]) -> None:
     content = entry.get("content")
     step.text = content if type(content) is str else visible_text(content)
     step.kind = "agent_message" if entry["type"] == "assistant" else user_kind(entry, step.text)
+    if type(content) is list and (held := media_in(content)):
+        step.data["attachments"] = held
     if step.kind in INSERTED:
         step.actor = "system", ""
     if step.kind in INSERTED or step.kind == "unknown":
@@ -198,7 +203,7 @@ def _unknown(step: Step, entry: dict[str, Any]) -> None:
     """An entry of no known type is kept raw and never dropped (rule R67)."""
     step.data["type"] = entry["type"] if isinstance(entry["type"], str) else None
     step.data["raw"] = {key: value for key, value in entry.items() if key != "children"}
-    step.text = visible_text(entry.get("content") or entry.get("text"))
+    step.text = next((words for name in ("content", *TEXTS) if (words := visible_text(entry.get(name)))), "")
 
 
 _NOBODY: tuple[ActorKind, str] = ("unknown", "")

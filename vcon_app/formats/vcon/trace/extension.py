@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, get_args
 
-from ....drafts import ActorKind, Json, Kind, SessionDraft, ToolDraft
+from ....drafts import PHASES, ActorKind, Json, Kind, SessionDraft, ToolDraft
 from ...common import origins
 from ...common.values import dict_of, text_or_none
 from .steps import Step
@@ -35,17 +35,18 @@ GENERATED = "x-generated-ids"
 ORIGIN = "x-origin"
 """Who said it, see ``common.origins``; in ``meta`` of an attachment, too."""
 AFTER = "x-after"
-"""In ``meta`` of an attachment: id of the entry that its event follows in the log."""
+"""In ``meta`` of an attachment: id of the entry that its event follows in the log, empty where it is before all.
+``DEPTH``, ``ACTOR`` and ``DATA`` stand there, too."""
 SESSION = "x-session"
 """In ``session``: what is known of a session that came from elsewhere and has no place in a vCon."""
 TEXTS = ("user_id", "summary", "phase", "parent_external_id")
 NAMES = ("title", "agent_name")
 """Told beside those where no vCon around the trace tells them."""
-CARRIED = ("recorder", "environment")
-"""Metadata that a trace says in other words."""
-NOT_CARRIED = ("vcon", "parties", "lawful_basis", "consent", "evidence", "version_of", "parent_external_id")
+CARRIED = ("recorder", "client", "provider", "models", "environment")
+"""Metadata that a trace says in other words, or as ``unknown`` where the session said nothing."""
+NOT_CARRIED = ("vcon", "parties", "lawful_basis", "consent", "evidence", "version_of", "parent_external_id",
+               "stated")  # fmt: skip
 """Metadata that only this file and the desk may state."""
-PHASES = ("active", "completed", "crashed", "timed_out")
 KINDS = frozenset(get_args(Kind))
 ACTORS = frozenset(get_args(ActorKind))
 TOOL_FIELDS = ("call_id", "name", "server", "arguments", "result", "status")
@@ -54,8 +55,10 @@ TOOL_FIELDS = ("call_id", "name", "server", "arguments", "result", "status")
 def session_member(session: SessionDraft) -> dict[str, Json]:
     """The value of ``x-session``."""
     members = {name: getattr(session, name) for name in TEXTS}
-    members |= {"tags": list(session.tags), "metadata": session.metadata}
-    return {name: value for name, value in members.items() if value}
+    told: dict[str, Json] = {name: value for name, value in members.items() if value}
+    if session.tags:
+        told["tags"] = list(session.tags)
+    return told | {"agent_name": session.agent_name, "model": session.model, "metadata": session.metadata}
 
 
 def restore_session(draft: SessionDraft, value: Json) -> SessionDraft:
@@ -66,14 +69,21 @@ def restore_session(draft: SessionDraft, value: Json) -> SessionDraft:
     given: dict[str, Any] = {name: members[name] for name in (*TEXTS, *NAMES) if text_or_none(members.get(name))}
     if given.get("phase") not in (None, *PHASES):
         del given["phase"]
+    if members.get("agent_name") == "":
+        given["agent_name"] = ""
+    if "model" in members and isinstance(members["model"], str | None):
+        given["model"] = members["model"]
     if isinstance(tags := members.get("tags"), list):
         given["tags"] = tuple(tag for tag in tags if isinstance(tag, str))
-    carried = {
-        name: value
-        for name, value in dict_of(members.get("metadata")).items()
-        if name in CARRIED or name not in (*draft.metadata, *NOT_CARRIED)
-    }
-    return replace(draft, **given, metadata=draft.metadata | carried)
+    return replace(draft, **given, metadata=_metadata(draft, members))
+
+
+def _metadata(draft: SessionDraft, members: dict[str, Json]) -> dict[str, Json]:
+    """The metadata that the session had, with what only this file may state."""
+    if not isinstance(told := members.get("metadata"), dict):
+        return draft.metadata
+    here = {name: value for name, value in draft.metadata.items() if name not in CARRIED}
+    return here | {name: value for name, value in told.items() if name in CARRIED or name not in (*here, *NOT_CARRIED)}
 
 
 def restore(step: Step, native: dict[str, Json]) -> None:
@@ -84,6 +94,13 @@ def restore(step: Step, native: dict[str, Json]) -> None:
         if reader is not None and reader(step, native[name]):
             del native[name]
             step.for_writer.setdefault("own", []).append(name)
+
+
+def restore_attachment(step: Step, meta: dict[str, Json]) -> None:
+    """What ``meta`` says of the event that an attachment was made of."""
+    for name, reader in ((DEPTH, _depth), (DATA, _data)):
+        if name in meta:
+            reader(step, meta[name])
 
 
 def _kind(step: Step, value: Json) -> bool:

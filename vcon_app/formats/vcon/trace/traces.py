@@ -18,6 +18,7 @@ from ...common.jsonio import Unreadable
 from ...common.values import dict_of, text_or_none
 from ..file import MARK, Container, Content, Elided, Notes, parse_json_text, point, report_in_cbor, shown
 from . import extension
+from .names import ROLES
 
 RECORD_NAMES = ("verifiable-agent-record", "agent-convo-record")
 SESSION_NAMES = ("session", "session-trace")
@@ -54,6 +55,10 @@ class Trace:
         self.provider = None if provider == "unknown" else provider
         self.client = {key: value for key, value in (("name", tool), ("version", version)) if value}
         """The command line tool that ran the session: ``{name, version}``."""
+
+    def fill_gaps(self, model: str | None, provider: str | None) -> None:
+        """Take from the vCon around it what the trace leaves open."""
+        self.model, self.provider = self.model or model, self.provider or provider
 
     @property
     def recorder(self) -> dict[str, str]:
@@ -196,18 +201,6 @@ def _numbered(values: Json, pointer: str) -> list[tuple[dict[str, Any], str]]:
         (item if isinstance(item, dict) else {"type": "not-an-object", "value": item}, f"{pointer}/{n}")
         for n, item in enumerate(items)
     ]
-
-
-ROLES = {
-    "user": "user",
-    "human": "user",
-    "assistant": "assistant",
-    "agent": "assistant",
-    "model": "assistant",
-    "ai": "assistant",
-    "tool": "tool-result",
-    "function": "tool-result",
-}
 
 
 def _seed_entries(session: dict[str, Any], pointer: str) -> list[tuple[dict[str, Any], str]]:

@@ -15,15 +15,23 @@ from ...common.values import MOST_TOKENS, count_of
 from ..file import Notes, shown
 
 NAMES = {
-    "input": ("input", "input_tokens", "prompt_tokens", "inputTokens"),
-    "output": ("output", "output_tokens", "completion_tokens", "outputTokens"),
-    "cached": ("cached", "cached_input_tokens", "cache_read_input_tokens", "cache-read"),
-    "written": ("cache_creation_input_tokens", "cache-write"),
-    "reasoning": ("reasoning", "reasoning_output_tokens", "thoughts", "reasoning_tokens"),
-    "tool": ("tool",),
-    "total": ("total", "total_tokens"),
-}
+    "input": ("input", "input_tokens", "prompt_tokens", "inputTokens", "promptTokens", "input-tokens",
+              "prompt-tokens", "promptTokenCount"),
+    "output": ("output", "output_tokens", "completion_tokens", "outputTokens", "completionTokens", "output-tokens",
+               "completion-tokens", "candidatesTokenCount"),
+    "cached": ("cached", "cached_input_tokens", "cache_read_input_tokens", "cache-read", "cache_read", "cacheRead",
+               "cached_tokens", "cachedTokens", "cached-tokens", "cachedInputTokens", "cachedContentTokenCount",
+               "cache_read_tokens", "cacheReadTokens"),
+    "written": ("cache_creation_input_tokens", "cache-write", "cache_write", "cacheWrite", "cache_write_tokens",
+                "cacheWriteTokens"),
+    "reasoning": ("reasoning", "reasoning_output_tokens", "thoughts", "reasoning_tokens", "reasoningTokens",
+                  "reasoning-tokens", "thoughtsTokenCount"),
+    "tool": ("tool", "toolUsePromptTokenCount"),
+    "total": ("total", "total_tokens", "totalTokens", "total-tokens", "totalTokenCount"),
+}  # fmt: skip
 """Members of VAC s3.9 first, then the native ones that translators pass through."""
+DETAILS = ("prompt_tokens_details", "input_tokens_details", "completion_tokens_details", "output_tokens_details")
+"""Maps inside the counts of OpenAI's APIs: ``cached_tokens``, ``reasoning_tokens``."""
 
 
 class Counts(NamedTuple):
@@ -58,6 +66,9 @@ def read_usage(raw: Json, family: str | None, notes: Notes, pointer: str) -> Usa
     """The usage of one response; ``None`` when nothing is stated. ``family`` is that of :func:`provider_family`."""
     if not isinstance(raw, dict) or not raw:
         return None
+    for name in DETAILS:
+        if isinstance(inner := raw.get(name), dict):
+            raw = inner | raw
     names = _spellings_given(tuple([name for name in raw if name in _KNOWN]))
     counts = Counts(*[_count(raw, name, keys, notes, pointer) if keys else None for name, keys in names])
     if counts == _NOTHING:

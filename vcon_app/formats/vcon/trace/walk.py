@@ -11,8 +11,9 @@ from ...common.values import text_of
 from ..file import EMPTY, Elided, Notes, point, shown
 from . import extension
 from .clock import Clock
-from .entries import Block, blocks_of, fold, visible_text
+from .entries import HOLDING, Block, has_media, inner_blocks, visible_text
 from .entry_steps import make
+from .names import COMMON, fold
 from .pairs import Pairs
 from .parties import Parties
 from .steps import Step
@@ -33,6 +34,9 @@ class Place(NamedTuple):
 
 TOP = Place()
 IDS = ("id", "parent-id", "call-id")
+SPOKEN = ("user_message", "agent_message", "reasoning")
+TOLD = COMMON | {"content", "encrypted"}
+"""Members of a message without words that need no naming."""
 TIMES = tuple(spelling for name in ("session-start", "session-end", "started-at", "ended-at")
               for spelling in (name, name.replace("-", "_")))  # fmt: skip
 Task = tuple[dict[str, Any], str, Place]
@@ -82,8 +86,10 @@ class TraceWalk:
             if first is not raw and self._is_copy(name, first == raw, pointer):
                 return None
         # most entries hold no others and are done here: what follows costs as much as the step itself
-        if "children" not in entry and type(entry.get("content")) is not list:
-            self._step(entry, name, pointer, place)
+        if "children" not in entry and type(entry.get("content")) is not list and not _holds_events(entry):
+            step = self._step(entry, name, pointer, place)
+            if not step.text and step.kind in SPOKEN:
+                self._note_empty(entry, pointer)
             return None
         return self._nested(raw, entry, name, pointer, place)
 
@@ -99,6 +105,8 @@ class TraceWalk:
             below = Place(place.parent, place.level + 1, at, [frame])
         else:
             step = self._step(entry, name, pointer, place)
+            if not (step.text or children or derived) and step.kind in SPOKEN:
+                self._note_empty(entry, pointer)
             below = Place(step, place.level + 1, step.at)
         for block in derived:
             self._derive(block, pointer, below)
@@ -146,10 +154,19 @@ class TraceWalk:
         subject = "A user entry without content" if entry["type"] == "user" else f"An entry of the unknown type {kind}"
         self.notes.warn("R67", pointer, f"{subject}: it is kept and shown as it is.", kind)
 
+    def _note_empty(self, entry: dict[str, Any], pointer: str) -> None:
+        """A message whose words nobody found, with what it has instead."""
+        if entry.get("encrypted") or isinstance(entry.get("content"), Elided) or has_media(entry.get("content")):
+            return
+        others = sorted(name for name, value in entry.items() if name not in TOLD and value not in EMPTY)
+        said = f"; it has {', '.join(shown(name) for name in others[:8])}" if others else ""
+        message = f"A {text_of(entry['type'])} entry has no words in a member that is known{said}. It is shown empty."
+        self.notes.info("R67", pointer, message, "empty")
+
     def _derive(self, block: Block, pointer: str, place: Place) -> None:
         """A content block that no child repeats is an event; the writer finds it in its message again."""
         wrapper = place.wrapper[0] if place.wrapper else None
-        step = self._step(block.entry, "", f"{pointer}/content/{block.place}", place)
+        step = self._step(block.entry, "", f"{pointer}/{block.place}", place)
         step.for_writer = {"id": "", "derived": True, **({"wrapper": wrapper, "level": place.level} if wrapper else {})}
 
     def _is_copy(self, name: str, is_same: bool, pointer: str) -> bool:
@@ -175,6 +192,10 @@ class TraceWalk:
         self.tally.finish()
 
 
+def _holds_events(entry: dict[str, Any]) -> bool:
+    return entry["type"] in ("assistant", "tool-call") and not HOLDING.isdisjoint(entry)
+
+
 def _children(entry: dict[str, Any]) -> list[dict[str, Any]]:
     children: Json = entry.get("children")
     if children in EMPTY or isinstance(children, Elided):
@@ -185,9 +206,9 @@ def _children(entry: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _derived(entry: dict[str, Any], children: list[dict[str, Any]]) -> list[Block]:
     """Native blocks that ``children`` do not repeat."""
-    if entry["type"] not in ("user", "assistant"):
+    if entry["type"] not in ("user", "assistant", "tool-call"):
         return []
-    blocks = blocks_of(entry.get("content"))
+    blocks = inner_blocks(entry)
     if not blocks or not children:
         return blocks
     folded = [fold(child) for child in children]

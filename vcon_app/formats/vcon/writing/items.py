@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64encode
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ....drafts import EventDraft, Events, Json, Losses
 from ...common import origins
-from ...common.times import moment_of, rfc3339_short
+from ...common.times import rfc3339_short
 from ...common.values import dict_of, text_or_none
 from ..file import (
     ANALYSIS_MEMBERS,
     ATTACHMENT_MEMBERS,
     DIALOG_MEMBERS,
-    EMPTY,
-    ENCODINGS,
-    LONG_STRING,
-    Notes,
-    decode_base64,
-    dumps,
     in_member_order,
     indented_json,
-    resolve,
 )
-from ..rules import DIALOG_REFS, EVENT, FILE_CHANGE_MEMBERS, FORBIDDEN, PARTY_REFS, shell_of, shell_of_new
+from ..rules import DIALOG_REFS, EVENT, FILE_CHANGE_MEMBERS, shell_of, shell_of_new
 from ..trace import NATIVE, extension, indices, kept_by_reader
+from .fitting import Fitting, moved
 from .plan import MESSAGE_KINDS, REMOVED_PARTS, Plan
 from .trace import trace_bytes
-
-SINGLE = ("transfer_target", "original", "consultation", "target_dialog")
-"""References of a transfer that were arrays until core-03 (s4.3.13)."""
 
 
 def dialogs(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
@@ -62,127 +52,18 @@ def _dialog_of_event(event: EventDraft, plan: Plan) -> dict[str, Json]:
 
 def _dialog_of_file(stored: dict[str, Any], event: EventDraft, plan: Plan, losses: Losses) -> dict[str, Json]:
     item = _with_text(stored, event)
-    item = _mended_time(item, losses)
-    for name in sorted(FORBIDDEN.get(text_or_none(item.get("type")) or "", ())):
-        if item.get(name) not in EMPTY:
-            losses.lose(f"{name} on a dialog of type {item['type']}", "core-04 forbids it (s4.3.1.6)")
-        item.pop(name, None)
-    for name in PARTY_REFS:
-        _repair_references(item, name, len(plan.parties), losses)
-    for name in DIALOG_REFS:
-        _repair_references(item, name, plan.record.get("dialogs", 0), losses)
-        if name in item:
-            item[name] = _moved(item[name], plan)
-    for name in SINGLE:
-        if isinstance(item.get(name), list) and len(item[name]) == 1:
-            item[name] = item[name][0]
-    return _mended_content(item, "dialog", plan, losses)
+    if plan.options.get("faithful"):
+        return {name: moved(value, plan) if name in DIALOG_REFS else value for name, value in item.items()}
+    fitting = Fitting(item, "dialog", plan, losses)
+    fitting.mend_time()
+    fitting.repair_dialog_references()
+    fitting.mend_content()
+    return fitting.finished()
 
 
 def _with_text(stored: dict[str, Any], event: EventDraft) -> dict[str, Json]:
     """The object with its body back."""
     return {**stored["item"], "body": event.text} if stored.get("text") else dict(stored["item"])
-
-
-def _mended_time(item: dict[str, Json], losses: Losses) -> dict[str, Json]:
-    """A start without zone is written as it was read; one that is no time is left out."""
-    fault = moment_of(item.get("start")).fault
-    if fault is None:
-        return item
-    losses.lose(
-        f"start {'without zone' if fault == 'zone' else 'that is no RFC 3339 time'}",
-        "written in UTC" if fault != "unreadable" else "left out",
-    )
-    found = moment_of(item["start"]).at
-    return {
-        key: rfc3339_short(found) if key == "start" and found else value
-        for key, value in item.items()
-        if key != "start" or found
-    }
-
-
-def _repair_references(item: dict[str, Json], name: str, length: int, losses: Losses) -> None:
-    """References must be in range (core s2.2); what points nowhere cannot be written."""
-    value = item.get(name)
-    if name not in item or value is None:
-        return
-    wrong = [part for part in _flattened(value) if part is not None and not (type(part) is int and 0 <= part < length)]
-    if not wrong:
-        return
-    losses.lose(f"{name} index {wrong[0]!r}", "it is no valid index", len(wrong))
-    valid = indices(value, length)
-    if isinstance(value, list):
-        item[name] = valid
-    elif valid:
-        item[name] = valid[0]
-    else:
-        del item[name]
-
-
-def _flattened(value: Json) -> Iterator[Json]:
-    for part in value if isinstance(value, list) else [value]:
-        yield from part if isinstance(part, list) else [part]
-
-
-def _moved(value: Json, plan: Plan) -> Json:
-    """Dialog indices as they are in the new file."""
-    if isinstance(value, list):
-        return [_moved(part, plan) for part in value]
-    return plan.new_index(value) if type(value) is int and plan.dialogs else value
-
-
-def _mended_content(item: dict[str, Json], what: str, plan: Plan, losses: Losses) -> dict[str, Json]:
-    """Encoding and media type on everything inline (core s2.3.2, s4.3.8); placeholders stay as they are."""
-    body = item.get("body")
-    if isinstance(body, dict) and "x-elided" in body:
-        losses.lose(f"body of a {what}", f"larger than {LONG_STRING:,} bytes: it is in the original file only")
-        return {key: value for key, value in item.items() if key not in ("body", "encoding")}
-    if body is None:
-        return item
-    made = dict(item)
-    if not isinstance(body, str):
-        made["encoding"] = "json"
-    elif made.get("encoding") != "jwe" or what != "analysis":  # agent_session s10 allows jwe there
-        made = _mended_text(made, body, losses)
-    if not made.get("mediatype"):
-        made["mediatype"] = _mediatype(made)
-    if made.keys() != item.keys() or made["encoding"] != item.get("encoding"):
-        losses.lose(
-            f"encoding or media type of a {what}", "was missing or not as core-04 has it; written as it was read"
-        )
-    if not isinstance(body, str) and plan.options.get("bodies") == "string":
-        made["body"] = dumps(body).decode()
-    return made
-
-
-def _mended_text(item: dict[str, Json], body: str, losses: Losses) -> dict[str, Json]:
-    """A string body under the encoding it was read with."""
-    kind = resolve(item, "", Notes()).kind
-    if kind == "bytes" or item.get("encoding") in ("base64url", "base64"):
-        return _mended_base64({"encoding": "base64url", **item}, body, losses)
-    return {**item, "encoding": item["encoding"] if item.get("encoding") in ENCODINGS else "none"}
-
-
-def _mediatype(item: dict[str, Json]) -> str:
-    if item["encoding"] == "base64url":
-        return "application/octet-stream"
-    return "application/json" if item["encoding"] == "json" and not isinstance(item["body"], str) else "text/plain"
-
-
-def _mended_base64(item: dict[str, Json], body: str, losses: Losses) -> dict[str, Json]:
-    try:
-        data, canonical = decode_base64(body)
-    except ValueError:
-        return {**item, "encoding": "none"}
-    if canonical and item["encoding"] == "base64url":
-        return item
-    losses.lose("standard or padded base64", "written as base64url (RFC 7515 s2)")
-    return {**item, "encoding": "base64url", "body": encode_base64(data)}
-
-
-def encode_base64(data: bytes) -> str:
-    """base64url without padding (RFC 7515 s2)."""
-    return urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def analyses(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes | Iterator[bytes]]:
@@ -200,16 +81,19 @@ def analyses(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes | Ite
 
 
 def _analysis(item: dict[str, Json], plan: Plan, losses: Losses) -> dict[str, Json]:
-    if not item:
-        return item
-    _repair_references(item, "dialog", plan.record.get("dialogs", 0), losses)
-    if "dialog" in item:
-        item["dialog"] = _moved(item["dialog"], plan)
+    fitting = Fitting(item, "analysis", plan, losses)
+    if plan.options.get("faithful"):
+        return {name: moved(value, plan) if name == "dialog" else value for name, value in item.items()}
+    fitting.repair("dialog", plan.record.get("dialogs", 0))
+    if "dialog" in fitting.item:
+        fitting.item["dialog"] = moved(fitting.item["dialog"], plan)
     for name in ("type", "vendor"):
-        if not item.get(name):
-            losses.lose(f"analysis without {name}", "core-04 requires it; written as unknown")
-            item[name] = "unknown"
-    return _mended_content(item, "analysis", plan, losses)
+        if not text_or_none(item.get(name)):
+            if item:
+                losses.lose(f"analysis without {name}", "core-04 requires it; written as unknown")
+            fitting.replace(name, "unknown")
+    fitting.mend_content()
+    return fitting.finished()
 
 
 def attachments(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
@@ -242,7 +126,7 @@ def _keeps_dialog(item: dict[str, Json], plan: Plan) -> bool:
 
 
 def _kept_attachment(kept: dict[str, Any], plan: Plan, losses: Losses) -> dict[str, Json]:
-    return _complete(dict(kept["item"]), None, 0, plan, losses) if kept["item"] else {}
+    return _complete(dict(kept["item"]), None, 0, plan, losses)
 
 
 def _attachment_of_file(stored: dict[str, Any], event: EventDraft) -> dict[str, Json]:
@@ -288,11 +172,18 @@ def _attachment_of_event(event: EventDraft) -> dict[str, Json]:
 
 
 def _with_place(item: dict[str, Json], event: EventDraft, number: int, plan: Plan, before: Before) -> dict[str, Json]:
-    """Where the event stood in the log, and who acted when that is no party."""
-    place: dict[str, Json] = {extension.AFTER: entry} if (entry := before.entry(number)) else {}
-    if plan.party(event) is None:
+    """Where the event stood in the log, and what of it an attachment has no member for."""
+    place: dict[str, Json] = {extension.AFTER: before.entry(number)}
+    party = plan.party(event)
+    if party is None or plan.people[party].actor != (event.actor_kind, event.actor_name):
         place[extension.ACTOR] = [event.actor_kind, event.actor_name]
-    return {**item, "meta": {**dict_of(item.get("meta")), **place}} if place else item
+    if event.depth:
+        place[extension.DEPTH] = event.depth
+    if not kept_by_reader(event) and not dict_of(kept_by_reader(event)).get(REMOVED_PARTS):
+        data = {name: value for name, value in origins.data_without(event).items() if name != NATIVE}
+        if data.keys() - FILE_CHANGE_MEMBERS if event.kind == "file_change" else data.keys() != {"purpose"}:
+            place[extension.DATA] = data
+    return {**item, "meta": {**dict_of(item.get("meta")), **place}}
 
 
 def _with_origin(item: dict[str, Json], event: EventDraft) -> dict[str, Json]:
@@ -310,32 +201,42 @@ def _complete(
 ) -> dict[str, Json]:
     """start, party and dialog are required (core s4.4). ``near`` is the dialog before it."""
     from_file = event is None or "attachment" in kept_by_reader(event)
-    _repair_references(item, "party", len(plan.parties), losses)
-    _repair_references(item, "dialog", max(plan.record.get("dialogs", 0), plan.dialogs), losses)
+    old = next(iter(indices(item.get("dialog"), plan.record.get("dialogs", 0))), None)
+    if plan.options.get("faithful") and from_file:
+        return {**item, **({"dialog": plan.new_index(old)} if old is not None else {})}
+    fitting = Fitting(item, "attachments", plan, losses)
+    fitting.repair("party", len(plan.parties))
+    fitting.repair("dialog", max(plan.record.get("dialogs", 0), plan.dialogs))
     for name, length in (("party", len(plan.parties)), ("dialog", plan.record.get("dialogs", 0))):
         if from_file and not indices(item.get(name), length):
-            losses.lose(f"attachment without {name}", "core-04 requires one; the nearest was written")
-    if not plan.dialogs:
-        losses.lose("dialog of an attachment", "it is required (core s4.4) and there is none; written as 0")
-    old = next(iter(indices(item.get("dialog"), plan.record.get("dialogs", 0))), None)
+            if item:
+                losses.lose(f"attachment without {name}", "core-04 requires one; the nearest was written")
+            fitting.replace(name, None)
+    if not plan.dialogs and item:
+        losses.lose("dialog of an attachment", "it is required (core s4.4) and there is none; an empty one was added")
+    fitting.mend_time()
+    if from_file and "start" not in fitting.item:
+        fitting.replace("start", None)
     first = {
-        **_start(item, event, plan),
-        "party": _party(item, event, plan),
+        **_start(fitting.item, event, plan),
+        "party": _party(fitting.item, event, plan),
         "dialog": plan.new_index(old) if old is not None and (event is None or plan.is_kept(old)) else near,
     }
     meta = {"meta": {**dict_of(item.get("meta")), **first.pop("meta")}} if "meta" in first else {}
-    rest = {key: value for key, value in item.items() if key not in (*first, "start")}
-    return _mended_content(first | rest | meta, "attachment", plan, losses)
+    rest = {key: value for key, value in fitting.item.items() if key not in (*first, "start")}
+    fitting.item = first | rest | meta
+    fitting.mend_content()
+    return fitting.finished()
 
 
 def _start(item: dict[str, Json], event: EventDraft | None, plan: Plan) -> dict[str, Json]:
     """A time that is not known is marked, not made up (rule R45)."""
-    stated = moment_of(item.get("start"))
-    if stated.at is not None:
-        return {"start": rfc3339_short(stated.at) if stated.fault else item["start"]}
+    if "start" in item:
+        return {"start": item["start"]}
     if event is not None and event.at is not None:
         return {"start": rfc3339_short(event.at)}
-    return {"start": rfc3339_short(plan.options["created_at"]), "meta": {"start_source": "created_at"}}
+    start = {"start": rfc3339_short(plan.options["created_at"])}
+    return {**start, "meta": {"start_source": "created_at"}} if item else start
 
 
 def _party(item: dict[str, Json], event: EventDraft | None, plan: Plan) -> int:

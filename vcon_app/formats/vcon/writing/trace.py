@@ -12,12 +12,15 @@ from ...common.values import dict_of, text_or_none
 from ..file import ANALYSIS_MEMBERS, NestedObjects, in_member_order, indented_json, json_string
 from ..trace import NATIVE, cddl_repair, extension, kept_by_reader, provider_family
 from .entry import CONTENTS, TYPES, needed_members, timestamp_of, token_usage, tool_of
+from .fitting import Fitting
 from .parties import vcs_environment
 from .plan import Plan
 
 SCHEMA = "https://datatracker.ietf.org/doc/draft-birkholz-verifiable-agent-conversations/"
 VERSION = "3.0.0-draft"
 PRODUCT = "countersign"
+UNKNOWN = "unknown"
+"""Where a member is required and nothing in the file says it."""
 RECORD_MEMBERS = ("version", "id", "created", "recording-agent", "vcs", "file-attribution")
 SESSION_MEMBERS = ("format", "session-id", "session-start", "session-end", "agent-meta", "environment")
 
@@ -45,11 +48,24 @@ def trace_item(plan: Plan) -> dict[str, Json]:
 
 def trace_bytes(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
     """The whole analysis object, laid out as an item of the array ``analysis``."""
-    head = indented_json(in_member_order(trace_item(plan), ANALYSIS_MEMBERS), 2)
+    head = indented_json(in_member_order(_fitted(plan, losses), ANALYSIS_MEMBERS), 2)
     yield head[: -len(b"\n    }")] + b',\n      "body": '
     body = record_bytes(plan, events, losses, 3)
     yield from json_string(body) if plan.options.get("bodies") == "string" else body
     yield b"\n    }"
+
+
+def _fitted(plan: Plan, losses: Losses) -> dict[str, Json]:
+    """The analysis object as core-04 allows it. Its body stands in it, whatever the file said of a place elsewhere."""
+    item = trace_item(plan)
+    if plan.options.get("faithful"):
+        return item
+    fitting = Fitting(
+        {name: value for name, value in item.items() if name not in ("body", "url")}, "analysis", plan, losses
+    )
+    if not text_or_none(item.get("vendor")):
+        fitting.replace("vendor", _provider(plan))
+    return fitting.finished()
 
 
 def record_bytes(plan: Plan, events: Events, losses: Losses, level: int) -> Iterator[bytes]:
@@ -78,7 +94,7 @@ def trace_frame(plan: Plan) -> tuple[dict[str, Json], dict[str, Json]]:
     if plan.generated:
         session[extension.GENERATED] = True
     session.setdefault("session-id", plan.session.external_id)
-    session.setdefault("agent-meta", _agent_meta(plan))
+    session["agent-meta"] = _with_known(session["agent-meta"], plan) if "agent-meta" in session else _agent_meta(plan)
     return {"version": VERSION, "id": plan.options["uuid"], **(held["record"] if held else _record(plan))}, session
 
 
@@ -127,12 +143,34 @@ def _agent_meta(plan: Plan) -> dict[str, Json]:
     return {key: value for key, value in told.items() if value}
 
 
+def _with_known(meta: Json, plan: Plan) -> Json:
+    """What a trace says of its model, with what the file says elsewhere where it says unknown."""
+    if not isinstance(meta, dict):
+        return meta
+    known = {"model-id": _model(plan), "model-provider": _provider(plan)}
+    return meta | {name: value for name, value in known.items() if meta.get(name, UNKNOWN) == UNKNOWN}
+
+
 def _model(plan: Plan) -> str:
-    return plan.session.model or (plan.models[0] if plan.models else "unknown")
+    """Of the session, else of its events, else as the agent's party or the analysis has it (agent_session s4, s6)."""
+    product = text_or_none(dict_of(dict_of(plan.record.get("trace")).get("item")).get("product"))
+    return plan.session.model or next(iter(plan.models), None) or _of_agent(plan, "model_id") or product or UNKNOWN
 
 
 def _provider(plan: Plan) -> str:
-    return text_or_none(plan.session.metadata.get("provider")) or provider_family(None, _model(plan), None) or "unknown"
+    stated = text_or_none(plan.session.metadata.get("provider"))
+    told = None if stated == UNKNOWN else stated
+    return told or _of_agent(plan, "provider") or provider_family(None, _model(plan), None) or UNKNOWN
+
+
+def _of_agent(plan: Plan, name: str) -> str | None:
+    """What the first agent among the parties of the file says of itself."""
+    parties = zip(plan.record.get("parties") or (), plan.record.get("kinds") or (), strict=False)
+    for raw, kind in parties:
+        told = text_or_none(dict_of(dict_of(raw.get("meta")).get("agent_session")).get(name))
+        if kind == "agent" and told not in (None, UNKNOWN):
+            return told
+    return None
 
 
 class _Entries:

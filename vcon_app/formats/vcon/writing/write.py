@@ -11,10 +11,12 @@ from uuid import UUID
 from ....drafts import Events, Json, Losses, SessionDraft
 from ...common.times import moment_of, rfc3339_short
 from ...common.values import dict_of, text_or_none
-from ..file import EMPTY, PARTY_MEMBERS, in_large_pieces, in_member_order, indented_json, json_array
+from ..file import ADDED, EMPTY, PARTY_MEMBERS, in_large_pieces, in_member_order, indented_json, json_array
 from ..trace import NATIVE, extension
+from .fitting import fitted_party
 from .items import analyses, attachments, dialogs
 from .plan import Plan, TrustedLog, make_plan
+from .schema import is_date, is_hash, is_uri, is_uuid
 from .verdicts import verdicts
 
 VERSION = "0.4.0"
@@ -52,8 +54,8 @@ def _pieces(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
         yield separator + indented_json(name, 0) + b": " + indented_json(value, 1)
         separator = b",\n  "
     for name, items in (
-        ("parties", (indented_json(in_member_order(party, PARTY_MEMBERS), 2) for party in plan.parties)),
-        ("dialog", dialogs(plan, events, losses)),
+        ("parties", _parties(plan, losses)),
+        ("dialog", chain(dialogs(plan, events, losses), _added(plan, plan.dialogs, {"type": "text"}))),
         ("analysis", chain(analyses(plan, events, losses), verdicts(plan, events))),
         ("attachments", attachments(plan, events, losses)),
     ):
@@ -65,22 +67,38 @@ def _pieces(plan: Plan, events: Events, losses: Losses) -> Iterator[bytes]:
     yield b"\n}\n"
 
 
+def _parties(plan: Plan, losses: Losses) -> Iterator[bytes]:
+    for party in plan.parties:
+        yield indented_json(in_member_order(fitted_party(party, plan, losses), PARTY_MEMBERS), 2)
+    yield from _added(plan, len(plan.parties), {})
+
+
+def _added(plan: Plan, there: int, item: dict[str, Json]) -> Iterator[bytes]:
+    """An empty element for attachments, each of which must name a party and a dialog (core s4.4), where none is."""
+    if not there and (plan.attachments or plan.record.get("attachments")) and not plan.options.get("faithful"):
+        yield indented_json({**item, "meta": {ADDED: True}}, 2)
+
+
 def _top_members(plan: Plan, losses: Losses) -> dict[str, Json]:
     """The members before the arrays, in the order of core s4.1."""
     old = dict_of(plan.record.get("top"))
     same = old.get("uuid") == plan.options["uuid"]
-    created = moment_of(old.get("created_at")) if same else None
+    made_at = plan.options["created_at"]
     top: dict[str, Json] = {"vcon": VERSION, "uuid": plan.options["uuid"]}
-    top["created_at"] = rfc3339_short(created.at if created and created.at else plan.options["created_at"])
-    if created and created.at and not created.fault:
-        top["created_at"] = old["created_at"]
-    if same and moment_of(old.get("updated_at")).at:
-        top["updated_at"] = old["updated_at"]
+    top["created_at"] = _date(old.get("created_at")) or rfc3339_short(made_at) if same else rfc3339_short(made_at)
+    if same and (updated := _date(old.get("updated_at"))):
+        top["updated_at"] = updated
     if subject := plan.session.title or text_or_none(old.get("subject")):
         top["subject"] = subject
     if extensions := _extensions(plan, old):
         top["extensions"] = extensions
     return top | _lineage(plan, old, same, losses)
+
+
+def _date(value: Json) -> str | None:
+    """A time of the file, as it came where core allows that."""
+    at = moment_of(value).at
+    return str(value) if is_date(value) else rfc3339_short(at) if at else None
 
 
 def _extensions(plan: Plan, old: dict[str, Json]) -> list[str]:
@@ -106,10 +124,11 @@ def _lineage(plan: Plan, old: dict[str, Json], same: bool, losses: Losses) -> di
                 "link to the vCon this was made from",
                 "redacted is kept, and amended must not stand beside it (core s4.1.8)",
             )
-        return {"redacted": redacted if redacted.get("type") else {**redacted, "type": "unknown"}}
+        return {"redacted": _link({**redacted, "type": text_or_none(redacted.get("type")) or "unknown"}, losses)}
     if same:
-        return {"amended": amended} if isinstance(amended, dict) else {}
-    if not _is_uuid(old.get("uuid")):
+        link = _link(amended, losses) if isinstance(amended, dict) else {}
+        return {"amended": link} if "uuid" in link or "url" in link else {}
+    if not is_uuid(old.get("uuid")):
         if plan.record.get("dialect") and not plan.was_alone:
             losses.lose("link to the vCon this was made from", "it has no uuid that amended could name (core s4.1.9)")
         return {}
@@ -124,14 +143,18 @@ def _redacted(kind: str, old: dict[str, Json], losses: Losses) -> dict[str, Json
     if before or isinstance(old.get("amended"), dict):
         losses.lose("older link to a prior vCon", "a vCon names only the version before it")
     stated = f"{kind}; before that: {text_or_none(before.get('type')) or 'unknown'}" if before else kind
-    return {**({"uuid": old["uuid"]} if _is_uuid(old.get("uuid")) else {}), "type": stated}
+    return {**({"uuid": old["uuid"]} if is_uuid(old.get("uuid")) else {}), "type": stated}
 
 
-def _is_uuid(value: Json) -> bool:
-    try:
-        return isinstance(value, str) and bool(UUID(value))
-    except ValueError:
-        return False
+def _link(stated: dict[str, Json], losses: Losses) -> dict[str, Json]:
+    """A link to a prior vCon whose members are those of core; what else stands in it stays (s4.1.8, s4.1.9)."""
+    checks = {"uuid": is_uuid, "url": is_uri, "content_hash": is_hash}
+    wrong = {name for name, check in checks.items() if name in stated and not check(stated[name])}
+    if "url" in stated and (wrong & {"content_hash"} or "content_hash" not in stated):
+        wrong.add("url")
+    for name in sorted(wrong):
+        losses.lose(f"{name} of the link to a prior vCon", "core-04 does not allow it so")
+    return {name: value for name, value in stated.items() if name not in wrong}
 
 
 def _report_losses(plan: Plan, losses: Losses) -> None:

@@ -1,0 +1,43 @@
+"""No string of a file is lost: each is in an event, a fact of the session or a part that the page shows.
+
+Every ninth file of other people, where they are present; ``python -m bench.seeds.words`` tries all of them.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bench.seeds import rows, words
+from tests.formats.vcon.clean import CLEAN
+
+from .vcon_tools import needs_corpus
+
+KNOWN = ("/dialog/0/mediatype", "/dialog/0/body/context/system_prompt_hash")
+"""Of sessions of MCP, whose dialog is read into events and not kept itself."""
+SAMPLE = [path for path in words.files()[::9] if path.stat().st_size < 200_000]
+
+
+@needs_corpus
+@pytest.mark.parametrize("path", SAMPLE, ids=lambda path: path.name)
+def test_every_string_of_a_file_is_shown_somewhere(path):
+    missing = words.lost(path.read_bytes())
+    assert [place for place, _ in missing or [] if place not in KNOWN] == []
+
+
+def test_a_string_that_no_reader_keeps_is_found_out(monkeypatch):
+    """Else the test above could not fail."""
+    secret = "a string that only the parts of the file show"
+    data = json.dumps(CLEAN | {"zqmember": secret}).encode()
+    assert words.lost(data) == []
+    monkeypatch.setattr(words, "parts_of", lambda name, record: [])
+    assert ("/zqmember", secret) in (words.lost(data) or [])
+
+
+def test_every_row_of_the_seeds_that_a_file_tells_works():
+    assert {name for name, row in rows.ROWS.items() if rows.state_of(*row) != "works"} == set()
+
+
+def test_a_row_that_does_not_work_is_told_apart():
+    assert (rows.state_of(lambda: ["a"], ["a", "b"]), rows.state_of(lambda: None, "x")) == ("partly", "missing")

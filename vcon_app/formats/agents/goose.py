@@ -1,0 +1,101 @@
+"""Goose (Block) before 1.10: ``~/.local/share/goose/sessions/NAME.jsonl``. Later sessions are in a SQLite store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from ...drafts import Draft, Usage
+from ..common.agents.pieces import Piece, pieces_of, readable
+from ..common.agents.reading import AgentReading
+from ..common.calls import id_of
+from ..common.head import Head, open_gzip
+from ..common.lines import Line, json_lines
+from ..common.values import count_of, dict_of, list_of, scalars_of, text_of
+from ..contract import Spec
+
+NAME = "goose"
+SPEC = Spec(name=NAME, title="Goose", grows="lines")
+TOTALS = ("accumulated_input_tokens", "accumulated_cache_read_tokens", "accumulated_cache_write_tokens",
+          "accumulated_output_tokens")  # fmt: skip
+
+
+def detect(head: Head) -> bool:
+    """By messages with the seconds in which they were created, or by the facts that stand before them."""
+    first: dict[str, Any] = next(iter(head.lines), {})
+    if "working_dir" in first and bool({"message_count", "description", "total_tokens"} & first.keys()):
+        return True
+    return any(
+        "role" in line and isinstance(line.get("content"), list) and isinstance(line.get("created"), int)
+        for line in head.lines[:5]
+    ) and not any({"object", "choices", "id"} <= line.keys() for line in head.lines[:5])
+
+
+def read(source: BinaryIO) -> Iterator[Draft]:
+    """Drafts of one session, a line in memory at a time. Raises ``FormatError``."""
+    plain = open_gzip(source)
+    return GooseReading().run(json_lines(plain, NAME, packed=plain is not source))
+
+
+def goose_pieces(content: Any) -> list[Piece]:
+    """Pieces of a message of Goose, which has calls and results of its own make."""
+    pieces = pieces_of(content)
+    return [_own(dict_of(piece.value), piece) if piece.kind == "unknown" else piece for piece in pieces]
+
+
+def _own(block: dict[str, Any], piece: Piece) -> Piece:
+    kind = block.get("type")
+    if kind in ("toolRequest", "frontendToolRequest"):
+        call = dict_of(block.get("toolCall"))
+        value = dict_of(call.get("value"))
+        data = scalars_of({"error": call.get("error")}) if call.get("status") == "error" else {}
+        name = id_of(value.get("name"))
+        return Piece("call", "", piece.path, id_of(block.get("id")), name, value.get("arguments"), data=data)
+    if kind == "toolResponse":
+        result = dict_of(block.get("toolResult"))
+        value = result.get("value")
+        inner = dict_of(value)
+        text, rest = readable(inner.get("content", value))
+        failed = result.get("status") == "error" or inner.get("isError") is True
+        text = text or text_of(result.get("error"))
+        status = "error" if failed else "ok" if result.get("status") == "success" else None
+        return Piece("result", text, piece.path, id_of(block.get("id")), None, rest, status)
+    if kind == "redactedThinking":
+        return Piece("reasoning", "", piece.path, data={"withheld": True})
+    if kind in ("toolConfirmationRequest", "contextLengthExceeded", "summarizationRequested", "systemNotification",
+                "conversationCompacted", "actionRequired"):  # fmt: skip
+        return Piece(
+            "context", text_of(block.get("msg")) or text_of(block.get("prompt")), piece.path, data=scalars_of(block)
+        )
+    return piece
+
+
+class GooseReading(AgentReading):
+    """The state of one file while it is read."""
+
+    name = NAME
+    title = "Goose"
+    stamps = ("created",)
+
+    def note(self, line: Line) -> None:
+        if "role" not in line.value:
+            self.claim(line.value.get("id"))
+            self.facts.title = text_of(line.value.get("description")) or self.facts.title
+            self.facts.set_environment(cwd=line.value.get("working_dir"))
+            self.facts.model = text_of(line.value.get("model"))[:200] or self.facts.model
+
+    def events(self, line: Line) -> Iterator[Draft]:
+        value, role = line.value, line.value.get("role")
+        if role in ("user", "assistant"):
+            yield from self.message(line, role, goose_pieces(value.get("content")), model=self.facts.model)
+        elif "working_dir" in value:
+            counts = [count_of(value.get(name)) for name in TOTALS]
+            usage = Usage(*counts, quality="aggregate") if any(count is not None for count in counts) else None
+            billing: dict[str, Any] = {"usage": usage, "request": "session"} if usage else {}
+            yield line.event(
+                "model_request" if usage else "system", data={"type": "session"} | scalars_of(value), **billing
+            )
+        else:
+            yield self.unknown(line, f"role {str(role)[:100]!r}" if role else "line without a role")
+        if list_of(value.get("messages")):
+            self.findings.unknown("messages inside of a line", line.pointer)

@@ -1,0 +1,71 @@
+"""gptme: ``~/.local/share/gptme/logs/NAME/conversation.jsonl``. Its calls are code blocks in its texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from ...drafts import Draft, Usage
+from ..common.agents.chat import ChatReading
+from ..common.agents.places import session_of
+from ..common.documents import dollars
+from ..common.head import Head, open_gzip
+from ..common.lines import Line, json_lines
+from ..common.values import count_of, dict_of, list_of, scalars_of, text_of
+from ..contract import Spec
+
+NAME = "gptme"
+SPEC = Spec(name=NAME, title="gptme", grows="lines")
+PLACE = re.compile(r"logs/([^/]+)/conversation\.jsonl$")
+ROLES = frozenset({"system", "user", "assistant", "tool"})
+KEPT = frozenset({"role", "content", "timestamp", "metadata", "pinned", "hide", "files", "call_id", "file_hashes"})
+
+
+def detect(head: Head) -> bool:
+    """By lines that have a role, a text and a time, and nothing that is not gptme's."""
+    lines = head.lines
+    if not lines or head.shape.get("") != "{":
+        return False
+    return all(
+        line.keys() <= KEPT and text_of(line.get("role")) in ROLES and isinstance(line.get("content"), str)
+        and isinstance(line.get("timestamp"), str) for line in lines
+    )  # fmt: skip
+
+
+def session_in_path(path: str) -> str | None:
+    """The session that is named by where its file lies."""
+    return session_of(path, PLACE)
+
+
+def read(source: BinaryIO) -> Iterator[Draft]:
+    """Drafts of one conversation, a line in memory at a time. Raises ``FormatError``."""
+    plain = open_gzip(source)
+    return GptmeReading().run(json_lines(plain, NAME, packed=plain is not source))
+
+
+def usage_of(stated: dict[str, Any]) -> Usage | None:
+    """Tokens of a response; the cache is counted apart."""
+    names = ("input_tokens", "cache_read_tokens", "cache_creation_tokens", "output_tokens")
+    counts = [count_of(stated.get(name)) for name in names]
+    return Usage(*counts) if any(count is not None for count in counts) else None
+
+
+class GptmeReading(ChatReading):
+    """The state of one file while it is read."""
+
+    name = NAME
+    title = "gptme"
+    ids = ()
+
+    def events(self, line: Line) -> Iterator[Draft]:
+        value, more = line.value, dict_of(line.value.get("metadata"))
+        files = [name[:1000] for name in list_of(value.get("files"))[:50] if isinstance(name, str)]
+        data = scalars_of({"pinned": value.get("pinned"), "hide": value.get("hide")}) | (
+            {"files": files} if files else {}
+        )
+        usage = usage_of(dict_of(more.get("usage")))
+        message = {**value, "tool_call_id": value.get("call_id")}
+        yield from self.chat(
+            line, message, model=more.get("model"), usage=usage, cost=dollars(more.get("cost")), data=data
+        )  # fmt: skip

@@ -1,0 +1,66 @@
+"""Hermes Agent (Nous Research): ``~/.hermes/sessions/session_ID.json`` and ``.jsonl``, which hold no tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from ...drafts import Draft
+from ..common.agents.chat import ChatReading
+from ..common.agents.reading import unfolded
+from ..common.head import Head
+from ..common.lines import Line
+from ..common.records import records
+from ..common.times import moment_of
+from ..common.values import dict_of, list_of, scalars_of, text_of
+from ..contract import Spec
+
+NAME = "hermes"
+SPEC = Spec(name=NAME, title="Hermes Agent")
+HEADER = frozenset({"session_start", "last_updated", "platform", "system_prompt", "model_config", "message_count"})
+
+
+def detect(head: Head) -> bool:
+    """By messages beside a session id and two of the facts that only Hermes keeps, or by the header of its lines."""
+    if any(line.get("role") == "session_meta" for line in head.lines[:3]):
+        return True
+    told = head.shape.get("messages") == "[" and isinstance(head.shape.get("session_id"), str)
+    return told and len(HEADER & head.keys) > 1
+
+
+def read(source: BinaryIO) -> Iterator[Draft]:
+    """Drafts of one session. Raises ``FormatError``."""
+    return HermesReading().run(unfolded(records(source, NAME), NAME, "messages"))
+
+
+class HermesReading(ChatReading):
+    """The state of one file while it is read."""
+
+    name = NAME
+    title = "Hermes Agent"
+    stamps = ("timestamp", "session_start")
+    ids = ("id", "message_id")
+
+    def note(self, line: Line) -> None:
+        value = line.value
+        if "role" in value and value["role"] != "session_meta":
+            return
+        self.claim(value.get("session_id"))
+        facts = self.facts
+        facts.title = text_of(value.get("title")) or facts.title
+        facts.parent = text_of(value.get("parent_session_id"))[:200] or facts.parent
+        facts.model = text_of(value.get("model"))[:200] or facts.model
+        facts.at(moment_of(value.get("last_updated")).at)
+        facts.set_environment(cwd=value.get("cwd") or dict_of(value.get("model_config")).get("cwd"))
+        facts.more |= scalars_of({"platform": value.get("platform"), "base_url": value.get("base_url")})
+        if tags := [tag[:100] for tag in list_of(value.get("conversation_tags"))[:50] if isinstance(tag, str)]:
+            facts.more["tags"] = tags
+
+    def events(self, line: Line) -> Iterator[Draft]:
+        value = line.value
+        if "role" not in value or value["role"] == "session_meta":
+            if prompt := text_of(value.get("system_prompt")):
+                yield line.event("system", prompt, at_path="/system_prompt", data={"type": "session"})
+            return
+        data = scalars_of({"finish_reason": value.get("finish_reason")})
+        yield from self.chat(line, value, model=value.get("model") or self.facts.model, data=data)

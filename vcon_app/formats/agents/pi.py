@@ -1,0 +1,215 @@
+"""pi, oh-my-pi and OpenClaw: ``~/.pi/agent/sessions/--cwd--/TIME_UUID.jsonl`` and ``~/.openclaw/agents/A/sessions/``.
+
+A header, then entries that form a tree by ``parentId``: what was abandoned has happened and was paid for, so it stays,
+with a mark where the person went back. Versions 1 to 3; OpenClaw adds entries of its own and metadata before prompts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any, BinaryIO
+
+from ...drafts import Draft, Usage
+from ..common.agents.pieces import Piece, pieces_of, readable, shown
+from ..common.agents.reading import PERSON, AgentReading
+from ..common.documents import dollars
+from ..common.facts import ID_LIMIT
+from ..common.head import Head, open_gzip
+from ..common.lines import Line, json_lines
+from ..common.reading import REMEMBERED, unknown_type
+from ..common.values import count_of, dict_of, scalars_of, text_of
+from ..contract import Spec
+
+NAME = "pi"
+SPEC = Spec(name=NAME, title="pi, oh-my-pi, OpenClaw", grows="lines", global_response_ids=True)
+SENDER = re.compile(
+    r"\s*(?:Sender|Conversation info) \(untrusted metadata\):\s*```json\n(.{0,8000}?)\n```\s*", re.DOTALL
+)
+STAMP = re.compile(r"\[([A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d[^\]\n]{0,20})\]\s*")
+"""What OpenClaw's gateway puts before the words of a person: who sent them, and when."""
+SETTINGS = frozenset({"model_change", "thinking_level_change", "label", "session_info", "custom", "compaction_start",
+                      "compaction_end", "session_compact", "compact"})  # fmt: skip
+SUMMARIES = frozenset({"compaction", "compactionSummary"})
+BRANCHES = frozenset({"branch_summary", "branchSummary"})
+
+
+def detect(head: Head) -> bool:
+    """By the header, which has an id and is no Claude Code line, or by version 1's, which holds it in ``payload``."""
+    first: dict[str, Any] = next(iter(head.lines), {})
+    if first.get("type") == "header":
+        return "sessionId" in dict_of(first.get("payload"))
+    ours = first.get("type") == "session" and isinstance(first.get("id"), str) and "timestamp" in first
+    return ours and not {"sessionId", "sessionID", "projectHash"} & first.keys()
+
+
+def read(source: BinaryIO) -> Iterator[Draft]:
+    """Drafts of one session, a line in memory at a time. Raises ``FormatError``."""
+    plain = open_gzip(source)
+    return PiReading().run(json_lines(plain, NAME, packed=plain is not source))
+
+
+def usage_of(stated: dict[str, Any], *, ended: bool = True) -> Usage | None:
+    """Tokens of a response; the cache is counted apart. All zero is what is written where nothing is known."""
+    names = ("input", "cacheRead", "cacheWrite", "output")
+    counts = [count_of(stated.get(name)) for name in names]
+    if not any(counts):
+        return None
+    reasoning = count_of(stated.get("reasoningTokens"))
+    return Usage(*counts, reasoning_tokens=reasoning, quality="final" if ended else "interrupted")
+
+
+class PiReading(AgentReading):
+    """The state of one file while it is read."""
+
+    name = NAME
+    title = "pi"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tips: dict[str, str] = {}
+        """Entry -> the last message on the way to it."""
+        self._tip = ""
+
+    def note(self, line: Line) -> None:
+        value = line.value
+        kind, payload = value.get("type"), dict_of(value.get("payload"))
+        if kind in ("session", "header"):
+            self.claim(value.get("id") if kind == "session" else payload.get("sessionId"))
+            self.facts.set_environment(cwd=value.get("cwd") or payload.get("cwd"))
+            self.facts.version = str(value.get("version") or 1)[:20]
+            self.facts.model = text_of(value.get("modelId"))[:ID_LIMIT] or self.facts.model
+            if origin := text_of(value.get("parentSession")) or text_of(value.get("branchedFrom")):
+                self.facts.more["forked_from"] = origin[-ID_LIMIT:]
+        elif kind == "session_info":
+            self.facts.title = text_of(value.get("name")) or text_of(payload.get("name")) or self.facts.title
+        elif kind == "model_change":
+            self.facts.model = _model(value) or self.facts.model
+        if kind in ("custom", "custom_message") and text_of(value.get("customType")).startswith(
+            ("openclaw", "model-snap")
+        ):
+            self.facts.agent = "OpenClaw"
+
+    def events(self, line: Line) -> Iterator[Draft]:
+        value, kind = line.value, text_of(line.value.get("type"))
+        if kind in ("session", "header"):
+            yield line.event("system", data={"type": "session"} | scalars_of(value, frozenset({"type"})))
+            return
+        if kind == "message":
+            yield from self._went_back(line)
+            yield from self._message(line)
+        elif kind in SUMMARIES:
+            data = scalars_of(value, frozenset({"type", "summary", "id", "parentId", "timestamp"}))
+            yield line.event("compaction", text_of(value.get("summary")), data=data)
+        elif kind in BRANCHES:
+            text = text_of(value.get("summary")) or text_of(dict_of(value.get("payload")).get("summary"))
+            yield line.event("injected_context", text, data={"type": kind})
+        elif kind == "custom_message":
+            text, rest = readable(value.get("content"))
+            data = {"type": text_of(value.get("customType"))[:100] or kind} | ({"content": rest} if rest else {})
+            yield line.event("injected_context", text, data=data)
+        elif kind in SETTINGS:
+            yield line.event("system", data=_setting(value, kind))
+        else:
+            yield self.unknown(line, unknown_type(value.get("type")))
+        self._remember(value)
+
+    def _went_back(self, line: Line) -> Iterator[Draft]:
+        """A message that does not follow the last one begins another branch."""
+        parent = line.value.get("parentId")
+        if isinstance(parent, str) and self._tips.get(parent, self._tip) != self._tip:
+            data = {"type": "rewind", "to": parent[:ID_LIMIT]}
+            yield line.event("status", part=":back", actor=PERSON, data=data)
+
+    def _remember(self, value: dict[str, Any]) -> None:
+        own, parent = text_of(value.get("id")), value.get("parentId")
+        tip = self._tips.get(parent, self._tip) if isinstance(parent, str) else self._tip
+        if value.get("type") == "message":
+            tip = self._tip = own
+        if own:
+            self._tips[own] = tip
+            if len(self._tips) > REMEMBERED:
+                del self._tips[next(iter(self._tips))]
+
+    def _message(self, line: Line) -> Iterable[Draft]:
+        message = dict_of(line.value.get("message")) or dict_of(line.value.get("payload"))
+        role = message.get("role")
+        teller = ROLES.get(role) if isinstance(role, str) else None
+        return teller(self, line, message) if teller else [self.unknown(line, f"role {str(role)[:100]!r}")]
+
+
+def user(reading: PiReading, line: Line, message: dict[str, Any]) -> Iterator[Draft]:
+    pieces: list[Piece] = []
+    for piece in pieces_of(message.get("content"), "/message/content"):
+        pieces += _without_metadata(piece) if piece.kind == "text" else [piece]
+    yield from reading.message(line, "user", pieces)
+
+
+def _without_metadata(piece: Piece) -> Iterator[Piece]:
+    text = piece.text
+    while found := SENDER.match(text):
+        yield Piece("context", found[0].strip(), piece.path, data={"type": "sender_metadata"})
+        text = text[found.end() :]
+    stamp = STAMP.match(text)
+    data = {"stamp": stamp[1]} if stamp else {}
+    yield replace(piece, text=text[stamp.end() :] if stamp else text, data=data)
+
+
+def assistant(reading: PiReading, line: Line, message: dict[str, Any]) -> Iterator[Draft]:
+    stated, stop = dict_of(message.get("usage")), text_of(message.get("stopReason"))
+    usage = usage_of(stated, ended=stop != "aborted")
+    cost = dollars(dict_of(stated.get("cost")).get("total")) or None  # 0 is written where no price is known
+    own = text_of(line.value.get("id"))[:ID_LIMIT]  # not responseId: some servers give one id to every response
+    data = scalars_of({key: message.get(key) for key in ("provider", "api", "stopReason", "duration", "ttft")})
+    yield from reading.message(
+        line, "assistant", pieces_of(message.get("content"), "/message/content"), model=message.get("model"),
+        usage=usage, cost=cost if usage else None, request=own or None, data=data,
+    )  # fmt: skip
+    if error := text_of(message.get("errorMessage")):
+        yield line.event("error", error, part=":error", actor=line.agent, data=scalars_of({"type": stop}))
+
+
+def tool_result(reading: PiReading, line: Line, message: dict[str, Any]) -> Iterator[Draft]:
+    text, rest = readable(message.get("content"))
+    failed = message.get("isError")
+    status = ("error" if failed else "ok") if isinstance(failed, bool) else None
+    call_id, name = text_of(message.get("toolCallId"))[:ID_LIMIT], text_of(message.get("toolName"))[:ID_LIMIT]
+    value = message.get("details") or rest
+    yield from reading.message(
+        line, "tool", [Piece("result", text, "/message/content", call_id or None, name or None, value, status)]
+    )
+
+
+def bash(reading: PiReading, line: Line, message: dict[str, Any]) -> Iterator[Draft]:
+    """A command that the person ran themselves."""
+    call_id = f"bash:{text_of(line.value.get('id'))[:ID_LIMIT]}"
+    call = Piece(
+        "call", path="/message/command", call_id=call_id, name="bash", value={"command": message.get("command")}
+    )
+    yield from reading.message(line, "user", [call], actor=PERSON)
+    code = count_of(message.get("exitCode"))
+    status = "cancelled" if message.get("cancelled") is True else None if code is None else "error" if code else "ok"
+    value = scalars_of({"exit_code": code})
+    result = Piece("result", shown(message.get("output")), "/message/output", call_id, "bash", value or None, status)
+    yield reading.returned(line, result, {}, {"part": ":out", "at_path": "/message/output"})
+
+
+def system(reading: PiReading, line: Line, message: dict[str, Any]) -> Iterator[Draft]:
+    yield from reading.message(line, "system", pieces_of(message.get("content"), "/message/content"))
+
+
+def _model(value: dict[str, Any]) -> str | None:
+    return text_of(value.get("modelId"))[:ID_LIMIT] or text_of(value.get("model"))[:ID_LIMIT] or None
+
+
+def _setting(value: dict[str, Any], kind: str) -> dict[str, Any]:
+    skip = frozenset({"type", "id", "parentId", "timestamp"})
+    return {"type": text_of(value.get("customType"))[:100] or kind} | scalars_of(value, skip) | (
+        {"data": inner} if (inner := scalars_of(dict_of(value.get("data")))) else {}
+    )  # fmt: skip
+
+
+ROLES: dict[str, Callable[[PiReading, Line, dict[str, Any]], Iterable[Draft]]] = {
+    "user": user, "assistant": assistant, "toolResult": tool_result, "bashExecution": bash, "system": system,
+}  # fmt: skip

@@ -1,0 +1,40 @@
+"""Messages in the shape of OpenAI's chat API, one a record, as several agents keep them with names of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+from ....drafts import Draft, Usage
+from ..calls import id_of
+from ..lines import Line
+from ..values import text_of
+from .pieces import Piece, openai_pieces, pieces_of, readable
+from .reading import AgentReading
+
+
+class ChatReading(AgentReading):
+    """A reading of records that are messages with a role."""
+
+    def chat(
+        self, line: Line, message: dict[str, Any], *, model: Any = None, usage: Usage | None = None,
+        cost: Decimal | None = None, data: dict[str, Any] | None = None,
+    ) -> Iterator[Draft]:  # fmt: skip
+        """The events of one message."""
+        role = message.get("role")
+        if role == "assistant":
+            yield from self.message(
+                line, "assistant", openai_pieces(message), model=model, usage=usage, cost=cost, data=data
+            )
+        elif role == "user":
+            yield from self.message(line, "user", pieces_of(message.get("content")), data=data)
+        elif role in ("system", "developer"):
+            yield from self.message(line, "system", pieces_of(message.get("content")), data=data)
+        elif role in ("tool", "function"):
+            text, value = readable(message.get("content"))
+            name = id_of(message.get("name")) or id_of(message.get("tool_name"))
+            piece = Piece("result", text, "/content", id_of(message.get("tool_call_id")), name, value)
+            yield from self.message(line, "tool", [piece], data=data)
+        else:
+            yield self.unknown(line, f"role {text_of(role)[:100]!r}")

@@ -1,0 +1,1 @@
+"""SQLite files: opened without trusting them, and their rows as records."""

@@ -1,0 +1,172 @@
+"""OTLP/HTTP bodies: a request as spans by trace, in the JSON that ``span.spans_of`` reads (OTLP 1.5, "OTLP/HTTP").
+
+A request is taken apart by trace and resource, and nothing of it is left out: what a reader does not know today it may
+know tomorrow.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+from google.protobuf.message import DecodeError
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.proto.resource.v1.resource_pb2 import Resource
+from opentelemetry.proto.trace.v1.trace_pb2 import Span as WireSpan
+
+from ..common.lines import Line
+from ..common.values import dict_of, list_of, too_deep
+from .span import RESOURCES, SCOPES, Span, spans_of
+
+_NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
+"""PostgreSQL stores none."""
+DEEPEST = 20
+"""Values inside of values that are read: what lies deeper is a note."""
+TOO_DEEP = "(nested too deep)"
+
+
+class Malformed(ValueError):
+    """No ``ExportTraceServiceRequest``; the message says why."""
+
+
+class UnknownField(ValueError):
+    """A request in JSON has a field that no request has, which it is not sent for; within spans it may."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f'there is no field "{name}" here; there is resourceSpans')
+        self.name = name
+
+
+Record = dict[str, Any]
+
+
+def from_protobuf(body: bytes) -> list[Record]:
+    """The ``resourceSpans`` of a request in protobuf, with ids in hexadecimal as OTLP's JSON has them.
+
+    Attributes are plain objects, as SDKs print them. Raises ``Malformed``.
+    """
+    try:
+        request = ExportTraceServiceRequest.FromString(body)
+    except DecodeError:
+        raise Malformed("the body is no ExportTraceServiceRequest in protobuf") from None
+    return [
+        {
+            "resource": _resource(held.resource),
+            "scopeSpans": [
+                {
+                    "scope": {"name": scope.scope.name, "version": scope.scope.version},
+                    "spans": [_span(span) for span in scope.spans],
+                }
+                for scope in held.scope_spans
+            ],
+        }
+        for held in request.resource_spans
+    ]
+
+
+def from_json(body: bytes) -> list[Record]:
+    """The ``resourceSpans`` of a request in JSON. Raises ``Malformed``, ``UnknownField``."""
+    try:
+        value = orjson.loads(_NUL.sub(rb"\1\\ufffd", body) if b"\\u0000" in body else body)
+    except orjson.JSONDecodeError as error:
+        raise Malformed(f"the body is not JSON: {error}") from None
+    if isinstance(value, dict) and (unknown := next((name for name in value if name not in RESOURCES), None)):
+        raise UnknownField(unknown)
+    found = next((value[name] for name in RESOURCES if name in value), []) if isinstance(value, dict) else None
+    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+        raise Malformed('the body is no ExportTraceServiceRequest: an object with a list "resourceSpans" is expected')
+    if too_deep(value):
+        raise Malformed("the body is nested too deep")
+    return found
+
+
+def spans_in(records: list[Record], order: int = 0, place: str = "") -> list[Span]:
+    """The spans of records, ``order`` being the number of the piece they came in.
+
+    One without an id is known by where it stands: ``place`` names the piece, for it stands in many at the same place.
+    """
+    return list(spans_of(Line({"resourceSpans": records}, place, b"", None), order))
+
+
+def only(records: list[Record], traces: Iterable[str]) -> list[Record]:
+    """The records with none but the spans of these traces."""
+    wanted = set(traces)
+    kept = []
+    for record in records:
+        scopes = []
+        for name in SCOPES:
+            for scope in map(dict_of, list_of(record.get(name))):
+                held = spans_in([{"scopeSpans": [scope]}])
+                values = [span for span in list_of(scope.get("spans")) if isinstance(span, dict)]
+                mine = [value for value, span in zip(values, held, strict=True) if span.trace in wanted]
+                if mine:
+                    scopes.append(scope | {"spans": mine})
+        if scopes:
+            kept.append({name: value for name, value in record.items() if name not in SCOPES} | {"scopeSpans": scopes})
+    return kept
+
+
+def _resource(resource: Resource) -> Record:
+    return {"attributes": _attributes(resource.attributes)}
+
+
+def _span(span: WireSpan) -> Record:
+    made: Record = {
+        "traceId": span.trace_id.hex(),
+        "spanId": span.span_id.hex(),
+        "name": span.name,
+        "kind": span.kind,
+        "startTimeUnixNano": str(span.start_time_unix_nano),
+        "endTimeUnixNano": str(span.end_time_unix_nano),
+        "attributes": _attributes(span.attributes),
+    }
+    if span.parent_span_id:
+        made["parentSpanId"] = span.parent_span_id.hex()
+    if span.trace_state:
+        made["traceState"] = span.trace_state
+    if span.events:
+        made["events"] = [
+            {
+                "name": event.name,
+                "timeUnixNano": str(event.time_unix_nano),
+                "attributes": _attributes(event.attributes),
+            }
+            for event in span.events
+        ]
+    if span.links:
+        made["links"] = [
+            {
+                "traceId": link.trace_id.hex(),
+                "spanId": link.span_id.hex(),
+                "attributes": _attributes(link.attributes),
+            }
+            for link in span.links
+        ]
+    if span.status.code or span.status.message:
+        made["status"] = {"code": span.status.code, "message": span.status.message}
+    for name in ("dropped_attributes_count", "dropped_events_count", "dropped_links_count"):
+        if count := getattr(span, name):
+            made[name] = count
+    return made
+
+
+def _attributes(pairs: Iterable[KeyValue]) -> Record:
+    return {pair.key: _value(pair.value, 0) for pair in pairs}
+
+
+def _value(value: AnyValue, level: int) -> Any:
+    """An ``AnyValue`` as plain JSON; bytes as base64, as protobuf's mapping has them."""
+    which = value.WhichOneof("value")
+    if which == "array_value":
+        return [_value(item, level + 1) for item in value.array_value.values] if level < DEEPEST else TOO_DEEP
+    if which == "kvlist_value":
+        if level >= DEEPEST:
+            return TOO_DEEP
+        return {pair.key: _value(pair.value, level + 1) for pair in value.kvlist_value.values}
+    if which == "bytes_value":
+        return base64.b64encode(value.bytes_value).decode()
+    return getattr(value, which) if which else None

@@ -1,0 +1,145 @@
+"""Crush (Charm): ``.crush/crush.db`` of a project. The first OpenCode, which it came from, has the same tables.
+
+Tokens of a session are those of its last response, so they are shown and never counted; its cost is a sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from ...drafts import Draft, Usage
+from ..common.agents.pieces import Piece, piece_of
+from ..common.agents.reading import AgentReading
+from ..common.apis.openai import arguments_of
+from ..common.calls import id_of
+from ..common.facts import ID_LIMIT
+from ..common.head import Head
+from ..common.lines import Item, Line
+from ..common.sqlite.opening import Store
+from ..common.sqlite.rows import line_of, read_store
+from ..common.times import moment_of
+from ..common.values import dict_of, list_of, money_of, scalars_of, text_of
+from ..contract import Spec
+
+NAME = "crush"
+SPEC = Spec(name=NAME, title="Crush", grows="lines")
+LAST = {"prompt_tokens": "last_prompt_tokens", "completion_tokens": "last_completion_tokens"}
+CONTENT = frozenset({"content"})
+
+
+def detect(head: Head) -> bool:
+    """By its table of messages and the two kinds of tokens of a session."""
+    sessions = head.has_table("sessions", "id", "prompt_tokens", "completion_tokens", "cost")
+    return sessions and head.has_table("messages", "session_id", "role", "parts", "model")
+
+
+def read(source: BinaryIO) -> Iterator[Draft]:
+    """Drafts of all sessions of a store, a row in memory at a time. Raises ``FormatError``."""
+    return read_store(source, SPEC.title, _sessions)
+
+
+def _sessions(store: Store) -> Iterator[Iterator[Draft]]:
+    messages = store.numbers("messages", "session_id", "created_at")
+    files = store.numbers("files", "session_id", "created_at", "version")
+    for number, row in store.rows("sessions", store.all_numbers("sessions", "created_at")):
+        own = text_of(row.get("id"))[:ID_LIMIT]
+        if own in messages:
+            yield CrushReading().run(_items(store, number, row, messages.pop(own), files.get(own, [])))
+
+
+def _items(store: Store, number: int, row: dict[str, Any], messages: list[int], files: list[int]) -> Iterator[Item]:
+    yield from line_of(row, f"/sessions/{number}", "todos")
+    for at, message in store.rows("messages", messages):
+        yield from line_of(message, f"/messages/{at}", "parts")
+    for at, file in store.rows("files", files, CONTENT):
+        yield from line_of(file, f"/files/{at}")
+
+
+class CrushReading(AgentReading):
+    """The state of one session while it is read."""
+
+    name = NAME
+    title = "Crush"
+    stamps = ("created_at",)
+
+    def note(self, line: Line) -> None:
+        if not line.pointer.startswith("/sessions/"):
+            return
+        value, facts = line.value, self.facts
+        self.claim(value.get("id"))
+        facts.title = text_of(value.get("title")) or facts.title
+        facts.parent = text_of(value.get("parent_session_id"))[:ID_LIMIT] or None
+        facts.at(moment_of(value.get("updated_at")).at)
+
+    def events(self, line: Line) -> Iterator[Draft]:
+        value = line.value
+        if line.pointer.startswith("/sessions/"):
+            yield from self._session(line, value)
+        elif line.pointer.startswith("/files/"):
+            data = {"path": text_of(value.get("path"))[:1000]} | scalars_of({"version": value.get("version")})
+            yield line.event("file_change", actor=line.agent, data=data)
+        elif (role := text_of(value.get("role"))) in ("user", "assistant", "tool", "system"):
+            yield from self._message(line, role)
+        else:
+            yield self.unknown(line, f"role {role[:100]!r}")
+
+    def _session(self, line: Line, value: dict[str, Any]) -> Iterator[Draft]:
+        data = {"type": "session"} | {LAST.get(key, key): item for key, item in scalars_of(value).items()}
+        if todos := [scalars_of(dict_of(todo)) for todo in list_of(value.get("todos"))[:100]]:
+            data["todos"] = todos
+        cost = money_of(value.get("cost"))
+        if cost:
+            usage = Usage(quality="aggregate")
+            yield line.event("model_request", actor=line.agent, usage=usage, cost=cost, request="session", data=data)
+        else:
+            yield line.event("system", data=data)
+
+    def _message(self, line: Line, role: Any) -> Iterator[Draft]:
+        value = line.value
+        parts = [dict_of(part) for part in list_of(value.get("parts"))]
+        told = scalars_of({"provider": value.get("provider")})
+        if value.get("is_summary_message"):
+            yield line.event("compaction", part=":summary", data={"type": "summary"})
+        pieces = [_piece(part, f"/parts/{index}") for index, part in enumerate(parts) if part.get("type") != "finish"]
+        ends = [(index, dict_of(part.get("data"))) for index, part in enumerate(parts) if part.get("type") == "finish"]
+        told |= scalars_of({"finish_reason": ends[-1][1].get("reason") if ends else None})
+        if pieces or not ends:
+            yield from self.message(line, role, pieces, model=value.get("model") or None, data=told)
+        for index, end in ends:
+            yield from self._end(line, end, index)
+
+    def _end(self, line: Line, end: dict[str, Any], index: int) -> Iterator[Draft]:
+        reason = text_of(end.get("reason"))
+        place = {"part": f":finish{index}", "at_path": f"/parts/{index}"}
+        said = "\n".join(filter(None, (text_of(end.get("message")), text_of(end.get("details")))))
+        line.at = moment_of(end.get("time")).at or line.at
+        if reason == "canceled":
+            yield line.event("status", said, actor=("person", ""), data={"type": "interrupted"}, **place)
+        elif reason in ("error", "permission_denied") or said:
+            kind: Any = "error" if reason == "error" else "status"
+            yield line.event(kind, said, data={"type": "finish", "reason": reason[:100]}, **place)
+
+
+def _piece(part: dict[str, Any], path: str) -> Piece:
+    """A part: its type, and its data."""
+    kind, data = part.get("type"), dict_of(part.get("data"))
+    if kind == "text":
+        return Piece("text", text_of(data.get("text")), path)
+    if kind == "reasoning":
+        text = text_of(data.get("thinking"))
+        return Piece("reasoning", text, path, data={} if text.strip() else {"withheld": True})
+    call = id_of(data.get("id")) or id_of(data.get("tool_call_id"))
+    if kind == "tool_call":
+        return Piece("call", "", path, call, id_of(data.get("name")), arguments_of(data.get("input")))
+    if kind == "tool_result":
+        failed = data.get("is_error")
+        status = ("error" if failed else "ok") if isinstance(failed, bool) else None
+        told = scalars_of({"metadata": data.get("metadata")})
+        return Piece(
+            "result", text_of(data.get("content")), path, id_of(data.get("tool_call_id")), id_of(data.get("name")),
+            None, status, told,
+        )  # fmt: skip
+    if kind in ("image_url", "binary"):
+        return piece_of({"type": "image", **scalars_of({"mime": data.get("MIMEType"), "path": data.get("Path")})}, path)
+    return Piece("unknown", path=path, value=part, data={"what": f"part {str(kind)[:100]!r}"})
